@@ -8,6 +8,7 @@ import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Credentials } from "./auth/authenticate.js";
+import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { Spool } from "./http/upload.js";
@@ -31,6 +32,7 @@ export interface Gateway {
   readonly config: Config;
   readonly log: Log;
   readonly credentials: Credentials;
+  readonly pages: TrustedPages;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;

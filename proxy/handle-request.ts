@@ -1,9 +1,11 @@
 /** Dispatches each request: route, caller, handler, log line. */
 
 import { unreachable } from "../shared/assert.js";
-import { plainFailure } from "../shared/error-code.js";
+import { type Failure, plainFailure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
+import { corsHeaders, preflightHeaders } from "./auth/cors.js";
+import { webPageProblem } from "./auth/web-page.js";
 import type { Gateway } from "./gateway.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
@@ -56,10 +58,15 @@ async function answerRequest(
   record: RequestRecord,
 ): Promise<void> {
   const match = matchRoute(exchange.method, exchange.path);
+  if (gateway.pages.origins.size > 0 && answeredPreflight(gateway, exchange, match))
+    return record.end(204, "answered");
   if (match.kind !== "endpoint") return refuseRoute(exchange, record, match);
   const { endpoint, area } = match;
-  if (endpoint === "health") return record.end(replyHealth(gateway, exchange), "answered");
-  if (endpoint === "ready") return record.end(replyReady(gateway, exchange), "answered");
+  if (endpoint === "health" || endpoint === "ready") {
+    const reply = endpoint === "health" ? replyHealth : replyReady;
+    const isDetailed = !gateway.credentials.open || pageProblem(gateway, exchange) === null;
+    return record.end(reply(gateway, exchange, isDetailed), "answered");
+  }
   const authentication = await authenticate(
     gateway.credentials,
     area,
@@ -68,6 +75,8 @@ async function answerRequest(
   if (!authentication.ok) return refuseCaller({ exchange, record }, area, authentication);
   const { caller } = authentication;
   if (caller.credential === "authenticated") record.identified(caller);
+  const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
+  if (page !== null) return refuseCaller({ exchange, record }, area, { ok: false, failure: page });
   // The caller of a limited request is checked with its admission, in one question to the daemon.
   if (isLimited(endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
     return serve({ gateway, exchange, caller, record }, endpoint);
@@ -75,6 +84,27 @@ async function answerRequest(
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
   return serve({ gateway, exchange, caller: authorized.caller, record }, endpoint);
+}
+
+/** Why an open gateway refuses a request that a web page has sent. */
+function pageProblem(
+  { limiter, pages }: Pick<Gateway, "limiter" | "pages">,
+  exchange: Exchange,
+): Failure | null {
+  return limiter.keysExist === true ? null : webPageProblem(exchange, pages);
+}
+
+/** Adds what browsers want to know to the answer; true: the request was that question alone. */
+function answeredPreflight(
+  { pages: { origins } }: Pick<Gateway, "pages">,
+  exchange: Exchange,
+  match: RouteMatch,
+): boolean {
+  exchange.addHeaders(corsHeaders(origins, { header: (name) => exchange.header(name) }));
+  const headers = preflightHeaders(origins, exchange, match);
+  if (headers === null) return false;
+  exchange.reply(204, ["x-request-id", exchange.id, ...headers], "", "latin1");
+  return true;
 }
 
 function refuseRoute(

@@ -201,6 +201,10 @@ async function createGateway({
       sameSecret,
       hashKey,
     },
+    pages: {
+      hosts: new Set([...config.server.allowedHosts, config.server.host.toLowerCase()]),
+      origins: new Set(config.server.corsOrigins),
+    },
     limiter,
     providers,
     targetOrder: createTargetOrder(prices.costOf),

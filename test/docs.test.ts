@@ -70,6 +70,18 @@ t.test("every compiled test that a page runs has a source", async (t) => {
   t.same(gone, []);
 });
 
+t.test("each row of the page on security names a test that there is", async (t) => {
+  const rows = read("docs/security.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| ") && !/^\| (?:who|what|claim) \|/.test(line));
+  t.ok(rows.length > 15);
+  const wrong = rows.filter((row) => {
+    const [, path, name] = /\| `(test\/[\w./-]+\.test\.ts)`: ([^|]+) \|$/.exec(row) ?? [];
+    return path === undefined || !files.has(path) || !read(path).includes(`"${name}"`);
+  });
+  t.same(wrong, []);
+});
+
 t.test("every link between pages leads to a file and to a heading in it", async (t) => {
   const broken = pages.flatMap((page) =>
     [...withoutBlocks(read(page)).matchAll(/\]\(([^)\s]+)\)/g)]

@@ -80,7 +80,8 @@ function headerCaller(
   { userPath, failure }: RequestedPath,
   denial: Failure,
 ): Caller {
-  return { userPath, credential, keyId: "", pathFailure: failure, denial };
+  const isOperator = credential === "authenticated" || credential === "none";
+  return { userPath, credential, isOperator, keyId: "", pathFailure: failure, denial };
 }
 
 interface RequestedPath {

@@ -4,6 +4,8 @@ import type { Claimed } from "../../shared/wire/message.js";
 
 /** The caller of a request. `credential` says what is left to check, as in `Claimed`. */
 export interface Caller extends Claimed {
+  /** Whether it has shown the master key, or needs none: the gateway is open. */
+  readonly isOperator: boolean;
   /** Of a managed key, once the daemon has identified it; empty before that and without one. */
   readonly keyId: string;
   /** What is wrong with the path in the header; it matters only if the caller may name its path. */
@@ -29,6 +31,7 @@ export function authenticatedCaller(userPath: string): Caller {
   return {
     userPath,
     credential: "authenticated",
+    isOperator: false,
     keyId: "",
     pathFailure: null,
     denial: wrongToken,

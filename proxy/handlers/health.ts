@@ -4,13 +4,22 @@ import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
 
-/** Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. */
+/**
+ * Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. Without
+ * details for a web page.
+ */
 export function replyHealth(
   { limiter, config }: Pick<Gateway, "limiter" | "config">,
   exchange: Exchange,
+  isDetailed: boolean,
 ): number {
+  const status = limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded";
+  if (!isDetailed) {
+    replyJson(exchange, 200, { status });
+    return 200;
+  }
   replyJson(exchange, 200, {
-    status: limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded",
+    status,
     version,
     limiter: {
       reachable: limiter.reachable,
@@ -31,6 +40,7 @@ export function replyHealth(
 export function replyReady(
   { limiter, config, stopping }: Pick<Gateway, "limiter" | "config" | "stopping">,
   exchange: Exchange,
+  isDetailed: boolean,
 ): number {
   const waitsFor = stopping()
     ? "stopping"
@@ -41,7 +51,9 @@ export function replyReady(
   replyJson(
     exchange,
     status,
-    waitsFor === null ? { status: "ready" } : { status: "not ready", reason: waitsFor },
+    waitsFor === null
+      ? { status: "ready" }
+      : { status: "not ready", ...(isDetailed ? { reason: waitsFor } : {}) },
   );
   return status;
 }

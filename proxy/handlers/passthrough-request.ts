@@ -28,7 +28,7 @@ import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-reques
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
   const { gateway, exchange, record } = context;
-  const found = passthroughRoute(gateway, exchange);
+  const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
   const coding = exchange.header("transfer-encoding")?.trim().toLowerCase() ?? "chunked";
@@ -86,17 +86,31 @@ type FoundRoute =
   | { readonly ok: false; readonly failure: Failure };
 
 /** Where a request to `/p/…` goes, or why it goes nowhere. */
-export function passthroughRoute(
-  { config, models, providers }: Pick<Gateway, "config" | "models" | "providers">,
-  { path, query }: Pick<Exchange, "path" | "query">,
-): FoundRoute {
-  if (!config.server.passthrough) return notFound("passthrough is off: server.passthrough");
+export function passthroughRoute({
+  gateway: { config, models, providers },
+  exchange: { path, query },
+  caller,
+}: Pick<
+  RequestContext<"config" | "models" | "providers">,
+  "gateway" | "exchange" | "caller"
+>): FoundRoute {
   const { provider: named, rest } = splitPassthrough(path)!;
   const name = models.current().providerByLowerName.get(named.toLowerCase());
   const provider = name === undefined ? undefined : providers.get(name);
   if (provider === undefined)
     return notFound(`no provider ${JSON.stringify(named.slice(0, 64))} is configured`);
   const { config: providerConfig, passthrough: upstream } = provider;
+  const access = providerConfig.passthrough ?? config.server.passthrough;
+  if (access === "off") return notFound(`passthrough to ${providerConfig.name} is off`);
+  if (access === "master_key" && !caller.isOperator)
+    return {
+      ok: false,
+      failure: plainFailure(
+        403,
+        "permission_error",
+        `passthrough to ${providerConfig.name} needs the master key: it opens the provider's whole account (server.passthrough)`,
+      ),
+    };
   if (upstream === null)
     return {
       ok: false,

@@ -6,14 +6,14 @@
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
-import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { invalid, plainFailure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
 import { modelInPath, usableModel } from "../body/passthrough-model.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
-import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
+import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
@@ -48,10 +48,11 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
       ),
       ["upgrade", "websocket", "connection", "upgrade, close"],
     );
-  const problem =
-    crossOriginProblem(context) ??
-    (isCleanQuery(query) ? null : invalid("the query holds a character that has no place there"));
-  if (problem !== null) return refuseUnadmitted(context, problem);
+  if (!isCleanQuery(query))
+    return refuseUnadmitted(
+      context,
+      invalid("the query holds a character that has no place there"),
+    );
   const name = parameterOf(query, "model") ?? "";
   if (name.trim() === "")
     return refuseUnadmitted(
@@ -96,12 +97,10 @@ export async function passthroughSession(
   context: RequestContext,
   webSocket: ClientSocket,
 ): Promise<void> {
-  const { gateway, exchange, record } = context;
-  const found = passthroughRoute(gateway, exchange);
+  const { exchange, record } = context;
+  const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
-  const problem = crossOriginProblem(context);
-  if (problem !== null) return refuseUnadmitted(context, problem);
   const model =
     modelInPath(route.path) ||
     usableModel(
@@ -122,18 +121,6 @@ export async function passthroughSession(
     path,
     asIs: true,
   });
-}
-
-function crossOriginProblem({
-  exchange,
-  caller,
-}: Pick<RequestContext, "exchange" | "caller">): Failure | null {
-  if (caller.credential !== "none" || !isCrossOrigin(exchange)) return null;
-  return plainFailure(
-    403,
-    "permission_error",
-    "an open gateway takes no WebSocket from a page that isn't this host's",
-  );
 }
 
 /** Azure's dated API calls the model a deployment. */

@@ -65,13 +65,16 @@ const notForClients = [
   "anthropic-organization-id",
 ] as const;
 
+/** `Access-Control-`: which pages may read an answer is Sluice's to say. */
+const prefixesNotForClients = ["proxy-", "x-sluice-", "access-control-"] as const;
+
 // Sluice sets Anthropic's name of the request id too, for clients of its dialect.
 const droppedFromResponses = createNameTable(
   [...notForClients, "request-id"],
-  ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"],
+  [...prefixesNotForClients, "x-ratelimit-", "anthropic-ratelimit-"],
 );
 
-const droppedFromPassedResponses = createNameTable(notForClients, ["proxy-", "x-sluice-"]);
+const droppedFromPassedResponses = createNameTable(notForClients, prefixesNotForClients);
 
 /**
  * The headers for the upstream, as a flat list of names and values. `userPathHeader` is the name

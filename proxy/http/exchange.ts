@@ -52,6 +52,8 @@ export interface Exchange extends RequestHeaders {
    * replaces it.
    */
   onGone(run: () => void): void;
+  /** Adds headers to the response, whatever it will be. To be called once. */
+  addHeaders(headers: readonly string[]): void;
   /** Whether a response has begun. */
   readonly begun: boolean;
   /** The response's head: flat names and values. */

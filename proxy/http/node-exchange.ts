@@ -39,6 +39,7 @@ export class NodeExchange implements Exchange {
   #onGone: () => void = () => {};
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
+  #added: readonly string[] | null = null;
   /** Whether the body is being read in pieces, and not yet to its end. */
   #unread = false;
 
@@ -180,8 +181,11 @@ export class NodeExchange implements Exchange {
     if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
     // The rest is in our memory until the client reads it.
     const timer = setTimeout(() => this.#socket.destroy(), this.#context.stalledClientMs);
-    const forget = (): void => clearTimeout(timer);
-    this.#response.once("close", forget);
+    this.#response.once("close", () => clearTimeout(timer));
+  }
+
+  addHeaders(headers: readonly string[]): void {
+    this.#added = headers;
   }
 
   get begun(): boolean {
@@ -194,7 +198,7 @@ export class NodeExchange implements Exchange {
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
     if (this.#unread) this.#response.setHeader("connection", "close");
-    this.#response.writeHead(status, headers as string[]);
+    this.#response.writeHead(status, this.#withAdded(headers) as string[]);
     // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
     // sent together.
     setImmediate(() => {
@@ -238,13 +242,15 @@ export class NodeExchange implements Exchange {
       return void this.#discard().then(() => this.reply(status, headers, body, encoding));
     }
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
-    this.#response.writeHead(
-      status,
-      status === 204 ? (headers as string[]) : [...headers, "content-length", String(bytes)],
-    );
+    const length = status === 204 ? [] : ["content-length", String(bytes)];
+    this.#response.writeHead(status, [...this.#withAdded(headers), ...length]);
     if (this.method === "HEAD") this.#response.end();
     else this.#response.end(body, encoding);
     this.#leaveSocket();
+  }
+
+  #withAdded(headers: readonly string[]): readonly string[] {
+    return this.#added === null ? headers : [...headers, ...this.#added];
   }
 
   cut(): void {

@@ -102,17 +102,3 @@ function without(flat: readonly string[], names: RegExp): string[] {
     if (!names.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);
   return kept;
 }
-
-/**
- * Whether a handshake comes from a page of another site. A browser lets every page open a WebSocket
- * anywhere, and sends the page's origin; an open gateway has nothing else to refuse it by.
- */
-export function isCrossOrigin(request: Pick<RequestHeaders, "header">): boolean {
-  const origin = request.header("origin");
-  if (origin === undefined) return false;
-  if (!URL.canParse(origin)) return true;
-  const { host, hostname } = new URL(origin);
-  return (
-    host !== request.header("host") && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
-  );
-}

@@ -7,7 +7,12 @@ import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
-import type { CredentialHeader, MaxTokensField, ProviderType } from "./provider-type.js";
+import type {
+  CredentialHeader,
+  MaxTokensField,
+  PassthroughAccess,
+  ProviderType,
+} from "./provider-type.js";
 
 export type FailureMode = "closed" | "open";
 
@@ -35,6 +40,10 @@ export interface ProviderConfig {
   readonly maxTokensDefault: number;
   /** Null: the provider's `/models` lists them. `*` stands for any id. */
   readonly models: readonly string[] | null;
+  /** Null: as `server.passthrough` says. */
+  readonly passthrough: PassthroughAccess | null;
+  /** What the operator adds to the headers that are sent to every provider; in lower case. */
+  readonly forwardHeaders: readonly string[];
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -95,8 +104,12 @@ export interface Config {
     readonly port: number;
     readonly masterKey: string | null;
     readonly allowOpen: boolean;
-    /** Whether there is /p/{provider}/…. */
-    readonly passthrough: boolean;
+    /** In lower case. */
+    readonly allowedHosts: readonly string[];
+    /** As browsers send them. */
+    readonly corsOrigins: readonly string[];
+    /** For the providers that don't say otherwise. */
+    readonly passthrough: PassthroughAccess;
     /** Lower case, as Node reports header names. */
     readonly userPathHeader: string;
     readonly bodyBytesMax: number;

@@ -19,6 +19,9 @@ export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
 /** The field of a chat completion that limits its output. */
 export type MaxTokensField = "max_tokens" | "max_completion_tokens";
 
+/** Who may send requests to `/p/{provider}/…`; an open gateway's callers are as the master key. */
+export type PassthroughAccess = "off" | "master_key" | "all";
+
 interface TypeTraits {
   /** Null: there is no common address. */
   readonly baseUrl: string | null;

@@ -18,6 +18,8 @@ export class FakeExchange implements Exchange {
   headers: readonly string[] = [];
   /** How the response ended, or null while it hasn't. */
   ended: "end" | "reply" | "cut" | null = null;
+  /** For whatever response. */
+  readonly added: string[] = [];
   readonly pieces: Buffer[] = [];
   /** The request's body. */
   sentPieces: Buffer[] = [];
@@ -81,6 +83,10 @@ export class FakeExchange implements Exchange {
 
   onGone(run: () => void): void {
     this.#onGone.push(run);
+  }
+
+  addHeaders(headers: readonly string[]): void {
+    this.added.push(...headers);
   }
 
   onDrain(run: () => void): void {

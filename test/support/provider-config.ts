@@ -17,6 +17,8 @@ export function providerConfig(
     maxTokensField: traits.maxTokensField,
     maxTokensDefault: 32_000,
     models: null,
+    passthrough: null,
+    forwardHeaders: [],
     connectTimeoutMs: 5000,
     firstByteTimeoutMs: 600_000,
     idleTimeoutMs: 300_000,

@@ -81,6 +81,10 @@ export class RecordingExchange implements Exchange {
     this.#store = null;
   }
 
+  addHeaders(headers: readonly string[]): void {
+    this.#exchange.addHeaders(headers);
+  }
+
   get id(): string {
     return this.#exchange.id;
   }

@@ -84,6 +84,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       port: values.port,
       masterKey: values.masterKey,
       allowOpen: values.allowOpen,
+      allowedHosts: values.allowedHosts,
+      corsOrigins: values.corsOrigins,
       passthrough: values.passthrough,
       userPathHeader: values.userPathHeader,
       bodyBytesMax: values.bodyBytesMax,

@@ -209,6 +209,8 @@ function fromFields(
     maxTokensField: quirks?.maxTokensField ?? traits.maxTokensField,
     maxTokensDefault: fields.max_tokens_default,
     models: ownModels ?? (listsModels ? null : []),
+    passthrough: fields.passthrough,
+    forwardHeaders: fields.forward_headers,
     connectTimeoutMs: fields.connect_timeout_ms,
     firstByteTimeoutMs: fields.first_byte_timeout_ms,
     idleTimeoutMs: fields.idle_timeout_ms,

@@ -1,4 +1,5 @@
 /** The kinds of values that are one of a few: a boolean, or one of several names. */
+import type { PassthroughAccess } from "../provider-type.js";
 import { textOf } from "./text-kinds.js";
 import { always, type ValueKind } from "./value-kind.js";
 
@@ -22,6 +23,18 @@ export const boolean: ValueKind<boolean> = {
     return typeof raw === "string" || typeof raw === "number"
       ? booleans.get(String(raw).trim().toLowerCase())
       : undefined;
+  },
+};
+
+/** Who may use passthrough: nobody, the master key (and an open gateway's callers), everybody. */
+export const passthroughAccess: ValueKind<PassthroughAccess> = {
+  label: "off, master_key, all",
+  expected: "must be off, master_key or all (false is off, true is all)",
+  quotable: always,
+  parse: (raw) => {
+    const is = boolean.parse(raw);
+    if (is !== undefined) return is ? "all" : "off";
+    return (["master_key", "all"] as const).find((value) => value === textOf(raw)?.toLowerCase());
   },
 };
 

@@ -1,5 +1,6 @@
 /** The kinds of values that are lists: written as a list, or as a text with commas. */
 import { parseSubject } from "../../domain/rule.js";
+import { neverForwarded } from "../never-forwarded.js";
 import { textOf } from "./text-kinds.js";
 import { always, type ValueKind } from "./value-kind.js";
 
@@ -48,6 +49,44 @@ export function names<const T extends string>(
     size,
   );
 }
+
+/** Names of hosts, as a `Host` header has them, without a port; in lower case. */
+export const hostNames = listOf(
+  "must be a list of host names without a scheme or a port, such as gateway.internal",
+  (raw) => {
+    const name = textOf(raw)?.toLowerCase();
+    return name !== undefined && /^[a-z0-9_](?:[a-z0-9_.-]{0,252})$/.test(name) ? name : undefined;
+  },
+  { itemsMin: 0 },
+);
+
+/** Origins of web pages, as browsers send them. */
+export const origins = listOf(
+  "must be a list of origins such as https://app.example.com, without a path (* isn't accepted)",
+  (raw) => {
+    const text = textOf(raw)?.toLowerCase() ?? "";
+    if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*,]+\/?$/.test(text) || !URL.canParse(text))
+      return undefined;
+    const { origin } = new URL(text);
+    // Of the schemes of browser extensions and of apps a URL has no origin.
+    return origin === "null" ? text.replace(/\/$/, "") : origin;
+  },
+  { itemsMin: 0 },
+);
+
+/** Names of headers that providers may be sent; an asterisk at the end stands for any ending. */
+export const forwardedHeaders = listOf(
+  "must be a list of header names, such as traceparent or x-team-*, and none that carries a credential or frames the request",
+  (raw) => {
+    const name = textOf(raw)?.toLowerCase();
+    return name !== undefined &&
+      /^[a-z0-9][a-z0-9_-]{0,126}\*?$/.test(name) &&
+      !neverForwarded.test(name)
+      ? name
+      : undefined;
+  },
+  { itemsMin: 0 },
+);
 
 /** Model ids. `*` stands for any. */
 export const modelList = listOf(

@@ -3,13 +3,13 @@
  * become one list is in `../build/provider-configs.ts`.
  */
 import { type Operation, operations } from "../../operation.js";
-import { choice } from "../kinds/choice-kinds.js";
-import { modelList, names } from "../kinds/list-kinds.js";
+import { choice, passthroughAccess } from "../kinds/choice-kinds.js";
+import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
 import { apiKey } from "../kinds/secret-kinds.js";
 import { apiVersion } from "../kinds/text-kinds.js";
 import { baseUrl } from "../kinds/url-kinds.js";
-import { type ProviderType, providerTypes } from "../provider-type.js";
+import { type PassthroughAccess, type ProviderType, providerTypes } from "../provider-type.js";
 import type { Field } from "./setting.js";
 
 interface ProviderField<T> extends Field<T> {
@@ -74,6 +74,21 @@ export const providerSettings = {
     unit: null,
     meaning:
       'The model ids it serves; ["*"] accepts any, and ids beside it are those that are listed.',
+  }),
+  passthrough: field<PassthroughAccess | null>({
+    kind: passthroughAccess,
+    defaultValue: null,
+    defaultText: "server.passthrough",
+    unit: null,
+    meaning: "Who may use /p/{provider}/…, where it isn't as for the others.",
+  }),
+  forward_headers: field<readonly string[]>({
+    kind: forwardedHeaders,
+    defaultValue: [],
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "Headers of callers that it is sent besides those that every provider is; x-team-* stands for all that begin so.",
   }),
   connect_timeout_ms: field({
     kind: timeout,

@@ -1,8 +1,10 @@
 /** The settings of the proxy's server, `server.*` in the file. */
-import { boolean } from "../kinds/choice-kinds.js";
+import { boolean, passthroughAccess } from "../kinds/choice-kinds.js";
+import { hostNames, origins } from "../kinds/list-kinds.js";
 import { integer, seconds } from "../kinds/number-kinds.js";
 import { masterKey } from "../kinds/secret-kinds.js";
 import { headerName, host } from "../kinds/text-kinds.js";
+import type { PassthroughAccess } from "../provider-type.js";
 import { setting } from "./setting.js";
 
 export const serverSettings = {
@@ -47,16 +49,37 @@ export const serverSettings = {
     unit: null,
     meaning: "Lets an open gateway listen on an address other than loopback.",
   }),
-  passthrough: setting({
-    path: "server.passthrough",
-    env: null,
+  allowedHosts: setting<readonly string[]>({
+    path: "server.allowed_hosts",
+    env: "SLUICE_ALLOWED_HOSTS",
     flag: null,
-    kind: boolean,
-    defaultValue: true,
-    defaultText: "true",
+    kind: hostNames,
+    defaultValue: [],
+    defaultText: "none",
     unit: null,
     meaning:
-      "Whether /p/{provider}/… forwards requests unchanged, to any path of a provider, with its key.",
+      "The host names, besides localhost and server.host, by which callers without credentials may call an open gateway; IP addresses always may.",
+  }),
+  corsOrigins: setting<readonly string[]>({
+    path: "server.cors_origins",
+    env: "SLUICE_CORS_ORIGINS",
+    flag: null,
+    kind: origins,
+    defaultValue: [],
+    defaultText: "none",
+    unit: null,
+    meaning: "The origins of the web pages that may call from a browser (CORS).",
+  }),
+  passthrough: setting<PassthroughAccess>({
+    path: "server.passthrough",
+    env: "SLUICE_PASSTHROUGH",
+    flag: null,
+    kind: passthroughAccess,
+    defaultValue: "master_key",
+    defaultText: "master_key",
+    unit: null,
+    meaning:
+      "Who may use /p/{provider}/…, which forwards requests unchanged, to any path of a provider, with its key: off, only the master key (and an open gateway's callers), or all callers.",
   }),
   userPathHeader: setting({
     path: "server.user_path_header",

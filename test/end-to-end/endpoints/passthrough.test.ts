@@ -433,7 +433,7 @@ t.test("a client that doesn't read holds its provider back, and is cut in the en
     write();
   };
   const socket = connect(Number(new URL(url).port), "127.0.0.1", () =>
-    socket.write("GET /p/test/v1/any HTTP/1.1\r\nHost: a\r\n\r\n"),
+    socket.write("GET /p/test/v1/any HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
   );
   socket.pause();
   await (await called).abandoned;

@@ -396,7 +396,7 @@ t.test("what breaks the rules of frames passes too, and does no harm", async (t)
   const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
   socket.write(
-    `GET /v1/realtime?model=gpt-realtime HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${master}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    `GET /v1/realtime?model=gpt-realtime HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${master}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
   );
   // Early: a frame of 2^62 bytes, before anything has opened.
   socket.write(

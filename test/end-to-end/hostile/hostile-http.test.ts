@@ -6,7 +6,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import { WebSocket } from "ws";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -58,9 +57,9 @@ async function exchange(bytes: string): Promise<string> {
 const statusOf = (received: string): number =>
   Number(/^HTTP\/1\.1 (\d{3}) /.exec(received)?.[1] ?? 0);
 const post = (...headers: readonly string[]): string =>
-  `POST /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
+  `POST /p/test/v1/any HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
 const get = (target: string, ...headers: readonly string[]): string =>
-  `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
+  `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
 const chunked = "Transfer-Encoding: chunked";
 
 t.test(
@@ -130,11 +129,11 @@ t.test("chunks that lie end the request on both sides, and give its slot back", 
 t.test(
   "what is a body to us is a body to the provider, whatever the method, and its framing is ours",
   async (t) => {
-    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     for (const method of ["DELETE", "OPTIONS", "GET", "POST"]) {
       const before = upstream.received.length;
       const received = await exchange(
-        `${method} /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close, transfer-encoding, content-length, x-named\r\nX-Named: 1\r\n${chunked}\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
+        `${method} /p/test/v1/any HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close, transfer-encoding, content-length, x-named\r\nX-Named: 1\r\n${chunked}\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
       );
       t.equal(statusOf(received), 200, method);
       t.match(received, JSON.stringify(smuggled).slice(1, -1));
@@ -255,7 +254,9 @@ t.test("methods: TRACE is no method here, CONNECT is no tunnel", async (t) => {
   t.equal(statusOf(traced), 405);
   t.match(traced, /\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/);
   t.equal(
-    statusOf(await exchange(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: a\r\n\r\n`)),
+    statusOf(
+      await exchange(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`),
+    ),
     501,
   );
   t.equal(evil.connections(), 0);
@@ -313,28 +314,11 @@ t.test(
   },
 );
 
-t.test("a page of somebody else's can't open a WebSocket on an open gateway", async (t) => {
-  const open = async (origin: string): Promise<number> => {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=test/m`, {
-      headers: { origin },
-    });
-    socket.on("error", () => {});
-    const status = await new Promise<number>((resolve) => {
-      socket.once("unexpected-response", (_request, answer) => resolve(answer.statusCode!));
-      socket.once("open", () => resolve(101));
-    });
-    socket.terminate();
-    return status;
-  };
-  for (const origin of ["https://evil.example", "null", "http://127.0.0.1.evil.example"])
-    t.equal(await open(origin), 403, origin);
-  for (const origin of [url, "http://localhost:5173"]) t.equal(await open(origin), 101, origin);
-});
-
 t.test(
   "requests in one go are answered one after the other, and what follows a broken one isn't read",
   async (t) => {
-    const keep = (path: string): string => `GET /p/test/v1/${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const keep = (path: string): string =>
+      `GET /p/test/v1/${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
     const received = await exchange(`${keep("one")}${keep("two")}${get("/p/test/v1/three")}`);
     t.same(
       [...received.matchAll(/"url":"\/v1\/(\w+)"/g)].map(([, path]) => path),

@@ -2,7 +2,6 @@ import t from "tap";
 import type { RequestHeaders } from "../../../proxy/http/exchange.js";
 import {
   handshakeHeaders,
-  isCrossOrigin,
   isHandshake,
   switchedHeaders,
   withProtocolKey,
@@ -159,25 +158,3 @@ t.test(
       );
   },
 );
-
-t.test("a page is cross-origin unless it is this host's, or of this machine", async (t) => {
-  const host = "sluice.example:8080";
-  const table = [
-    [undefined, false],
-    ["http://sluice.example:8080", false],
-    ["http://localhost:5173", false],
-    ["http://127.0.0.1", false],
-    ["http://[::1]:3000", false],
-    ["https://evil.example", true],
-    ["http://sluice.example", true],
-    ["http://localhost.evil.example", true],
-    ["null", true],
-    ["", true],
-  ] as const;
-  for (const [origin, is] of table)
-    t.equal(
-      isCrossOrigin(requestOf({ host, ...(origin === undefined ? {} : { origin }) })),
-      is,
-      String(origin),
-    );
-});

@@ -1,0 +1,71 @@
+/**
+ * What browsers ask before a page may send a request with credentials to another origin, and before
+ * it may read the answer (CORS): the headers for the pages that the operator lists
+ * (docs/security.md). Nothing is refused here; a browser without such headers refuses by itself.
+ */
+import type { Exchange } from "../http/exchange.js";
+import type { RouteMatch } from "../http/match-route.js";
+
+/** What a page may read besides the body and the usual headers. */
+const exposed = [
+  "x-request-id",
+  "request-id",
+  "retry-after",
+  "retry-after-ms",
+  "x-should-retry",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "x-ratelimit-limit-tokens",
+  "x-ratelimit-remaining-tokens",
+  "x-ratelimit-reset-tokens",
+  "x-sluice-target",
+  "x-cache",
+].join(", ");
+
+/** How long a browser may remember the answer to a preflight; none remembers it for longer. */
+const maxAgeSeconds = 7200;
+
+/** The headers of every answer, to a listed page or not: caches must tell them apart. */
+export function corsHeaders(
+  origins: ReadonlySet<string>,
+  { header }: { readonly header: (name: string) => string | undefined },
+): readonly string[] {
+  const origin = header("origin");
+  return origin === undefined || !origins.has(origin)
+    ? ["vary", "Origin"]
+    : [
+        "vary",
+        "Origin",
+        "access-control-allow-origin",
+        origin,
+        "access-control-expose-headers",
+        exposed,
+      ];
+}
+
+/**
+ * The headers of the answer to a preflight, besides those of every answer; null: this isn't the
+ * preflight of a listed page, or of a path that exists.
+ */
+export function preflightHeaders(
+  origins: ReadonlySet<string>,
+  exchange: Exchange,
+  match: RouteMatch,
+): readonly string[] | null {
+  if (exchange.method !== "OPTIONS" || match.kind === "unknown") return null;
+  const origin = exchange.header("origin");
+  if (origin === undefined || !origins.has(origin)) return null;
+  if (exchange.header("access-control-request-method") === undefined) return null;
+  const asked = exchange.header("access-control-request-headers") ?? "";
+  return [
+    "vary",
+    "Access-Control-Request-Method, Access-Control-Request-Headers",
+    "access-control-allow-methods",
+    match.kind === "wrong-method" ? match.allow : "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    // SDKs send many of their own, and a header that isn't for the provider doesn't reach it.
+    ...(/^[a-zA-Z0-9_\-, ]+$/.test(asked) ? ["access-control-allow-headers", asked] : []),
+    "access-control-max-age",
+    String(maxAgeSeconds),
+  ];
+}
