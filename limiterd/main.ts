@@ -17,7 +17,7 @@ import { toWire } from "../shared/wire/to-wire.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
-import { openLmdbStore } from "./store/open-lmdb-store.js";
+import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
 import type { Store } from "./store/store.js";
 
 interface LimiterdOptions {

@@ -54,28 +54,48 @@ const impure: Readonly<
     kind: "adapter",
     why: "standard input, output, the environment and the clocks",
   },
-  "limiterd/store/check-store-file.ts": {
+  "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
     why: "reads the head of the store's file",
   },
-  "limiterd/store/disk-trial.ts": {
+  "limiterd/store/lmdb/check-in-process.ts": {
+    kind: "adapter",
+    why: "starts the process that reads a store before the daemon does",
+  },
+  "limiterd/store/lmdb/check-process.ts": {
+    kind: "main",
+    why: "a process that reads a store, in the daemon's place should that end it",
+  },
+  "limiterd/store/lmdb/disk-trial.ts": {
     kind: "adapter",
     why: "writes to the disk to see whether it can be; the words of the operating system for its errors",
   },
-  "limiterd/store/lmdb-store.ts": {
+  "limiterd/store/lmdb/lmdb-file.ts": {
+    kind: "adapter",
+    why: "opens the file by lmdb",
+  },
+  "limiterd/store/lmdb/lmdb-store.ts": {
     kind: "adapter",
     why: "the store port on LMDB",
   },
-  "limiterd/store/open-lmdb-store.ts": {
+  "limiterd/store/lmdb/open-lmdb-store.ts": {
     kind: "adapter",
     why: "opens the store, or makes it where there is none",
   },
-  "limiterd/store/sealed-value.ts": { kind: "adapter", why: "CRC-32, by node:zlib; no I/O" },
-  "limiterd/store/store-file.ts": {
+  "limiterd/store/lmdb/sealed-value.ts": { kind: "adapter", why: "CRC-32, by node:zlib; no I/O" },
+  "limiterd/store/lmdb/store-file.ts": {
     kind: "adapter",
     why: "the store's file and those beside it",
   },
-  "limiterd/store/store-owner.ts": {
+  "limiterd/store/lmdb/store-lock.ts": {
+    kind: "adapter",
+    why: "locks the data directory by a socket in it",
+  },
+  "limiterd/store/lmdb/store-mark.ts": {
+    kind: "adapter",
+    why: "reads and writes the mark beside the store",
+  },
+  "limiterd/store/lmdb/store-owner.ts": {
     kind: "adapter",
     why: "looks in /proc whether a process still runs",
   },
@@ -178,7 +198,7 @@ const impure: Readonly<
 /** Packages that one file alone imports, so that they can be exchanged or pinned in one place. */
 const soleImporters = {
   "node-ipc": "shared/wire/ipc.ts",
-  lmdb: "limiterd/store/lmdb-store.ts",
+  lmdb: "limiterd/store/lmdb/lmdb-file.ts",
   undici: "proxy/upstream/http-upstream.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
   pino: "shared/log.ts",

@@ -88,6 +88,8 @@ export function startTimers(
   stops.push(
     ports.every(tickMs, () => {
       if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
+      // At rest nothing is committed, so nothing would notice.
+      if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
       void sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));

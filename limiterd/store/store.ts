@@ -60,6 +60,8 @@ export interface Store {
   ): readonly (string | number)[];
   /** Writes all changes or none. Resolved: they survive the end of this process. */
   commit(changes: readonly Change[]): Promise<void>;
+  /** Whether what is committed can be found again by the next daemon: nobody took the file away. */
+  isInPlace(): boolean;
   /** Bytes of the file; null when that isn't known. */
   sizeBytes(): number | null;
   /** Resolved: everything is on the disk and the file may be opened by another process. */

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openLmdbStore } from "../../limiterd/store/open-lmdb-store.js";
+import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../limiterd/store/store.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import { rolledUpChange } from "../../limiterd/usage/rolled-up-mark.js";

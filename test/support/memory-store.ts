@@ -73,6 +73,7 @@ export function createMemoryStore(
       }
       return Promise.resolve();
     },
+    isInPlace: () => true,
     sizeBytes: () => 0,
     close: () => Promise.resolve(),
     crash: () => createMemoryStore(tables),

@@ -93,6 +93,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/handlers": ["proxy/gateway", "proxy/dialects/translation", ...proxyBelowGateway],
 
   "limiterd/store": [],
+  "limiterd/store/lmdb": ["limiterd/store"],
   "limiterd/counters": [],
   "limiterd/usage": ["limiterd/store"],
   "limiterd/keys": ["limiterd/store"],

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import t from "tap";
-import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { createRandom } from "../../sim/random.js";
 import { admin, ruleNow, until } from "../../support/client.js";
 import {

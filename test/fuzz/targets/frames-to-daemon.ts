@@ -6,7 +6,7 @@
 import * as lmdb from "lmdb";
 import { connect, disconnect, receive } from "../../../limiterd/handlers/connection.js";
 import { sweepChildren, sweepSpends } from "../../../limiterd/lifecycle/sweep.js";
-import { sealValue, unsealValue } from "../../../limiterd/store/sealed-value.js";
+import { sealValue, unsealValue } from "../../../limiterd/store/lmdb/sealed-value.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";

@@ -1,8 +1,8 @@
 import t, { type Test } from "tap";
-import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { type Store, tables } from "../../../limiterd/store/store.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { put, read, remove, temporary } from "./store-fixture.js";
+import { put, read, remove, temporary } from "./lmdb/store-fixture.js";
 
 const stores: readonly (readonly [name: string, make: (t: Test) => Promise<Store>])[] = [
   ["memory", async () => createMemoryStore()],

@@ -41,6 +41,7 @@ function disk(): Disk {
         written.push(changes);
         return Promise.resolve();
       },
+      isInPlace: () => true,
       sizeBytes: () => 0,
       close: () => Promise.resolve(),
     },

@@ -1,13 +1,13 @@
 import t from "tap";
-import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { modelSuffix, modelsPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { printableName } from "../../../shared/domain/target-name.js";
 import { createRandom } from "../../sim/random.js";
 import type { MemoryStore } from "../../support/memory-store.js";
 import { ask, startDaemon } from "../daemon.js";
-import { anyText } from "../store/any-text.js";
-import { temporary } from "../store/store-fixture.js";
+import { anyText } from "../store/lmdb/any-text.js";
+import { temporary } from "../store/lmdb/store-fixture.js";
 import { noonMs, recordOn, spend, today } from "./usage-fixture.js";
 
 t.test(

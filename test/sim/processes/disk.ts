@@ -124,6 +124,7 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
           });
         });
       },
+      isInPlace: () => true,
       sizeBytes: () => 0,
       close: () => Promise.resolve(),
     };

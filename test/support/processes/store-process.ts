@@ -2,7 +2,7 @@
  * A process that opens a store and does one thing with it: holds it, writes until it is killed,
  * commits as many bytes as asked, or reads it all. It reports to its parent what happened.
  */
-import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { tables } from "../../../limiterd/store/store.js";
 
 const [, , directory, task] = process.argv;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { sealValue, unsealValue } from "../../../limiterd/store/sealed-value.js";
+import { sealValue, unsealValue } from "../../../../limiterd/store/lmdb/sealed-value.js";
 
 t.test("a value comes back as it was, and changed bytes give none", async (t) => {
   for (const value of [[], [1, "a", null, true], [["nested", [2 ** 52]], "é".repeat(300)]]) {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import t from "tap";
-import { StoreLockedError } from "../../../limiterd/store/store.js";
+import { StoreLockedError } from "../../../../limiterd/store/store.js";
 import { inProcess, refusal, tamper, temporary } from "./store-fixture.js";
 
 t.test(

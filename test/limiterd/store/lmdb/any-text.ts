@@ -1,5 +1,5 @@
 /** Texts of all kinds of characters, from a seed: control characters, halves of surrogate pairs. */
-import type { Random } from "../../sim/random.js";
+import type { Random } from "../../../sim/random.js";
 
 const ranges: readonly (readonly [from: number, to: number])[] = [
   [0, 0x1f],

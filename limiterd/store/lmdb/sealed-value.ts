@@ -3,7 +3,7 @@
  * table mean is declared with their subjects.
  */
 import { crc32 } from "node:zlib";
-import { decodeValue, encodeValue } from "../../shared/wire/codec.js";
+import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
 
 /** The version of every record format; a store of another one is refused, not converted. */
 export const schemaVersion = 1;

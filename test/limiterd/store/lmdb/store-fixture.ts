@@ -2,14 +2,15 @@
  * What the tests of the store share: directories, entries, stores in processes of their own, and
  * the file changed below our own layer.
  */
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { open } from "lmdb";
 import type { Test } from "tap";
-import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
-import type { Change, Store, Table } from "../../../limiterd/store/store.js";
+import { openLmdbStore } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
+import type { Change, Store, Table } from "../../../../limiterd/store/store.js";
 
 /** A directory that goes with the test. */
 export function temporary(t: Test): string {
@@ -84,17 +85,18 @@ interface Running {
   until(isTrue: () => boolean): Promise<void>;
 }
 
-/** A process with a store of its own; it ends with the test. */
+/** A process with a store of its own; it ends with the test. `within`: a command that runs it. */
 export function inProcess(
   t: Test,
   directory: string,
   task: "hold" | "write" | "read" | "commit",
+  { within = [] }: { readonly within?: readonly string[] } = {},
 ): Running {
-  const child = fork(
-    new URL("../../support/processes/store-process.js", import.meta.url),
-    [directory, task],
-    { execArgv: [], stdio: ["ignore", "inherit", "pipe", "ipc"] },
+  const script = fileURLToPath(
+    new URL("../../../support/processes/store-process.js", import.meta.url),
   );
+  const [command, ...args] = [...within, process.execPath, script, directory, task];
+  const child = spawn(command!, args, { stdio: ["ignore", "inherit", "pipe", "ipc"] });
   let printed = "";
   child.stderr?.on("data", (text: Buffer) => {
     printed += text.toString();

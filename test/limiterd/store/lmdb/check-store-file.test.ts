@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { StoreUnreadableError } from "../../../limiterd/store/store.js";
+import { StoreUnreadableError } from "../../../../limiterd/store/store.js";
 import { filledStore, inProcess, refusal, temporary } from "./store-fixture.js";
 
 t.test("a file that isn't a store is refused by name and left alone", async (t) => {
@@ -51,11 +51,17 @@ t.test(
     t.ok(refused instanceof StoreUnreadableError);
     t.match(
       refused?.message,
-      /limiterd\.mdb can't be read: it is empty: .* Put a whole copy in its place, or move it away to begin with a new store/,
+      /limiterd\.mdb can't be read: it is empty: .* Put a whole copy in its place, or, to begin with a new store .*, move it away and remove .*limiterd\.mdb\.mark$/,
     );
     t.equal(statSync(file).size, 0, "untouched");
     rmSync(file);
-    t.equal(await refusal(directory), null, "once it is removed, a new store is created");
+    t.match(
+      (await refusal(directory))?.message,
+      /limiterd\.mdb can't be read: it is gone, though this directory has had a store\. /,
+      "nor does one that is gone",
+    );
+    rmSync(`${file}.mark`);
+    t.equal(await refusal(directory), null, "until the operator wants a new store");
   },
 );
 

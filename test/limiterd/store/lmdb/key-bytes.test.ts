@@ -1,6 +1,6 @@
 import t from "tap";
-import { keyFromBytes, keyToBytes } from "../../../limiterd/store/key-bytes.js";
-import { createRandom } from "../../sim/random.js";
+import { keyFromBytes, keyToBytes } from "../../../../limiterd/store/lmdb/key-bytes.js";
+import { createRandom } from "../../../sim/random.js";
 import { anyText } from "./any-text.js";
 
 t.test("every text and every number comes back as it went in", async (t) => {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { open as openRaw } from "lmdb";
 import t from "tap";
-import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
-import { StoreUnreadableError } from "../../../limiterd/store/store.js";
+import { openLmdbStore } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
+import { StoreUnreadableError } from "../../../../limiterd/store/store.js";
 import {
   filledStore,
   inProcess,
@@ -135,7 +135,12 @@ t.test(
     child.disconnect();
     await once(child, "exit");
     t.equal(printed().split("Error:").length - 1, 1, printed());
-    t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
+    t.same(readdirSync(directory).sort(), [
+      "limiterd.lock",
+      "limiterd.mdb",
+      "limiterd.mdb-lock",
+      "limiterd.mdb.mark",
+    ]);
   },
 );
 

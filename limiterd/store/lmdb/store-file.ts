@@ -12,8 +12,8 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
+import { StoreUnreadableError } from "../store.js";
 import { plainReason, tryToWrite } from "./disk-trial.js";
-import { StoreUnreadableError } from "./store.js";
 
 /** What a trial writes beside values: pages on their way. */
 export const trialBytes = 64 * 1024;
@@ -22,7 +22,8 @@ export const trialBytes = 64 * 1024;
  * Files of a process that was killed within a first start or a trial; a trial may seem as large as
  * the store.
  */
-const unfinished = /^limiterd\.mdb\.\d+\.(?:new(?:-lock)?|trial)$/;
+const unfinished =
+  /^limiterd\.(?:mdb\.\d+\.(?:new(?:-lock)?|trial)|mdb\.mark\.new|lock\.\d+\.\w+(?:\.old)?)$/;
 
 /**
  * The store's file in `dataDir`, a directory that is created if it isn't there. Rejects with
@@ -81,6 +82,12 @@ export function removeUnfinished(dataDir: string): void {
 /** Where a trial of the disk writes, beside the store. */
 export function trialFile(file: string): string {
   return `${file}.${process.pid}.trial`;
+}
+
+/** The inode of the file, and its device's; null when it isn't there. */
+export function inodeOf(file: string): string | null {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.dev} ${stat.ino}`;
 }
 
 /** Bytes of the file; null when it isn't there. */

@@ -3,12 +3,7 @@
  * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
  * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `disk-trial.ts`.
  */
-import { existsSync } from "node:fs";
-import { type Database, open, type RootDatabase } from "lmdb";
-import { checkStoreFile } from "./check-store-file.js";
-import { plainReason, tryToWrite } from "./disk-trial.js";
-import { keyFromBytes, keyToBytes } from "./key-bytes.js";
-import { sealValue, unsealValue } from "./sealed-value.js";
+
 import {
   type Change,
   type Entry,
@@ -17,9 +12,14 @@ import {
   StoreFailingError,
   StoreUnreadableError,
   type Table,
-  tables,
-} from "./store.js";
-import { fileBytes, trialBytes, trialFile } from "./store-file.js";
+} from "../store.js";
+import { plainReason, tryToWrite } from "./disk-trial.js";
+import { keyFromBytes, keyToBytes } from "./key-bytes.js";
+import { type Bytes, type Meta, openTables, type Root } from "./lmdb-file.js";
+import { sealValue, unsealValue } from "./sealed-value.js";
+import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
+import type { StoreLock } from "./store-lock.js";
+import { markClosed, touchMark, touchMs } from "./store-mark.js";
 import { ownerMark } from "./store-owner.js";
 
 /** What lmdb takes with pages of 4 KiB, less a little. */
@@ -34,38 +34,8 @@ const unreadableKeysMax = 1000;
  */
 const commitsPerUntried = 60;
 
-type Bytes = Database<Buffer, Buffer>;
-type Root = RootDatabase<Buffer, string>;
-/** What is known of the store itself. */
-export type Meta = Database<Buffer, string>;
-
 /** Called with a table and the bytes of a key in it that can't be read: it is passed over. */
 export type OnUnreadableKey = (table: Table, key: string) => void;
-
-/** Throws `StoreUnreadableError`. */
-export function openRoot(file: string): Root {
-  // LMDB creates its files by the mask: they are readable by their owner alone.
-  const mask = process.umask(0o077);
-  try {
-    if (existsSync(file)) checkStoreFile(file);
-    return open<Buffer, string>({
-      path: file,
-      noSubdir: true,
-      encoding: "binary",
-      maxDbs: 16,
-      eventTurnBatching: false,
-    });
-  } catch (error) {
-    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
-  } finally {
-    process.umask(mask);
-  }
-}
-
-/** That LMDB can't open the file. */
-export function unreadable(file: string, cause: unknown): StoreUnreadableError {
-  return new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause });
-}
 
 /**
  * Why a commit failed. lmdb reports it by a promise of its own, which must be handled or it ends
@@ -84,31 +54,34 @@ async function commitFailure(error: unknown): Promise<unknown> {
     : error;
 }
 
+interface Opened {
+  readonly root: Root;
+  readonly meta: Meta;
+  readonly lock: StoreLock | null;
+}
+
 export class LmdbStore implements Store {
   readonly file: string;
+  /** The file's, which stays the same for as long as it is this file. */
+  readonly #inode: string | null;
   readonly #root: Root;
   readonly #meta: Meta;
+  readonly #lock: StoreLock | null;
   readonly #onUnreadableKey: OnUnreadableKey;
+  #touchedAtMs = 0;
   readonly #unreadableKeys = new Set<string>();
   readonly #tables: ReadonlyMap<Table, Bytes>;
   /** Commits that failed since one succeeded. */
   #failed = 0;
 
-  constructor(
-    file: string,
-    { root, meta }: { readonly root: Root; readonly meta: Meta },
-    onUnreadableKey: OnUnreadableKey,
-  ) {
+  constructor(file: string, { root, meta, lock }: Opened, onUnreadableKey: OnUnreadableKey) {
     this.file = file;
+    this.#inode = inodeOf(file);
     this.#root = root;
     this.#meta = meta;
+    this.#lock = lock;
     this.#onUnreadableKey = onUnreadableKey;
-    this.#tables = new Map(
-      tables.map((name) => [
-        name,
-        root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
-      ]),
-    );
+    this.#tables = openTables(root);
   }
 
   /** Every table has been opened. */
@@ -185,6 +158,8 @@ export class LmdbStore implements Store {
         at: this.sizeBytes() ?? 0,
         bytes: sealed.reduce((bytes, { value }) => bytes + (value?.length ?? 0), trialBytes),
       });
+    if (!this.isInPlace())
+      this.#fail("the file or its lock was deleted, moved or replaced while the daemon runs");
     // LMDB prints each of its failures: while the disk is full a commit reaches it now and then
     // only, in case the trial is wrong.
     if (this.#failed % commitsPerUntried !== 0)
@@ -200,6 +175,7 @@ export class LmdbStore implements Store {
       // Committed survives this process, flushed survives the machine.
       await this.#root.flushed;
       this.#failed = 0;
+      this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
       // The disk's own reason is better: LMDB calls it an I/O error when only a part found room.
@@ -212,9 +188,20 @@ export class LmdbStore implements Store {
     }
   }
 
+  #touchMark(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#touchedAtMs < touchMs) return;
+    this.#touchedAtMs = nowMs;
+    touchMark(this.file);
+  }
+
   #fail(cause: unknown): never {
     this.#failed++;
     throw new StoreFailingError(plainReason(cause), { cause });
+  }
+
+  isInPlace(): boolean {
+    return inodeOf(this.file) === this.#inode && this.#lock?.isHeld() !== false;
   }
 
   sizeBytes(): number | null {
@@ -225,6 +212,8 @@ export class LmdbStore implements Store {
     if (this.#meta.get("owner")?.toString() === ownerMark()) await this.#meta.remove("owner");
     await this.#root.flushed;
     await this.#root.close();
+    if (this.isInPlace()) markClosed(this.file);
+    this.#lock?.release();
   }
 
   #unseal(table: Table, key: string | number, sealed: Buffer): readonly unknown[] {

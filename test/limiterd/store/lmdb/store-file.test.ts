@@ -12,13 +12,19 @@ t.test(
     const directory = temporary(t);
     for (const [name, content] of [
       ["limiterd.mdb.17.new", ""],
+      ["limiterd.lock.17.x1y2", ""],
+      ["limiterd.mdb.mark.new", ""],
       ["limiterd.mdb.17.new-lock", "x"],
       [`limiterd.mdb.${process.pid}.new`, "half"],
       ["limiterd.mdb-lock", ""],
     ] as const)
       writeFileSync(join(directory, name), content);
     t.equal(await refusal(directory), null);
-    t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
+    t.same(readdirSync(directory).sort(), [
+      "limiterd.mdb",
+      "limiterd.mdb-lock",
+      "limiterd.mdb.mark",
+    ]);
     t.equal((statSync(join(directory, "limiterd.mdb")).mode & 0o777).toString(8), "600");
   },
 );
@@ -30,7 +36,11 @@ t.test(
     await filledStore(directory);
     writeFileSync(join(directory, "limiterd.mdb.17.trial"), "x");
     t.equal(await refusal(directory), null);
-    t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
+    t.same(readdirSync(directory).sort(), [
+      "limiterd.mdb",
+      "limiterd.mdb-lock",
+      "limiterd.mdb.mark",
+    ]);
   },
 );
 
@@ -40,7 +50,7 @@ t.test(
   async (t) => {
     const directory = temporary(t);
     const script = fileURLToPath(
-      new URL("../../support/processes/store-process.js", import.meta.url),
+      new URL("../../../support/processes/store-process.js", import.meta.url),
     );
     const child = spawn("prlimit", ["--fsize=1", process.execPath, script, directory, "hold"], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],

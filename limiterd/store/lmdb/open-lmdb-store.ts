@@ -3,10 +3,15 @@
  * process. The store itself is in `lmdb-store.ts`, the file and those beside it in `store-file.ts`.
  */
 import { existsSync } from "node:fs";
-import { LmdbStore, type Meta, type OnUnreadableKey, openRoot, unreadable } from "./lmdb-store.js";
+import { dirname } from "node:path";
+import { type Store, StoreLockedError, StoreUnreadableError } from "../store.js";
+import { checkInProcess } from "./check-in-process.js";
+import { type Meta, openRoot, unreadable } from "./lmdb-file.js";
+import { LmdbStore, type OnUnreadableKey } from "./lmdb-store.js";
 import { schemaVersion } from "./sealed-value.js";
-import { type Store, StoreLockedError, StoreUnreadableError } from "./store.js";
 import { placeStoreFile, prepareStoreFile, removeUnfinished } from "./store-file.js";
+import { lockDirectory, type StoreLock } from "./store-lock.js";
+import { isAsLeft, markInUse, requireStoreOrNone } from "./store-mark.js";
 import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
 
 /**
@@ -18,14 +23,31 @@ export async function openLmdbStore(
   onUnreadableKey: OnUnreadableKey = () => {},
 ): Promise<Store> {
   const file = await prepareStoreFile(dataDir);
-  if (!existsSync(file)) await makeStore(file);
+  const lock = await lockDirectory(dataDir);
+  try {
+    requireStoreOrNone(file);
+    if (!existsSync(file)) await makeStore(file);
+    else if (!isAsLeft(file)) await checkInProcess(file);
+    return await takeStore(file, lock, onUnreadableKey);
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function takeStore(
+  file: string,
+  lock: StoreLock | null,
+  onUnreadableKey: OnUnreadableKey,
+): Promise<Store> {
   const root = openRoot(file);
   try {
     const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
     // One transaction: of two daemons that start at once, the second sees the first.
     root.transactionSync(() => claim(file, meta));
-    removeUnfinished(dataDir);
-    return new LmdbStore(file, { root, meta }, onUnreadableKey);
+    removeUnfinished(dirname(file));
+    markInUse(file);
+    return new LmdbStore(file, { root, meta, lock }, onUnreadableKey);
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError

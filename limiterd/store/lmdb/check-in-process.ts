@@ -1,0 +1,28 @@
+/**
+ * Checks a store in a process of its own before the daemon opens it, which a damaged file could end
+ * without a word. It takes time, so it is left out where the file is as the last owner left it:
+ * that owner has read and written it without trouble. What the process does is in
+ * `check-process.ts`, how the last owner left the file in `store-mark.ts`.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { StoreUnreadableError } from "../store.js";
+import { damaged } from "./check-store-file.js";
+
+/** Rejects with `StoreUnreadableError` when the file can't be read completely. */
+export async function checkInProcess(file: string): Promise<void> {
+  const child = fork(new URL("./check-process.js", import.meta.url), [file], {
+    execArgv: [],
+    // LMDB prints what it finds; the message says it in our words.
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+  let said: unknown = null;
+  child.on("message", (message) => {
+    said = message;
+  });
+  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+  const { readable, problem } = (said ?? {}) as { readable?: boolean; problem?: string };
+  if (readable === true && signal === null && code === 0) return;
+  if (problem !== undefined) throw new StoreUnreadableError(problem);
+  throw damaged(file, "it is damaged or incomplete: reading it ends the process that tries");
+}

@@ -1,0 +1,59 @@
+/**
+ * Whether a file is LMDB's, checked before LMDB opens it: a foreign one isn't always a clean error.
+ * Only its head is read. Whether all of its pages are there is checked by reading them in a process
+ * of its own (`check-in-process.ts`): the file's length doesn't say, because pages at the end that
+ * a transaction took and gave back again are counted but never written.
+ */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { StoreUnreadableError } from "../store.js";
+
+/**
+ * Throws `StoreUnreadableError` for a file that isn't a store, the operating system's error for one
+ * that can't be read at all.
+ */
+export function checkStoreFile(file: string): void {
+  const head = Buffer.alloc(smallestPageBytes);
+  let fileBytes: number;
+  const descriptor = openSync(file, "r");
+  try {
+    fileBytes = fstatSync(descriptor).size;
+    readSync(descriptor, head);
+  } finally {
+    closeSync(descriptor);
+  }
+  // A store is put in its place complete, so none is ever empty because it is new.
+  if (fileBytes === 0) throw damaged(file, "it is empty: its content is lost");
+  const pageBytes = readPageBytes(head);
+  if (pageBytes === null) throw damaged(file, "it is not a Sluice store");
+  if (fileBytes < 2 * pageBytes) throw damaged(file, "it was cut short");
+}
+
+/** What to say of a file that isn't, or is no longer, a store that can be read. */
+export function damaged(file: string, what: string): StoreUnreadableError {
+  return new StoreUnreadableError(
+    `${file} can't be read: ${what}. Put a whole copy in its place, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,
+  );
+}
+
+const smallestPageBytes = 4096;
+const lmdbMagic = 0xbeefc0de;
+/**
+ * Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's
+ * build.
+ */
+const magicOffsets = [16, 24];
+const noPage = 2n ** 64n - 1n;
+
+/** From LMDB's MDB_meta; null when it isn't one. */
+function readPageBytes(head: Buffer): number | null {
+  const meta = magicOffsets.find((at) => head.readUInt32LE(at) === lmdbMagic);
+  if (meta === undefined) return null;
+  const lastPage = head.readBigUInt64LE(meta + 120);
+  const roots = [head.readBigUInt64LE(meta + 64), head.readBigUInt64LE(meta + 112)];
+  const pageBytes = head.readUInt32LE(meta + 24);
+  return pageBytes < smallestPageBytes ||
+    pageBytes > 65_536 ||
+    roots.some((root) => root > lastPage && root !== noPage)
+    ? null
+    : pageBytes;
+}

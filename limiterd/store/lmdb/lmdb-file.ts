@@ -1,0 +1,58 @@
+/**
+ * The file of the store as LMDB opens it: its tables, and all that is in them, as bytes. What the
+ * bytes mean, and how changes are committed, is in `lmdb-store.ts`.
+ */
+import { existsSync } from "node:fs";
+import { ABORT, type Database, open, type RootDatabase } from "lmdb";
+import { StoreUnreadableError, type Table, tables } from "../store.js";
+import { checkStoreFile } from "./check-store-file.js";
+import { plainReason } from "./disk-trial.js";
+
+export type Bytes = Database<Buffer, Buffer>;
+export type Root = RootDatabase<Buffer, string>;
+/** What is known of the store itself. */
+export type Meta = Database<Buffer, string>;
+
+/** Throws `StoreUnreadableError`. */
+export function openRoot(file: string): Root {
+  // LMDB creates its files by the mask: they are readable by their owner alone.
+  const mask = process.umask(0o077);
+  try {
+    if (existsSync(file)) checkStoreFile(file);
+    return open<Buffer, string>({
+      path: file,
+      noSubdir: true,
+      encoding: "binary",
+      maxDbs: 16,
+      eventTurnBatching: false,
+    });
+  } catch (error) {
+    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
+  } finally {
+    process.umask(mask);
+  }
+}
+
+/** Opens each table, or makes it. */
+export function openTables(root: Root): ReadonlyMap<Table, Bytes> {
+  return new Map(
+    tables.map((name) => [
+      name,
+      root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
+    ]),
+  );
+}
+
+/** Reads every byte of every table, and what LMDB needs to write; writes nothing. */
+export function readAll(root: Root): void {
+  for (const table of openTables(root).values()) for (const _ of table.getRange({}));
+  root.transactionSync(() => {
+    root.putSync("check", Buffer.alloc(0));
+    return ABORT;
+  });
+}
+
+/** That LMDB can't open the file. */
+export function unreadable(file: string, cause: unknown): StoreUnreadableError {
+  return new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause });
+}

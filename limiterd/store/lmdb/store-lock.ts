@@ -1,0 +1,148 @@
+/**
+ * The lock of a data directory: a Unix socket in it, on which its owner listens. It holds across
+ * containers that share a volume, where process numbers say nothing: whoever connects finds the
+ * owner, as long as both are on one kernel. The kernel ends it with the process, however that ends.
+ *
+ * A socket gets to its place by a link, which fails when another is there. One that nobody listens
+ * on is moved away first, and probed again there, so that of two daemons that start at once neither
+ * removes the other's.
+ */
+import { closeSync, constants, linkSync, openSync, renameSync, rmSync, unlinkSync } from "node:fs";
+import net from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { StoreLockedError } from "../store.js";
+import { inodeOf } from "./store-file.js";
+
+export interface StoreLock {
+  /** Whether the socket in its place is still this one. */
+  isHeld(): boolean;
+  release(): void;
+}
+
+const lockName = "limiterd.lock";
+/** Attempts to get the place, each after another daemon has changed something there. */
+const attemptsMax = 5;
+/** How long an owner may take to say its name; it is the owner all the same. */
+const nameDeadlineMs = 500;
+const nameCharsMax = 256;
+
+/**
+ * Rejects with `StoreLockedError` when another daemon has the directory. Null: its file system has
+ * no sockets, and only processes that see each other are told apart (`store-owner.ts`).
+ */
+export async function lockDirectory(dataDir: string): Promise<StoreLock | null> {
+  // A socket's address is short; a directory's path may be long.
+  const directory = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
+  const addressOf = (name: string): string => `/proc/self/fd/${directory}/${name}`;
+  const own = `${lockName}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  const server = net.createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.end(`${process.pid} ${hostname()}`);
+  });
+  if (!(await listens(server, addressOf(own)))) {
+    closeSync(directory);
+    return null;
+  }
+  server.unref();
+  const inode = inodeOf(join(dataDir, own));
+  const release = (): void => {
+    if (inodeOf(join(dataDir, lockName)) === inode)
+      rmSync(join(dataDir, lockName), { force: true });
+    server.close();
+    closeSync(directory);
+  };
+  try {
+    await takePlace({ dataDir, own, addressOf });
+  } catch (error) {
+    release();
+    throw error;
+  } finally {
+    rmSync(join(dataDir, own), { force: true });
+  }
+  return { isHeld: () => inodeOf(join(dataDir, lockName)) === inode, release };
+}
+
+interface Place {
+  readonly dataDir: string;
+  readonly own: string;
+  readonly addressOf: (name: string) => string;
+}
+
+async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
+  const place = join(dataDir, lockName);
+  const moved = `${own}.old`;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    if (links(join(dataDir, own), place)) return;
+    const owner = await ownerAt(addressOf(lockName));
+    if (owner !== null) throw locked(place, owner);
+    try {
+      renameSync(place, join(dataDir, moved));
+    } catch {
+      // Another daemon has moved it away.
+      continue;
+    }
+    const movedOwner = await ownerAt(addressOf(moved));
+    if (movedOwner === null) {
+      unlinkSync(join(dataDir, moved));
+      continue;
+    }
+    // In between, another daemon has taken the place: it gets it back.
+    links(join(dataDir, moved), place);
+    unlinkSync(join(dataDir, moved));
+    throw locked(place, movedOwner);
+  }
+  throw locked(place, "");
+}
+
+/** `owner`: its process number and host; empty when it didn't say. */
+function locked(place: string, owner: string): StoreLockedError {
+  const [pid = "", host = ""] = owner.split(" ");
+  const name = /^\d+$/.test(pid) ? `the process ${pid}` : "another daemon";
+  const where = host === "" || host === hostname() ? "" : ` on ${host}`;
+  return new StoreLockedError(
+    `${place.slice(0, -".lock".length)}.mdb is in use by ${name}${where}`,
+  );
+}
+
+function links(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    // ENOENT: another daemon that has the directory now has tidied up.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" || code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function listens(server: net.Server, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen({ path }, () => resolve(true));
+  });
+}
+
+/** Who listens at an address; null: nobody. */
+function ownerAt(path: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    let name = "";
+    const socket = net.connect({ path });
+    const deadline = setTimeout(() => finish(name), nameDeadlineMs);
+    const finish = (owner: string | null): void => {
+      clearTimeout(deadline);
+      socket.destroy();
+      resolve(owner);
+    };
+    socket.setEncoding("latin1");
+    socket.on("data", (text: string) => {
+      name = (name + text).slice(0, nameCharsMax);
+    });
+    socket.once("end", () => finish(name));
+    socket.once("error", ({ code }: NodeJS.ErrnoException) =>
+      // Whatever else it is, somebody may be there.
+      finish(code === "ECONNREFUSED" || code === "ENOENT" || code === "ENOTSOCK" ? null : name),
+    );
+  });
+}
