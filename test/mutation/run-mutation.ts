@@ -1,10 +1,10 @@
 /**
- * Runs the tests of a file against a copy of the compiled product in which one fault was planted.
+ * Runs tests against a copy of the compiled product in which one fault was planted.
  */
 import { spawn } from "node:child_process";
 import {
   cpSync,
-  existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -12,53 +12,88 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Coverage, isRun, readCoverage } from "./coverage.js";
 
 export const dist = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const root = dirname(dist);
 
+/** A test file without any fault: how long it takes, and what it runs. */
+export interface TestFile {
+  /** Below `dist/`. */
+  readonly file: string;
+  readonly ms: number;
+  readonly coverage: Coverage;
+}
+
 /** A copy of what was compiled, in which one file at a time is exchanged. */
 export class Copy {
   readonly #directory = mkdtempSync(join(tmpdir(), "sluice-mutation-"));
+  readonly #dist = join(this.#directory, "dist");
 
   constructor() {
-    cpSync(dist, join(this.#directory, "dist"), { recursive: true });
-    for (const name of [
-      "node_modules",
-      "package.json",
-      "docs",
-      "test",
-      "proxy",
-      "limiterd",
-      "shared",
-      "bin",
-    ])
-      symlinkSync(join(root, name), join(this.#directory, name));
+    cpSync(dist, this.#dist, { recursive: true });
+    for (const name of readdirSync(root))
+      if (name !== "dist" && !name.startsWith("."))
+        symlinkSync(join(root, name), join(this.#directory, name));
   }
 
   /** @param file below `dist/`. */
   put(file: string, text: string): void {
-    writeFileSync(join(this.#directory, "dist", file), text);
+    writeFileSync(join(this.#dist, file), text);
   }
 
-  /** Whether the tests of these files pass, each within the time. */
-  async passes(tests: readonly string[], timeoutMs: number): Promise<boolean> {
-    for (const test of tests) {
-      if (!(await this.#passes(test, timeoutMs))) return false;
+  /** Throws for one that fails as it is: it would notice every fault. */
+  async measure(file: string, timeoutMs: number): Promise<TestFile> {
+    const coverageDirectory = join(this.#directory, "coverage", file);
+    mkdirSync(coverageDirectory, { recursive: true });
+    const startMs = performance.now();
+    const env = { NODE_V8_COVERAGE: coverageDirectory };
+    if (!(await this.#passes([file], timeoutMs, env)))
+      throw new Error(`${file} fails without any fault`);
+    const ms = performance.now() - startMs;
+    return { file, ms, coverage: readCoverage(coverageDirectory, this.#dist) };
+  }
+
+  /**
+   * Whether these tests pass: first the source file's own, then all others in one process. One that
+   * takes several times as long as without a fault hangs.
+   */
+  async passes(tests: readonly TestFile[], source: string): Promise<boolean> {
+    const isOwn = ({ file }: TestFile): boolean =>
+      file.endsWith(`/${basename(source, ".js")}.test.js`);
+    for (const some of [tests.filter(isOwn), tests.filter((test) => !isOwn(test))]) {
+      if (some.length === 0) continue;
+      const ms = some.reduce((sum, test) => sum + test.ms, 0);
+      const files = some.map(({ file }) => file);
+      if (!(await this.#passes(files, 20_000 + 4 * ms))) return false;
     }
     return true;
   }
 
-  #passes(test: string, timeoutMs: number): Promise<boolean> {
+  #passes(
+    files: readonly string[],
+    timeoutMs: number,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<boolean> {
     return new Promise((resolve) => {
       const child = spawn(
         process.execPath,
-        ["--enable-source-maps", join(this.#directory, "dist", test)],
+        [
+          "--enable-source-maps",
+          join(this.#dist, "test/mutation/run-files.js"),
+          ...files.map((file) => join(this.#dist, file)),
+        ],
         {
           cwd: this.#directory,
           stdio: "ignore",
-          env: { ...process.env, TAP_BAIL: "1", TAP_TIMEOUT: String(timeoutMs / 1000) },
+          env: {
+            ...process.env,
+            ...env,
+            TAP_BAIL: "1",
+            TAP_TIMEOUT: String(Math.ceil(timeoutMs / 1000)),
+          },
         },
       );
       const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
@@ -75,17 +110,23 @@ export class Copy {
 }
 
 /**
- * The tests that answer for a file, below `dist/`: first its own, then the others of its room, then
- * all of its program.
+ * The tests that run a place: those of its room first, and the fast ones before the slow.
  */
-export function testsFor(file: string): string[] {
-  const own = `test/${file.replace(/\.js$/, ".test.js")}`;
-  const room = dirname(own);
-  const inRoom = existsSync(join(dist, room))
-    ? readdirSync(join(dist, room))
-        .filter((name) => name.endsWith(".test.js"))
-        .map((name) => `${room}/${name}`)
-    : [];
-  const program = `test/${file.slice(0, file.indexOf("/"))}.test.js`;
-  return [...inRoom.sort((a, b) => Number(b === own) - Number(a === own)), program];
+export function testsOf(
+  tests: readonly TestFile[],
+  { file, start }: { readonly file: string; readonly start: number },
+): TestFile[] {
+  const room = `test/${dirname(file)}/`;
+  const isFar = (test: TestFile): number => Number(!test.file.startsWith(room));
+  return tests
+    .filter(({ coverage }) => isRun(coverage, file, start))
+    .sort((a, b) => isFar(a) - isFar(b) || a.ms - b.ms);
+}
+
+/** The test files of a folder below `dist/test/`, with the folders in it. */
+export function testFilesIn(folder: string): string[] {
+  return readdirSync(join(dist, "test", folder), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.js"))
+    .map((file) => `test/${folder}/${file}`)
+    .sort();
 }
