@@ -1,7 +1,228 @@
+/** The start of the daemon as it is wired, on a store in memory. */
 import t from "tap";
-import { startState } from "../../../limiterd/lifecycle/start-state.js";
-import { budget } from "../budgets/budget-fixture.js";
-import { ask, startDaemon } from "../daemon.js";
+import { acceptHello } from "../../../limiterd/handlers/accept-hello.js";
+import { connect } from "../../../limiterd/handlers/connection.js";
+import { snapshot } from "../../../limiterd/lifecycle/snapshot.js";
+import { type Started, startState } from "../../../limiterd/lifecycle/start-state.js";
+import type { Budget } from "../../../limiterd/budgets/budget-account.js";
+import { createInertReason } from "../../../shared/config/inert-rule.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { sumUsd } from "../../../shared/domain/money.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { wireVersion } from "../../../shared/version.js";
+import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
+import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
+import { ask, askFor, pathRule, settleOf, startDaemon } from "../daemon.js";
+
+const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
+const anyProvider = pathRule("/team", 3600, { requests: 10 });
+
+interface World {
+  readonly started: Started;
+  readonly log: string[];
+  /** Runs what was scheduled, and lets its commits end. */
+  tick(): Promise<void>;
+}
+
+async function start(
+  store: MemoryStore,
+  rules: readonly RuleDefinition[],
+  {
+    budgets = [],
+    enabled = true,
+    usageEnabled = true,
+    nowMs = noon,
+  }: {
+    budgets?: readonly BudgetDefinition[];
+    enabled?: boolean;
+    usageEnabled?: boolean;
+    nowMs?: number;
+  } = {},
+): Promise<World> {
+  const timers: (() => void)[] = [];
+  const log: string[] = [];
+  const started = await startState(
+    {
+      store,
+      schedule: (_, run) => void timers.push(run),
+      onStoreState: (error) => void log.push(error?.message ?? "works again"),
+      onInert: ({ kind, name }) => void log.push(`inert ${kind} ${name}`),
+      onUnentitled: () => {},
+      onUnreadable: (error) => void log.push(error.message),
+      onDroppedRecord: () => {},
+      yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
+    },
+    {
+      settings: {
+        version: "test",
+        pid: 1,
+        rateLimitsEnabled: enabled,
+        budgetsEnabled: enabled,
+        usageEnabled,
+        quotaTemplatesEntitled: true,
+        inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
+      },
+      rules,
+      budgets,
+      providers: new Set(["openai"]),
+      hashKey: [1, 2],
+      nowMs,
+    },
+  );
+  return {
+    started,
+    log,
+    async tick() {
+      for (const run of timers.splice(0)) run();
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+t.test("a daemon that starts has written its epoch, its rules and its budgets", async (t) => {
+  const store = createMemoryStore();
+  const { started, log } = await start(store, [minute], { budgets: [budget("/", 86_400, 5)] });
+  const { state, staleWindows } = started;
+  t.same([...store.entries("epochs")].map(({ value }) => value), [[state.epochStartLsn]]);
+  t.equal([...store.entries("rules")].length, 1);
+  t.equal([...store.entries("budgets")].length, 1);
+  t.match(state, {
+    expectedProxies: null,
+    stopping: false,
+    storeFailing: null,
+    lastSnapshotAtMs: null,
+    startedAtMs: noon,
+  });
+  t.ok(state.writer.lsn >= state.epochStartLsn);
+  t.same([staleWindows, log], [[], []]);
+});
+
+t.test("what an earlier epoch journaled is removed with the first snapshot", async (t) => {
+  const before = startDaemon([minute]);
+  const peer = before.proxy("p");
+  peer.send(settleOf(askFor(peer, 2, "/team")!, 1, 10));
+  await before.commit();
+  const store = before.store.crash();
+  const { started } = await start(store, [minute], { nowMs: before.nowMs });
+  t.same(started.state.expectedProxies, new Set(["p"]));
+  t.equal([...store.entries("journal")].length, 1);
+  await snapshot(started.state, before.nowMs);
+  t.equal([...store.entries("journal")].length, 0);
+  t.equal(started.state.proxies.get("p", 0).settledSeq, 1);
+});
+
+t.test("records and what they cost reach the disk with their settles", async (t) => {
+  const store = createMemoryStore();
+  const { started, tick } = await start(store, [], { budgets: [budget("/", 86_400, 5)] });
+  const { state } = started;
+  const before = startDaemon([], { nowMs: noon });
+  const sent: Parameters<typeof before.state.usage.add>[0][] = [];
+  before.state.usage.add = (record) => void sent.push(record);
+  spend(client(before), "/a", usd);
+  state.usage.add(sent[0]!, noon);
+  state.budgets.charge(sent[0]!, [], noon);
+  const entry = {
+    proxyId: "p",
+    seq: 1,
+    part: "request",
+    userPath: "/a",
+    lsn: 1,
+    requestAtMs: noon,
+    target: null,
+    targetLsn: 0,
+    targetAtMs: 0,
+    endedAtMs: noon,
+    tokens: 0,
+  } as const;
+  t.ok(state.writer.journal(entry, () => {}));
+  await tick();
+  for (const table of ["journal", "usage", "spendlog"] as const)
+    t.equal([...store.entries(table)].length, 1, table);
+});
+
+t.test("what a budget's period has cost is looked up, also by the start after a crash", async (t) => {
+  const before = startDaemon([], { nowMs: noon + hour / 2 });
+  spend(client(before), "/a", 2 * usd);
+  await before.commit();
+  const store = before.store.crash();
+  const hourly = budget("/", 3600, 5);
+  const nowMs = before.nowMs + 1;
+  const died = store.crash();
+  died.commitsLeft = 1;
+  await start(died, [], { budgets: [hourly], nowMs });
+  for (const disk of [store, died.crash()]) {
+    const { started, tick } = await start(disk, [], { budgets: [hourly], nowMs });
+    await tick();
+    const made: Budget = started.state.budgets.find(hourly)!;
+    t.equal(sumUsd(started.state.budgets.running(made.own!, nowMs).spent), 2);
+    t.equal(made.backfill, false);
+  }
+});
+
+t.test("disabled, rules and budgets stay as the store holds them", async (t) => {
+  const store = createMemoryStore();
+  await start(store, [minute], { budgets: [budget("/", 86_400, 5)] });
+  const { started } = await start(store, [], { enabled: false });
+  t.equal(started.state.book.rules.size, 1);
+  t.equal(started.state.budgets.budgets.size, 1);
+  const withdrawn = await start(store, []);
+  t.equal(withdrawn.started.state.book.rules.size, 0);
+  t.equal(withdrawn.started.state.budgets.budgets.size, 0);
+});
+
+t.test("rules and budgets that do nothing are reported, each once", async (t) => {
+  const { log, started } = await start(createMemoryStore(), [minute, anyProvider], {
+    budgets: [budget("/", 86_400, 5)],
+    usageEnabled: false,
+  });
+  t.equal(log.length, 2);
+  t.match(log.join(), /inert rule .*minute|inert rule .*60/);
+  t.match(log.join(), /inert budget/);
+  t.equal(started.state.inertRules.size, 1);
+});
+
+t.test("a store that can't be written is announced once, and so is that it works again", async (t) => {
+  const store = createMemoryStore();
+  const { started, log, tick } = await start(store, []);
+  const { state } = started;
+  const events: unknown[] = [];
+  const peer = connect(state, { send: (message) => void events.push(message), close: () => {} }, noon);
+  acceptHello(
+    state,
+    peer,
+    { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false },
+    noon,
+  );
+  await tick();
+  store.broken = true;
+  void state.writer.write([{ table: "settings", key: "x", value: [1] }]);
+  for (let i = 0; i < 3; i++) await tick();
+  t.same(log, ["the disk is broken"]);
+  store.broken = false;
+  await tick();
+  t.same(log, ["the disk is broken", "works again"]);
+  t.match(
+    events.filter((message) => (message as { kind: string }).kind === "event"),
+    [{ value: /broken/ }, { value: null }],
+  );
+});
+
+t.test("a key's labels are those of the ring, and a caller without a key has none", async (t) => {
+  const { started } = await start(createMemoryStore(), []);
+  const { labelsOf, keys } = started.state;
+  keys.add({
+    number: 1,
+    hash: "h",
+    redacted: "r",
+    name: null,
+    userPath: null,
+    labels: ["eu"],
+    createdAtMs: 0,
+    expiresAtMs: null,
+    deactivatedAtMs: null,
+  });
+  t.same([labelsOf("key_1"), labelsOf("key_2"), labelsOf(""), labelsOf("x")], [["eu"], [], [], []]);
+});
 
 t.test(
   "templates in the store without the entitlement are named at each start, and continue to count per child",

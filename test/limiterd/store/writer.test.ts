@@ -2,6 +2,7 @@ import t from "tap";
 import type { JournalEntry } from "../../../limiterd/store/journal-entry.js";
 import type { Change, Store } from "../../../limiterd/store/store.js";
 import { Writer } from "../../../limiterd/store/writer.js";
+import { journalBatchMax, journalEntriesMax } from "../../../shared/bounds.js";
 
 function entry(seq: number): JournalEntry {
   return {
@@ -162,4 +163,137 @@ t.test("what is written after the close is dropped: the store may be closed by t
     ["a"],
   );
   t.notOk(told);
+});
+
+interface Failing {
+  readonly self: Disk;
+  readonly writer: Writer;
+  /** Lets what was scheduled run, once. */
+  tick(): Promise<void>;
+}
+
+/** A writer whose store fails from the first commit on. */
+async function failing(): Promise<Failing> {
+  const self = disk();
+  const timers: (() => void)[] = [];
+  const writer = new Writer(
+    { store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
+    { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+  );
+  self.fail = true;
+  void writer.write([{ table: "rules", key: "a", value: [1] }]);
+  await settled();
+  return {
+    self,
+    writer,
+    async tick() {
+      for (const run of timers.splice(0)) run();
+      await settled();
+    },
+  };
+}
+
+t.test(
+  "while the store fails, settles wait up to the bound; those beyond it are counted as not journaled",
+  async (t) => {
+    const { self, writer, tick } = await failing();
+    let durable = 0;
+    const journal = (seq: number): boolean => writer.journal(entry(seq), () => durable++);
+    for (let seq = 1; seq <= journalEntriesMax; seq++)
+      if (!journal(seq)) throw new Error(`the settle ${seq} isn't taken`);
+    t.equal(writer.unjournaled, 0);
+    t.equal(journal(0), false);
+    t.equal(journal(0), false);
+    t.equal(writer.unjournaled, 2);
+    await tick();
+    t.equal(journal(0), false, "a retry that fails makes no room");
+    t.equal(durable, 0);
+    self.fail = false;
+    while (durable < journalEntriesMax) await tick();
+    t.equal(journal(0), true);
+    t.equal(writer.unjournaled, 3);
+    const batches = self.written.flat().filter(({ table }) => table === "journal");
+    t.equal(
+      batches.reduce((sum, { value }) => sum + value!.length, 0),
+      journalEntriesMax,
+    );
+    t.equal(Math.max(...batches.map(({ value }) => value!.length)), journalBatchMax);
+    self.fail = true;
+    await tick();
+    for (let i = 1; i < journalEntriesMax; i++) if (!journal(i)) throw new Error(`not even ${i}`);
+    t.equal(journal(0), false, "the bound is the same when it fails again");
+  },
+);
+
+t.test("a store that works takes any number of settles", async (t) => {
+  const { store } = disk();
+  const writer = new Writer(
+    { store, schedule: () => {}, onStoreState: () => {} },
+    { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+  );
+  for (let seq = 0; seq <= journalEntriesMax; seq++)
+    if (!writer.journal(entry(seq), () => {})) throw new Error(`the settle ${seq} isn't taken`);
+  t.equal(writer.unjournaled, 0);
+});
+
+t.test("what waits for a store that fails is told of the failure once", async (t) => {
+  const { writer, tick } = await failing();
+  const told: unknown[] = [];
+  const wait = (key: string): void =>
+    void writer
+      .tryWrite([{ table: "rules", key, value: [1] }])
+      .then((outcome) => told.push(outcome?.message ?? null));
+  wait("b");
+  await tick();
+  await tick();
+  t.same(told, ["no space"]);
+  wait("c");
+  await settled();
+  t.same(told, ["no space", "no space"]);
+});
+
+t.test("a batch that is committed while the next gathers keeps its own settles", async (t) => {
+  const { store, written } = disk();
+  const timers: { readonly ms: number; readonly run: () => void }[] = [];
+  const calls: string[] = [];
+  const writer = new Writer(
+    { store, schedule: (ms, run) => void timers.push({ ms, run }), onStoreState: () => {} },
+    {
+      firstLsn: 5,
+      journaled: [],
+      commitDelayMs: 10,
+      retryMs: 1000,
+      contributors: [
+        {
+          changes(lsn) {
+            calls.push(`changes ${lsn}`);
+            return [{ table: "usage", key: lsn, value: [] }];
+          },
+          committed: (lsn) => void calls.push(`committed ${lsn}`),
+        },
+      ],
+    },
+  );
+  t.equal(writer.closeBatch(), 5, "an empty one uses a number up");
+  t.same(calls, []);
+  t.same(writer.removeJournal(5), []);
+  for (let seq = 1; seq <= journalBatchMax + 1; seq++)
+    writer.journal(entry(seq), () => void calls.push(`durable ${seq}`));
+  t.same(calls, ["changes 6"], "a full one is closed");
+  t.same(
+    timers.map(({ ms }) => ms),
+    [10],
+  );
+  timers.shift()!.run();
+  await settled();
+  t.equal(calls.length, 2 + 2 + journalBatchMax + 1);
+  t.same(calls.slice(0, 4), ["changes 6", "changes 7", "committed 6", "durable 1"]);
+  t.same(calls.slice(-2), ["committed 7", `durable ${journalBatchMax + 1}`]);
+  t.same(
+    written.map((changes) => changes.map(({ table, key }) => `${table} ${key}`)),
+    [["journal 6", "usage 6", "journal 7", "usage 7"]],
+  );
+  t.equal(writer.journalBytes, (journalBatchMax + 1) * 120);
+  t.equal(writer.removeJournal(6).length, 1);
+  t.equal(writer.journalBytes, 120);
 });

@@ -1,0 +1,222 @@
+/** Reading while more arrives: everything once, in slices, whatever is written in between. */
+import t from "tap";
+import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import {
+  readRecords,
+  readRollups,
+  readUnstored,
+  sumDays,
+} from "../../../limiterd/usage/usage-reader.js";
+import { rollupsPerSlice, unstoredPerSlice } from "../../../shared/bounds.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { labelsOf, noonMs, recordOn } from "../lifecycle/flush-fixture.js";
+
+function open() {
+  const store = createMemoryStore();
+  const usage = restoreUsage({ store, labelsOf, onDamaged: (error) => void t.fail(error.message) });
+  let lsn = 0;
+  let yields = 0;
+  const reader = {
+    store,
+    usage,
+    yieldToEventLoop: (): Promise<void> => {
+      yields++;
+      return Promise.resolve();
+    },
+  };
+  return {
+    store,
+    usage,
+    reader,
+    get yields() {
+      return yields;
+    },
+    add: (requestId: string, atMs = noonMs) => usage.add(recordOn("/a", { requestId, atMs }), atMs),
+    /** Closes the open batch; written: its commit has ended too. */
+    async close(written: boolean) {
+      const changes = usage.changes(++lsn);
+      if (!written) return;
+      await store.commit(changes);
+      usage.committed(lsn);
+    },
+    async writeSums() {
+      const cells = usage.takeDirty();
+      await store.commit(usage.rollups.changes(cells, usage.lastKey));
+      usage.rollups.committed(cells);
+    },
+    async records(fromMs = 0): Promise<string[]> {
+      const found: string[] = [];
+      await readRecords(reader, fromMs, ({ requestId }) => found.push(requestId));
+      return found.sort();
+    },
+  };
+}
+
+t.test(
+  "records are handed over once: those on the disk, those on their way, those of the open batch",
+  async (t) => {
+    const log = open();
+    t.same(await log.records(), []);
+    log.add("open");
+    t.same(await log.records(), ["open"], "the open batch alone");
+    await log.close(true);
+    t.same(await log.records(), ["open"], "the same one on the disk");
+    log.add("closed");
+    await log.close(false);
+    log.add("late");
+    t.same(await log.records(), ["closed", "late", "open"]);
+  },
+);
+
+t.test("records before the moment aren't handed over, nor any that arrive later", async (t) => {
+  const log = open();
+  for (const [id, atMs] of [
+    ["early", noonMs - 1],
+    ["sharp", noonMs],
+    ["after", noonMs + 1],
+  ] as const) {
+    log.add(id, atMs);
+    await log.close(true);
+  }
+  log.add("early and open", noonMs - 1);
+  log.add("sharp and open", noonMs);
+  t.same(await log.records(noonMs), ["after", "sharp", "sharp and open"]);
+  const found: string[] = [];
+  const { reader } = log;
+  const reading = readRecords(
+    {
+      ...reader,
+      async yieldToEventLoop() {
+        log.add("during");
+        await log.close(true);
+      },
+    },
+    0,
+    ({ requestId }) => found.push(requestId),
+  );
+  await reading;
+  t.equal(found.length, 5);
+  t.notOk(found.includes("during"));
+});
+
+t.test("a batch that is committed while it is read isn't handed over again", async (t) => {
+  const log = open();
+  log.add("first");
+  await log.close(true);
+  log.add("second");
+  const changes = log.usage.changes(99);
+  const found: string[] = [];
+  await readRecords(
+    {
+      ...log.reader,
+      async yieldToEventLoop() {
+        await log.store.commit(changes);
+        log.usage.committed(99);
+      },
+    },
+    0,
+    ({ requestId }) => found.push(requestId),
+  );
+  t.same(found.sort(), ["first", "second"]);
+});
+
+t.test("one entry of records is read in a turn", async (t) => {
+  const log = open();
+  for (let i = 0; i < 5; i++) {
+    log.add(`r${i}`);
+    await log.close(true);
+  }
+  await log.records();
+  t.equal(log.yields, 5);
+});
+
+t.test("a damaged entry of records is told, with its table", async (t) => {
+  const log = open();
+  log.add("a");
+  await log.close(true);
+  await log.store.commit([{ table: "usage", key: log.usage.lastKey, value: ["?"] }]);
+  await t.rejects(log.records(), { name: "StoreUnreadableError", message: /of usage/ });
+});
+
+const days = { fromDay: "2026-03-10", toDay: "2026-03-10" };
+const ofModels = "m\n/a\n2026-03-10\n";
+
+t.test(
+  "sums are handed over once, from memory and from the store, in slices with a turn between them",
+  async (t) => {
+    const log = open();
+    const view = log.usage.rollups.open();
+    const read = async (): Promise<Map<string, number>> => {
+      const found = new Map<string, number>();
+      await readRollups(
+        log.reader,
+        { prefix: "m\n/a\n", days, view: log.usage.rollups },
+        (key, sum) => {
+          if (found.has(key)) throw new Error(`${key} twice`);
+          found.set(key, sum.requests);
+        },
+      );
+      return found;
+    };
+    const models = Math.max(rollupsPerSlice, unstoredPerSlice) * 2 + 1;
+    for (let i = 0; i < models; i++)
+      log.usage.add(recordOn("/a", { model: `m${i}`, totalCost: 1 }), noonMs);
+    const inMemory = await read();
+    const before = log.yields;
+    await log.close(true);
+    await log.writeSums();
+    t.same(await read(), inMemory, "from the store");
+    t.ok(log.yields > before);
+    log.usage.add(recordOn("/a", { model: "m0" }), noonMs);
+    log.usage.add(recordOn("/a", { model: "m0", atMs: noonMs + 86_400_000 }), noonMs);
+    log.usage.add(recordOn("/b", { model: "m0" }), noonMs);
+    const now = await read();
+    t.equal(now.get(`${ofModels}openai\nm0`), 2, "as it is in memory");
+    t.equal(now.size, inMemory.size, "other days and paths aren't there");
+    const held: string[] = [];
+    await readRollups(log.reader, { prefix: "m\n/a\n", days, view }, (key) => held.push(key));
+    t.same(held, [], "a view shows what there was when it was opened");
+    view.close();
+  },
+);
+
+t.test("many sums that the store has never held are read with turns in between", async (t) => {
+  for (const [sums, turns] of [
+    [unstoredPerSlice - 1, 0],
+    [unstoredPerSlice, 1],
+    [3 * unstoredPerSlice, 3],
+  ] as const) {
+    let yields = 0;
+    let handed = 0;
+    const keys = Array.from({ length: sums }, (_, i) => `k${i}`);
+    const { reader } = open();
+    await readUnstored(
+      {
+        ...reader,
+        yieldToEventLoop: () => {
+          yields++;
+          return Promise.resolve();
+        },
+      },
+      {
+        unstored: () => keys,
+        held: (key) => (key === "k0" ? undefined : { requests: key === "k1" ? 0 : 1 }) as never,
+      },
+      () => handed++,
+    );
+    t.equal(yields, turns, `${sums} sums`);
+    t.equal(handed, sums - 2, "those that are gone, or are nothing yet, aren't handed over");
+  }
+});
+
+t.test("days add up, and one without usage is nothing", async (t) => {
+  const log = open();
+  for (const [day, count] of [
+    [0, 2],
+    [2, 3],
+    [3, 4],
+  ] as const)
+    for (let i = 0; i < count; i++)
+      log.usage.add(recordOn("/a", { atMs: noonMs + day * 86_400_000 }), noonMs);
+  t.equal(sumDays(log.usage, "t\n/\na\n", ["2026-03-10", "2026-03-11", "2026-03-12"]).requests, 5);
+});
