@@ -1,5 +1,7 @@
 import t from "tap";
+import { beginBackfill, createSpentOnDays } from "../../../limiterd/budgets/backfill-budget.js";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { StoreUnreadableError } from "../../../limiterd/store/store.js";
 import { startDaemon } from "../daemon.js";
 import { admin, ask, budget, client, listed, noon, second, spend, usd } from "./budget-fixture.js";
 
@@ -170,3 +172,88 @@ t.test(
     });
   },
 );
+
+t.test("what a label, and the children of the root, had spent is found too", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noon - 2 * 86_400_000,
+    labelsOf: (keyId) => (keyId === "key_1" ? ["eu"] : []),
+  });
+  const proxy = client(daemon);
+  for (const [days, path, keyId, cost] of [
+    [2, "/a/b", "key_1", 1],
+    [1, "/a", "", 2],
+    [0, "/b", "key_1", 4],
+    [0, "/", "key_1", 8],
+    [0, "/a/c", "", 16],
+  ] as const) {
+    daemon.nowMs = noon - days * 86_400_000;
+    spend(proxy, path, cost * usd, { keyId });
+    await daemon.commit();
+  }
+  daemon.nowMs += 1;
+  const put = (body: object): Promise<unknown> =>
+    admin(daemon, proxy, "budgets.put", { amount: 100, ...body });
+  await put({ scope: "label", subject: "eu", budget_key: { period: "monthly" } });
+  await put({ subject: "/", budget_key: { period: "hourly" }, per_child: true });
+  await put({ subject: "/", budget_key: { period: "weekly" } });
+  await put({ subject: "/a", budget_key: { period: "monthly" } });
+  for (let turns = 0; turns < 20; turns++) await daemon.commit();
+  const spent = (path: string): unknown[] =>
+    budgetStatuses(daemon.state, path, ["eu"], daemon.nowMs).map(
+      ({ scope, subject, period_label: label, spent }) => `${scope} ${subject} ${label} ${spent}`,
+    );
+  t.same(spent("/a/x").sort(), [
+    "label eu monthly 13",
+    "user_path / weekly 31",
+    "user_path /a hourly 16",
+    "user_path /a monthly 19",
+  ]);
+  t.same(
+    spent("/b").filter((text) => String(text).includes("hourly")),
+    ["user_path /b hourly 4"],
+  );
+});
+
+t.test("whole days are summed at once; only a partial first day is looked up", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const { state } = daemon;
+  const put = (period: number): ReturnType<typeof state.budgets.put>["budget"] =>
+    state.budgets.put(budget("/a", period, 5), { source: "manual", nowMs: noon }).budget;
+  const hourly = put(3600);
+  const looking = beginBackfill(state, hourly, noon);
+  t.ok(looking !== null);
+  t.equal(hourly.backfill, true);
+  await Promise.all([looking, daemon.commit()]);
+  t.equal(hourly.backfill, false);
+  const daily = put(86_400);
+  t.equal(beginBackfill(state, daily, noon), null, "its period begins at midnight");
+  t.equal(daily.backfill, false);
+  t.equal(daily.own!.spends.length, 1, "its sum is taken now");
+  const later = put(7200);
+  t.equal(beginBackfill(state, later, noon + 2 * 3_600_000), null, "it saw this period begin");
+  const off = startDaemon([], { nowMs: noon, usageEnabled: false });
+  const made = off.state.budgets.put(budget("/a", 3600, 5), { source: "manual", nowMs: noon });
+  t.equal(beginBackfill(off.state, made.budget, noon), null, "without usage there is nothing");
+});
+
+t.test("sums that are damaged count nothing and are reported; other errors are ours", async (t) => {
+  const account = startDaemon([], {
+    nowMs: noon,
+    budgets: [budget("/a", 86_400, 5)],
+  }).state.budgets.match("/a", [])[0]!;
+  const damaged: string[] = [];
+  const summing = (error: Error) =>
+    createSpentOnDays(
+      {
+        rollups: {
+          find: () => {
+            throw error;
+          },
+        },
+      } as never,
+      ({ message }) => damaged.push(message),
+    );
+  t.equal(summing(new StoreUnreadableError("torn"))(account, noon, noon + 86_400_000), null);
+  t.same(damaged, ["torn"]);
+  t.throws(() => summing(new TypeError("ours"))(account, noon, noon + 86_400_000), /ours/);
+});

@@ -208,3 +208,76 @@ t.test("a million records add up to the pico-dollar", async (t) => {
   t.equal(BigInt(spent.microUsd) * 1_000_000n + BigInt(spent.picoUsd), expected);
   t.equal(requests, 1_000_000);
 });
+
+t.test(
+  "children that spent nothing are forgotten, and nothing is looked up for them",
+  async (t) => {
+    const book = new BudgetBook(
+      { spentOnDays: () => null, lastRecordKey: () => 0 },
+      defaultAnchors,
+    );
+    const { budget } = book.put(
+      { scope: "user_path", subject: "/a", periodSeconds: 3600, amountUsd: 1, perChild: true },
+      { source: "manual", nowMs: begin },
+    );
+    book.match("/a/asked", []);
+    book.charge(record("/a/spent", begin, 1), [], begin);
+    const names = (): string[] => [...budget.children.keys()];
+    t.same(names(), ["asked", "spent"]);
+    t.same(
+      book.forgetIdle(begin, 10).map(({ child }) => child),
+      ["asked"],
+    );
+    t.equal(budget.sinceMs, begin);
+    const later = begin + 10 * hourMs;
+    t.same(book.forgetIdle(later, 10), [], "its account isn't written yet");
+    book.takeDirty();
+    budget.backfill = true;
+    t.same(book.forgetIdle(later, 10), [], "nor while its past is looked up");
+    budget.backfill = false;
+    t.same(
+      book.forgetIdle(later, 10).map(({ child }) => child),
+      ["spent"],
+    );
+    t.ok(budget.sinceMs > begin - hourMs, "should the clock step back, its period is looked up");
+    t.same(names(), []);
+  },
+);
+
+t.test("what is cleared is gone: accounts, children and the bounds", async (t) => {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 9 }, defaultAnchors);
+  for (const perChild of [false, true]) {
+    const { budget } = book.put(
+      { scope: "user_path", subject: "/a", periodSeconds: 3600, amountUsd: 1, perChild },
+      { source: "manual", nowMs: begin },
+    );
+    book.charge(record("/a/b", begin, 5), [], begin);
+    const [before] = book.match("/a/b", []);
+    const { generation } = budget;
+    book.clear(budget, begin + 7);
+    t.equal(budget.children.size, 0);
+    const [after] = book.match("/a/b", []);
+    t.not(after, before);
+    t.notOk(book.isCurrent(before!));
+    t.ok(book.isCurrent(after!));
+    t.equal(book.running(after!, begin + 7).requests, 0);
+    t.match(budget, { sinceMs: begin + 7, sinceKey: 9, generation: generation + 1 });
+  }
+});
+
+t.test("accounts that changed are handed out once, until they change again", async (t) => {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
+  book.put(
+    { scope: "user_path", subject: "/", periodSeconds: 3600, amountUsd: 1, perChild: false },
+    { source: "manual", nowMs: begin },
+  );
+  const charge = (): void => book.charge(record("/a", begin, 5), [], begin);
+  charge();
+  charge();
+  t.equal(book.takeDirty().length, 1);
+  t.equal(book.takeDirty().length, 0);
+  charge();
+  t.equal(book.takeDirty().length, 1);
+  book.charge({ ...record("/a", begin, 5), cacheHit: true }, [], begin);
+  t.equal(book.takeDirty().length, 0);
+});

@@ -270,14 +270,15 @@ t.test("of several exceeded budgets the longest is reported, whichever is met fi
   for (const order of orders([3600, 86_400, 604_800, 7200])) {
     const daemon = startDaemon([], {
       nowMs: noon,
-      budgets: order.map((seconds) => budget("/a", seconds, 1)),
+      // Met from the root's on.
+      budgets: order.map((seconds, i) => budget("/a/b/c/d".slice(0, 2 + 2 * i), seconds, 1)),
     });
     const proxy = client(daemon);
-    spend(proxy, "/a", usd);
+    spend(proxy, "/a/b/c/d", usd);
     proxy.peer.send({
       kind: "admit",
       id: ++proxy.id,
-      userPath: "/a",
+      userPath: "/a/b/c/d",
       credential: "authenticated",
       targets: [{ provider: "p", model: "m" }],
       submission: false,

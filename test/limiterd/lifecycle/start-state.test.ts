@@ -1,10 +1,10 @@
 /** The start of the daemon as it is wired, on a store in memory. */
 import t from "tap";
+import type { Budget } from "../../../limiterd/budgets/budget-account.js";
 import { acceptHello } from "../../../limiterd/handlers/accept-hello.js";
 import { connect } from "../../../limiterd/handlers/connection.js";
 import { snapshot } from "../../../limiterd/lifecycle/snapshot.js";
 import { type Started, startState } from "../../../limiterd/lifecycle/start-state.js";
-import type { Budget } from "../../../limiterd/budgets/budget-account.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
@@ -83,7 +83,10 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
   const store = createMemoryStore();
   const { started, log } = await start(store, [minute], { budgets: [budget("/", 86_400, 5)] });
   const { state, staleWindows } = started;
-  t.same([...store.entries("epochs")].map(({ value }) => value), [[state.epochStartLsn]]);
+  t.same(
+    [...store.entries("epochs")].map(({ value }) => value),
+    [[state.epochStartLsn]],
+  );
   t.equal([...store.entries("rules")].length, 1);
   t.equal([...store.entries("budgets")].length, 1);
   t.match(state, {
@@ -140,24 +143,27 @@ t.test("records and what they cost reach the disk with their settles", async (t)
     t.equal([...store.entries(table)].length, 1, table);
 });
 
-t.test("what a budget's period has cost is looked up, also by the start after a crash", async (t) => {
-  const before = startDaemon([], { nowMs: noon + hour / 2 });
-  spend(client(before), "/a", 2 * usd);
-  await before.commit();
-  const store = before.store.crash();
-  const hourly = budget("/", 3600, 5);
-  const nowMs = before.nowMs + 1;
-  const died = store.crash();
-  died.commitsLeft = 1;
-  await start(died, [], { budgets: [hourly], nowMs });
-  for (const disk of [store, died.crash()]) {
-    const { started, tick } = await start(disk, [], { budgets: [hourly], nowMs });
-    await tick();
-    const made: Budget = started.state.budgets.find(hourly)!;
-    t.equal(sumUsd(started.state.budgets.running(made.own!, nowMs).spent), 2);
-    t.equal(made.backfill, false);
-  }
-});
+t.test(
+  "what a budget's period has cost is looked up, also by the start after a crash",
+  async (t) => {
+    const before = startDaemon([], { nowMs: noon + hour / 2 });
+    spend(client(before), "/a", 2 * usd);
+    await before.commit();
+    const store = before.store.crash();
+    const hourly = budget("/", 3600, 5);
+    const nowMs = before.nowMs + 1;
+    const died = store.crash();
+    died.commitsLeft = 1;
+    await start(died, [], { budgets: [hourly], nowMs });
+    for (const disk of [store, died.crash()]) {
+      const { started, tick } = await start(disk, [], { budgets: [hourly], nowMs });
+      await tick();
+      const made: Budget = started.state.budgets.find(hourly)!;
+      t.equal(sumUsd(started.state.budgets.running(made.own!, nowMs).spent), 2);
+      t.equal(made.backfill, false);
+    }
+  },
+);
 
 t.test("disabled, rules and budgets stay as the store holds them", async (t) => {
   const store = createMemoryStore();
@@ -181,31 +187,38 @@ t.test("rules and budgets that do nothing are reported, each once", async (t) =>
   t.equal(started.state.inertRules.size, 1);
 });
 
-t.test("a store that can't be written is announced once, and so is that it works again", async (t) => {
-  const store = createMemoryStore();
-  const { started, log, tick } = await start(store, []);
-  const { state } = started;
-  const events: unknown[] = [];
-  const peer = connect(state, { send: (message) => void events.push(message), close: () => {} }, noon);
-  acceptHello(
-    state,
-    peer,
-    { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false },
-    noon,
-  );
-  await tick();
-  store.broken = true;
-  void state.writer.write([{ table: "settings", key: "x", value: [1] }]);
-  for (let i = 0; i < 3; i++) await tick();
-  t.same(log, ["the disk is broken"]);
-  store.broken = false;
-  await tick();
-  t.same(log, ["the disk is broken", "works again"]);
-  t.match(
-    events.filter((message) => (message as { kind: string }).kind === "event"),
-    [{ value: /broken/ }, { value: null }],
-  );
-});
+t.test(
+  "a store that can't be written is announced once, and so is that it works again",
+  async (t) => {
+    const store = createMemoryStore();
+    const { started, log, tick } = await start(store, []);
+    const { state } = started;
+    const events: unknown[] = [];
+    const peer = connect(
+      state,
+      { send: (message) => void events.push(message), close: () => {} },
+      noon,
+    );
+    acceptHello(
+      state,
+      peer,
+      { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false },
+      noon,
+    );
+    await tick();
+    store.broken = true;
+    void state.writer.write([{ table: "settings", key: "x", value: [1] }]);
+    for (let i = 0; i < 3; i++) await tick();
+    t.same(log, ["the disk is broken"]);
+    store.broken = false;
+    await tick();
+    t.same(log, ["the disk is broken", "works again"]);
+    t.match(
+      events.filter((message) => (message as { kind: string }).kind === "event"),
+      [{ value: /broken/ }, { value: null }],
+    );
+  },
+);
 
 t.test("a key's labels are those of the ring, and a caller without a key has none", async (t) => {
   const { started } = await start(createMemoryStore(), []);

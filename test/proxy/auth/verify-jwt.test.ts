@@ -8,6 +8,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Judgement, JwtIssuer } from "../../../proxy/auth/jwt-verifier.js";
 import { createJwtIssuers, digestToken } from "../../../proxy/auth/verify-jwt.js";
+import { keySetBytesMax } from "../../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import {
   publicKeyAlgorithms,
@@ -268,6 +269,40 @@ t.test("an address that doesn't return a key set leaves the issuer unavailable",
   }
   const unreachable = await issuerOf({ keys: { kind: "url", url: "http://127.0.0.1:1/jwks" } });
   t.equal(resultOf(await unreachable.judge(token, nowMs)), "unavailable");
+});
+
+t.test("a key set is read up to its bound, and no byte further", async (t) => {
+  const token = await es.sign(claims);
+  const set = keySet(es);
+  for (const [bytes, result] of [
+    [keySetBytesMax, "verified ann"],
+    [keySetBytesMax + 1, "unavailable"],
+  ] as const) {
+    const server = await startKeyServer(t, es);
+    server.answer = () => ({ status: 200, body: set + " ".repeat(bytes - set.length) });
+    const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
+    t.equal(resultOf(await issuer.judge(token, nowMs)), result, `${bytes} bytes`);
+  }
+  let closed = (): void => {};
+  const closing = new Promise<void>((resolve) => {
+    closed = resolve;
+  });
+  const endless = createServer((_, response) => {
+    const piece = " ".repeat(65_536);
+    const more = (): void => {
+      while (!response.destroyed && response.write(piece));
+    };
+    // The test ends only when the connection is closed.
+    response.on("drain", more).on("close", closed);
+    response.write(set);
+    more();
+  });
+  await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => new Promise<void>((resolve) => void endless.close(() => resolve())));
+  const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/jwks`;
+  const issuer = await issuerOf({ keys: { kind: "url", url } });
+  t.equal(resultOf(await issuer.judge(token, nowMs)), "unavailable", "one that never ends");
+  await closing;
 });
 
 t.test("a token's digest is short and unique", async (t) => {

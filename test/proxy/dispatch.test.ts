@@ -1,0 +1,164 @@
+import t from "tap";
+import type { Gateway } from "../../proxy/gateway.js";
+import { handleRequest } from "../../proxy/handle-request.js";
+import type { ClientSocket } from "../../proxy/http/exchange.js";
+import { FakeExchange } from "./fake-exchange.js";
+import { fakeGateway } from "./fake-gateway.js";
+
+const yaml = `
+providers:
+  one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x] }
+`;
+
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: readonly string[];
+  readonly body?: string;
+  readonly masterKey?: string | null;
+  readonly keysExist?: boolean;
+  readonly authorization?: unknown;
+  readonly webSocket?: boolean;
+}
+
+async function ask({
+  method = "GET",
+  path,
+  headers = [],
+  body = "",
+  masterKey = "master-key-of-the-test",
+  keysExist = false,
+  authorization = { kind: "authorized", userPath: "/of-key", keyId: "key_1" },
+  webSocket = false,
+}: Ask) {
+  const fake = fakeGateway(yaml);
+  const lines: { readonly level: string; readonly fields: Record<string, unknown> }[] = [];
+  const authorized: string[] = [];
+  Object.assign(fake.gateway, {
+    credentials: {
+      masterKey,
+      jwt: null,
+      userPathHeader: "x-sluice-user-path",
+      open: masterKey === null,
+      adminOpen: masterKey === null,
+      sameSecret: (given: string, expected: string) => given === expected,
+      hashKey: (key: string) => `hash of ${key}`,
+    },
+    log: {
+      line: (level: string, fields: string) =>
+        void lines.push({ level, fields: JSON.parse(`{${fields}}`) as Record<string, unknown> }),
+      error() {},
+      warn() {},
+      info() {},
+    },
+    stopping: () => false,
+  } as unknown as Partial<Gateway>);
+  Object.assign(fake.gateway.limiter, {
+    reachable: true,
+    keysExist,
+    unsettled: 0,
+    inertRules: 0,
+    inertBudgets: 0,
+    storeFailing: null,
+    authorize(credential: string) {
+      authorized.push(credential);
+      return Promise.resolve(authorization);
+    },
+    call: () => Promise.resolve({ ok: true, body: { rules: [], next: null } }),
+  });
+  const exchange = new FakeExchange({ method, path, headers });
+  exchange.sentPieces = [Buffer.from(body)];
+  if (webSocket) exchange.webSocket = {} as ClientSocket;
+  await handleRequest(fake.gateway, exchange);
+  return { ...fake, exchange, lines, authorized };
+}
+
+const master = ["authorization", "Bearer master-key-of-the-test"];
+const managed = ["authorization", `Bearer sk-sluice-${"a".repeat(43)}`];
+const chat = '{"model":"one/x","messages":[]}';
+
+t.test("each request is answered once, and has one line in the log", async (t) => {
+  const table: readonly (readonly [Ask, number, string])[] = [
+    [{ path: "/nowhere" }, 404, "refused"],
+    [{ path: "/v1/nowhere" }, 404, "refused"],
+    [{ method: "DELETE", path: "/v1/chat/completions" }, 405, "refused"],
+    [{ path: "/v1/models" }, 401, "refused"],
+    [{ path: "/v1/models", headers: ["authorization", "Bearer wrong"] }, 401, "refused"],
+    [{ path: "/v1/models", headers: master }, 200, "answered"],
+    [{ path: "/v1/models/one/x", headers: master }, 200, "answered"],
+    [{ path: "/admin/rate-limits", headers: managed }, 403, "refused"],
+    [{ path: "/v1/models", headers: managed, authorization: { kind: "denied" } }, 401, "refused"],
+    [
+      { path: "/v1/models", headers: managed, authorization: { kind: "unavailable" } },
+      503,
+      "limiter_unavailable",
+    ],
+    [
+      { method: "POST", path: "/v1/chat/completions", headers: master, body: chat },
+      200,
+      "complete",
+    ],
+    [{ method: "POST", path: "/v1/chat/completions", headers: master, body: "{" }, 400, "refused"],
+    [{ path: "/v1/realtime", headers: master }, 426, "refused"],
+    [{ path: "/v1/models", masterKey: null }, 200, "answered"],
+    [{ path: "/v1/models", masterKey: null, keysExist: true }, 401, "refused"],
+  ];
+  for (const [request, status, outcome] of table) {
+    const { exchange, lines } = await ask(request);
+    const what = `${request.method ?? "GET"} ${request.path} ${status}`;
+    t.equal(exchange.status, status, what);
+    t.not(exchange.ended, null, what);
+    t.match(
+      lines,
+      [{ level: "info", fields: { status, outcome, path: request.path, request_id: "req_test" } }],
+      what,
+    );
+    t.equal(lines.length, 1);
+    if (status === 405) t.match(exchange.sent("allow"), /POST/);
+  }
+});
+
+t.test("health is answered without a caller, and logged where only a debugger looks", async (t) => {
+  for (const path of ["/health", "/ready"]) {
+    const { exchange, lines, authorized } = await ask({ path });
+    t.equal(exchange.status, 200);
+    t.match(lines, [{ level: "debug", fields: { outcome: "answered" } }]);
+    t.same(authorized, []);
+  }
+});
+
+t.test(
+  "the key of a limited request is checked with its admission, of any other before",
+  async (t) => {
+    const limited = await ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: [...managed, "content-length", String(chat.length)],
+      body: chat,
+    });
+    t.same(limited.authorized, []);
+    t.equal(limited.admitted.length, 1);
+    const large = await ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: [...managed, "transfer-encoding", "chunked"],
+      body: chat,
+    });
+    t.equal(large.authorized.length, 1, "one whose body may be large, before it is read");
+    const plain = await ask({ path: "/v1/models", headers: managed });
+    t.equal(plain.authorized.length, 1);
+    t.match(plain.lines, [{ fields: { user_path: "/of-key", key: "key_1" } }]);
+    t.notMatch(JSON.stringify(plain.lines), /sk-sluice/);
+  },
+);
+
+t.test("a browser's key among the subprotocols counts at an upgrade alone", async (t) => {
+  const headers = [
+    "sec-websocket-protocol",
+    "realtime, openai-insecure-api-key.master-key-of-the-test",
+  ];
+  const upgrade = await ask({ path: "/v1/realtime", headers, webSocket: true });
+  t.equal(upgrade.exchange.status, 400, "it gets past the door: it names no model");
+  const plain = await ask({ path: "/v1/realtime", headers });
+  t.equal(plain.exchange.status, 401);
+});

@@ -1,0 +1,244 @@
+import t from "tap";
+import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
+import {
+  admitRequest,
+  refuseUnadmitted,
+  settleRequest,
+} from "../../../proxy/handlers/admitted-request.js";
+import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/limiter.js";
+import type { RequestContext } from "../../../proxy/request-context.js";
+import { RequestRecord } from "../../../proxy/request-record.js";
+import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import { invalid } from "../../../shared/error-code.js";
+import type { Target } from "../../../shared/wire/message.js";
+import { FakeExchange } from "../fake-exchange.js";
+import { fakeGateway } from "../fake-gateway.js";
+
+const yaml = `
+providers:
+  one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x] }
+  two: { type: vllm, base_url: "http://127.0.0.1:1/v1", models: [x] }
+`;
+const one: Target = { provider: "one", model: "x" };
+const two: Target = { provider: "two", model: "x" };
+const withKey: Caller = { ...authenticatedCaller("/claimed"), credential: "hash" };
+
+function begin(caller: Caller = withKey) {
+  const fake = fakeGateway(yaml);
+  const noted: unknown[] = [];
+  const asked: unknown[] = [];
+  Object.assign(fake.gateway.limiter, {
+    noteRefusal: (...what: unknown[]) => void noted.push(what),
+    authorize(credential: string) {
+      asked.push(credential);
+      return Promise.resolve(authorization);
+    },
+    keysExist: null,
+  });
+  let authorization: unknown = { kind: "authorized", userPath: "/of-key", keyId: "key_1" };
+  const exchange = new FakeExchange();
+  const record = new RequestRecord(0);
+  const context = { gateway: fake.gateway, exchange, caller, record } as RequestContext;
+  return {
+    ...fake,
+    fake,
+    exchange,
+    record,
+    context,
+    noted,
+    asked,
+    authorizes: (outcome: unknown) => {
+      authorization = outcome;
+    },
+    body: () => JSON.parse(exchange.body.toString()) as unknown,
+  };
+}
+
+const breach = {
+  dimension: "requests",
+  scope: "user_path",
+  subject: "/of-key",
+  periodSeconds: 60,
+  limit: 3,
+  used: 3,
+  waitSeconds: 12,
+} as const;
+const budgetBreach = {
+  dimension: "budget",
+  scope: "user_path",
+  subject: "/of-key",
+  periodSeconds: 86_400,
+  spentUsd: 2,
+  amountUsd: 1,
+  waitSeconds: 34,
+} as const;
+
+t.test("an admitted request goes on, identified, and nothing has been answered", async (t) => {
+  const { context, record, exchange, admitted } = begin();
+  const outcome = await admitRequest(context, { targets: [one, two], model: "x" });
+  t.match(outcome, { admission: { target: one } });
+  t.match(record, { userPath: "/team", target: one });
+  t.same(exchange.calls, []);
+  t.match(admitted, [{ targets: [one, two], submission: false }]);
+});
+
+t.test("a submission is counted at no target, and sent to the first", async (t) => {
+  const { context, record, admitted } = begin();
+  const outcome = await admitRequest(context, { targets: [two, one], model: "", submission: true });
+  t.match(outcome, { admission: { target: null } });
+  t.equal(record.target, two);
+  t.match(admitted, [{ submission: true }]);
+});
+
+t.test("whatever isn't an admission is answered, and named in the log", async (t) => {
+  const refusal = { id: 7, headers: null, key: null } as const;
+  const table: readonly (readonly [unknown, number, string, object])[] = [
+    [{ kind: "unavailable" }, 503, "limiter_unavailable", { note: null, userPath: null }],
+    [{ kind: "denied" }, 401, "refused", { userPath: null }],
+    [
+      { kind: "refused", breach, ...refusal },
+      429,
+      "rate_limited",
+      { userPath: "/claimed", keyId: "" },
+    ],
+    [
+      { kind: "refused", breach, ...refusal, key: { userPath: "/of-key", keyId: "key_1" } },
+      429,
+      "rate_limited",
+      { userPath: "/of-key", keyId: "key_1", note: /of-key/ },
+    ],
+    [
+      { kind: "exceeded", breach: budgetBreach, ...refusal },
+      429,
+      "over_budget",
+      { note: /of-key/ },
+    ],
+  ];
+  for (const [outcome, status, what, logged] of table) {
+    const { fake, context, exchange, record, noted, settled } = begin();
+    fake.verdict = outcome as AdmissionOutcome;
+    t.equal(await admitRequest(context, { targets: [one], model: "x" }), null);
+    t.equal(exchange.status, status, what);
+    t.match(record, { status, outcome: what, ...logged });
+    t.equal(record.target, null);
+    t.same(settled, [], "nothing is left to settle");
+    t.same(noted, status === 429 ? [[7, "req_test", "x"]] : []);
+    t.equal(
+      exchange.sent("retry-after"),
+      { 503: "1", 401: undefined, 429: what === "over_budget" ? "34" : "12" }[status],
+    );
+    t.equal(exchange.sent("www-authenticate"), status === 401 ? "Bearer" : undefined);
+  }
+});
+
+t.test("the slot of a client that left while it waited is given back at once", async (t) => {
+  const { context, exchange, record, settled } = begin();
+  exchange.leave();
+  t.equal(await admitRequest(context, { targets: [one], model: "x" }), null);
+  t.match(record, { status: 499, outcome: "client_gone" });
+  t.same(settled, [{ tokens: 0, estimated: false, record: null }]);
+  t.same(exchange.calls, []);
+});
+
+const made = (): Admission => ({ target: one }) as Admission;
+const usage = {
+  inputTokens: 3,
+  outputTokens: 2,
+  totalTokens: 5,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+};
+
+function forwarded(changes: Partial<Forwarded> = {}): Forwarded {
+  return {
+    status: 200,
+    usage: usage as Forwarded["usage"],
+    executed: true,
+    estimated: false,
+    outcome: "complete",
+    firstByteMonoMs: 1,
+    note: null,
+    failed: null,
+    bug: null,
+    finish: () => {},
+    ...changes,
+  };
+}
+
+t.test("a request is settled with what it used, and then its response ends", async (t) => {
+  const { fake, context, record } = begin();
+  const admission = made();
+  record.target = two;
+  const order: string[] = [];
+  const spent: Spent[] = [];
+  fake.gateway.limiter.settle = (given, what, then) => {
+    t.equal(given, admission);
+    spent.push(what);
+    order.push("settled");
+    then();
+  };
+  settleRequest(context, admission, forwarded({ finish: () => void order.push("finished") }));
+  t.same(order, ["settled", "finished"]);
+  t.match(spent, [
+    {
+      tokens: 5,
+      estimated: false,
+      record: {
+        provider: "two",
+        providerType: "vllm",
+        inputTokens: 3,
+        outputTokens: 2,
+        requestId: "req_test",
+      },
+    },
+  ]);
+  t.match(record, { status: 200, outcome: "complete", usage });
+});
+
+t.test(
+  "nothing is recorded of what no provider worked on, without a target, or with usage off",
+  async (t) => {
+    for (const [what, change, tokens] of [
+      ["not executed", { executed: false, usage: null }, 0],
+      ["no target", {}, 5],
+      ["usage off", {}, 5],
+      ["an error", { usage: null, status: 500 }, 0],
+    ] as const) {
+      const { fake, context, record, settled } = begin();
+      record.target = what === "no target" ? null : one;
+      if (what === "usage off")
+        (fake.gateway as { config: unknown }).config = {
+          ...fake.gateway.config,
+          usageEnabled: false,
+        };
+      settleRequest(context, made(), forwarded({ ...change, estimated: true }));
+      t.match(settled, [{ tokens, estimated: true }], what);
+      t.equal(settled[0]!.record === null, what !== "an error", what);
+      t.equal(record.cost, what === "an error" ? 0 : null, what);
+    }
+  },
+);
+
+t.test("before anything else that is wrong, a wrong caller is told that it is wrong", async (t) => {
+  const failure = invalid("no such thing");
+  for (const [outcome, status, what] of [
+    [{ kind: "authorized", userPath: "/of-key", keyId: "key_1" }, 400, "refused"],
+    [{ kind: "denied" }, 401, "refused"],
+    [{ kind: "unavailable" }, 503, "limiter_unavailable"],
+  ] as const) {
+    const { context, exchange, record, asked, authorizes, body } = begin();
+    authorizes(outcome);
+    await refuseUnadmitted(context, failure, ["allow", "GET"]);
+    t.same(asked, ["hash"]);
+    t.equal(exchange.status, status);
+    t.match(record, { status, outcome: what, userPath: status === 400 ? "/of-key" : null });
+    t.equal(exchange.sent("allow"), status === 400 ? "GET" : undefined);
+    t.match(body(), {
+      error: { message: { 400: "no such thing", 401: wrongToken.message, 503: /./ }[status] },
+    });
+  }
+  const { context, exchange, record, asked } = begin();
+  await refuseUnadmitted(context, null);
+  t.match(record, { status: 499, outcome: "client_gone" });
+  t.same([exchange.calls, asked], [[], []]);
+});

@@ -1,0 +1,144 @@
+import t from "tap";
+import { modelRequest } from "../../../proxy/handlers/model-request.js";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import type { Target } from "../../../shared/wire/message.js";
+import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
+
+const yaml = `
+providers:
+  chat: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x], operations: [chat_completions] }
+  second: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x], operations: [chat_completions] }
+  claude: { type: anthropic, base_url: "http://127.0.0.1:1/v1", models: [opus] }
+  vectors: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [v], operations: [embeddings] }
+virtual_models:
+  both: { strategy: failover, targets: [{ model: chat/x }, { model: second/x }] }
+  mixed: { strategy: failover, targets: [{ model: vectors/v }, { model: claude/opus }, { model: chat/x }] }
+`;
+const chatBody = (model: string): string =>
+  JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] });
+const messagesBody = (model: string): string =>
+  JSON.stringify({ ...JSON.parse(chatBody(model)), max_tokens: 5 });
+const answer =
+  '{"id":"1","choices":[{"message":{"role":"assistant","content":"ho"},"finish_reason":"stop","index":0}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}';
+
+const clientHeaders = [
+  "Anthropic-Beta",
+  "tools-2024",
+  "anthropic-version",
+  "2023-06-01",
+  "anthropic-dangerous-direct-browser-access",
+  "true",
+  "OpenAI-Beta",
+  "assistants=v2",
+  "User-Agent",
+  "mine",
+  "X-Stainless-Lang",
+  "js",
+];
+
+function ask(
+  fake: FakeGateway,
+  model: string,
+  operation: "chat_completions" | "messages" = "chat_completions",
+): Promise<Served> {
+  return served(fake, (context) => modelRequest(context, operation), {
+    path: operation === "messages" ? "/v1/messages" : "/v1/chat/completions",
+    query: "beta=true",
+    headers: clientHeaders,
+    body: operation === "messages" ? messagesBody(model) : chatBody(model),
+  });
+}
+
+/** The names of the headers of the client's that a provider got. */
+const namesOf = (headers: readonly string[]): string[] =>
+  headers
+    .filter((name, i) => i % 2 === 0 && clientHeaders.includes(name))
+    .map((name) => name.toLowerCase());
+
+t.test(
+  "headers and query of a dialect go to a provider that speaks it, and to no other",
+  async (t) => {
+    const all = clientHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+    const neutral = ["user-agent", "x-stainless-lang"];
+    for (const [model, operation, what, names] of [
+      ["chat/x", "chat_completions", "chat POST /chat/completions?beta=true", all],
+      ["claude/opus", "messages", "claude POST /messages?beta=true", all],
+      ["claude/opus", "chat_completions", "claude POST /messages", neutral],
+      ["chat/x", "messages", "chat POST /chat/completions", neutral],
+    ] as const) {
+      const fake = fakeGateway(yaml);
+      await ask(fake, model, operation);
+      t.match(fake.sent, [{ what }], what);
+      t.same(namesOf(fake.sent[0]!.headers), names, `${operation} to ${model}`);
+    }
+  },
+);
+
+/** The daemon has room at every target. */
+function withReroute(fake: FakeGateway): string[] {
+  const asked: string[] = [];
+  Object.assign(fake.gateway.limiter, {
+    reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
+      asked.push(targets.map(({ provider }) => provider).join(" "));
+      admission.target = targets[0]!;
+      return Promise.resolve({ kind: "admitted", admission, headers: null });
+    },
+  });
+  return asked;
+}
+
+t.test("a request is sent to its next target when one fails, and settled once", async (t) => {
+  const fake = fakeGateway(yaml);
+  const asked = withReroute(fake);
+  fake.answers.set("chat", { status: 503, body: "{}" });
+  fake.answers.set("second", { status: 200, body: answer });
+  const { status, record, exchange } = await ask(fake, "both");
+  t.equal(status, 200);
+  t.same(asked, ["second"]);
+  t.same(
+    fake.sent.map(({ what }) => what.split(" ")[0]),
+    ["chat", "second"],
+  );
+  t.match(fake.settled, [
+    { tokens: 5, estimated: false, record: { provider: "second", totalCost: null } },
+  ]);
+  t.equal(fake.settled.length, 1);
+  t.match(record, { target: { provider: "second" }, tries: 2, model: "both", outcome: "complete" });
+  t.equal(exchange.sent("x-sluice-target"), "second/x");
+});
+
+t.test("targets that can't take the call are left out before it is admitted", async (t) => {
+  const fake = fakeGateway(yaml);
+  fake.answers.set("claude", { status: 200, body: '{"type":"message","content":[]}' });
+  await ask(fake, "mixed");
+  t.same(
+    fake.admitted[0]!.targets.map(({ provider }) => provider),
+    ["claude", "chat"],
+  );
+  const none = fakeGateway(yaml);
+  const { status, record } = await ask(none, "vectors/v");
+  t.equal(status, 400);
+  t.same([none.admitted, none.sent, none.settled], [[], [], []]);
+  t.equal(record.outcome, "refused");
+});
+
+t.test(
+  "a model that nobody knows, a refusal, and a client that has gone cost nothing",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    t.match(await ask(fake, "nobody/x"), {
+      status: 404,
+      body: { error: { code: "model_not_found" } },
+    });
+    t.same(fake.admitted, []);
+    fake.verdict = { kind: "unavailable" };
+    t.match(await ask(fake, "chat/x"), { status: 503, record: { outcome: "limiter_unavailable" } });
+    const { exchange, record } = await served(
+      fake,
+      (context) => modelRequest(context, "chat_completions"),
+      { path: "/v1/chat/completions", body: chatBody("chat/x"), leaves: true },
+    );
+    t.same([exchange.calls, record.status, record.outcome], [[], 499, "client_gone"]);
+    t.same([fake.sent, fake.settled], [[], []]);
+  },
+);
