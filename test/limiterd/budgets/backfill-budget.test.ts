@@ -240,7 +240,7 @@ t.test("sums that are damaged count nothing and are reported; other errors are o
   const account = startDaemon([], {
     nowMs: noon,
     budgets: [budget("/a", 86_400, 5)],
-  }).state.budgets.match("/a", [])[0]!;
+  }).state.budgets.match("/a", [], noon)[0]!;
   const damaged: string[] = [];
   const summing = (error: Error) =>
     createSpentOnDays(

@@ -220,7 +220,7 @@ t.test(
       { scope: "user_path", subject: "/a", periodSeconds: 3600, amountUsd: 1, perChild: true },
       { source: "manual", nowMs: begin },
     );
-    book.match("/a/asked", []);
+    childOf(budget, "asked");
     book.charge(record("/a/spent", begin, 1), [], begin);
     const names = (): string[] => [...budget.children.keys()];
     t.same(names(), ["asked", "spent"]);
@@ -252,11 +252,11 @@ t.test("what is cleared is gone: accounts, children and the bounds", async (t) =
       { source: "manual", nowMs: begin },
     );
     book.charge(record("/a/b", begin, 5), [], begin);
-    const [before] = book.match("/a/b", []);
+    const [before] = book.match("/a/b", [], begin);
     const { generation } = budget;
     book.clear(budget, begin + 7);
     t.equal(budget.children.size, 0);
-    const [after] = book.match("/a/b", []);
+    const [after] = book.match("/a/b", [], begin);
     t.not(after, before);
     t.notOk(book.isCurrent(before!));
     t.ok(book.isCurrent(after!));

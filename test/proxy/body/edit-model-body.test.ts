@@ -120,7 +120,10 @@ const body = fc
   .tuple(
     memberText(
       "model",
-      stringLiteral.filter((literal) => (JSON.parse(literal) as string).trim() !== ""),
+      stringLiteral.filter((literal) => {
+        const name = JSON.parse(literal) as string;
+        return name.trim() !== "" && !/[\p{Cc}\p{Cs}]/u.test(name);
+      }),
     ),
     memberText(
       "messages",
