@@ -171,6 +171,7 @@ function serve(
       return handleLimits(context, endpoint);
     case "auth-keys":
     case "auth-keys-deactivate":
+    case "auth-keys-delete":
       return handleAuthKeys(context, endpoint);
     case "explain":
       return explainRequest(context);

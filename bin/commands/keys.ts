@@ -1,4 +1,4 @@
-/** `sluice keys …`: issues, lists and deactivates managed keys. */
+/** `sluice keys …`: issues, lists, deactivates and deletes managed keys. */
 import type { Command } from "commander";
 import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
@@ -18,7 +18,9 @@ import { type CommandFlags, jsonOption } from "./command-flags.js";
 
 /** Adds `keys` to the program. */
 export function addKeys(program: Command, session: Session): void {
-  const keys = program.command("keys").description("issue, list and deactivate managed keys");
+  const keys = program
+    .command("keys")
+    .description("issue, list, deactivate and delete managed keys");
   keys
     .command("issue")
     .description("make a key and print it, this once")
@@ -52,7 +54,15 @@ export function addKeys(program: Command, session: Session): void {
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .addOption(jsonOption("print the id as an object"))
     .action((id: string, _options, command: Command) =>
-      deactivateKey(session, id, command.optsWithGlobals<CommandFlags>()),
+      changeKey(session, { id, op: "deactivate" }, command.optsWithGlobals<CommandFlags>()),
+    );
+  keys
+    .command("delete")
+    .description("refuse a key from its next request on and forget it; this can't be undone")
+    .argument("<id>", "the key's id, such as key_7, or the key itself")
+    .addOption(jsonOption("print the id as an object"))
+    .action((id: string, _options, command: Command) =>
+      changeKey(session, { id, op: "delete" }, command.optsWithGlobals<CommandFlags>()),
     );
 }
 
@@ -91,7 +101,11 @@ async function printKeys(session: Session, flags: CommandFlags): Promise<void> {
 }
 
 /** Accepts the key in place of its id: a leaked key is known by its text. */
-async function deactivateKey(session: Session, id: string, flags: CommandFlags): Promise<void> {
+async function changeKey(
+  session: Session,
+  { id, op }: { readonly id: string; readonly op: "deactivate" | "delete" },
+  flags: CommandFlags,
+): Promise<void> {
   const isKey = looksLikeManagedKey(id);
   if (!isKey && keyNumber(id) === null)
     throw usageFailure([{ message: notAKey("the key", id), param: "id" }]);
@@ -99,9 +113,9 @@ async function deactivateKey(session: Session, id: string, flags: CommandFlags):
     session,
     flags,
     async (client) =>
-      answered(
-        await client.call("keys.deactivate", isKey ? { key_hash: hashKey(id) } : { id }),
-      ) as { readonly id: string },
+      answered(await client.call(`keys.${op}`, isKey ? { key_hash: hashKey(id) } : { id })) as {
+        readonly id: string;
+      },
   );
-  session.terminal.out(flags.json === true ? JSON.stringify(done) : `deactivated: ${done.id}`);
+  session.terminal.out(flags.json === true ? JSON.stringify(done) : `${op}d: ${done.id}`);
 }

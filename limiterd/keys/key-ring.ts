@@ -1,7 +1,8 @@
 /**
  * The managed keys in memory: found by their hash for each request, by their number otherwise. They
  * are never removed, so that a key's id always identifies its key, and a gateway that had a key
- * never opens again by itself.
+ * never opens again by itself. Of a deleted key a tombstone stays: its number, and its labels, to
+ * which requests in flight are still charged.
  */
 import { type KeyDefinition, keyId } from "../../shared/domain/managed-key.js";
 
@@ -15,13 +16,17 @@ export interface ManagedKey extends KeyDefinition {
   readonly createdAtMs: number;
   /** Null as long as it isn't deactivated. */
   deactivatedAtMs: number | null;
+  /** Null as long as it isn't deleted; then its hash, name and path are gone. */
+  readonly deletedAtMs: number | null;
 }
 
 type KeyStatus = "active" | "expired" | "deactivated";
 
 export interface KeyRing {
-  /** How many there are, whatever their status. */
+  /** How many there are, whatever their status, deleted ones included. */
   readonly size: number;
+  /** How many of them are deleted. */
+  readonly deleted: number;
   /** The number that the next key gets. */
   readonly nextNumber: number;
   /**
@@ -29,16 +34,23 @@ export interface KeyRing {
    * about a key to a caller that doesn't have all of it.
    */
   find(hash: string): ManagedKey | undefined;
+  /** The key with this number, or its tombstone. */
   byNumber(number: number): ManagedKey | undefined;
-  /** Up to `count` keys below this number, newest first. */
+  /** Up to `count` keys below this number, newest first, without the deleted ones. */
   newest(below: number, count: number): readonly ManagedKey[];
   add(key: Omit<ManagedKey, "id">): ManagedKey;
+  /** Puts a tombstone in the place of a key. */
+  bury(key: ManagedKey, nowMs: number): ManagedKey;
 }
+
+/** What is left of a deleted key in place of what it was. */
+const nothing = { hash: "", redacted: "", name: null, userPath: null, expiresAtMs: null };
 
 export function createKeyRing(): KeyRing {
   const byHash = new Map<string, ManagedKey>();
   // By ascending number.
   const ordered: ManagedKey[] = [];
+  let deleted = 0;
 
   /** The index of the first key with at least this number. */
   function indexOf(number: number): number {
@@ -56,6 +68,9 @@ export function createKeyRing(): KeyRing {
     get size() {
       return ordered.length;
     },
+    get deleted() {
+      return deleted;
+    },
     get nextNumber() {
       return (ordered.at(-1)?.number ?? 0) + 1;
     },
@@ -65,8 +80,10 @@ export function createKeyRing(): KeyRing {
       return key?.number === number ? key : undefined;
     },
     newest(below, count) {
-      const end = indexOf(below);
-      return ordered.slice(Math.max(0, end - count), end).reverse();
+      const found: ManagedKey[] = [];
+      for (let i = indexOf(below) - 1; i >= 0 && found.length < count; i--)
+        if (ordered[i]!.deletedAtMs === null) found.push(ordered[i]!);
+      return found;
     },
     add({
       number,
@@ -78,6 +95,7 @@ export function createKeyRing(): KeyRing {
       createdAtMs,
       expiresAtMs,
       deactivatedAtMs,
+      deletedAtMs,
     }) {
       const key: ManagedKey = {
         number,
@@ -90,10 +108,20 @@ export function createKeyRing(): KeyRing {
         createdAtMs,
         expiresAtMs,
         deactivatedAtMs,
+        deletedAtMs,
       };
-      byHash.set(hash, key);
+      if (deletedAtMs === null) byHash.set(hash, key);
+      else deleted++;
       ordered.push(key);
       return key;
+    },
+    bury(key, nowMs) {
+      const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
+      const tombstone = { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
+      byHash.delete(key.hash);
+      ordered[indexOf(key.number)] = tombstone;
+      deleted++;
+      return tombstone;
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels,
- * createdAtMs, expiresAtMs, deactivatedAtMs] by number.
+ * createdAtMs, expiresAtMs, deactivatedAtMs] by number; of a deleted one [labels, createdAtMs,
+ * deletedAtMs].
  */
 import { isCount } from "../../shared/assert.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
@@ -20,7 +21,10 @@ export function keyChange({
   createdAtMs,
   expiresAtMs,
   deactivatedAtMs,
+  deletedAtMs,
 }: ManagedKey): Change {
+  if (deletedAtMs !== null)
+    return { table: "keys", key: number, value: [labels, createdAtMs, deletedAtMs] };
   return {
     table: "keys",
     key: number,
@@ -44,6 +48,7 @@ function keyFromStored(
   number: string | number,
   value: readonly unknown[],
 ): Omit<ManagedKey, "id"> | null {
+  if (value.length === 3) return tombstoneFromStored(number, value);
   const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
   if (!isCount(number, 1) || !isKeyHash(hash) || !isRedactedKey(redacted)) return null;
   if (
@@ -68,5 +73,26 @@ function keyFromStored(
     createdAtMs,
     expiresAtMs,
     deactivatedAtMs,
+    deletedAtMs: null,
+  };
+}
+
+function tombstoneFromStored(
+  number: string | number,
+  [labels, createdAtMs, deletedAtMs]: readonly unknown[],
+): Omit<ManagedKey, "id"> | null {
+  if (!isCount(number, 1) || !isCount(createdAtMs) || !isCount(deletedAtMs)) return null;
+  if (!Array.isArray(labels) || !labels.every((label) => typeof label === "string")) return null;
+  return {
+    number,
+    hash: "",
+    redacted: "",
+    name: null,
+    userPath: null,
+    labels,
+    createdAtMs,
+    expiresAtMs: null,
+    deactivatedAtMs: deletedAtMs,
+    deletedAtMs,
   };
 }

@@ -34,6 +34,7 @@ export type Endpoint =
   | "budgets-settings"
   | "auth-keys"
   | "auth-keys-deactivate"
+  | "auth-keys-delete"
   | "explain"
   | "health"
   | "ready";
@@ -150,13 +151,14 @@ const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] =
     /^\/admin\/auth-keys\/[^/]+\/deactivate$/,
     { area: "admin", methods: { POST: "auth-keys-deactivate" } },
   ],
+  [/^\/admin\/auth-keys\/[^/]+$/, { area: "admin", methods: { DELETE: "auth-keys-delete" } }],
 ];
 
-const deactivation = /^\/admin\/auth-keys\/([^/]+)\/deactivate$/;
+const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/deactivate)?$/;
 
-/** The id in the path of a key's deactivation, as it was written. */
+/** The id in the path of one key, as it was written. */
 export function keyInPath(path: string): string {
-  return deactivation.exec(path)?.[1] ?? "";
+  return ofOneKey.exec(path)?.[1] ?? "";
 }
 
 /** The area of a path, whether there is an endpoint or not. */

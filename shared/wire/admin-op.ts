@@ -19,6 +19,7 @@ export const adminOps = [
   "keys.issue",
   "keys.list",
   "keys.deactivate",
+  "keys.delete",
   "explain",
   "status",
   "usage.status",

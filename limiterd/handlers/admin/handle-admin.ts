@@ -29,6 +29,7 @@ export function handleAdmin(
     case "keys.issue":
     case "keys.list":
     case "keys.deactivate":
+    case "keys.delete":
       return handleKeys(state, { op, body }, nowMs, ports);
     case "usage.status":
     case "usage.summary":

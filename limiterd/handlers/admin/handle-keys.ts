@@ -25,7 +25,7 @@ type KeyOp = Extract<AdminOp, `keys.${string}`>;
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
  * /admin/auth-keys takes}; `keys.list` {after?: the `next` of the page before}; `keys.deactivate`
- * {id} or {key_hash}.
+ * and `keys.delete` {id} or {key_hash}.
  */
 export function handleKeys(
   state: DaemonState,
@@ -41,6 +41,8 @@ export function handleKeys(
       return list(state, fields, nowMs, ports);
     case "keys.deactivate":
       return deactivate(state, fields, nowMs, ports);
+    case "keys.delete":
+      return remove(state, fields, nowMs, ports);
   }
 }
 
@@ -102,6 +104,7 @@ function issue(
     redacted,
     createdAtMs: nowMs,
     deactivatedAtMs: null,
+    deletedAtMs: null,
   });
   if (keys.size === 1) ports.firstKeyMade();
   writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
@@ -140,14 +143,28 @@ function deactivate(
   writeChange(state, [keyChange(key)], ports, () => ports.answer({ id: key.id }));
 }
 
-/** The key with the `id` or `key_hash` of a body. */
+/** Its requests are refused from this step on; its id stays taken, and the gateway closed. */
+function remove(
+  state: DaemonState,
+  fields: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  const key = findKey(state, fields);
+  if (key === undefined) return ports.fail(unknownKey(fields));
+  const tombstone = state.keys.bury(key, nowMs);
+  writeChange(state, [keyChange(tombstone)], ports, () => ports.answer({ id: key.id }));
+}
+
+/** The key with the `id` or `key_hash` of a body; a deleted one isn't there. */
 export function findKey(
   { keys }: DaemonState,
   { id, key_hash: hash }: Readonly<Record<string, unknown>>,
 ): ManagedKey | undefined {
   if (isKeyHash(hash)) return keys.find(hash);
   const number = typeof id === "string" ? keyNumber(id) : null;
-  return number === null ? undefined : keys.byNumber(number);
+  const key = number === null ? undefined : keys.byNumber(number);
+  return key?.deletedAtMs === null ? key : undefined;
 }
 
 /**

@@ -18,7 +18,8 @@ export async function handleAuthKeys(
   context: RequestContext<"limiter" | "newKey" | "isUtf8">,
   endpoint: KeyEndpoint,
 ): Promise<void> {
-  if (endpoint === "auth-keys-deactivate") return deactivate(context);
+  if (endpoint === "auth-keys-deactivate") return changeKey(context, "keys.deactivate");
+  if (endpoint === "auth-keys-delete") return changeKey(context, "keys.delete");
   return context.exchange.method === "POST" ? issue(context) : list(context);
 }
 
@@ -46,9 +47,12 @@ async function list(context: RequestContext<"limiter">): Promise<void> {
   replyJson(context.exchange, 200, keys.keys, noStore);
 }
 
-async function deactivate(context: RequestContext<"limiter">): Promise<void> {
+async function changeKey(
+  context: RequestContext<"limiter">,
+  op: "keys.deactivate" | "keys.delete",
+): Promise<void> {
   const { gateway, exchange, record } = context;
-  const done = await gateway.limiter.call("keys.deactivate", { id: keyInPath(exchange.path) });
+  const done = await gateway.limiter.call(op, { id: keyInPath(exchange.path) });
   if (!done.ok) return failAdmin(context, done.failure);
   record.end(204, "answered");
   replyNothing(exchange);

@@ -132,43 +132,69 @@ t.test("a key is issued by its hash, and is alone on standard output", async (t)
   t.same(daemon.calls, [], "nothing is sent when a flag is wrong");
 });
 
-t.test("a key is deactivated by its id or by itself, which is sent as its hash", async (t) => {
-  const daemon = await startFakeDaemon(t, { explanation: { id: "key_7" } });
-  const { value, hash } = newKey();
-  t.same(await run(["keys", "deactivate", "key_7", "--socket", daemon.socket]), {
-    exitCode: 0,
-    out: "deactivated: key_7",
-    err: "",
-  });
-  t.same(await run(["keys", "deactivate", value, "--json", "--socket", daemon.socket]), {
-    exitCode: 0,
-    out: '{"id":"key_7"}',
-    err: "",
-  });
-  t.same(
-    daemon.calls.map(({ body }) => body),
-    [{ id: "key_7" }, { key_hash: hash }],
-  );
-  t.match(await run(["keys", "deactivate", "7", "--socket", daemon.socket]), {
-    exitCode: 2,
-    err: 'error: the key must be an id such as key_7, or a complete key, not "7"',
-  });
-  const { err } = await run(["keys", "deactivate", value.slice(0, -1), "--socket", daemon.socket]);
-  t.equal(
-    err,
-    "error: the key must be an id such as key_7, or a complete key",
-    "most of a key isn't repeated",
-  );
-  t.match(
-    await run(["explain", "--key", value.slice(0, -1), "--model", "m", "--socket", daemon.socket]),
-    { exitCode: 2, err: /^error: --key must be an id such as key_7, or a complete key$/ },
-  );
-  t.match(
-    await run(["explain", "--key", "key_7", "--request", "req_1", "--socket", daemon.socket]),
-    { exitCode: 2, err: /--request can't be combined/ },
-  );
-  t.equal(notAKey("--key", "x"), '--key must be an id such as key_7, or a complete key, not "x"');
-});
+t.test(
+  "a key is deactivated or deleted by its id or by itself, which is sent as its hash",
+  async (t) => {
+    const daemon = await startFakeDaemon(t, { explanation: { id: "key_7" } });
+    const { value, hash } = newKey();
+    t.same(await run(["keys", "deactivate", "key_7", "--socket", daemon.socket]), {
+      exitCode: 0,
+      out: "deactivated: key_7",
+      err: "",
+    });
+    t.same(await run(["keys", "deactivate", value, "--json", "--socket", daemon.socket]), {
+      exitCode: 0,
+      out: '{"id":"key_7"}',
+      err: "",
+    });
+    t.same(await run(["keys", "delete", "key_7", "--socket", daemon.socket]), {
+      exitCode: 0,
+      out: "deleted: key_7",
+      err: "",
+    });
+    t.same(
+      daemon.calls.map(({ op, body }) => [op, body]),
+      [
+        ["keys.deactivate", { id: "key_7" }],
+        ["keys.deactivate", { key_hash: hash }],
+        ["keys.delete", { id: "key_7" }],
+      ],
+    );
+    t.match(await run(["keys", "deactivate", "7", "--socket", daemon.socket]), {
+      exitCode: 2,
+      err: 'error: the key must be an id such as key_7, or a complete key, not "7"',
+    });
+    const { err } = await run([
+      "keys",
+      "deactivate",
+      value.slice(0, -1),
+      "--socket",
+      daemon.socket,
+    ]);
+    t.equal(
+      err,
+      "error: the key must be an id such as key_7, or a complete key",
+      "most of a key isn't repeated",
+    );
+    t.match(
+      await run([
+        "explain",
+        "--key",
+        value.slice(0, -1),
+        "--model",
+        "m",
+        "--socket",
+        daemon.socket,
+      ]),
+      { exitCode: 2, err: /^error: --key must be an id such as key_7, or a complete key$/ },
+    );
+    t.match(
+      await run(["explain", "--key", "key_7", "--request", "req_1", "--socket", daemon.socket]),
+      { exitCode: 2, err: /--request can't be combined/ },
+    );
+    t.equal(notAKey("--key", "x"), '--key must be an id such as key_7, or a complete key, not "x"');
+  },
+);
 
 t.test("the list shows the properties of the keys, or that there is none", async (t) => {
   t.equal(renderKeys([]), "no keys");

@@ -169,6 +169,13 @@ t.test(
         status_code: 404,
       },
     });
+    const remove = (id: string): Promise<Response> =>
+      fetch(`${url}/admin/auth-keys/${id}`, { method: "DELETE", headers: byMaster });
+    t.match(await list(url), { length: 2 });
+    t.equal((await remove("key_1")).status, 204);
+    t.match(await list(url), [{ id: "key_2" }]);
+    t.equal((await remove("key_1")).status, 404);
+    t.equal((await fetch(`${url}/admin/auth-keys/key_2`, { method: "DELETE" })).status, 401);
     t.match(await admin(url, "POST /auth-keys", { user_path: "/a", expires: "x" }, byMaster), {
       status: 400,
       body: {
@@ -179,6 +186,7 @@ t.test(
     for (const [method, path, allow] of [
       ["DELETE", "/admin/auth-keys", "GET, POST"],
       ["GET", "/admin/auth-keys/key_1/deactivate", "POST"],
+      ["GET", "/admin/auth-keys/key_1", "DELETE"],
     ] as const) {
       const response = await fetch(`${url}${path}`, { method, headers: byMaster });
       t.match([response.status, response.headers.get("allow")], [405, allow]);

@@ -274,3 +274,42 @@ t.test("an explanation resolves a key to its path, and names the key of a refusa
     },
   );
 });
+
+t.test(
+  "a deleted key is denied at once and gone from the list; its id stays taken, its labels charged and the gateway closed, also after a crash",
+  async (t) => {
+    let daemon = startDaemon([]);
+    let peer = daemon.proxy("p1");
+    const first = await issue(daemon, peer, { user_path: "/team", name: "n", labels: ["prod"] });
+    const second = await issue(daemon, peer, {});
+    t.match(await call(daemon, peer, "keys.delete", { id: "key_2" }), { body: { id: "key_2" } });
+    t.match(await call(daemon, peer, "keys.delete", { key_hash: first.hash }), {
+      body: { id: "key_1" },
+    });
+    for (const life of ["the same", "the next"]) {
+      t.match(await call(daemon, peer, "keys.list", { after: null }), {
+        body: { keys: { length: 0 }, next: null },
+      });
+      t.equal(daemon.state.keys.size, 2, life);
+      t.match(await call(daemon, peer, "status", null), { body: { keys: 0 } });
+      for (const [id, hash] of [first.hash, second.hash, "none"].entries())
+        t.match(admit(peer, 10 + id, hash), { kind: "denied" }, `${life} ${id}`);
+      for (const op of ["keys.delete", "keys.deactivate"] as const)
+        for (const key of [{ id: "key_1" }, { key_hash: first.hash }])
+          t.match(await call(daemon, peer, op, key), {
+            kind: "failed",
+            failure: { status: 404, param: "id" },
+          });
+      t.same(daemon.state.keys.byNumber(1)?.labels, ["prod"]);
+      t.match(daemon.state.keys.byNumber(1), {
+        hash: "",
+        redacted: "",
+        name: null,
+        userPath: null,
+      });
+      daemon = startDaemon([], { store: daemon.store.crash() });
+      peer = daemon.proxy("p1");
+    }
+    t.match(await issue(daemon, peer, {}), { id: "key_3" });
+  },
+);

@@ -48,6 +48,7 @@ t.test("a key is looked up among 100,000 as among 100", async (t) => {
         createdAtMs: 0,
         expiresAtMs: null,
         deactivatedAtMs: null,
+        deletedAtMs: null,
       });
     return made;
   };

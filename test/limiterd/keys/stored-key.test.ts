@@ -34,5 +34,14 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
       { name: "StoreUnreadableError" },
       `${at} ${String(value)}`,
     );
+  const tombstone = [["a"], 1, 2];
+  t.doesNotThrow(await stored(1, tombstone));
+  for (const value of [
+    ["a", 1, 2],
+    [[5], 1, 2],
+    [["a"], -1, 2],
+    [["a"], 1, null],
+  ])
+    t.throws(await stored(1, value), { name: "StoreUnreadableError" }, JSON.stringify(value));
   t.throws(await stored("key_1", good), { name: "StoreUnreadableError" });
 });

@@ -233,6 +233,7 @@ t.test("a key's labels are those of the ring, and a caller without a key has non
     createdAtMs: 0,
     expiresAtMs: null,
     deactivatedAtMs: null,
+    deletedAtMs: null,
   });
   t.same([labelsOf("key_1"), labelsOf("key_2"), labelsOf(""), labelsOf("x")], [["eu"], [], [], []]);
 });

@@ -29,6 +29,7 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/auth-keys", "auth-keys", "admin"],
   ["POST", "/admin/auth-keys", "auth-keys", "admin"],
   ["POST", "/admin/auth-keys/key_7/deactivate", "auth-keys-deactivate", "admin"],
+  ["DELETE", "/admin/auth-keys/key_7", "auth-keys-delete", "admin"],
   ["POST", "/admin/explain", "explain", "admin"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],
