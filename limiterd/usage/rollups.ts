@@ -4,6 +4,7 @@
  * that it holds; after a crash the records behind it are added again. Which sums are in memory is
  * in `sum-cells.ts`, to which of them a record is added in `record-sums.ts`.
  */
+import { isSaturated } from "../../shared/domain/money.js";
 import type { Change, Store } from "../store/store.js";
 import { RecordSums } from "./record-sums.js";
 import { addRollup, copyRollup, type Rollup, rollupOf, rollupToStored } from "./rollup.js";
@@ -36,6 +37,7 @@ export class Rollups implements RollupView {
   /** For each open view the sums that have changed since, as they were. */
   readonly #views = new Set<Map<string, Rollup>>();
   #dirty: Cell[] = [];
+  #saturated = 0;
 
   constructor({ store, labelsOf, onDamaged }: RollupPorts) {
     this.#cells = new SumCells(store, onDamaged);
@@ -62,11 +64,18 @@ export class Rollups implements RollupView {
   #addTo(cell: Cell, what: Rollup): void {
     for (const before of this.#views)
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
+    const wasSaturated = isSaturated(cell.sum.totalCost);
     addRollup(cell.sum, what);
+    if (!wasSaturated && isSaturated(cell.sum.totalCost)) this.#saturated++;
     if (cell.dirty) return;
     cell.dirty = true;
     this.#dirty.push(cell);
     if (!cell.stored) this.#unstored.add(cell);
+  }
+
+  /** Sums whose cost has reached its bound since the start, and may be more than they say. */
+  get saturated(): number {
+    return this.#saturated;
   }
 
   /** How many sums changed and aren't handed out yet. */

@@ -7,8 +7,8 @@
  * 37.5 of them, and half a nano-dollar lost a million times is 500 micro-dollars.
  *
  * One response's cost is a safe integer (at most `costPicoUsdMax`). A sum outgrows that at $9,007,
- * so it has two limbs: whole micro-dollars, and the pico-dollars below one. It holds nine billion
- * dollars.
+ * so it has two limbs: whole micro-dollars, and the pico-dollars below one. It stops at nine
+ * billion dollars.
  */
 import { assert, isCount } from "../assert.js";
 import { costPicoUsdMax } from "../bounds.js";
@@ -28,6 +28,11 @@ export interface MoneySum {
 const picoPerMicro = 1_000_000;
 const picoPerUsd = 1_000_000_000_000;
 const microPerUsd = 1_000_000;
+/**
+ * Where a sum stops: nine billion dollars are a provider's absurd figures, and no reason to end the
+ * daemon, at the first time or at each replay.
+ */
+const sumMicroUsdMax = Number.MAX_SAFE_INTEGER;
 
 export function isPicoUsd(value: unknown): value is PicoUsd {
   return isCount(value) && value <= costPicoUsdMax;
@@ -62,10 +67,14 @@ function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): void {
   const carry = pico >= picoPerMicro ? 1 : 0;
   sum.picoUsd = pico - carry * picoPerMicro;
   sum.microUsd += microUsd + carry;
-  assert(
-    Number.isSafeInteger(sum.microUsd),
-    "a sum of money stays a safe integer of micro-dollars",
-  );
+  if (sum.microUsd < sumMicroUsdMax) return;
+  sum.microUsd = sumMicroUsdMax;
+  sum.picoUsd = 0;
+}
+
+/** Whether a sum is at its bound: what it is the sum of may be more. */
+export function isSaturated({ microUsd }: MoneySum): boolean {
+  return microUsd >= sumMicroUsdMax;
 }
 
 /** Negative, 0 or positive, as sorting wants it. For `spent >= amount`, without floating point. */

@@ -43,6 +43,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     settled: counts.settled,
     repeated_settles: counts.repeatedSettles,
     dropped_records: counts.droppedRecords,
+    saturated_sums: state.usage.rollups.saturated,
     closed_peers: counts.closedPeers,
     store: {
       file: state.store.file,

@@ -8,7 +8,12 @@ import {
 } from "../../../limiterd/usage/rollup-keys.js";
 import { Rollups } from "../../../limiterd/usage/rollups.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
-import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../../shared/bounds.js";
+import {
+  costPicoUsdMax,
+  modelsPerDayMax,
+  rollupCellsMax,
+  subjectBytesMax,
+} from "../../../shared/bounds.js";
 import { dayOf } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, refusal, startDaemon } from "../daemon.js";
@@ -253,5 +258,26 @@ t.test(
       labels,
     );
     t.not(floating, Number(total) / 1e12, "a sum of floating point numbers would not have done");
+  },
+);
+
+t.test(
+  "absurd costs fill a sum, which stops there and is counted, now and after a restart",
+  async (t) => {
+    const store = createMemoryStore();
+    const first = startDaemon([], { store, nowMs: noonMs });
+    const peer = first.proxy("p");
+    const absurd = { inputCost: 0, outputCost: costPicoUsdMax, totalCost: costPicoUsdMax };
+    spend(peer, 1, "/a", absurd);
+    const key = `${totalPrefix("/a")}2026-03-10`;
+    first.state.usage.rollups.find(key)!.totalCost.microUsd = Number.MAX_SAFE_INTEGER - 1;
+    t.match(await ask(first, "status", null), { saturated_sums: 0 });
+    spend(peer, 2, "/a", absurd);
+    spend(peer, 3, "/a", absurd);
+    t.match(await ask(first, "status", null), { saturated_sums: 1 });
+    await first.flush();
+    const second = startDaemon([], { store: store.crash(), nowMs: noonMs });
+    spend(second.proxy("q"), 1, "/a", { inputCost: 0, outputCost: 5, totalCost: 5 });
+    t.match(await usageOf(second, "/a"), { total_cost: Number.MAX_SAFE_INTEGER / 1e6 });
   },
 );

@@ -9,6 +9,7 @@ import {
   costUsd,
   emptySum,
   isPicoUsd,
+  isSaturated,
   type MoneySum,
   picoFromUsd,
   sumFromUsd,
@@ -125,19 +126,24 @@ t.test(
 );
 
 t.test(
-  "what is no cost is never added, and a sum that outgrows its integers is a failed assertion",
+  "what is no cost is never added, and a sum stops at nine billion dollars, in any order",
   async (t) => {
     for (const wrong of [-1, 0.5, NaN, costPicoUsdMax + 1]) {
       t.notOk(isPicoUsd(wrong));
       t.throws(() => addCost(emptySum(), wrong), /assertion failed/, `${wrong}`);
     }
-    t.throws(
-      () =>
-        addSum(
-          { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 999_999 },
-          { microUsd: 0, picoUsd: 1 },
-        ),
-      /assertion failed/,
-    );
+    const parts = [
+      { microUsd: Number.MAX_SAFE_INTEGER - 1, picoUsd: 999_999 },
+      { microUsd: 0, picoUsd: 1 },
+      { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 },
+      { microUsd: 5, picoUsd: 7 },
+    ];
+    t.notOk(isSaturated(parts[0]!));
+    for (const order of [parts, [...parts].reverse(), [parts[1]!, parts[0]!]]) {
+      const sum = emptySum();
+      for (const part of order) addSum(sum, part);
+      t.same(sum, { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 });
+      t.ok(isSaturated(sum));
+    }
   },
 );
