@@ -56,6 +56,8 @@ export async function startLimiterd({
     onConnect(peer) {
       const ports = {
         send: (message: FromDaemon) => peer.send(encodeFrame(toWire(message))),
+        sendBulk: (message: FromDaemon, then: (nowMs: number) => void) =>
+          peer.sendBulk(encodeFrame(toWire(message)), () => then(nowMs())),
         close: () => peer.close(),
       };
       connections.set(peer, {

@@ -4,6 +4,7 @@
  * proxies.
  */
 import type { IdMap } from "../shared/id-map.js";
+import type { OneAtATime } from "../shared/one-at-a-time.js";
 import type { FromDaemon, Lease, Role, Target } from "../shared/wire/message.js";
 import type { Counter } from "./counters/counter.js";
 
@@ -11,6 +12,11 @@ import type { Counter } from "./counters/counter.js";
 export interface PeerState {
   readonly connectedAtMs: number;
   readonly send: (message: FromDaemon) => void;
+  /**
+   * For a large message: verdicts don't wait behind it. `then` runs once the peer has room for the
+   * next, with the time; not if it is gone before.
+   */
+  readonly sendBulk: (message: FromDaemon, then: (nowMs: number) => void) => void;
   readonly close: () => void;
   /** Null until its last hello has arrived. */
   role: Role | null;
@@ -19,6 +25,8 @@ export interface PeerState {
   welcomed: boolean;
   /** The id of the hello that waits for its welcome. */
   helloId: number;
+  /** Admin operations that only read. */
+  readonly reads: OneAtATime;
   /** The gauges that each lease holds. */
   readonly leases: IdMap<HeldLease>;
 }

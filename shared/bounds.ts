@@ -12,6 +12,11 @@ export const frameBytesMaxToDaemon = 64 * 1024;
 export const frameBytesMaxFromDaemon = 4 * 1024 * 1024;
 /** Frames that wait for one peer to read. A peer this slow is stuck, and is closed. */
 export const peerBacklogBytesMax = 8 * 1024 * 1024;
+/**
+ * Lists and sums that one peer waits for: of each peer the daemon makes one at a time. Bodies of
+ * 64 KiB would be 64 MiB.
+ */
+export const readsWaitingMax = 1000;
 /** Connections to the daemon: the proxies and command lines of one host. */
 export const peersMax = 1024;
 /** Leases of one connection: four times as many requests as a proxy serves at once. */

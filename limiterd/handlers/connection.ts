@@ -5,6 +5,7 @@
  */
 import { helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
+import { OneAtATime } from "../../shared/one-at-a-time.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
@@ -14,7 +15,7 @@ import { releaseAllLeases } from "./release-slots.js";
 /** Adds a new connection; its hello will name its role and its proxy. */
 export function connect(
   state: DaemonState,
-  ports: Pick<PeerState, "send" | "close">,
+  ports: Pick<PeerState, "send" | "sendBulk" | "close">,
   nowMs: number,
 ): PeerState {
   const peer: PeerState = {
@@ -24,6 +25,7 @@ export function connect(
     proxy: null,
     welcomed: false,
     helloId: 0,
+    reads: new OneAtATime(),
     leases: new IdMap(),
   };
   state.peers.add(peer);

@@ -4,11 +4,15 @@
  * once per message.
  */
 import { unreachable } from "../../shared/assert.js";
+import { readsWaitingMax } from "../../shared/bounds.js";
+import { failure } from "../../shared/error-code.js";
+import { isChange } from "../../shared/wire/admin-op.js";
 import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
 import { acceptHello } from "./accept-hello.js";
+import type { AdminPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { admitRequest } from "./admit-request.js";
 import { announce } from "./announce.js";
@@ -74,14 +78,45 @@ function nameRefusal(state: DaemonState, peer: PeerState, message: RefusalNote):
 
 function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): boolean {
   if (!peer.welcomed) return false;
+  if (!isChange(message.op)) return read(state, peer, message, nowMs);
   handleAdmin(state, message, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
+    ...announcements(state),
+  });
+  return true;
+}
+
+/**
+ * One read of a peer at a time, the next when the peer has taken the answer: so however many are
+ * asked for, verdicts have their turn between them, and what isn't read isn't made.
+ */
+function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
+  const { id } = message;
+  if (peer.reads.waiting >= readsWaitingMax) {
+    peer.send({ kind: "failed", id, failure: failure("limiter_unavailable", tooManyReads) });
+    return true;
+  }
+  peer.reads.add(
+    (startMs, done) =>
+      handleAdmin(state, message, startMs, {
+        answer: (body) => peer.sendBulk({ kind: "answer", id, body }, done),
+        fail: (failure) => peer.sendBulk({ kind: "failed", id, failure }, done),
+        ...announcements(state),
+      }),
+    nowMs,
+  );
+  return true;
+}
+
+const tooManyReads = `${readsWaitingMax} lists and sums wait for the limiter daemon already`;
+
+function announcements(state: DaemonState): Omit<AdminPorts, "answer" | "fail"> {
+  return {
     limitedMayHaveChanged: (before) => announceLimited(state, before),
     inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
     firstKeyMade: () => announce(state, { kind: "event", name: "keys_exist", value: true }),
-  });
-  return true;
+  };
 }
 
 /** Announces that the first rule or budget was made, or that the last one was deleted. */

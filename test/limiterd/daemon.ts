@@ -25,6 +25,7 @@ import { createInertReason } from "../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { IdMap } from "../../shared/id-map.js";
+import { OneAtATime } from "../../shared/one-at-a-time.js";
 import { wireVersion } from "../../shared/version.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
@@ -172,11 +173,16 @@ export function startDaemon(
       const peer: PeerState = {
         connectedAtMs: daemon.nowMs,
         send: (message) => received.push(message),
+        sendBulk(message, then) {
+          received.push(message);
+          then(daemon.nowMs);
+        },
         close: () => {},
         role: null,
         proxy: null,
         welcomed: false,
         helloId: 0,
+        reads: new OneAtATime(),
         leases: new IdMap(),
       };
       state.peers.add(peer);

@@ -79,6 +79,10 @@ function talk(daemon: TestDaemon, random: Random): number {
     daemon.state,
     {
       send: (message: FromDaemon) => void encodeFrame(toWire(message)),
+      sendBulk(message, then) {
+        encodeFrame(toWire(message));
+        then(daemon.nowMs);
+      },
       close: () => {
         closed = true;
       },

@@ -32,7 +32,11 @@ t.test("a stop writes the windows before it closes the peers, and ends every tim
 t.test("a daemon that stops listens to nobody any more", async (t) => {
   const daemon = startDaemon([minute]);
   const { timers } = wind(daemon, 1000);
-  const peer = connect(daemon.state, { send: () => {}, close: () => {} }, daemon.nowMs);
+  const peer = connect(
+    daemon.state,
+    { send: () => {}, sendBulk: () => {}, close: () => {} },
+    daemon.nowMs,
+  );
   await timers.stop();
   const reader = { feed: () => t.fail("it reads") };
   receive(daemon.state, { peer, reader }, Buffer.from("x"), daemon.nowMs);
@@ -75,7 +79,11 @@ t.test(
     const daemon = startDaemon([minute]);
     const closed: string[] = [];
     const { ring } = wind(daemon, 0);
-    connect(daemon.state, { send: () => {}, close: () => closed.push("silent") }, daemon.nowMs);
+    connect(
+      daemon.state,
+      { send: () => {}, sendBulk: () => {}, close: () => closed.push("silent") },
+      daemon.nowMs,
+    );
     daemon.proxy("p1");
     daemon.nowMs += 4_999;
     ring(1000);

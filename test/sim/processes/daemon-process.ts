@@ -175,6 +175,11 @@ export function startDaemonProcess({
             witness.sent(peer!, message);
             end.send(encodeFrame(toWire(message)));
           },
+          sendBulk(message, then) {
+            witness.sent(peer!, message);
+            end.send(encodeFrame(toWire(message)));
+            end.whenSent(() => then(nowMs()));
+          },
           close: () => end.close(),
         },
         nowMs(),
