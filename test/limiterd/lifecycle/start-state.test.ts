@@ -196,7 +196,7 @@ t.test(
     const events: unknown[] = [];
     const peer = connect(
       state,
-      { send: (message) => void events.push(message), close: () => {} },
+      { send: (message) => void events.push(message), sendBulk: () => {}, close: () => {} },
       noon,
     );
     acceptHello(
