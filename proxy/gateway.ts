@@ -23,6 +23,8 @@ import type { Upstream } from "./upstream/upstream.js";
 /** A configured provider, and the ways to it. */
 export interface Provider {
   readonly config: ProviderConfig;
+  /** The names of a caller's headers that it is sent. */
+  readonly passed: RegExp;
   readonly upstream: Upstream;
   /** Null for a simulator. */
   readonly passthrough: PassthroughUpstream | null;

@@ -15,6 +15,7 @@ import type { Gateway, Provider } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { listenHttp } from "./http/http-listener.js";
+import { passedHeaders } from "./http/passed-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
@@ -168,7 +169,7 @@ async function createGateway({
   stopping,
 }: GatewayParts): Promise<Gateway> {
   const providers = new Map(
-    config.providers.map((provider) => [provider.name, connectProvider(provider)]),
+    config.providers.map((provider) => [provider.name, connectProvider(provider, config)]),
   );
   const models = createModelCatalog(config, {
     upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
@@ -229,11 +230,13 @@ async function createGateway({
   };
 }
 
-function connectProvider(config: ProviderConfig): Provider {
+function connectProvider(config: ProviderConfig, { server }: Pick<Config, "server">): Provider {
+  const passed = passedHeaders(config, server.userPathHeader);
   return config.type === "simulator"
-    ? { config, upstream: createSimulatedUpstream(), passthrough: null }
+    ? { config, passed, upstream: createSimulatedUpstream(), passthrough: null }
     : {
         config,
+        passed,
         upstream: createHttpUpstream(config),
         passthrough: createHttpProxyUpstream(config),
       };

@@ -37,7 +37,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
     return refuseUnadmitted(context, call.problemAt(providerOf(gateway, targets[0]!).config)!);
   record.target = target;
   const provider = providerOf(gateway, target);
-  const sent = forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader);
+  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
   setJsonContentType(sent, exchange.header("content-type"));
   const forwarded = await forward(exchange, {
     upstream: provider.upstream,

@@ -121,7 +121,7 @@ function send(
   { gateway, exchange, record }: RequestContext<"config" | "providers" | "rewriters" | "monoMs">,
   { target, call, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
-  const { config: provider, upstream } = providerOf(gateway, target);
+  const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator } = call.requestTo(
     provider,
     target.model,
@@ -129,7 +129,7 @@ function send(
   );
   record.savedBytes = savedBytes;
   headers.push("x-sluice-target", targetHeader(target));
-  const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
+  const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),

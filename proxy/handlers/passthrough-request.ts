@@ -57,7 +57,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     request: {
       method: exchange.method,
       path: route.path + route.query,
-      headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),
+      headers: forwardRequestHeaders(exchange.rawHeaders, route.passed),
       body:
         body === null
           ? null
@@ -75,6 +75,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
 interface PassthroughRoute {
   readonly provider: ProviderConfig;
   readonly upstream: PassthroughUpstream;
+  /** The names of the caller's headers that pass. */
+  readonly passed: RegExp;
   /** At the provider's origin. */
   readonly path: string;
   /** With its question mark, or empty. */
@@ -128,6 +130,7 @@ export function passthroughRoute({
     route: {
       provider: providerConfig,
       upstream,
+      passed: provider.passed,
       path: originPath(providerConfig.baseUrl, rest),
       query: passedQuery(query, providerConfig.apiVersion),
     },

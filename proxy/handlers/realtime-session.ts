@@ -154,7 +154,7 @@ async function runSession(
     upstream,
     provider: target.provider,
     path,
-    requestHeaders: handshakeHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),
+    requestHeaders: handshakeHeaders(exchange.rawHeaders, providerOf(gateway, target).passed),
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],
     asIs,

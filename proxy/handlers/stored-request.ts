@@ -185,7 +185,7 @@ function send(
   { provider, operation, body, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
   headers.push("x-sluice-target", targetHeader({ provider: provider.config.name, model: "" }));
-  const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
+  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
   if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: provider.upstream,

@@ -1,9 +1,9 @@
 /**
- * Which headers of a request are sent to the provider, and which of the provider's answer to the
- * client. Names and values are copied as they were written.
+ * Copies headers: those of a request that pass to the provider, and of the provider's answer those
+ * for the client. Names and values are copied as they were written.
  *
- * Not here: the headers that Sluice adds itself (host, lengths, the provider's credential, the
- * request id, the limits).
+ * Not here: which of a request pass (`passed-headers.ts`), and what Sluice adds itself (host,
+ * lengths, the provider's credential, the request id, the limits).
  */
 import { createNameTable, hasName, type NameTable } from "./name-table.js";
 
@@ -25,28 +25,6 @@ const hopByHop = [
  * compress them.
  */
 export const acceptIdentity = ["accept-encoding", "identity"] as const;
-
-const droppedFromRequests = createNameTable(
-  // Sluice sends an `accept-encoding` of its own; the caller's credentials, and the account they
-  // name, are for Sluice, not for the provider.
-  [
-    ...hopByHop,
-    "host",
-    "content-length",
-    "expect",
-    "accept-encoding",
-    "authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "openai-organization",
-    "openai-project",
-    "cookie",
-    "forwarded",
-    "x-request-id",
-  ],
-  ["proxy-", "x-forwarded-", "x-sluice-"],
-);
 
 // Sluice sends its own length, id, date, limits and target; the rest is about the provider's own
 // site, and the operator's account there.
@@ -77,26 +55,17 @@ const droppedFromResponses = createNameTable(
 const droppedFromPassedResponses = createNameTable(notForClients, prefixesNotForClients);
 
 /**
- * The headers for the upstream, as a flat list of names and values. `userPathHeader` is the name
- * that the operator gave to the user-path header.
+ * The headers for the upstream, as a flat list of names and values. `passed`: the names that pass
+ * (`passed-headers.ts`).
  */
-export function forwardRequestHeaders(
-  rawHeaders: readonly string[],
-  userPathHeader: string,
-): string[] {
+export function forwardRequestHeaders(rawHeaders: readonly string[], passed: RegExp): string[] {
   const kept: string[] = [];
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
-    const value = rawHeaders[i + 1]!;
-    if (droppedFromRequests.text.test(name)) {
-      if (name.length === "connection".length) named = namedByConnection(name, value, named);
-    } else if (
-      name.length !== userPathHeader.length ||
-      name.toLowerCase() !== userPathHeader.toLowerCase()
-    ) {
-      kept.push(name, value);
-    }
+    if (passed.test(name)) kept.push(name, rawHeaders[i + 1]!);
+    else if (name.length === "connection".length)
+      named = namedByConnection(name, rawHeaders[i + 1]!, named);
   }
   return named === null ? kept : without(kept, named);
 }

@@ -63,12 +63,14 @@ function protocolsIn(header: string | undefined): readonly string[] {
     .filter((protocol) => protocol !== "");
 }
 
-/** The headers of the handshake with the provider, flat, without those of the connection. */
-export function handshakeHeaders(rawHeaders: readonly string[], userPathHeader: string): string[] {
-  const headers = without(
-    forwardRequestHeaders(rawHeaders, userPathHeader),
-    /^sec-websocket-(?:extensions|protocol)$/i,
-  );
+/**
+ * The headers of the handshake with the provider, flat, without those of the connection. `passed`:
+ * the names that pass.
+ */
+export function handshakeHeaders(rawHeaders: readonly string[], passed: RegExp): string[] {
+  const headers = forwardRequestHeaders(rawHeaders, passed);
+  for (const name of ["sec-websocket-version", "sec-websocket-key"])
+    headers.push(name, joined(rawHeaders, name));
   const protocols = offered(joined(rawHeaders, "sec-websocket-protocol"));
   if (protocols.length > 0) headers.push("sec-websocket-protocol", protocols.join(", "));
   return headers;

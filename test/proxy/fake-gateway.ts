@@ -4,6 +4,7 @@
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
 import type { Gateway } from "../../proxy/gateway.js";
+import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
@@ -50,7 +51,12 @@ export function fakeGateway(yaml: string): FakeGateway {
       providers: new Map(
         config.providers.map((provider) => [
           provider.name,
-          { config: provider, upstream: fakeUpstream(provider.name), passthrough: null },
+          {
+            config: provider,
+            passed: passedHeaders(provider, config.server.userPathHeader),
+            upstream: fakeUpstream(provider.name),
+            passthrough: null,
+          },
         ]),
       ),
       targetOrder: createTargetOrder(() => null),

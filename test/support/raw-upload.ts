@@ -35,7 +35,7 @@ export function beginUpload(url: string, path: string, length: number | null): R
   });
   socket.on("error", () => {});
   socket.write(
-    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=B\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: multipart/form-data; boundary=B\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`,
   );
   const write = async (bytes: Buffer): Promise<boolean> => {
     if (!socket.writable) return false;

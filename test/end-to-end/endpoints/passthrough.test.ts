@@ -21,7 +21,7 @@ const site = makeSite(
   `
 server: { stalled_client_seconds: 1, max_upload_bytes: 4194304 }
 providers:
-  test: { type: openai, base_url: "${upstream.origin}/v1", api_key: secret-of-the-provider, models: ["*"], first_byte_timeout_ms: 500, idle_timeout_ms: 500 }
+  test: { type: openai, base_url: "${upstream.origin}/v1", api_key: secret-of-the-provider, models: ["*"], forward_headers: [x-own], first_byte_timeout_ms: 500, idle_timeout_ms: 500 }
   claude: { type: anthropic, base_url: "${upstream.origin}/v1", api_key: secret-of-claude, models: ["*"] }
   nowhere: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["*"] }
   sim: { type: simulator }
@@ -71,6 +71,8 @@ t.test(
           cookie: "c=of-the-caller",
           "x-sluice-user-path": "/team",
           "x-own": "kept",
+          "x-auth-request-access-token": "of-the-caller",
+          "x-real-ip": "10.0.0.1",
           "openai-beta": "assistants=v2",
         },
         ...(body === undefined ? {} : { body }),

@@ -224,7 +224,7 @@ t.test(
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     const body = '{"model":"test/m","messages":[],"stream":true}';
     socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     socket.pause();
     await (await called).abandoned;
@@ -251,7 +251,7 @@ t.test(
     const body = '{"model":"test/m","messages":[],"stream":true}';
     const before = upstream.calls.length;
     socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`.repeat(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ${body.length}\r\n\r\n${body}`.repeat(
         3,
       ),
     );

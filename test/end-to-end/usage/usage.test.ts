@@ -375,7 +375,7 @@ t.test(
         messages: [],
       });
       socket.write(
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nx-sluice-user-path: /cut/client${i}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nx-sluice-user-path: /cut/client${i}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       );
       let seen = "";
       socket.on("data", (data: Buffer) => (seen += data.toString("latin1")));

@@ -9,7 +9,8 @@ import {
   setJsonContentType,
 } from "../../../proxy/http/copy-headers.js";
 
-const userPathHeader = "x-team-path";
+/** All but these pass, as far as this file is concerned. */
+const passed = /^(?!connection$|keep-alive$|x-secret$)/i;
 
 /** Each name with a value that names it. */
 function headers(names: readonly string[]): string[] {
@@ -31,26 +32,6 @@ const hopByHop = [
   "transfer-encoding",
   "upgrade",
 ];
-const ownToRequests = [
-  "host",
-  "content-length",
-  "expect",
-  "accept-encoding",
-  "authorization",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "openai-organization",
-  "OpenAI-Project",
-  "cookie",
-  "x-forwarded-for",
-  "x-forwarded-proto",
-  "forwarded",
-  "x-request-id",
-  "x-sluice-user-path",
-  "x-sluice-anything",
-  userPathHeader,
-];
 const ownToResponses = [
   "content-length",
   "set-cookie",
@@ -67,27 +48,6 @@ const ownToResponses = [
   "date",
   "via",
   "x-sluice-target",
-];
-// Names that share their first letter, their length or their beginning with a dropped one.
-const keptInRequests = [
-  "accept",
-  "Content-Type",
-  "User-Agent",
-  "X-Stainless-Lang",
-  "OpenAI-Beta",
-  "x-api-keys",
-  "x-api-key2",
-  "hosts",
-  "ted",
-  "x-forwarded",
-  "x-sluice",
-  "cookie2",
-  "expects",
-  "api-version",
-  "date",
-  "server",
-  "x-team-path2",
-  "x-team-pat",
 ];
 const keptInResponses = [
   "Content-Type",
@@ -107,26 +67,10 @@ const keptInResponses = [
   "cookie",
 ];
 
-t.test("a request keeps what the provider needs, as it was written and in its order", async (t) => {
-  for (const spell of [(name: string) => name, title, (name: string) => name.toUpperCase()]) {
-    const names = keptInRequests.map(spell);
-    t.same(forwardRequestHeaders(headers(names), userPathHeader), headers(names));
-  }
+t.test("a request keeps what passes, as it was written and in its order", async (t) => {
+  const sent = ["Accept", "1", "X-Secret", "2", "x-SECRET", "3", "accept", "4"];
+  t.same(forwardRequestHeaders(sent, passed), ["Accept", "1", "accept", "4"]);
 });
-
-t.test(
-  "a request loses what belongs to the connection, to Sluice, or to the caller alone",
-  async (t) => {
-    for (const name of [...hopByHop, ...ownToRequests]) {
-      for (const spelled of [name, title(name), name.toUpperCase()])
-        t.same(
-          forwardRequestHeaders(["a", "1", spelled, "close", "b", "2"], userPathHeader),
-          ["a", "1", "b", "2"],
-          spelled,
-        );
-    }
-  },
-);
 
 t.test("a response keeps what the client needs, as it was written and in its order", async (t) => {
   for (const spell of [(name: string) => name, title, (name: string) => name.toUpperCase()]) {
@@ -200,19 +144,19 @@ t.test(
       "x-hop",
       "5",
     ];
-    t.same(forwardRequestHeaders(flat, userPathHeader), ["Keep", "2"]);
+    t.same(forwardRequestHeaders(flat, passed), ["Keep", "2"]);
     t.same(forwardResponseHeaders(flat), ["Keep", "2"]);
     t.same(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), ["Keep", "2"]);
   },
 );
 
 t.test("a name of the same length as Connection names nothing", async (t) => {
-  t.same(forwardRequestHeaders(["keep-alive", "a", "a", "1"], userPathHeader), ["a", "1"]);
+  t.same(forwardRequestHeaders(["keep-alive", "a", "a", "1"], passed), ["a", "1"]);
   t.same(forwardResponseHeaders(["set-cookie", "a", "a", "1"]), ["a", "1"]);
 });
 
 t.test("repeated headers and the bytes of values pass unchanged", async (t) => {
-  t.same(forwardRequestHeaders(["a", "1", "A", "2", "a", ""], userPathHeader), [
+  t.same(forwardRequestHeaders(["a", "1", "A", "2", "a", ""], passed), [
     "a",
     "1",
     "A",

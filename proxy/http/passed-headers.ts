@@ -1,0 +1,86 @@
+/**
+ * The headers of callers that a provider is sent (docs/security.md): those that its API reads, and
+ * what the operator adds. Everything else stays here: what proxies and identity services in front
+ * of Sluice add is about the caller and the network, and nobody could list it all.
+ */
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { neverForwarded } from "../../shared/config/never-forwarded.js";
+import type { ProviderType } from "../../shared/config/provider-type.js";
+
+/** What describes the request itself, and the client's software. */
+const always = [
+  "accept",
+  "accept-language",
+  "content-type",
+  "content-encoding",
+  "content-language",
+  "content-disposition",
+  "content-range",
+  "content-md5",
+  "range",
+  "if-match",
+  "if-none-match",
+  "if-modified-since",
+  "if-unmodified-since",
+  "if-range",
+  "user-agent",
+  "idempotency-key",
+  "x-client-request-id",
+  // Of the SDKs of OpenAI and Anthropic: their version, platform and retries.
+  "x-stainless-*",
+  "x-app",
+];
+
+/** OpenAI's own, but those that name an account: it is the operator's. */
+const openai = ["openai-*"];
+const anthropic = ["anthropic-*"];
+
+/** An asterisk stands for any ending. */
+const byType: Readonly<Record<ProviderType, readonly string[]>> = {
+  openai: [
+    ...openai,
+    // OpenRouter's names for the application, Groq's and GitHub's versions.
+    "http-referer",
+    "x-title",
+    "x-openrouter-*",
+    "groq-beta",
+    "x-github-api-version",
+    // Where the prompt is cached: xAI, Fireworks.
+    "x-grok-conv-id",
+    "x-session-affinity",
+  ],
+  anthropic,
+  gemini: [...openai, "x-goog-api-client", "x-goog-upload-*", "x-server-timeout"],
+  azure: [...openai, "x-ms-client-request-id", "x-ms-useragent", "x-ms-enable-preview"],
+  ollama: openai,
+  vllm: openai,
+  simulator: [],
+};
+
+/** They name the account that pays; the operator may add them. */
+const ofAccounts = ["openai-organization", "openai-project", "anthropic-organization-id"];
+
+/** The names that pass to a provider, in any case: one expression, made once. */
+export function passedHeaders(
+  {
+    type,
+    operations,
+    forwardHeaders,
+  }: Pick<ProviderConfig, "type" | "operations" | "forwardHeaders">,
+  userPathHeader: string,
+): RegExp {
+  const own = [...always, ...byType[type], ...(operations.has("messages") ? anthropic : [])];
+  const never = neverForwarded.source.slice(1);
+  const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
+  return new RegExp(
+    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
+    "i",
+  );
+}
+
+/** Of no name an expression of nothing. `end`: what follows. */
+function anyOf(names: readonly string[], end = "|"): string {
+  if (names.length === 0) return "";
+  const each = names.map((name) => (name.endsWith("*") ? name.slice(0, -1) : `${name}$`));
+  return `(?:${each.join("|")})${end}`;
+}
