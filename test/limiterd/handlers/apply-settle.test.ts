@@ -88,7 +88,7 @@ t.test(
     );
     t.same(counts(daemon, pathRule("/team", 60, {})), {
       requests: 1,
-      tokens: tokensPerResponseMax,
+      tokens: 2 * tokensPerResponseMax,
       inFlight: 0,
     });
     await daemon.commit();
