@@ -10,6 +10,10 @@ await runService({
   flags: ["config", "socket", "dataDir", "logLevel"],
   async start(options) {
     const limiterd = await startLimiterd(options);
-    return { ready: { ready: options.config.limiter.socket }, stop: () => limiterd.stop() };
+    return {
+      ready: { ready: options.config.limiter.socket },
+      broken: limiterd.broken,
+      stop: () => limiterd.stop(),
+    };
   },
 });

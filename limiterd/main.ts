@@ -18,7 +18,7 @@ import { type Connection, connect, disconnect, receive } from "./handlers/connec
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
-import type { Store } from "./store/store.js";
+import { type Store, StoreBrokenError } from "./store/store.js";
 
 interface LimiterdOptions {
   readonly config: Config;
@@ -30,6 +30,8 @@ interface LimiterdOptions {
 }
 
 interface Limiterd {
+  /** Resolved with the reason why the daemon must end at once, without writing anything more. */
+  readonly broken: Promise<Error>;
   /** Writes all windows, closes every peer and the store. Nothing is lost by it. */
   stop(): Promise<void>;
 }
@@ -47,7 +49,11 @@ export async function startLimiterd({
   const store = await openLmdbStore(config.limiter.dataDir, (table, key) =>
     log.error({ table, key }, "a key of the store can't be read: its entry is passed over"),
   );
-  const started = await openState(store, config, log, nowMs()).catch(closing(store));
+  let end: (reason: Error) => void = () => {};
+  const broken = new Promise<Error>((resolve) => {
+    end = resolve;
+  });
+  const started = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
   const { state } = started;
   const connections = new Map<Peer, Connection>();
   const listener = await listen({
@@ -106,6 +112,7 @@ export async function startLimiterd({
     },
   );
   return {
+    broken,
     async stop() {
       if (!(await timers.stop())) {
         log.error(
@@ -146,7 +153,12 @@ function logStoreState({ file: store }: Store, log: Log): (error: Error | null) 
   };
 }
 
-async function openState(store: Store, config: Config, log: Log, nowMs: number): Promise<Started> {
+async function openState(
+  store: Store,
+  { config, log, end }: { config: Config; log: Log; end: (reason: Error) => void },
+  nowMs: number,
+): Promise<Started> {
+  const logState = logStoreState(store, log);
   const settings = {
     version,
     pid: process.pid,
@@ -159,7 +171,10 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
   const ports = {
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
-    onStoreState: logStoreState(store, log),
+    onStoreState(error: Error | null) {
+      logState(error);
+      if (error instanceof StoreBrokenError) end(error);
+    },
     onUnreadable: (error: Error) =>
       log.error(
         { reason: error.message },

@@ -26,7 +26,10 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.notFound, meaning: "no such rule, budget, key or refusal" },
   { code: exitCodes.unreachable, meaning: "the daemon can't be reached" },
   { code: exitCodes.bug, meaning: "a bug in Sluice; the process ended itself" },
-  { code: exitCodes.storeUnreadable, meaning: "the daemon can't read its store" },
+  {
+    code: exitCodes.storeUnreadable,
+    meaning: "the daemon can't read its store, or the disk has lost some of it",
+  },
   { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },
   { code: exitCodes.killed, meaning: "stopped by force, by a second signal" },
@@ -42,6 +45,7 @@ export function exitCodeForStartError(error: unknown): number {
     case "SocketTakenError":
     case "StoreLockedError":
       return exitCodes.taken;
+    case "StoreBrokenError":
     case "StoreUnreadableError":
       return exitCodes.storeUnreadable;
     case "OpenGatewayError":

@@ -32,6 +32,8 @@ interface Service {
 }
 
 interface StartedService {
+  /** Resolved with why the service must end at once, without a stop; the message is printed. */
+  readonly broken?: Promise<Error>;
   readonly ready: { readonly ready: string; readonly open?: boolean };
   /**
    * Whether the service goes on after an error that nothing has caught, as far as the error tells.
@@ -90,7 +92,12 @@ async function serve(
   lastResort.survives = (error) => started.survives?.(error) === true;
   // If the parent died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
-  const reason = await stopRequested;
+  const { broken = new Promise<never>(() => {}) } = started;
+  const reason = await Promise.race([stopRequested, broken]);
+  if (typeof reason !== "string") {
+    session.terminal.err(`error: ${reason.message}`);
+    return exitCodeForStartError(reason);
+  }
   log.info({ reason }, "stopping");
   try {
     await started.stop();

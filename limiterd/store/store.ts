@@ -58,7 +58,10 @@ export interface Store {
     table: Table,
     range: KeyRange & { readonly reverse?: boolean },
   ): readonly (string | number)[];
-  /** Writes all changes or none. Resolved: they survive the end of this process. */
+  /**
+   * Writes all changes or none. Resolved: they survive the end of this process. Rejects with
+   * `StoreFailingError`, after which it may be tried again, or with `StoreBrokenError`.
+   */
   commit(changes: readonly Change[]): Promise<void>;
   /** Whether what is committed can be found again by the next daemon: nobody took the file away. */
   isInPlace(): boolean;
@@ -76,6 +79,14 @@ export class StoreUnreadableError extends Error {
 /** The store can't be written; what waits for it is tried again. */
 export class StoreFailingError extends Error {
   override name = "StoreFailingError";
+}
+
+/**
+ * The disk has lost something that it had taken: what is on it isn't known any more, so nothing is
+ * tried again and the daemon ends.
+ */
+export class StoreBrokenError extends Error {
+  override name = "StoreBrokenError";
 }
 
 /** Another living daemon owns the store. */

@@ -7,7 +7,7 @@
  */
 import { journalBatchMax, journalEntriesMax, windowsPerSlice } from "../../shared/bounds.js";
 import { type JournalEntry, journalToStored } from "./journal-entry.js";
-import type { Change, Store } from "./store.js";
+import { type Change, type Store, StoreBrokenError } from "./store.js";
 
 interface WriterPorts {
   readonly store: Store;
@@ -82,10 +82,7 @@ export class Writer {
     return this.#lsn;
   }
 
-  /**
-   * Journal bytes written and not yet removed, estimated; for the bound when there is no periodic
-   * snapshot.
-   */
+  /** Journal bytes not yet removed, estimated; for the bound when there is no periodic snapshot. */
   get journalBytes(): number {
     return this.#journalBytes;
   }
@@ -96,8 +93,8 @@ export class Writer {
   }
 
   /**
-   * Settles that were charged in memory but not journaled, because the store failed for too long: a
-   * crash before it works again loses them.
+   * Settles that were charged in memory but not journaled, because the store failed for too long:
+   * a crash before it works again loses them.
    */
   get unjournaled(): number {
     return this.#unjournaled;
@@ -241,10 +238,11 @@ export class Writer {
     try {
       await this.#ports.store.commit(jobs.flatMap((job) => job.changes));
     } catch (error) {
-      const failing = error instanceof Error ? error : new Error(String(error));
+      const failing = error as Error;
       this.#failing = failing;
       this.#ports.onStoreState(failing);
       for (const finish of this.#waiting) finish(failing);
+      if (failing instanceof StoreBrokenError) return;
       this.#ports.schedule(this.#options.retryMs, () => void this.#commit(jobs));
       return;
     }

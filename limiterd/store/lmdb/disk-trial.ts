@@ -18,6 +18,14 @@ export function plainReason(error: unknown): string {
   return error.message.replace(/: Attempting to write page.*$/s, "");
 }
 
+/** Whether an error is EIO, in the words of LMDB or of Node. */
+export function isIoError(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return code === ioErrorNumber || code === "EIO";
+}
+
+const ioErrorNumber = 5;
+
 /**
  * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: how far
  * out in the file, so that a bound on a file's size is met as the store meets it.

@@ -9,11 +9,12 @@ import {
   type Entry,
   type KeyRange,
   type Store,
+  StoreBrokenError,
   StoreFailingError,
   StoreUnreadableError,
   type Table,
 } from "../store.js";
-import { plainReason, tryToWrite } from "./disk-trial.js";
+import { isIoError, plainReason, tryToWrite } from "./disk-trial.js";
 import { keyFromBytes, keyToBytes } from "./key-bytes.js";
 import { type Bytes, type Meta, openTables, type Root } from "./lmdb-file.js";
 import { sealValue, unsealValue } from "./sealed-value.js";
@@ -178,6 +179,7 @@ export class LmdbStore implements Store {
       this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
+      await this.#requireRoomOrEnd(failure, tryDisk);
       // The disk's own reason is better: LMDB calls it an I/O error when only a part found room.
       this.#fail(
         await tryDisk().then(
@@ -186,6 +188,24 @@ export class LmdbStore implements Store {
         ),
       );
     }
+  }
+
+  /**
+   * The kernel reports once that it couldn't write a page, and may drop it then: a flush that is
+   * tried again succeeds without it. LMDB calls it the same when only a part of a page found room;
+   * then the trial finds none.
+   */
+  async #requireRoomOrEnd(failure: unknown, tryDisk: () => Promise<void>): Promise<void> {
+    if (!isIoError(failure)) return;
+    const reason = await tryDisk().then(
+      () => failure,
+      (diskFailure: unknown) => diskFailure,
+    );
+    if (reason === failure || isIoError(reason))
+      throw new StoreBrokenError(
+        `${this.file} can't be trusted any more: the disk failed to write what it had taken (${plainReason(failure)}). Check the disk, then start the daemon again; the proxies keep what isn't acknowledged`,
+        { cause: failure },
+      );
   }
 
   #touchMark(): void {
