@@ -220,3 +220,22 @@ t.test("days add up, and one without usage is nothing", async (t) => {
       log.usage.add(recordOn("/a", { atMs: noonMs + day * 86_400_000 }), noonMs);
   t.equal(sumDays(log.usage, "t\n/\na\n", ["2026-03-10", "2026-03-11", "2026-03-12"]).requests, 5);
 });
+
+t.test("a sum that is written while it is read isn't handed over again", async (t) => {
+  const log = open();
+  log.usage.add(recordOn("/a"), noonMs);
+  await log.close(true);
+  const cells = log.usage.takeDirty();
+  const found: string[] = [];
+  const { rollups } = log.usage;
+  const view = {
+    *unstored() {
+      yield* rollups.unstored();
+      // The store has them before it is read.
+      void log.store.commit(rollups.changes(cells, log.usage.lastKey));
+    },
+    held: (key: string) => rollups.held(key),
+  };
+  await readRollups(log.reader, { prefix: "t\n/\na\n", days, view }, (key) => found.push(key));
+  t.same(found, ["t\n/\na\n2026-03-10"]);
+});
