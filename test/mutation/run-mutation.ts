@@ -123,10 +123,13 @@ export function testsOf(
     .sort((a, b) => isFar(a) - isFar(b) || a.ms - b.ms);
 }
 
-/** The test files of a folder below `dist/test/`, with the folders in it. */
+/**
+ * The compiled test files of a folder below `test/`, with the folders in it. Read from the sources:
+ * what a moved or deleted test has left in `dist/` isn't run.
+ */
 export function testFilesIn(folder: string): string[] {
-  return readdirSync(join(dist, "test", folder), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.js"))
-    .map((file) => `test/${folder}/${file}`)
+  return readdirSync(join(root, "test", folder), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => `test/${folder}/${file.replace(/ts$/, "js")}`)
     .sort();
 }

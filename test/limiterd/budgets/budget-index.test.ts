@@ -54,3 +54,20 @@ t.test("a removed budget is met no more", async (t) => {
   index.remove(budget);
   t.same(index.collect("/a", ["x"], 0, childOf), []);
 });
+
+t.test("the others of its subject stay when a budget is removed", async (t) => {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
+  const index = new BudgetIndex();
+  const budgets = [3600, 86_400, 604_800].map(
+    (seconds) => book.put(of("label", "x", seconds), { source: "manual", nowMs: 0 }).budget,
+  );
+  for (const budget of budgets) index.add(budget);
+  const met = (): number[] =>
+    index.collect("/a", ["x"], 0, childOf).map(({ budget }) => budget.definition.periodSeconds);
+  index.remove(budgets[1]!);
+  t.same(met(), [3600, 604_800]);
+  index.remove(budgets[0]!);
+  t.same(met(), [604_800]);
+  index.remove(budgets[2]!);
+  t.same(met(), []);
+});
