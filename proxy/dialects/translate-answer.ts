@@ -8,12 +8,14 @@
 import { isObject } from "../../shared/assert.js";
 import {
   heldResponseBytesMax,
+  jsonDepthMax,
   readableResponseBytesMax,
   streamEventBytesMax,
   translatedEventCharsMax,
 } from "../../shared/bounds.js";
 import { ElidedJson } from "../body/elided-json.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
+import { nestedDeeperThan } from "../body/json-depth.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
 import { beforeAnyText } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/find-usage.js";
@@ -98,6 +100,10 @@ class DialectTranslator implements AnswerTranslator {
   #translate(value: unknown, readable: unknown): TranslatedAnswer {
     this.#usage = findUsage(readable);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
+    if (nestedDeeperThan(value, jsonDepthMax))
+      throw new UntranslatableAnswer(
+        `its answer is nested deeper than ${jsonDepthMax} levels, and can't be written again`,
+      );
     const answer = this.#translation.answer(value, this.#context);
     if (!this.wantsStream) return { form: "answer", bytes: Buffer.from(writeExactly(answer)) };
     const events = this.#eventTranslator();

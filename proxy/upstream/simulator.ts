@@ -43,7 +43,8 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
   };
-  const id = `sim-${hash(JSON.stringify([model, messages, content]))}`;
+  const said = messages.map(({ role, text }) => `${role}:${text}`).join("\n");
+  const id = `sim-${hash(`${model}\n${said}\n${content}`)}`;
   const head = { id, created: createdSeconds, model };
   const plain = {
     ...head,

@@ -16,6 +16,7 @@ type FieldRule = (value: unknown, chat: Fields, check: RequestCheck, field: stri
 /** Never throws: the first invalid or unsupported field is refused by its name. */
 export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
   const check = new RequestCheck();
+  if (!check.depth(body)) return check.result({});
   const chat: Fields = { model: body["model"], messages: responsesInputToChat(body, check) };
   for (const field of Object.keys(body)) {
     const rule = fields.get(field);
@@ -24,7 +25,7 @@ export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
     else rule(body[field], chat, check, field);
   }
   responsesToolsToChat(body, chat, check);
-  return check.failure === null ? { ok: true, body: chat } : { ok: false, failure: check.failure };
+  return check.result(chat);
 }
 
 function copied(kind: "string" | "number" | "boolean" | "object", name?: string): FieldRule {

@@ -4,7 +4,9 @@
  * event in the client's format.
  */
 import { isObject } from "../../../shared/assert.js";
+import { jsonDepthMax } from "../../../shared/bounds.js";
 import { parseBodyExactly } from "../../body/exact-json.js";
+import { nestedDeeperThan } from "../../body/json-depth.js";
 import { readStreamError, type StreamError } from "./error-events.js";
 import {
   type ClientEvent,
@@ -88,10 +90,15 @@ export abstract class GuardedTranslator implements EventTranslator {
   }
 }
 
-/** The data of an event, which must be a JSON object. */
+/** The data of an event, which must be a JSON object that can be written as JSON again. */
 export function parseEventData(data: string): JsonObject {
   const value = parseBodyExactly(data);
   if (!isObject(value))
     throw new UntranslatableAnswer("the provider's stream has an event that is not a JSON object");
+  // Each level takes two brackets: most events are too short to be looked through.
+  if (data.length > 2 * jsonDepthMax && nestedDeeperThan(value, jsonDepthMax))
+    throw new UntranslatableAnswer(
+      `the provider's stream has an event that is nested deeper than ${jsonDepthMax} levels`,
+    );
   return value;
 }

@@ -1,9 +1,11 @@
 /** Checks the fields of a request that is being translated, and keeps the first error. */
 import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
+import { jsonDepthMax } from "../../../shared/bounds.js";
 import { shortName } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
+import { nestedDeeperThan } from "../../body/json-depth.js";
 import { kindOf } from "../../body/json-value.js";
-import type { JsonObject } from "./translation.js";
+import type { JsonObject, TranslatedRequest } from "./translation.js";
 
 /**
  * Each check returns the value, or undefined when it is invalid. The translation then continues as
@@ -20,11 +22,29 @@ export class RequestCheck {
     return this.#failure;
   }
 
+  /** The translated body, or the first error. */
+  result(body: JsonObject): TranslatedRequest {
+    return this.#failure === null ? { ok: true, body } : { ok: false, failure: this.#failure };
+  }
+
   /** The message is the field's name followed by `problem`. */
   refuse(path: string, problem: string): undefined {
     const field = shortName(path);
     this.#failure ??= invalid(`${field} ${problem}`, field);
     return undefined;
+  }
+
+  /**
+   * False, and an error, when the body is nested too deeply to be written as JSON again. To be
+   * called first.
+   */
+  depth(body: JsonObject): boolean {
+    for (const key in body) {
+      if (!nestedDeeperThan(body[key], jsonDepthMax)) continue;
+      this.refuse(key, `must not be nested deeper than ${jsonDepthMax} levels`);
+      return false;
+    }
+    return true;
   }
 
   string(value: unknown, path: string): string | undefined {

@@ -4,8 +4,6 @@
  * needs no check after each step: it calls `result` at the end.
  */
 import { isAbsent } from "../../../shared/assert.js";
-import { jsonDepthMax } from "../../../shared/bounds.js";
-import { nestedDeeperThan } from "../../body/json-depth.js";
 import type { FieldTable } from "./field-table.js";
 import { quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
@@ -23,8 +21,7 @@ export class RequestReader {
 
   /** The translated body, or the first error. */
   result(body: JsonObject): TranslatedRequest {
-    const failure = this.#check.failure;
-    return failure === null ? { ok: true, body } : { ok: false, failure };
+    return this.#check.result(body);
   }
 
   /** A field that is invalid in both dialects. The message is its name followed by `problem`. */
@@ -60,17 +57,9 @@ export class RequestReader {
     }
   }
 
-  /**
-   * False, and an error, when the body is nested too deeply to be written as JSON again. To be
-   * called first.
-   */
+  /** As `RequestCheck.depth`. */
   depth(body: JsonObject): boolean {
-    for (const key in body) {
-      if (!nestedDeeperThan(body[key], jsonDepthMax)) continue;
-      this.refuse(key, `must not be nested deeper than ${jsonDepthMax} levels`);
-      return false;
-    }
-    return true;
+    return this.#check.depth(body);
   }
 
   object(value: unknown, path: string): JsonObject {

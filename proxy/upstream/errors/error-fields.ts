@@ -52,18 +52,22 @@ interface Detail {
 
 /** How many problems of a list are shown. */
 const problemsMax = 5;
+/** How deep a message is looked for. */
+const detailLevelsMax = 8;
 
 /**
  * The `detail` of FastAPI and of what is built on it, Mistral and vLLM among them: a text, an
  * object with a message, or a list of problems, each with its place in the request (`loc`) and a
  * message (`msg`).
  */
-function readDetail(detail: unknown): Detail | null {
+function readDetail(detail: unknown, levels = detailLevelsMax): Detail | null {
   if (typeof detail === "string") return { message: detail, path: "" };
-  if (isObject(detail)) return readDetail(detail["message"] ?? detail["msg"] ?? detail["error"]);
+  if (levels === 0) return null;
+  if (isObject(detail))
+    return readDetail(detail["message"] ?? detail["msg"] ?? detail["error"], levels - 1);
   if (!Array.isArray(detail)) return null;
   const problems = detail.slice(0, problemsMax).flatMap((problem: unknown) => {
-    const inner = readDetail(problem);
+    const inner = readDetail(problem, levels - 1);
     return inner === null ? [] : [{ path: pathOf(problem), message: inner.message }];
   });
   const [first] = problems;

@@ -272,7 +272,7 @@ t.test("an invalid stream ends with an error event", async (t) => {
         },
         done,
       ],
-      "the arguments of a tool call are nested too deeply",
+      "the provider's stream has an event that is nested deeper than 500 levels",
     ],
     [
       "a call without a name",
