@@ -55,11 +55,38 @@ export function markdownLines(text: string): readonly Line[] {
   return lines;
 }
 
-/** The beginning of a line: indentation, and the marks of quotes and lists. */
-const lead = /^(?:[ \t]*(?:[-+*>]|\d{1,9}[.)]))*[ \t]*/;
-
+/**
+ * The beginning of a line: indentation, and the marks of quotes and lists. By hand: a regular
+ * expression keeps a way back from each mark, and a line may be megabytes of them.
+ */
 export function leadOf(line: string): string {
-  return lead.exec(line)![0];
+  let at = afterSpace(line, 0);
+  for (let mark = afterMark(line, at); mark !== -1; mark = afterMark(line, at))
+    at = afterSpace(line, mark);
+  return line.slice(0, at);
+}
+
+function afterSpace(line: string, at: number): number {
+  while (line[at] === " " || line[at] === "\t") at++;
+  return at;
+}
+
+/** `-`, `+`, `*`, `>`, or a number with a dot or a bracket; -1: there is none. */
+function afterMark(line: string, at: number): number {
+  if ("-+*>".includes(line[at] ?? "none")) return at + 1;
+  let digits = 0;
+  while (digits <= numberDigitsMax && isDigit(line.charCodeAt(at + digits))) digits++;
+  const end = at + digits;
+  return digits > 0 && digits <= numberDigitsMax && (line[end] === "." || line[end] === ")")
+    ? end + 1
+    : -1;
+}
+
+/** CommonMark 5.2. */
+const numberDigitsMax = 9;
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 function lineKind(line: string): LineKind {

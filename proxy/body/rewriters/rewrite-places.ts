@@ -186,6 +186,15 @@ interface Decoded {
   readonly marks: readonly number[];
 }
 
+/** Of the others the letter itself is meant: a quote, a slash, a backslash. */
+const escapes: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
+
 /** The text of a string literal. Only escapes are longer than the characters that they mean. */
 function decode(body: string, start: number, end: number): Decoded {
   const literal = body.slice(start, end - 1);
@@ -193,9 +202,13 @@ function decode(body: string, start: number, end: number): Decoded {
   let text = "";
   let from = 1;
   for (let at = literal.indexOf("\\"); at !== -1; at = literal.indexOf("\\", from)) {
-    const length = literal[at + 1] === "u" ? 6 : 2;
-    text += literal.slice(from, at) + (JSON.parse(`"${literal.slice(at, at + length)}"`) as string);
-    from = at + length;
+    const letter = literal[at + 1]!;
+    const isCode = letter === "u";
+    const meant = isCode
+      ? String.fromCharCode(Number.parseInt(literal.slice(at + 2, at + 6), 16))
+      : (escapes[letter] ?? letter);
+    text += literal.slice(from, at) + meant;
+    from = at + (isCode ? 6 : 2);
     marks.push(text.length, start + from);
   }
   return { text: text + literal.slice(from), marks };

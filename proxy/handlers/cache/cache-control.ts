@@ -21,10 +21,7 @@ export function readCacheControl(header: string | undefined): CacheControl {
   let ageMsMax = Infinity;
   let store = true;
   for (const piece of header.split(",")) {
-    const [name = "", value = ""] = piece
-      .trim()
-      .toLowerCase()
-      .split(/\s*=\s*/, 2);
+    const [name = "", value = ""] = piece.toLowerCase().split("=", 2).map(trimmed);
     if (name === "no-store") {
       store = false;
       ageMsMax = 0;
@@ -36,4 +33,8 @@ export function readCacheControl(header: string | undefined): CacheControl {
           : 0;
   }
   return { ageMsMax, store };
+}
+
+function trimmed(text: string): string {
+  return text.trim();
 }
