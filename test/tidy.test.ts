@@ -6,6 +6,7 @@ import t from "tap";
 import { doors, programs } from "./tidy/doors.js";
 import { cycles, roomGraph, withoutDoor } from "./tidy/room-graph.js";
 import { readSources, type SourceFile, withoutTexts } from "./tidy/source-tree.js";
+import { spreadCalls } from "./tidy/spread-calls.js";
 
 const linesMax = 260;
 const columnsMax = 100;
@@ -480,6 +481,28 @@ t.test("there is no any, no enum, no default export and no module-level variable
   t.same(found([...sources, ...tests], /\benum\s+\w+\s*\{/g), [], "enum");
   t.same(found([...sources, ...tests], /\bexport\s+default\b/g), [], "export default");
   t.same(found(sources, /^(?:export\s+)?(?:let|var)\s+\w+/gm), [], "module-level let");
+});
+
+t.test("no list is spread into a call: each item of it goes onto the stack", async (t) => {
+  t.same(
+    sources.flatMap(({ path, code }) =>
+      spreadCalls(code)
+        // Pairs of a flag and its meaning.
+        .filter((at) => !code.startsWith("...flagOptions.", at))
+        .map((at) => `${path}:${code.slice(0, at).split("\n").length}`),
+    ),
+    [],
+  );
+  for (const call of ["a.push(...b)", "Math.max(0, ...f(x))", "f(a, ...b).c", "new F(...a)"])
+    t.equal(spreadCalls(call).length, 1, call);
+  for (const other of [
+    "[...a]",
+    "f([...a], { ...b })",
+    "(...a) => b",
+    "function f(...a) {",
+    "m(...a): void",
+  ])
+    t.same(spreadCalls(other), [], other);
 });
 
 t.test("files are named in kebab case, after what they hold", async (t) => {

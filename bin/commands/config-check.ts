@@ -2,10 +2,12 @@
  * `sluice config check`: reads the configuration as a start would, and prints a summary of it or
  * every problem.
  */
+
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
+import { append } from "../../shared/long-lists.js";
 import { configurationSource, requireConfiguration } from "../session/configuration.js";
 import { missingKeyFiles } from "../session/missing-key-files.js";
 import type { Session } from "../session/terminal.js";
@@ -31,8 +33,8 @@ export function addConfig(program: Command, session: Session): void {
 function checkConfiguration(session: Session, flags: CommandFlags): void {
   const warnings: string[] = [];
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
-  warnings.push(...inertModelRules(config));
-  warnings.push(...missingKeyFiles(config));
+  append(warnings, inertModelRules(config));
+  append(warnings, missingKeyFiles(config));
   const refused = openBeyondLoopback(config);
   if (refused !== null) warnings.push(`${onlyWithKey}: ${refused}`);
   if (flags.json === true) {

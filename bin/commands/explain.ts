@@ -2,9 +2,11 @@
  * `sluice explain`: what would happen to a request now and why, or why a request was refused. It
  * consumes nothing.
  */
+
 import type { Command } from "commander";
 import { hashKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
+import { append } from "../../shared/long-lists.js";
 import { renderExplanation } from "../limits/explanation-text.js";
 import { notAKey } from "../limits/key-flags.js";
 import { answered } from "../session/answered.js";
@@ -86,7 +88,7 @@ async function targetsOf(
 function checkFlags({ path: typed, key, model, request }: ExplainFlags): string {
   const problems: ArgumentProblem[] = [];
   const path = pathFromFlag(typed);
-  if (!path.ok) problems.push(...path.problems);
+  if (!path.ok) append(problems, path.problems);
   if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null)
     problems.push({ message: notAKey("--key", key), param: "--key" });
   if (request === undefined && (model ?? "").trim() === "")

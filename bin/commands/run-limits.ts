@@ -1,5 +1,7 @@
 /** What `list`, `set`, `delete` and `reset` do, for rules and for budgets alike. */
+
 import { failure } from "../../shared/error-code.js";
+import { append } from "../../shared/long-lists.js";
 import {
   type KeyFlags,
   keyFromFlags,
@@ -65,7 +67,7 @@ function filterFromFlags<S extends string>(
       param: "--scope",
     });
   const path = pathFromFlag(flags.path);
-  if (!path.ok) problems.push(...path.problems);
+  if (!path.ok) append(problems, path.problems);
   if (flags.path !== undefined && typeof scope === "string" && scope !== "user_path")
     problems.push({
       message: `--path is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`,

@@ -1,4 +1,5 @@
 /** Fetches the managed keys from the daemon. `key-table.ts` shows them. */
+import { append } from "../../shared/long-lists.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered } from "../session/answered.js";
 
@@ -14,7 +15,7 @@ export async function listKeys(client: DaemonClient): Promise<readonly ListedKey
       readonly keys: readonly ListedKey[];
       readonly next: number | null;
     };
-    keys.push(...page.keys);
+    append(keys, page.keys);
     if (page.next === null) return keys;
     after = page.next;
   }

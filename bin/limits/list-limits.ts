@@ -2,7 +2,9 @@
  * Fetches the daemon's rules or budgets page by page, and filters them. `rule-table.ts` and
  * `budget-table.ts` show them.
  */
+
 import { isObject } from "../../shared/assert.js";
+import { append } from "../../shared/long-lists.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/answered.js";
 
@@ -31,7 +33,7 @@ export async function listLimits(
     const { [name]: items, server_time: serverTime, next = null } = isObject(body) ? body : {};
     if (!Array.isArray(items) || !items.every(isObject) || typeof serverTime !== "string")
       throw unreadableAnswer(`list of ${name}`);
-    all.push(...items);
+    append(all, items);
     if (next === null) return { items: all, serverTime };
     if (typeof next !== "string" || next === after || items.length === 0)
       throw unreadableAnswer(`list of ${name}`);

@@ -1,5 +1,6 @@
 /** Draws tables and lists of fields in plain text. Pure. */
 
+import { greatest } from "../../shared/long-lists.js";
 export interface Column<Row> {
   readonly title: string;
   readonly align: "left" | "right";
@@ -12,9 +13,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     columns.map(({ title }) => title),
     ...rows.map((row) => columns.map(({ text }) => text(row))),
   ];
-  const widths = columns.map((_, index) =>
-    Math.max(...lines.map((line) => width(line[index] ?? ""))),
-  );
+  const widths = columns.map((_, index) => greatest(lines.map((line) => width(line[index] ?? ""))));
   return lines
     .map((line) =>
       columns
@@ -27,7 +26,10 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
 
 /** A list of names and values: indented, the values in one column. */
 export function renderFields(fields: readonly (readonly [name: string, value: string])[]): string {
-  const widest = Math.max(0, ...fields.map(([name]) => width(name)));
+  const widest = greatest(
+    fields.map(([name]) => width(name)),
+    0,
+  );
   return fields
     .map(([name, value]) => `  ${pad(name, widest, "left")}  ${value}`.trimEnd())
     .join("\n");

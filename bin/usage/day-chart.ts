@@ -1,5 +1,7 @@
 /** Draws a small chart of one number per day, in plain text. Pure. */
 
+import { greatest } from "../../shared/long-lists.js";
+
 interface Day {
   /** `YYYY-MM-DD`. */
   readonly date: string;
@@ -36,7 +38,7 @@ export function dayChart(days: readonly Day[], options: ChartOptions): DayChart 
   const room = Math.max(1, options.columns);
   const daysPerColumn = Math.ceil(days.length / room);
   const values = gather(days, daysPerColumn);
-  const highest = Math.max(...values);
+  const highest = greatest(values);
   const width = Math.max(1, Math.min(columnWidthMax, Math.floor(room / values.length)));
   const marks = options.unicode ? blocks : ascii;
   const heights = values.map((value) => heightOf(value, highest, marks.length - 1));

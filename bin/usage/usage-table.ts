@@ -1,4 +1,5 @@
 /** The table of `sluice usage --by`, by day, model, provider or path. Pure. */
+import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
@@ -10,7 +11,12 @@ export function renderGroups(
   by: Grouping,
   userPath: string,
 ): string {
-  const decimals = usdDecimals(Math.max(0, ...groups.map((group) => group.total_cost)));
+  const decimals = usdDecimals(
+    greatest(
+      groups.map((group) => group.total_cost),
+      0,
+    ),
+  );
   const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
   const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({
     title,

@@ -2,6 +2,7 @@
  * What `sluice usage` prints: the totals, a chart of the days, and with `--by` a table, which is in
  * `usage-table.ts`. Pure.
  */
+import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { renderFields } from "../text/table.js";
@@ -79,7 +80,7 @@ function renderTotals(usage: UsageTotals): string {
         ]
       : []),
   ];
-  const widest = Math.max(...lines.map(([, value]) => value.length));
+  const widest = greatest(lines.map(([, value]) => value.length));
   return renderFields(
     lines.map(([name, value, remark]) => [name, `${value.padStart(widest)}  ${remark}`] as const),
   );

@@ -5,6 +5,7 @@
 import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
+import { append } from "../../shared/long-lists.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf } from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
@@ -60,7 +61,7 @@ export function restoreBudgets(
     const account = accountOf(book, String(key));
     if (account === null) changes.push({ table: "spends", key, value: undefined });
     else {
-      account.spends.push(...spends);
+      append(account.spends, spends);
       applyResets(account, recordKey);
       held.set(account, recordKey);
     }
@@ -79,7 +80,8 @@ export function restoreBudgets(
         recordKey <= Math.max(account.budget.sinceKey, held.get(account) ?? 0)
       )
         continue;
-      account.spends.splice(0, account.spends.length, ...image.spends);
+      account.spends.length = 0;
+      append(account.spends, image.spends);
       applyResets(account, recordKey);
       logged.behind.add(account);
     }
@@ -139,7 +141,8 @@ function applyConfigured(
   for (const budget of [...book.budgets.values()]) {
     if (budget.source !== "config" || declared.has(budget.id)) continue;
     book.delete(budget.definition);
-    changes.push({ table: "budgets", key: budget.id, value: undefined }, ...spendRemovals(budget));
+    changes.push({ table: "budgets", key: budget.id, value: undefined });
+    append(changes, spendRemovals(budget));
   }
   for (const definition of configured) {
     const known = book.find(definition);
@@ -156,6 +159,7 @@ function applyConfigured(
         : [];
     const { budget, made } = book.put(definition, { source: "config", nowMs });
     if (made) incomplete.push(budget);
-    changes.push(...stale, budgetChange(budget));
+    append(changes, stale);
+    changes.push(budgetChange(budget));
   }
 }

@@ -3,8 +3,10 @@
  * that were written before it; and applies the configuration's rules
  * (docs/configuration.md).
  */
+
 import { isCount } from "../../shared/assert.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import { append } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
 import { splitWindowKey, windowFromStored } from "../counters/stored-window.js";
 import type { KeyRing } from "../keys/key-ring.js";
@@ -175,7 +177,7 @@ function applyConfigured(
   for (const rule of [...book.rules.values()]) {
     if (rule.source !== "config" || declared.has(rule.id)) continue;
     book.delete(rule.definition);
-    changes.push(...ruleRemovals(rule.id));
+    append(changes, ruleRemovals(rule.id));
   }
   for (const definition of configured) {
     const known = book.find(definition);

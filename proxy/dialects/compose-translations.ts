@@ -1,4 +1,5 @@
 /** Joins two translations: client ↔ outer ↔ a dialect in the middle ↔ inner ↔ provider. */
+import { append } from "../../shared/long-lists.js";
 import type {
   AnswerContext,
   ClientEvent,
@@ -87,13 +88,13 @@ class PipedEvents implements EventTranslator {
 
   end(): readonly ClientEvent[] {
     const events = this.#pipe(this.#inner.end());
-    events.push(...this.#outer.end());
+    append(events, this.#outer.end());
     return events;
   }
 
   #pipe(from: readonly ClientEvent[]): ClientEvent[] {
     const events: ClientEvent[] = [];
-    for (const { event, data } of from) events.push(...this.#outer.push(event, data));
+    for (const { event, data } of from) append(events, this.#outer.push(event, data));
     return events;
   }
 }

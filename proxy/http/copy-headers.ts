@@ -5,6 +5,7 @@
  * Not here: which of a request pass (`passed-headers.ts`), and what Sluice adds itself (host,
  * lengths, the provider's credential, the request id, the limits).
  */
+import { append } from "../../shared/long-lists.js";
 import { createNameTable, hasName, type NameTable } from "./name-table.js";
 
 /**
@@ -104,7 +105,7 @@ export function passResponseHeaders(
 ): string[] {
   const kept = keepHeaders(rawHeaders, droppedFromPassedResponses);
   for (let i = 0; i < kept.length; i += 2) if (/^x-ratelimit-/i.test(kept[i]!)) return kept;
-  kept.push(...limits);
+  append(kept, limits);
   return kept;
 }
 

@@ -6,6 +6,7 @@
  * of each first would cost 70 % more.
  */
 
+import { greatest } from "../../shared/long-lists.js";
 /** Names and prefixes in lower case, ready for both kinds of comparison. */
 export interface NameTable {
   readonly text: RegExp;
@@ -15,7 +16,7 @@ export interface NameTable {
 
 export function createNameTable(names: readonly string[], prefixes: readonly string[]): NameTable {
   const byLength: Buffer[][] = Array.from(
-    { length: Math.max(...names.map((name) => name.length)) + 1 },
+    { length: greatest(names.map((name) => name.length)) + 1 },
     () => [],
   );
   for (const name of names) byLength[name.length]!.push(Buffer.from(name));

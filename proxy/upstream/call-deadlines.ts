@@ -20,7 +20,7 @@ export interface Deadlines {
  */
 export function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderConfig): Deadlines {
   const watch = new TimeoutWatch();
-  const tickMs = tickMsFor([firstByteTimeoutMs, idleTimeoutMs]);
+  const tickMs = tickMsFor(firstByteTimeoutMs, idleTimeoutMs);
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
     if (timer !== null) clearInterval(timer);

@@ -3,8 +3,10 @@
  * one piece, a stream byte by byte as it comes. Usage is metered on the way. What the request is
  * charged is returned, not acted on.
  */
+
 import { heldHeadMs, heldResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
+import { append } from "../../shared/long-lists.js";
 import type { Operation } from "../../shared/operation.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
@@ -94,7 +96,7 @@ class Forwarding extends AnswerRelay {
     this.firstByteMonoMs = this.#what.monoMs();
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
-    headers.push(...requestIdHeaders(this.exchange), ...this.#what.headers);
+    for (const own of [requestIdHeaders(this.exchange), this.#what.headers]) append(headers, own);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.meter.beginStream(hideUsageChunk);
@@ -217,7 +219,8 @@ class Forwarding extends AnswerRelay {
   }
 
   protected override chargedWhenGone(): MeteredUsage {
-    return this.status === 0 ? unknownUsage : super.chargedWhenGone();
+    const mayBeAtWork: MeteredUsage = { usage: null, estimated: true, note: null };
+    return this.status === 0 ? mayBeAtWork : super.chargedWhenGone();
   }
 
   /** `body`: the provider's error, as bytes in Latin-1. */
@@ -255,6 +258,3 @@ class Forwarding extends AnswerRelay {
     this.end(metered, { status, outcome, finish }, { failed });
   }
 }
-
-/** The provider may be at work, and hasn't responded. */
-const unknownUsage: MeteredUsage = { usage: null, estimated: true, note: null };

@@ -92,11 +92,11 @@ class Connection extends Client {
     super(origin, {
       ...options,
       connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
-        connect(to, (...result) => {
-          const [error, socket] = result;
+        connect(to, (error, socket) => {
           this.socket = socket;
-          if (error === null && socket !== null) throttleSocketEnd(socket, throttledEnds);
-          done(...result);
+          if (error !== null) return done(error, null);
+          throttleSocketEnd(socket!, throttledEnds);
+          done(null, socket!);
         }),
     });
   }

@@ -51,8 +51,9 @@ export class TimeoutWatch {
  * The time between two ticks, so that a deadline is exceeded by no more than a sixteenth of the
  * shortest one, or a second.
  */
-export function tickMsFor(deadlinesMs: readonly number[]): number {
-  return Math.min(1000, Math.max(10, Math.floor(Math.min(...deadlinesMs) / 16)));
+export function tickMsFor(firstDeadlineMs: number, secondDeadlineMs: number): number {
+  const shortestMs = Math.min(firstDeadlineMs, secondDeadlineMs);
+  return Math.min(1000, Math.max(10, Math.floor(shortestMs / 16)));
 }
 
 /** The ticks after which a deadline has passed for sure: the first one may come at once. */

@@ -14,6 +14,7 @@ import {
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
+import { append } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
@@ -178,7 +179,7 @@ function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: Ad
   for (const [budget, { startMs, endMs }] of before) {
     const now = book.boundsOf(budget, nowMs);
     if (now.startMs === startMs && now.endMs === endMs) continue;
-    removals.push(...spendRemovals(budget));
+    append(removals, spendRemovals(budget));
     book.clear(budget, nowMs);
     fills.push(beginBackfill(state, budget, nowMs));
     changes.push(budgetChange(budget));

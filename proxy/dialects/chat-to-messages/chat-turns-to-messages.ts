@@ -6,8 +6,10 @@
  * Anthropic's own endpoint for chat completions does: only some of its models accept them in place,
  * and only between certain turns.
  */
+
 import { isAbsent } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import { readToolInput } from "../translation/tool-input.js";
 import type { JsonObject } from "../translation/translation.js";
@@ -38,8 +40,9 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
       case "system":
       case "developer":
         reader.fields(message, chatSystemFields, `${at}.`);
-        system.push(
-          ...chatContentToMessages(message["content"], "system", `${at}.content`, reader),
+        append(
+          system,
+          chatContentToMessages(message["content"], "system", `${at}.content`, reader),
         );
         break;
       case "user":
@@ -67,7 +70,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
 function addBlocks(turns: Turn[], role: Turn["role"], blocks: readonly JsonObject[]): void {
   const last = turns.at(-1);
   if (blocks.length === 0) return;
-  if (last?.role === role) last.content.push(...blocks);
+  if (last?.role === role) append(last.content, blocks);
   else turns.push({ role, content: [...blocks] });
 }
 
@@ -85,7 +88,7 @@ function assistantBlocks(message: JsonObject, at: string, reader: RequestReader)
     ? []
     : thinkingBlocks(message["thinking_blocks"], `${at}.thinking_blocks`, reader);
   if (!isAbsent(message["content"]))
-    blocks.push(...chatContentToMessages(message["content"], "assistant", `${at}.content`, reader));
+    append(blocks, chatContentToMessages(message["content"], "assistant", `${at}.content`, reader));
   const refusal = isAbsent(message["refusal"])
     ? ""
     : reader.text(message["refusal"], `${at}.refusal`);

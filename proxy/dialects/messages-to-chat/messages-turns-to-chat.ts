@@ -2,7 +2,9 @@
  * Translates the system prompt and the turns of an Anthropic request to chat messages. A user turn
  * becomes one message of the role `tool` for each tool result, and a user message for the rest.
  */
+
 import { isAbsent } from "../../../shared/assert.js";
+import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import { readSignedId } from "../translation/thought-signature.js";
@@ -79,9 +81,9 @@ function addUser(
     else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
   }
   // The results must follow their calls directly.
-  messages.push(...results);
-  parts.unshift(...attached);
-  if (parts.length > 0) messages.push({ role: "user", content: chatContent(parts) });
+  append(messages, results);
+  append(attached, parts);
+  if (attached.length > 0) messages.push({ role: "user", content: chatContent(attached) });
   else if (results.length === 0) reader.refuse(at, "must not be empty");
 }
 
@@ -94,7 +96,7 @@ function toolMessage(
   reader.fields(block, messagesToolResultFields, `${at}.`);
   const { id } = readSignedId(reader.name(block["tool_use_id"], `${at}.tool_use_id`));
   const result = splitToolResult(resultParts(block["content"], `${at}.content`, reader), id);
-  attached.push(...result.attached);
+  append(attached, result.attached);
   const content = chatContent(result.texts);
   const failed = reader.flag(block["is_error"], `${at}.is_error`) === true;
   return { role: "tool", tool_call_id: id, content: failed ? asError(content) : content };

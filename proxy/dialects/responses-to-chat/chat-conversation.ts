@@ -2,6 +2,7 @@
  * The messages of a chat request, built item by item. What the assistant said and called in one
  * turn becomes one message, and the outputs of its calls follow directly.
  */
+import { append } from "../../../shared/long-lists.js";
 import type { JsonObject } from "../translation/translation.js";
 import type { Content, ToolOutput } from "./responses-content-to-chat.js";
 
@@ -16,15 +17,27 @@ export class ChatConversation {
   readonly messages: ChatMessage[] = [];
   /** What the tool outputs of a turn hold beside text, for a user message after all of them. */
   #attached: JsonObject[] = [];
+  /** The content of a message that several items have joined: a list that grows with each. */
+  #joined: JsonObject[] = [];
 
   addMessage(role: "system" | "user" | "assistant", content: Content): void {
     this.#endToolOutputs();
     const last = this.messages.at(-1);
     // The outputs of its calls must follow, so a text after the calls joins their message.
-    if (role === "assistant" && last?.tool_calls !== undefined)
-      last.content =
-        last.content === null ? content : [...partsOf(last.content), ...partsOf(content)];
+    if (role === "assistant" && last?.tool_calls !== undefined) this.#join(last, content);
     else this.messages.push({ role, content });
+  }
+
+  #join(message: ChatMessage, content: Content): void {
+    if (message.content === null) {
+      message.content = content;
+      return;
+    }
+    if (message.content !== this.#joined) {
+      this.#joined = [...partsOf(message.content)];
+      message.content = this.#joined;
+    }
+    append(this.#joined, partsOf(content));
   }
 
   /** Consecutive calls, or calls after a text of the assistant, join its message. */
@@ -39,7 +52,7 @@ export class ChatConversation {
 
   addToolOutput(callId: string, { content, attached }: ToolOutput): void {
     this.messages.push({ role: "tool", content, tool_call_id: callId });
-    this.#attached.push(...attached);
+    append(this.#attached, attached);
   }
 
   /** To be called after the last item. */

@@ -2,7 +2,9 @@
  * The /admin/auth-keys endpoints (docs/http-api.md). A key is made here and sent in one answer; the
  * daemon gets its hash. The daemon checks the fields of a body, for the command line too.
  */
+
 import type { Failure } from "../../../shared/error-code.js";
+import { append } from "../../../shared/long-lists.js";
 import type { Gateway } from "../../gateway.js";
 import { type Endpoint, keyInPath } from "../../http/match-route.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
@@ -73,7 +75,7 @@ async function listKeys({ limiter }: Pick<Gateway, "limiter">): Promise<Listed> 
       readonly keys: readonly unknown[];
       readonly next: number | null;
     };
-    keys.push(...more);
+    append(keys, more);
     if (next === null) return { ok: true, keys };
     after = next;
   }

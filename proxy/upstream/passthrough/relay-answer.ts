@@ -3,7 +3,9 @@
  * headers and bytes, errors too. Usage is metered on the way. What the request is charged is
  * returned, not acted on; the last bytes of an answer wait for the settle.
  */
+
 import { heldResponseBytesMax } from "../../../shared/bounds.js";
+import { append } from "../../../shared/long-lists.js";
 import type { Operation } from "../../../shared/operation.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
@@ -68,7 +70,8 @@ class Relaying extends AnswerRelay {
     const { status } = this;
     this.firstByteMonoMs = what.monoMs();
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
-    this.#headers.push("x-request-id", this.exchange.id, ...what.headers);
+    this.#headers.push("x-request-id", this.exchange.id);
+    append(this.#headers, what.headers);
     this.#length = headerOf(rawHeaders, "content-length");
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const coding = headerOf(rawHeaders, "content-encoding");

@@ -3,7 +3,9 @@
  * reports everything that is wrong. Finding and reading the file is in
  * `../file/read-config-file.ts`.
  */
+
 import { socketPathBytesMax } from "../../bounds.js";
+import { append } from "../../long-lists.js";
 import { utf8Bytes } from "../../utf8-bytes.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
@@ -51,7 +53,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const { file, env } = sources;
   const yaml = parseYaml(file?.text ?? "");
   const problems = noProblems();
-  problems.file.push(...yaml.problems);
+  append(problems.file, yaml.problems);
   const failed = (): ConfigResult => ({
     ok: false,
     file: file?.path ?? null,

@@ -2,9 +2,11 @@
  * Checks the JWT issuers of the file (docs/authentication.md): each has one kind of key, and a user
  * path that can be built from claims.
  */
+
 import { isAbsent } from "../../assert.js";
 import { show } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
+import { append } from "../../long-lists.js";
 import type { JwtIssuerConfig } from "../config.js";
 import { type DeclaredIssuer, type ReadFields, validFields } from "../file/config-file.js";
 import { type JwtFields, publicKeyAlgorithms, secretAlgorithms } from "../settings/jwt-settings.js";
@@ -40,7 +42,7 @@ export function buildIssuers(
       );
     if (userPath === null) problems.push(`${at}.user_path is required`);
     else if (userPath !== undefined)
-      problems.push(...templateProblems(userPath, `${at}.user_path`));
+      append(problems, templateProblems(userPath, `${at}.user_path`));
     const keys = keyKinds.filter((key) => fields[key] !== null);
     if (keys.length !== 1) {
       const found = keys.length === 0 ? "" : `, not ${keys.join(" and ")}`;

@@ -2,6 +2,7 @@
  * The providers of a configuration (docs/configuration.md): those that the file declares, those
  * that the usual key variables register, and the simulator if the file declares none.
  */
+import { append } from "../../long-lists.js";
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { type DeclaredProvider, type ReadFields, validFields } from "../file/config-file.js";
@@ -90,7 +91,7 @@ export function buildProviders(
       providers.push(fromFields(preset.name, defaultFields(), preset, override));
     }
   }
-  warnings.push(...providers.flatMap(addressWarning));
+  append(warnings, providers.flatMap(addressWarning));
   return { providers, names: [...names], warnings };
 }
 

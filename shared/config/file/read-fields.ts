@@ -3,9 +3,11 @@
  * The only file that knows valibot. Which fields a mapping has is in `parse-shape.ts` and
  * `read-limit-lists.ts`.
  */
+
 import * as v from "valibot";
 import { isAbsent } from "../../assert.js";
 import { show } from "../../checked.js";
+import { append } from "../../long-lists.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { keyPath, readMapping } from "../read-mapping.js";
 import type { ReadFields } from "./config-file.js";
@@ -57,9 +59,10 @@ export function listField(
 
 /** As `listField`, but the file may leave it out. */
 export function optionalList(
-  ...options: Parameters<typeof listField>
+  expected: string,
+  range: Parameters<typeof listField>[1],
 ): FieldSchema<readonly unknown[]> {
-  return v.nullish(listField(...options), []);
+  return v.nullish(listField(expected, range), []);
 }
 
 /** One of `words`, letter case included; the file may leave it out. */
@@ -106,7 +109,10 @@ export function readFields<S extends FieldSchemas>(
     const result = v.safeParse(schema, entries[key], { abortPipeEarly: true });
     fields[key] = result.success ? result.output : undefined;
     if (!result.success)
-      problems.push(...result.issues.map((issue) => `${keyPath(at, key)} ${issue.message}`));
+      append(
+        problems,
+        result.issues.map((issue) => `${keyPath(at, key)} ${issue.message}`),
+      );
   }
   // Every key of the schemas was set above.
   return fields as Fields<S>;
