@@ -8,7 +8,7 @@ import { boundaryOf } from "../proxy/body/multipart.js";
 import { leadOf, markdownLines } from "../proxy/body/rewriters/markdown-lines.js";
 import { rewriteRequest } from "../proxy/body/rewriters/rewrite-request.js";
 import { readCacheControl } from "../proxy/handlers/cache/cache-control.js";
-import { forwardRequestHeaders } from "../proxy/http/copy-headers.js";
+import { forwardResponseHeaders } from "../proxy/http/copy-headers.js";
 import { failoverReason } from "../proxy/upstream/errors/failover-reason.js";
 import { mapUpstreamError } from "../proxy/upstream/errors/upstream-error.js";
 import { restProblem } from "../proxy/upstream/passthrough-path.js";
@@ -147,7 +147,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   "the lead of a line": leadOf,
   "cache-control": readCacheControl,
   "content-type of a form": (text) => boundaryOf(`multipart/form-data;${text}`),
-  "the names of headers": (text) => forwardRequestHeaders([text, "x"], "x-sluice-user-path"),
+  "the names of headers": (text) => forwardResponseHeaders([text, "x", "connection", text]),
   "a path at /p": (text) => restProblem(`/${text}`),
   "a provider's error": (text) => {
     const body = Buffer.from(JSON.stringify({ error: { message: `the model ${text}` } }));
