@@ -77,7 +77,7 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "log of spends not read",
     file: "limiterd/budgets/restore-budgets.js",
-    find: "account.spends.splice(0, account.spends.length, ...image.spends);",
+    find: "account.spends.length = 0;\n            append(account.spends, image.spends);",
     put: "",
     often: false,
   },
