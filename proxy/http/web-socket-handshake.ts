@@ -69,8 +69,10 @@ function protocolsIn(header: string | undefined): readonly string[] {
  */
 export function handshakeHeaders(rawHeaders: readonly string[], passed: RegExp): string[] {
   const headers = forwardRequestHeaders(rawHeaders, passed);
-  for (const name of ["sec-websocket-version", "sec-websocket-key"])
-    headers.push(name, joined(rawHeaders, name));
+  for (const name of ["sec-websocket-version", "sec-websocket-key"]) {
+    const value = joined(rawHeaders, name);
+    if (value !== "") headers.push(name, value);
+  }
   const protocols = offered(joined(rawHeaders, "sec-websocket-protocol"));
   if (protocols.length > 0) headers.push("sec-websocket-protocol", protocols.join(", "));
   return headers;

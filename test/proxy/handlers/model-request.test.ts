@@ -58,11 +58,20 @@ const namesOf = (headers: readonly string[]): string[] =>
 t.test(
   "headers and query of a dialect go to a provider that speaks it, and to no other",
   async (t) => {
-    const all = clientHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
     const neutral = ["user-agent", "x-stainless-lang"];
+    const anthropic = [
+      "anthropic-beta",
+      "anthropic-version",
+      "anthropic-dangerous-direct-browser-access",
+    ];
     for (const [model, operation, what, names] of [
-      ["chat/x", "chat_completions", "chat POST /chat/completions?beta=true", all],
-      ["claude/opus", "messages", "claude POST /messages?beta=true", all],
+      [
+        "chat/x",
+        "chat_completions",
+        "chat POST /chat/completions?beta=true",
+        ["openai-beta", ...neutral],
+      ],
+      ["claude/opus", "messages", "claude POST /messages?beta=true", [...anthropic, ...neutral]],
       ["claude/opus", "chat_completions", "claude POST /messages", neutral],
       ["chat/x", "messages", "chat POST /chat/completions", neutral],
     ] as const) {
