@@ -89,6 +89,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
   )
     return null;
   // Earlier versions took any finite amount.
+  if (perChild && scope !== "user_path") return null;
   const definition: BudgetDefinition = {
     scope,
     subject,

@@ -75,6 +75,7 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     typeof perChild !== "boolean"
   )
     return null;
+  if (perChild && scope !== "user_path") return null;
   if (source !== "manual" && source !== "config") return null;
   if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
   return {

@@ -37,6 +37,18 @@ const entries: readonly (readonly [string, Table, string | number, readonly unkn
     budgetId(budget),
     ["user_path", "/team", never, 1, false, "manual", 1, 1, 1, 0, false],
   ],
+  [
+    "a template on a provider",
+    "rules",
+    "r",
+    ["provider", "openai", 60, 10, null, true, "manual", 1, 1, 1],
+  ],
+  [
+    "a template on a label",
+    "budgets",
+    "b",
+    ["label", "research", 86_400, 1, true, "manual", 1, 1, 1, 0, false],
+  ],
   ["a reset at no moment", "resets", budgetId(budget), [never]],
   ["spending beyond the last record", "spendlog", 9, []],
   [
