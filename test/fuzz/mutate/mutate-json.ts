@@ -14,10 +14,11 @@ export interface MutationSizes {
 }
 
 /** A large mutation takes as long as hundreds of others; depth costs less than length. */
-const deepOdds = 1 / 100;
-const largeOdds = 1 / 800;
+const deepOdds = 1 / 50;
+const largeOdds = 1 / 400;
 /** A body may be larger, but not a list in it that is made here. */
 const rawCharsMax = 7_000_000;
+type Path = readonly string[];
 const removed = Symbol("removed");
 const removable = new Set(["__proto__", "constructor", "prototype", "toJSON", "length"]);
 
@@ -26,6 +27,7 @@ export class JsonMutator {
   readonly #sizes: MutationSizes;
   readonly #keys: string[] = [];
   readonly #words: string[] = [];
+  readonly #paths = new Map<unknown, readonly Path[]>();
   /** Every value of the documents, to be put elsewhere. */
   readonly #values: unknown[] = [];
   /** JSON texts that a value stands for, which JSON.stringify wouldn't write. */
@@ -72,12 +74,29 @@ export class JsonMutator {
   }
 
   #mutated(doc: unknown, random: Random): unknown {
+    // Alone, so that nothing else is wrong with it.
+    if (random.chance(deepOdds))
+      return changedAt(doc, random.pick(this.#pathsOf(doc)), (inner) =>
+        this.#nested(Math.round(random.skewed(500, this.#sizes.levels)), inner, random),
+      );
+    if (random.chance(largeOdds))
+      return changedAt(doc, random.pick(this.#pathsOf(doc)), (inner) => this.#large(inner, random));
     let value = doc;
     for (let left = Math.round(random.skewed(1, 6)); left > 0; left--) {
       const next = this.#descend(value, random);
       value = next === removed ? null : next;
     }
     return value;
+  }
+
+  /** The places of a document, any of which is as likely for what is rare. */
+  #pathsOf(doc: unknown): readonly Path[] {
+    let paths = this.#paths.get(doc);
+    if (paths === undefined) {
+      paths = [...pathsIn(doc, [])];
+      this.#paths.set(doc, paths);
+    }
+    return paths;
   }
 
   /** Mutates one place within a value, which stays as it is; `removed`: the place goes. */
@@ -103,9 +122,6 @@ export class JsonMutator {
   #change(value: unknown, random: Random): unknown {
     // What stands for a raw text stays whole.
     if (typeof value === "string" && value.startsWith("@raw ")) return oddValue(random);
-    if (random.chance(deepOdds))
-      return this.#nested(Math.round(random.skewed(100, this.#sizes.levels)), value, random);
-    if (random.chance(largeOdds)) return this.#large(value, random);
     if (typeof value === "string" && random.chance(0.5)) return this.#changeText(value, random);
     if (typeof value === "number" && random.chance(0.5)) return this.#number(random);
     if (Array.isArray(value) && random.chance(0.5)) return this.#changeList(value, random);
@@ -188,9 +204,9 @@ export class JsonMutator {
     if (random.chance(0.5)) {
       const unit =
         typeof value === "string" && value !== "" ? value : random.pick(["-", " ", "a\n"]);
-      return unit.repeat(Math.ceil(random.skewed(1000, chars) / unit.length));
+      return unit.repeat(Math.ceil(random.skewed(chars / 100, chars) / unit.length));
     }
-    const count = Math.round(random.skewed(1000, items));
+    const count = Math.round(random.skewed(items / 20, items));
     const item = Array.isArray(value) ? (value[0] as unknown) : value;
     if (this.#raws === null) return Array<unknown>(count).fill(item);
     const text = JSON.stringify(item)?.replace(
@@ -220,4 +236,20 @@ export class JsonMutator {
     this.#raws!.push(text);
     return `@raw ${this.#raws!.length - 1}@`;
   }
+}
+
+function* pathsIn(value: unknown, path: Path): Generator<Path> {
+  yield path;
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) yield* pathsIn(inner, [...path, key]);
+}
+
+/** A copy of a value with the one at a path changed. */
+function changedAt(value: unknown, path: Path, change: (inner: unknown) => unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return change(value);
+  const inner = changedAt((value as Record<string, unknown>)[key], rest, change);
+  if (Array.isArray(value))
+    return value.map((item: unknown, i) => (String(i) === key ? inner : item));
+  return { ...(value as object), [key]: inner };
 }

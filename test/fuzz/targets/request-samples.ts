@@ -113,6 +113,27 @@ const wordyChat = {
   ],
 };
 
+/** Turns of one role that become one, and several results at once. */
+const listedChat = {
+  model: "smart",
+  messages: [
+    { role: "user", content: "a" },
+    { role: "user", content: [{ type: "text", text: "b" }] },
+  ],
+};
+const listedMessages = {
+  model: "smart",
+  max_tokens: 5,
+  messages: [
+    { role: "user", content: "a" },
+    { role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input: {} }] },
+    {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "c" }] }],
+    },
+  ],
+};
+
 const plain = { model: "smart", messages: [{ role: "user", content: "hi" }] };
 
 export const requestSamples: readonly RequestSample[] = [
@@ -120,6 +141,8 @@ export const requestSamples: readonly RequestSample[] = [
   { operation: "chat_completions", body: messagesRequestAsChat },
   { operation: "chat_completions", body: wordyChat },
   { operation: "chat_completions", body: { ...plain, stream: true } },
+  { operation: "chat_completions", body: listedChat },
+  { operation: "messages", body: listedMessages },
   { operation: "messages", body: chatRequestAsMessages },
   { operation: "messages", body: messagesRequest },
   { operation: "messages", body: { ...plain, max_tokens: 5, stream: true } },
