@@ -128,7 +128,10 @@ t.test(
       );
     }
     const limits: Readonly<Record<string, object>> = {
-      "/team/a": { rate_limits: [{ subject: "/team" }], budgets: [] },
+      "/team/a": {
+        rate_limits: [{ subject: "/team" }],
+        budgets: [{ scope: "label", subject: "green" }],
+      },
       "/team/b": {
         rate_limits: [{ subject: "/team" }, { subject: "/team/b" }],
         budgets: [{ subject: "/team/b" }],
