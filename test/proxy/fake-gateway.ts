@@ -69,6 +69,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
       responseCache: null,
+      pages: { hosts: new Set(), origins: new Set() },
       rewriters: () => [],
       monoMs: () => 0,
       nowMs: () => 0,
