@@ -53,7 +53,7 @@ t.test(
     t.match(harness.take(), [
       { kind: "settle", part: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
     ]);
-    t.throws(() => harness.client.reroute(admission, [llama]), /has a target that failed/);
+    t.throws(() => harness.client.reroute(admission, [llama]), /has a failed target/);
   },
 );
 
