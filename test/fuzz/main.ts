@@ -68,4 +68,5 @@ for (const target of chosen) {
     print(`  ${times} times what issue ${issue} knows as ${finding}`);
   found += findings.length;
 }
-process.exitCode = found === 0 ? 0 : 1;
+// Benches of steps leave timers of an hour behind, which would keep the process.
+process.exit(found === 0 ? 0 : 1);
