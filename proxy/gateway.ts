@@ -11,7 +11,7 @@ import type { Credentials } from "./auth/authenticate.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
-import type { Spool } from "./http/upload.js";
+import type { Spool } from "./http/body-spool.js";
 import type { Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";

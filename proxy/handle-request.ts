@@ -14,18 +14,18 @@ import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
+import { answerModel, answerModels } from "./handlers/list-models.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
+import { providerObjectRequest, submitBatch } from "./handlers/provider-objects.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import { refuseCaller } from "./handlers/refuse-caller.js";
-import { replyModel, replyModels } from "./handlers/reply-model.js";
-import { storedRequest, submitBatch } from "./handlers/stored-request.js";
 import type { Exchange } from "./http/exchange.js";
 import {
   type Endpoint,
-  isLimited,
   isModelOperation,
   matchRoute,
+  meetsLimits,
   type RouteMatch,
 } from "./http/match-route.js";
 import { replyFailure } from "./http/respond.js";
@@ -78,7 +78,7 @@ async function answerRequest(
   const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
   if (page !== null) return refuseCaller({ exchange, record }, area, { ok: false, failure: page });
   // The caller of a limited request is checked with its admission, in one question to the daemon.
-  if (isLimited(endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
+  if (meetsLimits(endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
     return serve({ gateway, exchange, caller, record }, endpoint);
   const authorized = await authorizeCaller(gateway.limiter, caller, area);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
@@ -144,9 +144,9 @@ function serve(
       return countTokens(context);
     case "files":
     case "batches":
-      return storedRequest(context, endpoint);
+      return providerObjectRequest(context, endpoint);
     case "stored_responses":
-      return storedRequest(context, "responses");
+      return providerObjectRequest(context, "responses");
     case "batch_submission":
       return submitBatch(context);
     case "passthrough":
@@ -156,9 +156,9 @@ function serve(
     case "realtime":
       return realtimeSession(context);
     case "model":
-      return replyModel(context);
+      return answerModel(context);
     case "models":
-      return replyModels(context);
+      return answerModels(context);
     case "usage":
       return replyUsage(context);
     case "rate-limits":

@@ -1,4 +1,4 @@
 /** All of `test/bench`. */
-import { testFolder } from "./folder.js";
+import { testFolder } from "./run-folder.js";
 
 await testFolder("bench");

@@ -1,4 +1,4 @@
 /** All of `test/proxy`. */
-import { testFolder } from "./folder.js";
+import { testFolder } from "./run-folder.js";
 
 await testFolder("proxy");

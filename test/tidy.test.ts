@@ -67,7 +67,7 @@ const impure: Readonly<
     kind: "main",
     why: "a process that reads a store, in the daemon's place should that end it",
   },
-  "limiterd/store/lmdb/disk-trial.ts": {
+  "limiterd/store/lmdb/probe-disk.ts": {
     kind: "adapter",
     why: "writes to the disk to see whether it can be; the words of the operating system for its errors",
   },
@@ -162,7 +162,7 @@ const impure: Readonly<
     kind: "adapter",
     why: "the exchange port on the bare socket of a WebSocket's handshake",
   },
-  "proxy/auth/verify-jwt.ts": {
+  "proxy/auth/jose-issuers.ts": {
     kind: "adapter",
     why: "JWTs by jose; key sets from the file system and by node:http; SHA-256",
   },
@@ -204,7 +204,7 @@ const soleImporters = {
   "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",
-  jose: "proxy/auth/verify-jwt.ts",
+  jose: "proxy/auth/jose-issuers.ts",
   "js-yaml": "shared/config/file/parse-yaml.ts",
   valibot: "shared/config/file/read-fields.ts",
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",

@@ -1,14 +1,14 @@
 /**
  * `sluice budgets …`: the commands on budgets, as texts, and `budgets settings`. The flags of the
  * others are in `limit-commands.ts`; what the commands do is in `run-limits.ts` and
- * `budget-settings.ts`.
+ * `budget-anchors.ts`.
  */
 import type { Command } from "commander";
 import { anchorFields } from "../../shared/domain/reset-anchors.js";
 import { anchorFlag } from "../limits/budget-flags.js";
 import { budgetKind } from "../limits/limit-kind.js";
 import type { Session } from "../session/terminal.js";
-import { type AnchorFlags, showOrSetAnchors } from "./budget-settings.js";
+import { type AnchorFlags, showOrSetAnchors } from "./budget-anchors.js";
 import { jsonOption } from "./command-flags.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 

@@ -9,9 +9,9 @@ import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.
 import { append } from "../../shared/long-lists.js";
 import { renderExplanation } from "../limits/explanation-text.js";
 import { notAKey } from "../limits/key-flags.js";
-import { answered } from "../session/answered.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import { requireConfiguration } from "../session/configuration.js";
+import { answered } from "../session/daemon-answer.js";
 import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";

@@ -10,8 +10,8 @@ import {
 } from "../limits/key-flags.js";
 import { renderKeys } from "../limits/key-table.js";
 import { type ListedKey, listKeys } from "../limits/list-keys.js";
-import { answered } from "../session/answered.js";
 import { usageFailure } from "../session/command-failure.js";
+import { answered } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";

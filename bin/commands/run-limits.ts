@@ -16,13 +16,13 @@ import {
   listBody,
   listLimits,
 } from "../limits/list-limits.js";
-import { answered } from "../session/answered.js";
 import {
   type ArgumentProblem,
   CommandFailure,
   refusal,
   usageFailure,
 } from "../session/command-failure.js";
+import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";

@@ -1,9 +1,9 @@
 /** `sluice status`: the state of the daemon, by its socket, and of the proxy, by HTTP. */
 import type { Command } from "commander";
-import { answered } from "../session/answered.js";
 import { askHealth, type Health } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { locateSocket, readConfiguration } from "../session/configuration.js";
+import { answered } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { localUrl } from "../text/http-url.js";

@@ -1,13 +1,13 @@
 /** `sluice usage`: requests, tokens and costs of a user path; and its command `export`. */
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
-import { answered } from "../session/answered.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
+import { answered } from "../session/daemon-answer.js";
 import { type Session, showsUnicode } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { readSummary } from "../usage/read-summary.js";
 import { renderUsage } from "../usage/usage-text.js";
-import { type UsageWindow, type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
+import { type ReportWindow, type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
 import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 
@@ -93,7 +93,7 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
 function checkFlags(
   flags: UsageFlags,
   nowMs: number,
-): { readonly userPath: string; readonly window: UsageWindow; readonly by: Grouping | null } {
+): { readonly userPath: string; readonly window: ReportWindow; readonly by: Grouping | null } {
   const path = pathFromFlag(flags.path);
   const window = windowFromFlags(flags, nowMs);
   const by = groupings.find((known) => known === flags.by?.trim().toLowerCase());

@@ -1,7 +1,7 @@
 /** Fetches the managed keys from the daemon. `key-table.ts` shows them. */
 import { append } from "../../shared/long-lists.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
-import { answered } from "../session/answered.js";
+import { answered } from "../session/daemon-answer.js";
 
 /** A key as the admin API lists it, with the names of the API. */
 export type ListedKey = Readonly<Record<string, unknown>>;

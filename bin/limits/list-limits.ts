@@ -6,7 +6,7 @@
 import { isObject } from "../../shared/assert.js";
 import { append } from "../../shared/long-lists.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
-import { answered, unreadableAnswer } from "../session/answered.js";
+import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 
 /** A rule or a budget as the admin API lists it, with the names of the API. */
 export type Listed = Readonly<Record<string, unknown>>;

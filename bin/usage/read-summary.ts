@@ -1,6 +1,6 @@
 /** Checks the daemon's answer to `usage.summary`. `usage-text.ts` shows it. Pure. */
 import { isAbsent, isCount, isObject } from "../../shared/assert.js";
-import { unreadableAnswer } from "../session/answered.js";
+import { unreadableAnswer } from "../session/daemon-answer.js";
 
 /**
  * The summary of GET /v1/usage (docs/http-api.md), with the count of records without a price.

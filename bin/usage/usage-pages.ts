@@ -5,7 +5,7 @@
 import { isObject } from "../../shared/assert.js";
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
-import { answered, unreadableAnswer } from "../session/answered.js";
+import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import { type ExportedRecord, isExportedRecord } from "./exported-record.js";
 import type { OpenWindow } from "./window-flags.js";
 

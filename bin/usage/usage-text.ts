@@ -9,9 +9,9 @@ import { renderFields } from "../text/table.js";
 import { dayChart } from "./day-chart.js";
 import type { UsageGroup, UsageSummary, UsageTotals } from "./read-summary.js";
 import { renderGroups } from "./usage-table.js";
-import { daysOf, type UsageWindow } from "./window-flags.js";
+import { daysOf, type ReportWindow } from "./window-flags.js";
 
-interface UsageView extends UsageWindow {
+interface UsageView extends ReportWindow {
   readonly userPath: string;
   /** Null: the chart without a table. */
   readonly by: Grouping | null;
@@ -106,7 +106,7 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
 }
 
 /** All days of the window in order, also those without usage. */
-function everyDay(groups: readonly UsageGroup[], window: UsageWindow): readonly UsageGroup[] {
+function everyDay(groups: readonly UsageGroup[], window: ReportWindow): readonly UsageGroup[] {
   const known = new Map(groups.map((group) => [group.key, group]));
   return daysOf(window).map(
     (key) =>

@@ -14,12 +14,12 @@ export interface WindowFlags {
 }
 
 /** UTC dates, `YYYY-MM-DD`, both inclusive. */
-export interface UsageWindow {
+export interface ReportWindow {
   readonly startDate: string;
   readonly endDate: string;
 }
 
-/** As `UsageWindow`, null where a side is open. */
+/** As `ReportWindow`, null where a side is open. */
 export interface OpenWindow {
   readonly startDate: string | null;
   readonly endDate: string | null;
@@ -31,7 +31,7 @@ const daysDefault = 30;
  * The window of the summary, or all problems. `--days` beside a date is refused, though the API
  * ignores it: a user who types both expects something else.
  */
-export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArguments<UsageWindow> {
+export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArguments<ReportWindow> {
   const problems: ArgumentProblem[] = [];
   const lastDays = daysFrom(flags, problems);
   const open = openWindow(flags, problems);
@@ -63,13 +63,13 @@ export function openWindowFromFlags(flags: WindowFlags): FromArguments<OpenWindo
 }
 
 /** Every day of the window, in order. */
-export function daysOf({ startDate, endDate }: UsageWindow): readonly string[] {
+export function daysOf({ startDate, endDate }: ReportWindow): readonly string[] {
   return Array.from({ length: dayCount({ startDate, endDate }) }, (_, day) =>
     dayOf(startOf(startDate) + day * dayMs),
   );
 }
 
-function dayCount({ startDate, endDate }: UsageWindow): number {
+function dayCount({ startDate, endDate }: ReportWindow): number {
   return (startOf(endDate) - startOf(startDate)) / dayMs + 1;
 }
 

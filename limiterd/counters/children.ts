@@ -5,7 +5,7 @@
  * collector only has to look at what is in flight, however many children there are.
  */
 
-import { CheckedOut } from "./checked-out.js";
+import { CheckedOutCounters } from "./checked-out-counters.js";
 import type { Walk } from "./child-blocks.js";
 import {
   readRestoredLsn,
@@ -24,7 +24,7 @@ import type { Window } from "./window.js";
 /** Of templates that have children. */
 interface Kept {
   readonly table: ChildTable;
-  readonly checkedOut: CheckedOut;
+  readonly checkedOut: CheckedOutCounters;
   /** The places of those that changed since they were last handed to a snapshot, each once. */
   dirty: number[];
 }
@@ -173,7 +173,7 @@ export class Children implements ChildCounters {
   #keep(): Kept {
     this.#kept ??= {
       table: new ChildTable(this.#counterPool.names),
-      checkedOut: new CheckedOut(),
+      checkedOut: new CheckedOutCounters(),
       dirty: [],
     };
     return this.#kept;

@@ -105,7 +105,7 @@ export function estimateRequests(window: Window, periodMs: number, nowMs: number
   );
 }
 
-export function estimateTokens(window: Window, periodMs: number, nowMs: number): number {
+export function slidingTokens(window: Window, periodMs: number, nowMs: number): number {
   return estimate(
     window.previousTokens,
     window.currentTokens,

@@ -7,8 +7,8 @@ import { leasesPerPeerMax } from "../../shared/bounds.js";
 import type { Admit, KeyOfCaller } from "../../shared/wire/message.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import type { HeldLease, PeerState } from "../peer.js";
-import { type Admitted, admit, type Verdict } from "../rules/admit.js";
-import type { AdmissionRequest } from "../rules/judge.js";
+import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
+import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
 import { uncountedLsn } from "../rules/settle-entry.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
@@ -62,8 +62,8 @@ export function admitRequest(
 
 function leaseOf(
   state: DaemonState,
-  { userPath, targets, submission }: AdmissionRequest,
-  { target: chosen, counters }: Admitted,
+  { userPath, targets, submission }: JudgedRequest,
+  { target: chosen, counters }: AdmittedVerdict,
   nowMs: number,
 ): HeldLease {
   const lsn = admissionLsn(state);
@@ -91,7 +91,7 @@ export function admissionLsn({ settings, writer }: DaemonState): number {
 function sendRefusal(
   peer: PeerState,
   id: number,
-  verdict: Exclude<Verdict, Admitted>,
+  verdict: Exclude<Verdict, AdmittedVerdict>,
   key: KeyOfCaller | null,
 ): void {
   if (verdict.kind === "exceeded")

@@ -8,7 +8,7 @@ import { readsWaitingMax } from "../../shared/bounds.js";
 import { failure } from "../../shared/error-code.js";
 import { isChange } from "../../shared/wire/admin-op.js";
 import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message.js";
-import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
+import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
 import { acceptHello } from "./accept-hello.js";
@@ -28,7 +28,7 @@ export function handleFrame(
   frame: unknown,
   nowMs: number,
 ): boolean {
-  const message = toDaemonFromWire(frame);
+  const message = parseToDaemon(frame);
   if (message === null) return false;
   const valid = handleMessage(state, peer, message, nowMs);
   state.book.reclaim();

@@ -4,14 +4,14 @@
  */
 import type { Reroute } from "../../shared/wire/message.js";
 import type { PeerState } from "../peer.js";
-import { type Admitted, readmit } from "../rules/admit.js";
+import { type AdmittedVerdict, readmit } from "../rules/admit.js";
 import { inOrder } from "../rules/match-counters.js";
 import type { DaemonState } from "../state.js";
 import { admissionLsn } from "./admit-request.js";
 import { releaseTarget } from "./release-slots.js";
 
 /** What takes over while rate limits are off: the first target. */
-const firstTarget: Admitted = { kind: "admitted", target: 0, counters: [], headers: null };
+const firstTarget: AdmittedVerdict = { kind: "admitted", target: 0, counters: [], headers: null };
 
 /** False: the peer broke the grammar. */
 export function rerouteLease(

@@ -8,7 +8,7 @@ import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/stored-budget.js";
 import type { DaemonState } from "../state.js";
 import { writeSlices } from "../store/write-slices.js";
-import { rolledUpChange } from "../usage/rolled-up-mark.js";
+import { rollupProgressChange } from "../usage/stored-rollup-progress.js";
 
 /**
  * Resolved: the sums and accounts in the store hold every record that there was at the call. One
@@ -37,7 +37,7 @@ export async function flushUsage(
     const slice = accounts.slice(i, i + perSlice).filter((account) => budgets.isCurrent(account));
     await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
   }
-  await writeSlices(writer, [rolledUpChange(coveredKey), ...spendLog.removals(coveredKey)]);
+  await writeSlices(writer, [rollupProgressChange(coveredKey), ...spendLog.removals(coveredKey)]);
   usage.rolledUpKey = coveredKey;
   rollups.forget();
 }

@@ -6,12 +6,12 @@ import { assert } from "../../shared/assert.js";
 import type { BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import { type Counter, keepChild } from "../counters/counter.js";
 import { addRequests, rollWindow } from "../counters/window.js";
-import { type AdmissionOptions, type AdmissionRequest, judge, type Refused } from "./judge.js";
+import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";
 import { inOrder, type Matching, TargetRules } from "./match-counters.js";
 import type { RuleBook } from "./rule-book.js";
-import { successHeaders } from "./success-headers.js";
+import { headersOfCounters } from "./success-headers.js";
 
-export interface Admitted {
+export interface AdmittedVerdict {
   readonly kind: "admitted";
   readonly target: number;
   readonly counters: readonly Counter[];
@@ -25,7 +25,7 @@ export interface Exceeded {
   readonly headers: SuccessHeaders | null;
 }
 
-export type Verdict = Admitted | Refused | Exceeded;
+export type Verdict = AdmittedVerdict | Refused | Exceeded;
 
 /**
  * Admits a request to the first target that has room and counts it; else the rule or budget that
@@ -33,7 +33,7 @@ export type Verdict = Admitted | Refused | Exceeded;
  */
 export function admit(
   book: Matching & Pick<RuleBook, "markDirty">,
-  request: AdmissionRequest,
+  request: JudgedRequest,
   options: AdmissionOptions,
 ): Verdict {
   const judgement = judge(book, request, options);
@@ -43,14 +43,14 @@ export function admit(
     return {
       kind: "exceeded",
       breach: judgement.breach,
-      headers: successHeaders(counters, options),
+      headers: headersOfCounters(counters, options),
     };
   countRequest(book, counters, { slots: !request.submission, nowMs: options.nowMs });
   return {
     kind: "admitted",
     target: judgement.target,
     counters,
-    headers: successHeaders(counters, options),
+    headers: headersOfCounters(counters, options),
   };
 }
 
@@ -64,7 +64,7 @@ export function readmit(
   userPath: string,
   targets: readonly Target[],
   options: AdmissionOptions,
-): Admitted | Refused {
+): AdmittedVerdict | Refused {
   const judgement = judge(
     new TargetRules(book),
     { userPath: "/", targets, submission: false },
@@ -80,7 +80,7 @@ export function readmit(
     kind: "admitted",
     target,
     counters,
-    headers: successHeaders(inOrder(counters, ofPath), options),
+    headers: headersOfCounters(inOrder(counters, ofPath), options),
   };
 }
 

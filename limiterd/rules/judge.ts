@@ -17,7 +17,7 @@ import {
 } from "./longest-breach.js";
 import { inOrder, type Matching } from "./match-counters.js";
 
-export interface AdmissionRequest {
+export interface JudgedRequest {
   readonly userPath: string;
   /** At least one, in order of preference. */
   readonly targets: readonly Target[];
@@ -61,7 +61,7 @@ export type Judgement =
  */
 export function judge(
   matching: Matching,
-  request: AdmissionRequest,
+  request: JudgedRequest,
   options: AdmissionOptions,
 ): Judgement {
   if (request.submission) return judgeSubmission(matching, request, options);
@@ -89,7 +89,7 @@ export function judge(
 /** The gauges of its path don't count a submission. */
 function judgeSubmission(
   matching: Matching,
-  request: AdmissionRequest,
+  request: JudgedRequest,
   options: AdmissionOptions,
 ): Judgement {
   const windows = matching.matchPath(request.userPath, options.nowMs).filter(hasWindow);
@@ -103,7 +103,7 @@ function judgeSubmission(
 function judgeByBudgets(
   target: number,
   counters: readonly Counter[],
-  { userPath }: AdmissionRequest,
+  { userPath }: JudgedRequest,
   { budgets = null, nowMs }: AdmissionOptions,
 ): Judgement {
   const breach =

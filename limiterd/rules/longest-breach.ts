@@ -9,8 +9,8 @@ import type { Breach, Dimension } from "../../shared/wire/message.js";
 import { type Counter, isNewChild } from "../counters/counter.js";
 import {
   estimateRequests,
-  estimateTokens,
   rollWindow,
+  slidingTokens,
   waitForRequests,
   waitForTokens,
 } from "../counters/window.js";
@@ -97,7 +97,7 @@ export function waitOfTokens(
   const { maxTokens } = rule.definition;
   return maxTokens !== null &&
     tokensEnforced &&
-    estimateTokens(window, rule.periodMs, nowMs) >= maxTokens
+    slidingTokens(window, rule.periodMs, nowMs) >= maxTokens
     ? waitForTokens(window, rule.periodMs, nowMs, maxTokens)
     : 0;
 }

@@ -4,14 +4,14 @@
  */
 import type { SuccessHeaders } from "../../shared/wire/message.js";
 import type { Counter } from "../counters/counter.js";
-import { estimateRequests, estimateTokens } from "../counters/window.js";
+import { estimateRequests, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./longest-breach.js";
 
 /**
  * The request triple from the rule with the least left after this request, the token triple
  * likewise; ties to the earlier rule. The windows are rolled to now.
  */
-export function successHeaders(
+export function headersOfCounters(
   counters: readonly Counter[],
   { nowMs, tokensEnforced }: BreachOptions,
 ): SuccessHeaders | null {
@@ -30,7 +30,7 @@ export function successHeaders(
         };
     }
     if (maxTokens !== null && tokensEnforced) {
-      const remaining = Math.max(0, maxTokens - estimateTokens(window, rule.periodMs, nowMs));
+      const remaining = Math.max(0, maxTokens - slidingTokens(window, rule.periodMs, nowMs));
       if (tokens === null || remaining < tokens.remaining)
         tokens = {
           limit: maxTokens,

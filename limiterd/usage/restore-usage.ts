@@ -3,8 +3,8 @@
  * Each sum holds the number of the last record in it, and so takes only those that it lacks.
  */
 import { throwMalformed } from "../store/store.js";
-import { rolledUpIn } from "./rolled-up-mark.js";
 import { type RollupPorts, Rollups } from "./rollups.js";
+import { storedRollupProgress } from "./stored-rollup-progress.js";
 import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { recordsFromStored } from "./usage-records.js";
 
@@ -15,7 +15,7 @@ import { recordsFromStored } from "./usage-records.js";
 export function restoreUsage(ports: RollupPorts): UsageLog {
   const { store } = ports;
   const rollups = new Rollups(ports);
-  const rolledUpKey = rolledUpIn(store);
+  const rolledUpKey = storedRollupProgress(store);
   let lastKey = rolledUpKey;
   let replayed = 0;
   for (;;) {

@@ -2,13 +2,13 @@
  * The sums of usage (`rollup-keys.ts` names them). A record is added in memory at once. What
  * changed is written now and then (`flush-usage.ts`), each sum with the number of the last record
  * that it holds; after a crash the records behind it are added again. Which sums are in memory is
- * in `sum-cells.ts`, to which of them a record is added in `record-sums.ts`.
+ * in `rollup-cache.ts`, to which of them a record is added in `rollups-of-record.ts`.
  */
 import { isSaturated } from "../../shared/domain/money.js";
 import type { Change, Store } from "../store/store.js";
-import { RecordSums } from "./record-sums.js";
 import { addRollup, copyRollup, type Rollup, rollupOf, rollupToStored } from "./rollup.js";
-import { type Cell, SumCells } from "./sum-cells.js";
+import { type Cell, RollupCache } from "./rollup-cache.js";
+import { RollupsOfRecord } from "./rollups-of-record.js";
 import type { UsageRecord } from "./usage-records.js";
 
 export interface RollupPorts {
@@ -31,8 +31,8 @@ export interface RollupView {
 }
 
 export class Rollups implements RollupView {
-  readonly #cells: SumCells;
-  readonly #recordSums: RecordSums;
+  readonly #cells: RollupCache;
+  readonly #recordSums: RollupsOfRecord;
   readonly #unstored = new Set<Cell>();
   /** For each open view the sums that have changed since, as they were. */
   readonly #views = new Set<Map<string, Rollup>>();
@@ -40,8 +40,8 @@ export class Rollups implements RollupView {
   #saturated = 0;
 
   constructor({ store, labelsOf, onDamaged }: RollupPorts) {
-    this.#cells = new SumCells(store, onDamaged);
-    this.#recordSums = new RecordSums({ store, cells: this.#cells, labelsOf });
+    this.#cells = new RollupCache(store, onDamaged);
+    this.#recordSums = new RollupsOfRecord({ store, cells: this.#cells, labelsOf });
   }
 
   add(record: UsageRecord): void {

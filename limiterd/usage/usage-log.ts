@@ -6,8 +6,8 @@
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
 import type { Contributor } from "../store/writer.js";
+import type { Cell } from "./rollup-cache.js";
 import type { Rollups } from "./rollups.js";
-import type { Cell } from "./sum-cells.js";
 import { recordsToStored, type UsageRecord, usageKey } from "./usage-records.js";
 
 /** Records that the store doesn't hold yet; `key` null: their batch is still open. */

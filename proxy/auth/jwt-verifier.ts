@@ -1,7 +1,7 @@
 /**
  * Callers by JWT (docs/authentication.md): which configured issuer judges a token, what its
  * judgement means for the caller, and for how long it is remembered. Signatures and claims are
- * judged in `verify-jwt.ts`.
+ * judged in `jose-issuers.ts`.
  */
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";

@@ -6,7 +6,7 @@
  *
  * Not here: what it means.
  */
-import { ByteStore } from "../../shared/byte-store.js";
+import { ByteBuffer } from "../../shared/byte-buffer.js";
 import { endsEscaping } from "./scan-json.js";
 
 /** One string may take the bound divided by this. */
@@ -22,7 +22,7 @@ export class ElidedJson {
   readonly #bytesMax: number;
   readonly #stringBytesMax: number;
   readonly #isText: (before: string) => boolean;
-  readonly #store = new ByteStore();
+  readonly #store = new ByteBuffer();
   #inString = false;
   /** The last byte was a backslash that escapes the next one. */
   #escaped = false;

@@ -9,7 +9,7 @@ import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
-import { refuseUnadmitted } from "./admitted-request.js";
+import { refuseUnadmitted } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
 
 /** Never rejects. */

@@ -6,8 +6,8 @@ import type { ProviderConfig, RewriterName } from "../../shared/config/config.js
 import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
+import type { Spool } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
-import type { Spool } from "../http/upload.js";
 import type { RequestBody } from "../upstream/upstream.js";
 
 export interface ModelCall {

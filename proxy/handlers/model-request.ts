@@ -16,7 +16,7 @@ import { resolveModel } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { failOver } from "./fail-over.js";
 import { readJsonCall } from "./json-call.js";

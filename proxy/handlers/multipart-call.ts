@@ -17,7 +17,7 @@ import {
   UploadGone,
   UploadRefused,
   UploadTooLarge,
-} from "../http/upload.js";
+} from "../http/body-spool.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 

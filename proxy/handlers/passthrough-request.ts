@@ -8,11 +8,11 @@ import { type Failure, failure, invalid, plainFailure } from "../../shared/error
 import { modelInPath, operationAt } from "../body/passthrough-model.js";
 import { PeekedBody } from "../body/peeked-body.js";
 import type { Gateway } from "../gateway.js";
+import { UploadGone, UploadTooLarge } from "../http/body-spool.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
-import { UploadGone, UploadTooLarge } from "../http/upload.js";
 import type { RequestContext } from "../request-context.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
@@ -23,7 +23,7 @@ import {
   restProblem,
   splitPassthrough,
 } from "../upstream/passthrough-path.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {

@@ -27,11 +27,11 @@ import {
   replaceParameter,
 } from "../upstream/passthrough-path.js";
 import {
-  type Admitted,
+  type AdmittedRequest,
   admitRequest,
   refuseUnadmitted,
   settleRequest,
-} from "./admitted-request.js";
+} from "./admit-and-settle.js";
 import { passthroughRoute } from "./passthrough-request.js";
 
 /** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */
@@ -137,7 +137,7 @@ function realtimePath(
 
 interface Session {
   readonly webSocket: ClientSocket;
-  readonly admitted: Admitted;
+  readonly admitted: AdmittedRequest;
   readonly target: Target;
   readonly upstream: PassthroughUpstream;
   readonly path: string;

@@ -6,7 +6,7 @@
  * lengths, the provider's credential, the request id, the limits).
  */
 import { append } from "../../shared/long-lists.js";
-import { createNameTable, hasName, type NameTable } from "./name-table.js";
+import { createHeaderNames, type HeaderNames, hasName } from "./header-names.js";
 
 /**
  * RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix
@@ -48,12 +48,12 @@ const notForClients = [
 const prefixesNotForClients = ["proxy-", "x-sluice-", "access-control-"] as const;
 
 // Sluice sets Anthropic's name of the request id too, for clients of its dialect.
-const droppedFromResponses = createNameTable(
+const droppedFromResponses = createHeaderNames(
   [...notForClients, "request-id"],
   [...prefixesNotForClients, "x-ratelimit-", "anthropic-ratelimit-"],
 );
 
-const droppedFromPassedResponses = createNameTable(notForClients, prefixesNotForClients);
+const droppedFromPassedResponses = createHeaderNames(notForClients, prefixesNotForClients);
 
 /**
  * The headers for the upstream, as a flat list of names and values. `passed`: the names that pass
@@ -109,7 +109,7 @@ export function passResponseHeaders(
   return kept;
 }
 
-function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: NameTable): string[] {
+function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: HeaderNames): string[] {
   const kept: string[] = [];
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

@@ -52,7 +52,7 @@ export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation
 }
 
 /** Whether its requests are admitted by the daemon before they are served. */
-export function isLimited(endpoint: Endpoint): boolean {
+export function meetsLimits(endpoint: Endpoint): boolean {
   return limited.has(endpoint);
 }
 

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
-import { UploadGone, UploadTooLarge } from "./upload.js";
 
 /** How much of a refused body is still read. */
 const discardedBytesMax = 64 * 1024 * 1024;

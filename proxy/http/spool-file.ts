@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Spool, SpoolFailed } from "./upload.js";
+import { type Spool, SpoolFailed } from "./body-spool.js";
 
 const pieceBytes = 64 * 1024;
 

@@ -5,7 +5,7 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { earlyBytesMax } from "../../shared/bounds.js";
-import { ByteStore } from "../../shared/byte-store.js";
+import { ByteBuffer } from "../../shared/byte-buffer.js";
 import type { ClientSocket } from "./exchange.js";
 import { type ExchangeContext, NodeExchange } from "./node-exchange.js";
 
@@ -37,7 +37,7 @@ export function createUpgradeExchange(
 class WaitingSocket implements ClientSocket {
   readonly socket: Socket;
   readonly #response: ServerResponse;
-  readonly #early = new ByteStore();
+  readonly #early = new ByteBuffer();
 
   constructor(socket: Socket, response: ServerResponse, head: Buffer) {
     this.socket = socket;

@@ -4,9 +4,9 @@ import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Log } from "../../shared/log.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { dial } from "../../shared/wire/ipc.js";
 import type { FromDaemon } from "../../shared/wire/message.js";
+import { parseFromDaemon } from "../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { asBrokenLimiterState } from "./broken-limiter-state.js";
 import type { Limiter } from "./limiter.js";
@@ -76,7 +76,7 @@ export function connectLimiter(
     },
     onBytes(peer, bytes) {
       const valid = reader.feed(bytes, (frame) => {
-        const message = fromDaemonFromWire(frame);
+        const message = parseFromDaemon(frame);
         if (message === null)
           log.error(
             { socket: config.socket },

@@ -13,7 +13,7 @@ import { assertLimiter } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
-import { helloMessages } from "./hello.js";
+import { helloMessages } from "./hello-messages.js";
 import { LateAdmissions } from "./late-admissions.js";
 import type {
   Admission,

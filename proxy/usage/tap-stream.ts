@@ -12,7 +12,7 @@
  * bare CRs, which no upstream sends, passes unread.
  */
 import { streamEventBytesMax } from "../../shared/bounds.js";
-import { ByteStore } from "../../shared/byte-store.js";
+import { ByteBuffer } from "../../shared/byte-buffer.js";
 import type { Operation } from "../../shared/operation.js";
 import { ElidedJson } from "../body/elided-json.js";
 import { EventReader } from "./event-reader.js";
@@ -65,7 +65,7 @@ class Tap implements StreamTap {
   readonly #eventBytesMax: number;
   readonly #reader: EventReader;
   /** The last, incomplete event. While holding, none of it has gone out; before, all of it. */
-  readonly #open = new ByteStore();
+  readonly #open = new ByteBuffer();
   /** Used instead of `#open` for an event larger than the bound: all of it has gone out. */
   #large: ElidedJson | null = null;
   #openLine: OpenLine = "empty";

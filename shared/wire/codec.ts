@@ -1,11 +1,11 @@
 /**
  * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is
- * decoded, and the shape is checked after it (`to-daemon.ts`, `from-daemon.ts`), because msgpack
+ * decoded, and the shape is checked after it (`parse-to-daemon.ts`, `parse-from-daemon.ts`), because msgpack
  * itself can hold any structure.
  */
 
 import { addExtension, Packr, RESERVE_START_SPACE } from "msgpackr";
-import { ByteStore } from "../byte-store.js";
+import { ByteBuffer } from "../byte-buffer.js";
 
 const packr = new Packr({
   useRecords: false,
@@ -62,7 +62,7 @@ export interface FrameReader {
 
 /** A reader that keeps no more than the incomplete last frame, at most `frameBytesMax`. */
 export function createFrameReader(frameBytesMax: number): FrameReader {
-  const held = new ByteStore();
+  const held = new ByteBuffer();
   let neededBytes = lengthBytes;
   let ok = true;
   const broken = (): false => {

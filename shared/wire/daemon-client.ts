@@ -10,9 +10,9 @@ import { version, wireVersion } from "../version.js";
 import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
-import { fromDaemonFromWire } from "./from-daemon.js";
 import { dial } from "./ipc.js";
 import type { FromDaemon, ToDaemon } from "./message.js";
+import { parseFromDaemon } from "./parse-from-daemon.js";
 import type { Peer } from "./socket-peer.js";
 import { toWire } from "./to-wire.js";
 
@@ -179,7 +179,7 @@ class Conversation implements DaemonClient {
   }
 
   #onFrame(frame: unknown): void {
-    const message = fromDaemonFromWire(frame);
+    const message = parseFromDaemon(frame);
     if (message === null) {
       this.#end(this.#broken("it sent a message that isn't in the protocol"));
       return;

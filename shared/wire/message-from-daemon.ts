@@ -1,6 +1,6 @@
 /**
  * The messages from the daemon, as types. Their grammar is in `message.ts`, their check in
- * `from-daemon.ts`.
+ * `parse-from-daemon.ts`.
  */
 import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
 import type { Failure } from "../error-code.js";

@@ -1,6 +1,6 @@
 /**
  * The messages towards the daemon, as types. Their grammar is in `message.ts`, their check in
- * `to-daemon.ts`.
+ * `parse-to-daemon.ts`.
  */
 import type { Target } from "../domain/target-name.js";
 import type { AdminOp } from "./admin-op.js";

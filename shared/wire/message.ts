@@ -1,7 +1,7 @@
 /**
  * The grammar of what proxy, command line and daemon send to each other. Each frame is `u32be
  * length` + one msgpack array `[kind, id, …]`; `to-wire.ts` makes the array, `codec.ts` the bytes;
- * `to-daemon.ts` and `from-daemon.ts` check what arrives.
+ * `parse-to-daemon.ts` and `parse-from-daemon.ts` check what arrives.
  *
  * Towards the daemon:
  *

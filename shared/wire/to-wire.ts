@@ -1,6 +1,6 @@
 /**
- * Messages as the arrays of the wire. Their grammar is in `message.ts`; `to-daemon.ts` and
- * `from-daemon.ts` turn arrays into messages again.
+ * Messages as the arrays of the wire. Their grammar is in `message.ts`; `parse-to-daemon.ts` and
+ * `parse-from-daemon.ts` turn arrays into messages again.
  */
 import { executionToWire } from "./execution.js";
 import type {

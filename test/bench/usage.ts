@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../limiterd/store/store.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
-import { rolledUpChange } from "../../limiterd/usage/rolled-up-mark.js";
+import { rollupProgressChange } from "../../limiterd/usage/stored-rollup-progress.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import {
@@ -80,7 +80,7 @@ async function seed(
   }
   await store.commit([
     ...usage.rollups.changes(usage.takeDirty(), usage.lastKey),
-    rolledUpChange(usage.lastKey),
+    rollupProgressChange(usage.lastKey),
   ]);
   const bytes = store.sizeBytes() ?? 0;
   await store.close();

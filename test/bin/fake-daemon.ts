@@ -27,8 +27,8 @@ import { failure, type invalid, plainFailure } from "../../shared/error-code.js"
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { listen } from "../../shared/wire/ipc.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
+import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { Peer } from "../../shared/wire/socket-peer.js";
-import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 
 export interface FakeDaemonOptions {
@@ -81,7 +81,7 @@ export async function startFakeDaemon(
     onBytes: (peer, bytes) =>
       void readers
         .get(peer)
-        ?.feed(bytes, (frame) => onMessage(daemon, options, peer, toDaemonFromWire(frame))),
+        ?.feed(bytes, (frame) => onMessage(daemon, options, peer, parseToDaemon(frame))),
   });
   t.teardown(() => {
     void listener.close();

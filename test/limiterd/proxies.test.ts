@@ -1,7 +1,7 @@
 import t from "tap";
 import { createProxies, proxyFromStored } from "../../limiterd/proxies.js";
 import { settledRetentionMs } from "../../shared/bounds.js";
-import { askFor, counts, pathRule, settleOf, startDaemon } from "./daemon.js";
+import { askFor, counts, pathRule, settleOf, startDaemon } from "./in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const stored = (daemon: ReturnType<typeof startDaemon>): unknown[] =>

@@ -2,8 +2,9 @@
  * An exchange without a socket: it writes down what the steps do with it, and fails them when that
  * breaks the port's order.
  */
+
+import { UploadGone, UploadTooLarge } from "../../proxy/http/body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchange.js";
-import { UploadGone, UploadTooLarge } from "../../proxy/http/upload.js";
 
 export class FakeExchange implements Exchange {
   readonly id = "req_test";

@@ -16,7 +16,7 @@ import type { Counter } from "../../counters/counter.js";
 import { copyCounter, hasWindow, isNewChild } from "../../counters/counter.js";
 import {
   type AdmissionOptions,
-  type AdmissionRequest,
+  type JudgedRequest,
   type Judgement,
   judge,
 } from "../../rules/judge.js";
@@ -67,7 +67,7 @@ export interface Explanation {
 /** Explains a request under the rules and counters as they are. */
 export function explainVerdict(
   book: Pick<RuleBook, "copyPath" | "matchTarget">,
-  request: AdmissionRequest,
+  request: JudgedRequest,
   options: AdmissionOptions,
 ): Explanation {
   const met = book.copyPath(request.userPath, options.nowMs);

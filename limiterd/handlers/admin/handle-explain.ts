@@ -11,10 +11,10 @@ import { targetName } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Target } from "../../../shared/wire/message.js";
-import { isModelName, isName } from "../../../shared/wire/to-daemon.js";
+import { isModelName, isName } from "../../../shared/wire/parse-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
-import type { AdmissionRequest } from "../../rules/judge.js";
+import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/match-counters.js";
 import type { RecentRefusal } from "../../rules/recent-refusals.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
@@ -64,7 +64,7 @@ function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<Man
 /** `keyId`: whose labels' budgets count too; empty for a caller without a managed key. */
 function explainNow(
   state: DaemonState,
-  request: AdmissionRequest,
+  request: JudgedRequest,
   nowMs: number,
   keyId = "",
 ): Readonly<Record<string, unknown>> {
@@ -129,7 +129,7 @@ function describeRefusal(
 function readRequest({
   user_path: userPath,
   targets,
-}: Readonly<Record<string, unknown>>): Checked<AdmissionRequest> {
+}: Readonly<Record<string, unknown>>): Checked<JudgedRequest> {
   const path = parseUserPath(userPath, "user_path");
   if (!path.ok) return path;
   if (

@@ -9,7 +9,7 @@ import type { RuleKey } from "../../../shared/domain/rule.js";
 import { effectiveSubject, periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { Counter, Rule } from "../../counters/counter.js";
-import { estimateRequests, estimateTokens, rollWindow } from "../../counters/window.js";
+import { estimateRequests, rollWindow, slidingTokens } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import { firstAfter } from "../../rules/sorted-rules.js";
 
@@ -92,7 +92,7 @@ export function liveCounts(
   }
   rollWindow(window, rule.periodMs, nowMs);
   const requestsUsed = estimateRequests(window, rule.periodMs, nowMs);
-  const tokensUsed = estimateTokens(window, rule.periodMs, nowMs);
+  const tokensUsed = slidingTokens(window, rule.periodMs, nowMs);
   const counts: Record<string, unknown> = {
     requests_used: requestsUsed,
     tokens_used: tokensUsed,

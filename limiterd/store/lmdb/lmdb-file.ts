@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { ABORT, type Database, open, type RootDatabase } from "lmdb";
 import { StoreUnreadableError, type Table, tables } from "../store.js";
 import { checkStoreFile } from "./check-store-file.js";
-import { plainReason } from "./disk-trial.js";
+import { plainReason } from "./probe-disk.js";
 
 export type Bytes = Database<Buffer, Buffer>;
 export type Root = RootDatabase<Buffer, string>;

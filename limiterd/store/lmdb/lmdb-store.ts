@@ -1,7 +1,7 @@
 /**
  * The store port on LMDB: one file, a table of LMDB for each of ours. Here it is read and
  * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
- * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `disk-trial.ts`.
+ * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `probe-disk.ts`.
  */
 
 import {
@@ -14,9 +14,9 @@ import {
   StoreUnreadableError,
   type Table,
 } from "../store.js";
-import { isIoError, plainReason, tryToWrite } from "./disk-trial.js";
 import { keyFromBytes, keyToBytes } from "./key-bytes.js";
 import { type Bytes, type Meta, openTables, type Root } from "./lmdb-file.js";
+import { isIoError, plainReason, probeDisk } from "./probe-disk.js";
 import { sealValue, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
 import type { StoreLock } from "./store-lock.js";
@@ -155,7 +155,7 @@ export class LmdbStore implements Store {
       return { keyBytes, value: value === undefined ? undefined : sealValue(value) };
     });
     const tryDisk = (): Promise<void> =>
-      tryToWrite(trialFile(this.file), {
+      probeDisk(trialFile(this.file), {
         at: this.sizeBytes() ?? 0,
         bytes: sealed.reduce((bytes, { value }) => bytes + (value?.length ?? 0), trialBytes),
       });

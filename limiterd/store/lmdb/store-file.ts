@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { StoreUnreadableError } from "../store.js";
-import { plainReason, tryToWrite } from "./disk-trial.js";
+import { plainReason, probeDisk } from "./probe-disk.js";
 
 /** What a trial writes beside values: pages on their way. */
 export const trialBytes = 64 * 1024;
@@ -40,7 +40,7 @@ export async function prepareStoreFile(dataDir: string): Promise<string> {
 
 async function requireRoom(dataDir: string, file: string): Promise<void> {
   try {
-    await tryToWrite(trialFile(file), { at: 0, bytes: trialBytes });
+    await probeDisk(trialFile(file), { at: 0, bytes: trialBytes });
   } catch (error) {
     throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(error)}`, {
       cause: error,

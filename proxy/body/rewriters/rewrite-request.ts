@@ -2,13 +2,15 @@
  * Request rewriters: what the operator lets Sluice take out of a prompt before it goes to a
  * provider. Each is a function of the body alone, and idempotent.
  *
- * Not here: what each takes out (`rewrite-white-space.ts`, `rewrite-tool-json.ts`,
- * `rewrite-duplicate-system.ts`), and the record of what was saved.
+ * Not here: what each takes out (`collapse-white-space.ts`, `minify-tool-json.ts`,
+ * `drop-duplicate-system.ts`), and the record of what was saved.
  */
 import type { Config, RewriterName } from "../../../shared/config/config.js";
 import { namesProvider } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
-import { dropDuplicateSystem } from "./rewrite-duplicate-system.js";
+import { collapseWhiteSpace } from "./collapse-white-space.js";
+import { dropDuplicateSystem } from "./drop-duplicate-system.js";
+import { minifyToolJson } from "./minify-tool-json.js";
 import {
   type Cuts,
   findPrompt,
@@ -16,8 +18,6 @@ import {
   type PromptDialect,
   withoutCuts,
 } from "./rewrite-places.js";
-import { minifyToolJson } from "./rewrite-tool-json.js";
-import { collapseWhiteSpace } from "./rewrite-white-space.js";
 
 type Rewriter = (body: string, prompt: Prompt) => Cuts;
 

@@ -7,7 +7,7 @@ import { show } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
 
-export type UsageWindow =
+export type UsageQuery =
   | {
       readonly ok: true;
       /** Days in UTC, both included. */
@@ -19,7 +19,7 @@ export type UsageWindow =
 const daysDefault = 30;
 
 /** The window of a query (without its question mark); `nowMs` says what today is. */
-export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
+export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
   const parameters = new URLSearchParams(query);
   if (isRepeated(parameters, "days")) return repeated("days");
   const rawDays = parameters.get("days");
@@ -53,7 +53,7 @@ export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
   return { ok: true, startDate, endDate };
 }
 
-function dateOf(name: string, parameters: URLSearchParams): number | null | UsageWindow {
+function dateOf(name: string, parameters: URLSearchParams): number | null | UsageQuery {
   if (isRepeated(parameters, name)) return repeated(name);
   const raw = parameters.get(name);
   if (raw === null) return null;
@@ -68,10 +68,10 @@ function isRepeated(parameters: URLSearchParams, name: string): boolean {
   return parameters.getAll(name).length > 1;
 }
 
-function repeated(name: string): UsageWindow {
+function repeated(name: string): UsageQuery {
   return wrong(`${name} is given more than once`, name);
 }
 
-function wrong(message: string, param: string): UsageWindow {
+function wrong(message: string, param: string): UsageQuery {
   return { ok: false, failure: invalid(message, param) };
 }

@@ -2,7 +2,7 @@
  * An exchange of a cache miss: it reports the miss to the client (`x-cache: MISS`) and records the
  * answer on its way, as long as it may be worth caching. Nothing is held back.
  */
-import { ByteStore } from "../../../shared/byte-store.js";
+import { ByteBuffer } from "../../../shared/byte-buffer.js";
 import { headerOf } from "../../http/copy-headers.js";
 import type { BodyResult, ClientSocket, Exchange } from "../../http/exchange.js";
 import type { ResponseCache } from "./response-cache.js";
@@ -17,7 +17,7 @@ export class RecordingExchange implements Exchange {
   readonly #exchange: Exchange;
   readonly #cache: ResponseCache | null;
   /** Null: the answer isn't worth caching. */
-  #store: ByteStore | null;
+  #store: ByteBuffer | null;
   #contentType = "";
   #reservedBytes = 0;
 
@@ -25,7 +25,7 @@ export class RecordingExchange implements Exchange {
   constructor(exchange: Exchange, cache: ResponseCache | null) {
     this.#exchange = exchange;
     this.#cache = cache;
-    this.#store = cache === null ? null : new ByteStore();
+    this.#store = cache === null ? null : new ByteBuffer();
   }
 
   /** Ends the recording: the answer, or null when its status wasn't 200, or it was too large. */
@@ -151,7 +151,7 @@ export class RecordingExchange implements Exchange {
 }
 
 /** Not a view of a larger buffer, which would stay in memory with it. */
-function copyOf(store: ByteStore): Buffer {
+function copyOf(store: ByteBuffer): Buffer {
   const bytes = store.take();
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

@@ -7,7 +7,7 @@
  * will reject it. Compressed messages can't be read; the handshake has taken compression out.
  */
 import { sessionMessageBytesMax } from "../../../shared/bounds.js";
-import { ByteStore } from "../../../shared/byte-store.js";
+import { ByteBuffer } from "../../../shared/byte-buffer.js";
 import { ElidedJson } from "../../body/elided-json.js";
 
 const continuation = 0;
@@ -22,7 +22,7 @@ const headerBytesMax = 14;
  */
 type OnText = (message: Buffer, elidedBytes: number) => void;
 
-export class FrameReader {
+export class WebSocketFrameReader {
   /** A close frame has begun. */
   closing = false;
   /** The bytes aren't valid frames: nothing more is read. */
@@ -42,7 +42,7 @@ export class FrameReader {
   #maskIndex = 0;
   /** Of the current message; control frames may come between its frames. */
   #isText = false;
-  readonly #message = new ByteStore();
+  readonly #message = new ByteBuffer();
   /** Used instead of `#message` once that has outgrown the bound. */
   #large: ElidedJson | null = null;
 

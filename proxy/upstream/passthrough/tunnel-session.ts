@@ -13,7 +13,7 @@ import { unansweredFailure } from "../errors/provider-failure.js";
 import { mapUpstreamError } from "../errors/upstream-error.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forwarded.js";
-import { closeFrame, FrameReader } from "./frame-reader.js";
+import { closeFrame, WebSocketFrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {
   PassthroughUpstream,
@@ -56,8 +56,8 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #what: TunnelRequest;
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
-  readonly #fromClient = new FrameReader(null);
-  readonly #fromProvider = new FrameReader((message, elidedBytes) =>
+  readonly #fromClient = new WebSocketFrameReader(null);
+  readonly #fromProvider = new WebSocketFrameReader((message, elidedBytes) =>
     this.#usage.onMessage(message, elidedBytes),
   );
   #call: TunnelCall | null = null;

@@ -7,8 +7,8 @@
 import type { LogLevel } from "../../log.js";
 import { choice } from "../kinds/choice-kinds.js";
 import { cacheSettings } from "./cache-settings.js";
-import { limitSettings } from "./limit-settings.js";
 import { limiterSettings } from "./limiter-settings.js";
+import { ruleSettings } from "./rule-settings.js";
 import { serverSettings } from "./server-settings.js";
 import { setting } from "./setting.js";
 import { usageSettings } from "./usage-settings.js";
@@ -18,7 +18,7 @@ export const settings = {
   ...limiterSettings,
   ...usageSettings,
   ...cacheSettings,
-  ...limitSettings,
+  ...ruleSettings,
   logLevel: setting<LogLevel>({
     path: "log_level",
     env: "LOG_LEVEL",

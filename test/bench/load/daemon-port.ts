@@ -3,9 +3,9 @@ import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import { dial } from "../../../shared/wire/ipc.js";
 import type { Admitted } from "../../../shared/wire/message.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import type { Peer } from "../../../shared/wire/socket-peer.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { type AdmissionEvents, type AdmissionPort, unattended } from "./admission-port.js";
@@ -142,7 +142,7 @@ class DaemonPort implements AdmissionPort {
   }
 
   onFrame(frame: unknown): void {
-    const message = fromDaemonFromWire(frame);
+    const message = parseFromDaemon(frame);
     switch (message?.kind) {
       case "admitted":
         return this.#onAdmitted(message);

@@ -5,9 +5,9 @@
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import { dial } from "../../../shared/wire/ipc.js";
 import type { AdminOp, FromDaemon, ToDaemon } from "../../../shared/wire/message.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { scaleTarget } from "../load/scale-rules.js";
 
@@ -59,7 +59,7 @@ export function connectPeer(path: string, proxyId: string): Promise<ScalePeer> {
       },
       onBytes(_peer, bytes) {
         reader.feed(bytes, (frame) => {
-          const message = fromDaemonFromWire(frame);
+          const message = parseFromDaemon(frame);
           if (message !== null) onMessage(message);
         });
       },

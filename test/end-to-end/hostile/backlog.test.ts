@@ -8,7 +8,7 @@ import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { peerBacklogBytesMax, settleOutboxMax } from "../../../shared/bounds.js";
 import { createLog } from "../../../shared/log.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
-import { executed } from "../../limiterd/daemon.js";
+import { executed } from "../../limiterd/in-memory-daemon.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 t.setTimeout(180_000);

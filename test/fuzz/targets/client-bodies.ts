@@ -5,7 +5,7 @@
  */
 import { PeekedBody } from "../../../proxy/body/peeked-body.js";
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
-import { UploadRefused } from "../../../proxy/http/upload.js";
+import { UploadRefused } from "../../../proxy/http/body-spool.js";
 import { bytesOf } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";

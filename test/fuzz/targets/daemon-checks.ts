@@ -1,6 +1,6 @@
 /** What holds in a daemon whatever its peers said: counts make sense, and gauges come to rest. */
 import type { Counter } from "../../../limiterd/counters/counter.js";
-import type { TestDaemon } from "../../limiterd/daemon.js";
+import type { TestDaemon } from "../../limiterd/in-memory-daemon.js";
 import { must } from "../fuzz-target.js";
 
 const isSane = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;

@@ -1,7 +1,7 @@
 /** The rules and budgets of the daemons that are fuzzed: every scope, templates, gauges. */
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { pathRule } from "../../limiterd/daemon.js";
+import { pathRule } from "../../limiterd/in-memory-daemon.js";
 
 const rule = { maxRequests: 50, maxTokens: 5000, perChild: false };
 

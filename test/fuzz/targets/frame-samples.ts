@@ -2,7 +2,7 @@
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import type { AdminOp, FromDaemon, Hello, ToDaemon } from "../../../shared/wire/message.js";
-import { executed, settleOf, target } from "../../limiterd/daemon.js";
+import { executed, settleOf, target } from "../../limiterd/in-memory-daemon.js";
 
 export const keyHash = "a".repeat(43);
 const lease = {

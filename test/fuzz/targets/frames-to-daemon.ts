@@ -13,7 +13,7 @@ import { adminOps } from "../../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { askFor, settleOf, startDaemon, type TestDaemon } from "../../limiterd/daemon.js";
+import { askFor, settleOf, startDaemon, type TestDaemon } from "../../limiterd/in-memory-daemon.js";
 import type { Random } from "../../sim/random.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { framed } from "../../support/processes/hostile-peer.js";

@@ -6,10 +6,10 @@
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import type { FromDaemon } from "../../../shared/wire/message.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { executed } from "../../limiterd/daemon.js";
+import { executed } from "../../limiterd/in-memory-daemon.js";
 import { ClientHarness, deadlineMs, gpt, llama } from "../../proxy/limiter/client-harness.js";
 import type { Random } from "../../sim/random.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";
@@ -50,7 +50,7 @@ class Link {
 
   hear(bytes: Buffer): void {
     const valid = this.#reader?.feed(bytes, (frame) => {
-      const message = fromDaemonFromWire(frame);
+      const message = parseFromDaemon(frame);
       if (message !== null) this.harness.receive(message);
     });
     if (valid === false) this.lose();

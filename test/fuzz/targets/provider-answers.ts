@@ -10,7 +10,7 @@ import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.
 import { DecodedAnswer } from "../../../proxy/upstream/decoded-answer.js";
 import { forward } from "../../../proxy/upstream/forward.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
-import { FrameReader } from "../../../proxy/upstream/passthrough/frame-reader.js";
+import { WebSocketFrameReader } from "../../../proxy/upstream/passthrough/frame-reader.js";
 import { relayAnswer } from "../../../proxy/upstream/passthrough/relay-answer.js";
 import type { Upstream, UpstreamCall, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import type { Usage } from "../../../proxy/usage/read-usage.js";
@@ -264,7 +264,7 @@ function u32(value: number): number[] {
 
 function trySession(random: Random): void {
   const session = new SessionUsage();
-  const reader = new FrameReader(
+  const reader = new WebSocketFrameReader(
     (message, elided) => session.onMessage(message, elided),
     random.chance(0.2) ? 64 : undefined,
   );

@@ -18,7 +18,7 @@ import {
   settleOf,
   startDaemon,
   type TestDaemon,
-} from "../../limiterd/daemon.js";
+} from "../../limiterd/in-memory-daemon.js";
 import type { Random } from "../../sim/random.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease } from "../../../shared/wire/message.js";
-import { askFor, settleOf, type TestDaemon, type TestPeer, target } from "../daemon.js";
+import { askFor, settleOf, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
 
 export const usd = 1_000_000_000_000;
 export const noon = Date.parse("2026-11-21T12:00:00Z");

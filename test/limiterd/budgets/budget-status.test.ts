@@ -1,6 +1,6 @@
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
-import { startDaemon, target } from "../daemon.js";
+import { startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
   ask,

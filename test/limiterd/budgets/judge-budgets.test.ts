@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import type { Lease } from "../../../shared/wire/message.js";
-import { askFor, pathRule, startDaemon, target } from "../daemon.js";
+import { askFor, pathRule, startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
   ask,

@@ -1,7 +1,7 @@
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import type { Lease } from "../../../shared/wire/message.js";
-import { startDaemon, target } from "../daemon.js";
+import { startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
   ask,

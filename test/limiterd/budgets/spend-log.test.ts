@@ -4,7 +4,7 @@ import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
 import { createSpendLog, spendLogFromStored } from "../../../limiterd/budgets/spend-log.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
-import { startDaemon } from "../daemon.js";
+import { startDaemon } from "../in-memory-daemon.js";
 import { budget, client, noon, spend, usd } from "./budget-fixture.js";
 
 const at = { source: "manual", nowMs: noon } as const;

@@ -5,7 +5,7 @@
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
-import { startDaemon, type TestDaemon } from "../daemon.js";
+import { startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 import {
   admin,
   budget,

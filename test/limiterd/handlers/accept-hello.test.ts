@@ -1,6 +1,6 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
-import { askFor, counts, pathRule, settleOf, startDaemon } from "../daemon.js";
+import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const gauge = pathRule("/team", 0, { requests: 2 });

@@ -1,6 +1,14 @@
 import t from "tap";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
-import { ask, askFor, counts, executed, pathRule, settleOf, startDaemon } from "../daemon.js";
+import {
+  ask,
+  askFor,
+  counts,
+  executed,
+  pathRule,
+  settleOf,
+  startDaemon,
+} from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const gauge = pathRule("/team", 0, { requests: 2 });

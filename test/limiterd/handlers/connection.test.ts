@@ -1,5 +1,5 @@
 import t from "tap";
-import { askFor, counts, pathRule, startDaemon } from "../daemon.js";
+import { askFor, counts, pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const gauge = pathRule("/team", 0, { requests: 2 });
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { wireVersion } from "../../../shared/version.js";
-import { askFor, settleOf, startDaemon, target } from "../daemon.js";
+import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 
 t.test("a peer that breaks the grammar is to be closed", (t) => {
   const hello = {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
-import { askFor, counts, pathRule, startDaemon } from "../daemon.js";
+import { askFor, counts, pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const gauge = pathRule("/team", 0, { requests: 2 });
 

@@ -8,7 +8,7 @@ import {
   startDaemon,
   type TestDaemon,
   type TestPeer,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 
 const path = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const pathGauge = pathRule("/team", 0, { requests: 1 });

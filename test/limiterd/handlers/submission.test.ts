@@ -17,7 +17,7 @@ import {
   submit,
   type TestDaemon,
   type TestPeer,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 
 const path = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const gauge = pathRule("/team", 0, { requests: 1 });

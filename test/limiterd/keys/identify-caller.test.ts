@@ -1,6 +1,6 @@
 import t from "tap";
 import { newKey } from "../../../shared/domain/key-secret.js";
-import { counts, startDaemon } from "../daemon.js";
+import { counts, startDaemon } from "../in-memory-daemon.js";
 import { admit, authorize, call, issue, team } from "./key-fixture.js";
 
 t.test(

@@ -3,7 +3,7 @@ import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import type { FromDaemon } from "../../../shared/wire/message.js";
-import { counts, pathRule, settleOf, startDaemon, target } from "../daemon.js";
+import { counts, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
 
 t.test("an issued key is in memory at once, and answered when it is on the disk", async (t) => {

@@ -2,7 +2,7 @@
 import t from "tap";
 import { type NewKey, newKey } from "../../../shared/domain/key-secret.js";
 import type { AdminOp, FromDaemon } from "../../../shared/wire/message.js";
-import { pathRule, type TestDaemon, type TestPeer, target } from "../daemon.js";
+import { pathRule, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
 
 export const team = pathRule("/team", 60, { requests: 10 });
 

@@ -2,7 +2,7 @@ import t from "tap";
 import { createKeyRing } from "../../../limiterd/keys/key-ring.js";
 import { keysMax } from "../../../shared/bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
-import { startDaemon } from "../daemon.js";
+import { startDaemon } from "../in-memory-daemon.js";
 import { admit, call } from "./key-fixture.js";
 
 t.test("keys that begin alike, in what is shown and in their hashes, are two keys", async (t) => {

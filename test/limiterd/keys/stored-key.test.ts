@@ -1,7 +1,7 @@
 import t from "tap";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { startDaemon } from "../daemon.js";
+import { startDaemon } from "../in-memory-daemon.js";
 
 t.test("an entry of the store that isn't a key's stops the start", async (t) => {
   const { hash, redacted } = newKey();

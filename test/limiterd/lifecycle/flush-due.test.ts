@@ -1,12 +1,12 @@
 import t from "tap";
 import { startTimers } from "../../../limiterd/lifecycle/start-timers.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
-import { rolledUpChange } from "../../../limiterd/usage/rolled-up-mark.js";
+import { rollupProgressChange } from "../../../limiterd/usage/stored-rollup-progress.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { startDaemon } from "../daemon.js";
+import { startDaemon } from "../in-memory-daemon.js";
 import { labelsOf, noonMs, recordOn, settleOne } from "./flush-fixture.js";
 
 t.test("a start reads the records since the sums were last written, and no others", async (t) => {
@@ -29,7 +29,7 @@ t.test("a start reads the records since the sums were last written, and no other
   t.equal(read, 3);
   t.equal(usage.rollups.find("t\n\n\n2026-03-10")!.requests, 20);
   t.equal(usage.lastKey, daemon.state.usage.lastKey);
-  await store.commit([{ ...rolledUpChange(0), value: ["?"] }]);
+  await store.commit([{ ...rollupProgressChange(0), value: ["?"] }]);
   t.throws(() => restoreUsage({ store, labelsOf, onDamaged: () => {} }), {
     name: "StoreUnreadableError",
     message: /of marks/,

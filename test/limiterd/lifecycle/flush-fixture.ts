@@ -7,7 +7,7 @@ import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usa
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import type { MemoryStore } from "../../support/memory-store.js";
-import { executed, settleOf, type TestDaemon, type TestPeer, target } from "../daemon.js";
+import { executed, settleOf, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
 import { accountsOf, picosOf, type RollupOracle, rollupsOf } from "../usage/usage-oracle.js";
 
 export const noonMs = Date.parse("2026-03-10T12:00:00Z");

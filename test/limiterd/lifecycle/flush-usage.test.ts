@@ -3,7 +3,7 @@ import t from "tap";
 import { modelsPerDayMax } from "../../../shared/bounds.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { ask, startDaemon } from "../daemon.js";
+import { ask, startDaemon } from "../in-memory-daemon.js";
 import {
   atRest,
   budgets,

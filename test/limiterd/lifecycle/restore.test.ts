@@ -3,7 +3,7 @@ import { StoreUnreadableError, type Table } from "../../../limiterd/store/store.
 import { budgetId } from "../../../shared/domain/budget.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { pathRule, startDaemon } from "../daemon.js";
+import { pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const rule = pathRule("/team", 60, { requests: 10 });
 const never = Number.MAX_SAFE_INTEGER;

@@ -10,7 +10,7 @@ import {
   settleOf,
   startDaemon,
   type TestDaemon,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 100, tokens: 1000 });
 const template = { ...pathRule("/", 60, { requests: 100, tokens: 1000 }), perChild: true };

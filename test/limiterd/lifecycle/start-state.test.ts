@@ -12,7 +12,7 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
-import { ask, askFor, pathRule, settleOf, startDaemon } from "../daemon.js";
+import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const anyProvider = pathRule("/team", 3600, { requests: 10 });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { connect, receive } from "../../../limiterd/handlers/connection.js";
-import { askFor, pathRule, settleOf, startDaemon } from "../daemon.js";
+import { askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { wind } from "./clockwork.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });

@@ -2,7 +2,7 @@ import t from "tap";
 import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
-import { askFor, settleOf, startDaemon } from "../daemon.js";
+import { askFor, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const template: RuleDefinition = {
   scope: "user_path",

@@ -4,9 +4,9 @@ import t from "tap";
 import type { Counter } from "../../../limiterd/counters/counter.js";
 import {
   estimateRequests,
-  estimateTokens,
   newWindow,
   rollWindow,
+  slidingTokens,
 } from "../../../limiterd/counters/window.js";
 import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
@@ -478,7 +478,7 @@ function counterDifference(
       rollWindow(window, periodMs, nowMs);
       const reported = [
         estimateRequests(window, periodMs, nowMs),
-        estimateTokens(window, periodMs, nowMs),
+        slidingTokens(window, periodMs, nowMs),
       ];
       if (!isDeepStrictEqual(reported, expected))
         return (

@@ -1,6 +1,14 @@
 import t from "tap";
 import { unlimitedLsn } from "../../../shared/wire/message.js";
-import { ask, askFor, counts, pathRule, settleOf, startDaemon, target } from "../daemon.js";
+import {
+  ask,
+  askFor,
+  counts,
+  pathRule,
+  settleOf,
+  startDaemon,
+  target,
+} from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const gauge = pathRule("/team", 0, { requests: 2 });

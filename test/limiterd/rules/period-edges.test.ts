@@ -13,7 +13,7 @@ import {
   startDaemon,
   type TestDaemon,
   type TestPeer,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 
 const minuteMs = 60_000;
 const beginMs = 1_767_225_600_000;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { askFor, counts, pathRule, settleOf, startDaemon } from "../daemon.js";
+import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 

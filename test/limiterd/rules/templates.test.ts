@@ -21,7 +21,7 @@ import {
   startDaemon,
   submit,
   type TestDaemon,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 
 const template: RuleDefinition = {
   ...pathRule("/users", 60, { requests: 2, tokens: 100 }),

@@ -5,7 +5,7 @@ import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { printableName } from "../../../shared/domain/target-name.js";
 import { createRandom } from "../../sim/random.js";
 import type { MemoryStore } from "../../support/memory-store.js";
-import { ask, startDaemon } from "../daemon.js";
+import { ask, startDaemon } from "../in-memory-daemon.js";
 import { anyText } from "../store/lmdb/any-text.js";
 import { temporary } from "../store/lmdb/store-fixture.js";
 import { noonMs, recordOn, spend, today } from "./usage-fixture.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { ask, refusal, startDaemon } from "../daemon.js";
+import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 import { noonMs, recordsIn, spend, usageOf } from "./usage-fixture.js";
 
 t.test("a repeated settle adds nothing, before and after a crash", async (t) => {

@@ -16,7 +16,7 @@ import {
 } from "../../../shared/bounds.js";
 import { dayOf } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { ask, refusal, startDaemon } from "../daemon.js";
+import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 import {
   dayMs,
   noonMs,

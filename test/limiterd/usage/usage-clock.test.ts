@@ -20,7 +20,7 @@ import {
   type TestDaemon,
   type TestPeer,
   target,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 
 const hourMs = 3_600_000;
 const anchors = {

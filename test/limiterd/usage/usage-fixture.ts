@@ -5,7 +5,14 @@ import t from "tap";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { MoneySum } from "../../../shared/domain/money.js";
 import type { MemoryStore } from "../../support/memory-store.js";
-import { ask, executed, settleOf, type TestDaemon, type TestPeer, target } from "../daemon.js";
+import {
+  ask,
+  executed,
+  settleOf,
+  type TestDaemon,
+  type TestPeer,
+  target,
+} from "../in-memory-daemon.js";
 
 export const dayMs = 86_400_000;
 export const noonMs = Date.parse("2026-03-10T12:00:00Z");

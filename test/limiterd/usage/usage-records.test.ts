@@ -8,7 +8,7 @@ import {
   refusal,
   settleOf,
   startDaemon,
-} from "../daemon.js";
+} from "../in-memory-daemon.js";
 import { dayMs, noonMs, recordsIn, spend, today, usageOf } from "./usage-fixture.js";
 
 t.test("a record keeps all its fields, and counts for its path and all above it", async (t) => {

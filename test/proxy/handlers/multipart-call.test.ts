@@ -1,7 +1,7 @@
 import t from "tap";
 import type { ModelCall, ReadCall } from "../../../proxy/handlers/model-call.js";
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
-import { type Spool, SpoolFailed, UploadRefused } from "../../../proxy/http/upload.js";
+import { type Spool, SpoolFailed, UploadRefused } from "../../../proxy/http/body-spool.js";
 import { heldUploadBytesMax } from "../../../shared/bounds.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { isLimited, isModelOperation, matchRoute } from "../../../proxy/http/match-route.js";
+import { isModelOperation, matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
 
 const endpoints: readonly (readonly [
   method: string,
@@ -106,7 +106,7 @@ t.test(
   async (t) => {
     const limited = endpoints
       .map(([method, path]) => matchRoute(method, path))
-      .flatMap((match) => (match.kind === "endpoint" && isLimited(match.endpoint) ? [match] : []))
+      .flatMap((match) => (match.kind === "endpoint" && meetsLimits(match.endpoint) ? [match] : []))
       .map(({ endpoint }) => endpoint);
     t.same(
       [...new Set(limited)],
@@ -122,9 +122,9 @@ t.test(
       ],
     );
     for (const endpoint of ["transcriptions", "translations", "batch_submission"] as const)
-      t.ok(isLimited(endpoint), endpoint);
+      t.ok(meetsLimits(endpoint), endpoint);
     for (const endpoint of ["count_tokens", "files", "batches", "stored_responses"] as const)
-      t.notOk(isLimited(endpoint), endpoint);
+      t.notOk(meetsLimits(endpoint), endpoint);
     t.ok(isModelOperation("chat_completions"));
     t.notOk(isModelOperation("passthrough"), "it is limited, but names no operation");
   },

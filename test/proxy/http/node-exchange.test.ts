@@ -5,9 +5,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
+import { UploadGone, UploadTooLarge } from "../../../proxy/http/body-spool.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { listenHttp } from "../../../proxy/http/http-listener.js";
-import { UploadGone, UploadTooLarge } from "../../../proxy/http/upload.js";
 
 const bytesMax = 100_000;
 

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import t from "tap";
+import { type Spool, SpoolFailed } from "../../../proxy/http/body-spool.js";
 import { createSpoolFile } from "../../../proxy/http/spool-file.js";
-import { type Spool, SpoolFailed } from "../../../proxy/http/upload.js";
 
 async function contentOf(spool: Spool): Promise<Buffer> {
   const pieces: Buffer[] = [];

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import { counts, pathRule, startDaemon, type TestPeer } from "../../limiterd/daemon.js";
+import { counts, pathRule, startDaemon, type TestPeer } from "../../limiterd/in-memory-daemon.js";
 import {
   admissionOf,
   ClientHarness,

@@ -1,6 +1,6 @@
 import t from "tap";
 import { acknowledgementWaitMs, settleOutboxMax } from "../../../shared/bounds.js";
-import { executed } from "../../limiterd/daemon.js";
+import { executed } from "../../limiterd/in-memory-daemon.js";
 import {
   admissionOf,
   ClientHarness,

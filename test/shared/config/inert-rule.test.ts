@@ -4,7 +4,7 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import { createInertReason, type Inert } from "../../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
-import { ask, pathRule, startDaemon } from "../../limiterd/daemon.js";
+import { ask, pathRule, startDaemon } from "../../limiterd/in-memory-daemon.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 const provider = (name: string, models: readonly string[] | null): ProviderConfig =>

@@ -10,7 +10,7 @@ import {
   encodeValue,
   type FrameReader,
 } from "../../../shared/wire/codec.js";
-import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 
 const bytesMax = frameBytesMaxToDaemon;
 
@@ -270,7 +270,7 @@ t.test(
 
 t.test("records, expressions, dates and other extensions never decode to a message", async (t) => {
   const admit = ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"], false] as const;
-  t.match(toDaemonFromWire(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
+  t.match(parseToDaemon(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
   const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
   const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
     ["the type that doesn't exist", [0xc1]],
@@ -286,7 +286,7 @@ t.test("records, expressions, dates and other extensions never decode to a messa
   ];
   for (const [name, value] of strangers) {
     const { ok, frames } = read(framed(value));
-    if (ok) t.equal(toDaemonFromWire(frames[0]), null, name);
+    if (ok) t.equal(parseToDaemon(frames[0]), null, name);
     for (const place of [1, 2, 3, 4]) {
       const parts = [
         text("admit"),
@@ -296,7 +296,7 @@ t.test("records, expressions, dates and other extensions never decode to a messa
         [0x92, ...text("openai"), ...text("gpt-4o")],
       ].map((part, i) => (i === place ? value : part));
       const inside = read(framed([0x95, ...parts.flat()]));
-      if (inside.ok) t.equal(toDaemonFromWire(inside.frames[0]), null, `${name} in place ${place}`);
+      if (inside.ok) t.equal(parseToDaemon(inside.frames[0]), null, `${name} in place ${place}`);
     }
   }
 });
@@ -367,7 +367,7 @@ t.test("any bytes at all are read or end the reader, and never throw", async (t)
       for (const body of bodies) {
         const frames: unknown[] = [];
         const ok = reader.feed(framed(body), (frame) => frames.push(frame));
-        for (const frame of frames) toDaemonFromWire(frame);
+        for (const frame of frames) parseToDaemon(frame);
         if (!ok && !hasEnded(reader)) return false;
       }
       return read(encodeFrame(["settled", 64])).ok;

@@ -8,7 +8,7 @@ import {
 } from "../../../shared/bounds.js";
 import { type Execution, flawOf } from "../../../shared/wire/execution.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
-import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { executed, executedFlat, execution } from "./message-samples.js";
 
 /** A settle's frame with a record; `at` exchanges one of its fields. */
@@ -32,7 +32,7 @@ const changedAt = (at: number, value: unknown): unknown =>
   settleWith(executedFlat.map((item, i) => (i === at ? value : item)));
 
 const recordIn = (frame: unknown): Execution =>
-  (toDaemonFromWire(frame) as Extract<ToDaemon, { kind: "settle" }>).record!;
+  (parseToDaemon(frame) as Extract<ToDaemon, { kind: "settle" }>).record!;
 
 t.test(
   "the record of a settle is refused when a field has another type, is missing or is too many",
@@ -44,13 +44,13 @@ t.test(
           typeof value !== typeof item && !(value === null && [10, 11, 12, 15, 17].includes(at)),
       );
       t.same(
-        kinds.filter((value) => toDaemonFromWire(changedAt(at, value)) !== null),
+        kinds.filter((value) => parseToDaemon(changedAt(at, value)) !== null),
         [],
         `field ${at}`,
       );
     }
-    t.equal(toDaemonFromWire(settleWith([...executedFlat, 1])), null, "one more");
-    t.equal(toDaemonFromWire(settleWith(executedFlat.slice(0, -1))), null, "one less");
+    t.equal(parseToDaemon(settleWith([...executedFlat, 1])), null, "one more");
+    t.equal(parseToDaemon(settleWith(executedFlat.slice(0, -1))), null, "one less");
   },
 );
 

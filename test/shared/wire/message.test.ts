@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import type { FromDaemon, ToDaemon } from "../../../shared/wire/message.js";
-import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { executed, executedFlat, fromDaemon, toDaemon } from "./message-samples.js";
 
@@ -22,7 +22,7 @@ t.test("every kind of message towards the daemon is decoded as it was encoded", 
   for (const [kind, arbitrary] of Object.entries(toDaemon) as [string, fc.Arbitrary<ToDaemon>][]) {
     fc.assert(
       fc.property(arbitrary, (message) =>
-        isDeepStrictEqual(plain(toDaemonFromWire(overTheWire(toWire(message)))), plain(message)),
+        isDeepStrictEqual(plain(parseToDaemon(overTheWire(toWire(message)))), plain(message)),
       ),
       { numRuns: 300 },
     );
@@ -37,7 +37,7 @@ t.test("every kind of message from the daemon is decoded as it was encoded", asy
   ][]) {
     fc.assert(
       fc.property(arbitrary, (message) =>
-        isDeepStrictEqual(plain(fromDaemonFromWire(overTheWire(toWire(message)))), plain(message)),
+        isDeepStrictEqual(plain(parseFromDaemon(overTheWire(toWire(message)))), plain(message)),
       ),
       { numRuns: 300 },
     );

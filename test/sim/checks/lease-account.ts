@@ -13,7 +13,7 @@ import {
   unlimitedLsn,
 } from "../../../shared/wire/message.js";
 import type { World } from "../world.js";
-import type { WitnessedRequest } from "./crash-toll.js";
+import type { WitnessedRequest } from "./crash-losses.js";
 import type { Moment, RequestRegister } from "./request-register.js";
 import type { Truth } from "./truth.js";
 

@@ -1,6 +1,6 @@
 /**
  * Every request and attempt that the daemon has counted, one by one, and every settle's charge;
- * what becomes uncertain at a crash is decided in `crash-toll.ts`, what windows make of it in
+ * what becomes uncertain at a crash is decided in `crash-losses.ts`, what windows make of it in
  * `truth.ts`. Which of them a lease holds is in `lease-account.ts`.
  */
 import type { Settle, Target } from "../../../shared/wire/message.js";
@@ -11,7 +11,7 @@ import {
   survivors,
   type WitnessedCharge,
   type WitnessedRequest,
-} from "./crash-toll.js";
+} from "./crash-losses.js";
 import type { Truth } from "./truth.js";
 
 /** When a message is handled. */

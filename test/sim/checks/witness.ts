@@ -1,7 +1,7 @@
 /**
  * Watches the daemon from outside: every frame before and after it is handled, every message that
  * it sends and every change that reaches the disk, and compares all of it with the truth. What was
- * certain and what becomes uncertain at a crash is decided in `crash-toll.ts`.
+ * certain and what becomes uncertain at a crash is decided in `crash-losses.ts`.
  */
 import type { PeerState } from "../../../limiterd/peer.js";
 import type { DaemonState } from "../../../limiterd/state.js";

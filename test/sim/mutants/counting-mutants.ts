@@ -52,7 +52,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "submission reported again as a request with a slot",
-    file: "proxy/limiter/hello.js",
+    file: "proxy/limiter/hello-messages.js",
     find: "targetLsn, submission }));",
     put: "targetLsn, submission: false }));",
     often: false,
@@ -108,7 +108,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "target's number not reported again",
-    file: "proxy/limiter/hello.js",
+    file: "proxy/limiter/hello-messages.js",
     find: "target, targetAtMs, targetLsn, submission }));",
     put: "target, targetAtMs, targetLsn: 0, submission }));",
     often: false,

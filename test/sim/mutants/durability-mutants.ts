@@ -71,7 +71,7 @@ export const durabilityMutants: readonly Mutant[] = [
     name: "sums marked as written before they are",
     file: flush,
     find: "const sums = usage.takeDirty();",
-    put: "const sums = usage.takeDirty(); void writer.write([rolledUpChange(coveredKey)]);",
+    put: "const sums = usage.takeDirty(); void writer.write([rollupProgressChange(coveredKey)]);",
     often: false,
   },
   {

@@ -11,7 +11,7 @@ import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
-import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { oracleProviders } from "../../limiterd/rules/oracle.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
@@ -146,7 +146,7 @@ export function startDaemonProcess({
     const witnessed: FrameReader = {
       feed: (bytes, onFrame) =>
         reader.feed(bytes, (frame) => {
-          const message = toDaemonFromWire(frame);
+          const message = parseToDaemon(frame);
           if (message === null)
             return world.fail(
               `a proxy sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,

@@ -11,8 +11,8 @@ import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import { isUnnumbered, type SettledPart, type Target } from "../../../shared/wire/message.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
@@ -107,7 +107,7 @@ export function startProxyProcess({
     connection = made;
     end.onBytes = (bytes) => {
       const valid = reader.feed(bytes, (frame) => {
-        const message = fromDaemonFromWire(frame);
+        const message = parseFromDaemon(frame);
         if (message === null)
           return world.fail(
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,

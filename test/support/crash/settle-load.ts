@@ -6,9 +6,9 @@ import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import { dial } from "../../../shared/wire/ipc.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import type { Peer } from "../../../shared/wire/socket-peer.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
@@ -49,7 +49,7 @@ export async function settleMany(
       },
       onBytes: (_peer, bytes) =>
         void reader.feed(bytes, (frame) => {
-          const message = fromDaemonFromWire(frame);
+          const message = parseFromDaemon(frame);
           if (message?.kind === "settled") durable = message.seq;
           if (message?.kind === "settled" || message?.kind === "welcome") onReceived();
         }),

@@ -8,7 +8,7 @@ import net from "node:net";
 import { decodeValue } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { SettledPart } from "../../../shared/wire/message.js";
-import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 
 /** `up` is towards the daemon. */
 export type Direction = "up" | "down";
@@ -91,7 +91,7 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     if (isSettled()) for (const resolve of waiters.splice(0)) resolve();
     if (kind !== "settle") return;
     if (settles.has(id)) ledger.repeatedSettles++;
-    const settle = toDaemonFromWire(frame);
+    const settle = parseToDaemon(frame);
     if (settle?.kind !== "settle")
       throw new Error(`a settle that can't be read: ${JSON.stringify(frame)}`);
     const { part, userPath, tokens, estimated, record } = settle;

@@ -7,7 +7,13 @@ import { sweepChildren } from "../../../../limiterd/lifecycle/sweep.js";
 import type { AdminOp } from "../../../../shared/wire/message.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { childNames } from "../../counters/child-names.js";
-import { askFor, settleOf, startDaemon, type TestDaemon, type TestPeer } from "../../daemon.js";
+import {
+  askFor,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+  type TestPeer,
+} from "../../in-memory-daemon.js";
 
 const day = { limit_key: { period: "day" } };
 

@@ -19,7 +19,7 @@ import {
   settleOf,
   startDaemon,
   type TestDaemon,
-} from "../../daemon.js";
+} from "../../in-memory-daemon.js";
 
 const dayMs = 86_400_000;
 const nowMs = Date.parse("2026-03-10T12:00:20Z");

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
-import { closeFrame, FrameReader } from "../../../../proxy/upstream/passthrough/frame-reader.js";
+import {
+  closeFrame,
+  WebSocketFrameReader,
+} from "../../../../proxy/upstream/passthrough/frame-reader.js";
 
 interface Frame {
   readonly opcode: number;
@@ -24,13 +27,13 @@ function encode({ opcode, final = true, payload, mask = null, wide = false }: Fr
 }
 
 interface Heard {
-  readonly reader: FrameReader;
+  readonly reader: WebSocketFrameReader;
   readonly texts: string[];
 }
 
 function read(...pieces: readonly Buffer[]): Heard {
   const texts: string[] = [];
-  const reader = new FrameReader((message) => texts.push(message.toString("utf8")));
+  const reader = new WebSocketFrameReader((message) => texts.push(message.toString("utf8")));
   for (const piece of pieces) reader.push(piece);
   return { reader, texts };
 }
@@ -104,7 +107,7 @@ t.test("byte by byte, it is between frames exactly where one ends", async (t) =>
     encode({ opcode: 2, payload: Buffer.alloc(0), wide: true }),
   ];
   const ends = new Set(frames.map((_, i) => Buffer.concat(frames.slice(0, i + 1)).length));
-  const reader = new FrameReader(() => {});
+  const reader = new WebSocketFrameReader(() => {});
   t.ok(reader.betweenFrames);
   for (const [i, byte] of Buffer.concat(frames).entries()) {
     reader.push(Buffer.from([byte]));
@@ -149,7 +152,7 @@ t.test(
         const bytes = Buffer.concat([...large, next]);
         for (const size of [1, 7, 1000, bytes.length]) {
           const received: (readonly [string, number])[] = [];
-          const reader = new FrameReader(
+          const reader = new WebSocketFrameReader(
             (message, leftOut) => received.push([message.toString("utf8"), leftOut]),
             1024,
           );
@@ -170,7 +173,10 @@ t.test(
       }
     }
     const texts: string[] = [];
-    const reader = new FrameReader((message) => texts.push(message.toString("utf8")), 1024);
+    const reader = new WebSocketFrameReader(
+      (message) => texts.push(message.toString("utf8")),
+      1024,
+    );
     reader.push(
       Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1]`) }), next]),
     );

@@ -1,7 +1,7 @@
 /** The counters of one template's children that are checked out, each in a slot of its own. */
 import type { Counter } from "./counter.js";
 
-export class CheckedOut {
+export class CheckedOutCounters {
   readonly #counters: (Counter | null)[] = [];
   readonly #freeSlots: number[] = [];
 

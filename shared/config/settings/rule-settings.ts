@@ -7,7 +7,7 @@ import { names } from "../kinds/list-kinds.js";
 import { seconds } from "../kinds/number-kinds.js";
 import { setting } from "./setting.js";
 
-export const limitSettings = {
+export const ruleSettings = {
   entitlements: setting({
     path: "entitlements",
     env: "SLUICE_ENTITLEMENTS",

@@ -1,5 +1,5 @@
 import t from "tap";
-import { plainReason } from "../../../../limiterd/store/lmdb/disk-trial.js";
+import { plainReason } from "../../../../limiterd/store/lmdb/probe-disk.js";
 
 t.test(
   "the words for an error are the operating system's, or LMDB's without its addresses",

@@ -30,7 +30,7 @@ const ioErrorNumber = 5;
  * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: how far
  * out in the file, so that a bound on a file's size is met as the store meets it.
  */
-export async function tryToWrite(
+export async function probeDisk(
   file: string,
   { at, bytes }: { readonly at: number; readonly bytes: number },
 ): Promise<void> {

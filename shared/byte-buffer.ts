@@ -4,7 +4,7 @@
  */
 
 /** The bytes of a stream so far. */
-export class ByteStore {
+export class ByteBuffer {
   length = 0;
   #bytes = Buffer.alloc(0);
 

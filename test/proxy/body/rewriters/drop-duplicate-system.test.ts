@@ -1,5 +1,5 @@
 import t from "tap";
-import { dropDuplicateSystem } from "../../../../proxy/body/rewriters/rewrite-duplicate-system.js";
+import { dropDuplicateSystem } from "../../../../proxy/body/rewriters/drop-duplicate-system.js";
 import {
   findPrompt,
   type PromptDialect,

@@ -22,7 +22,7 @@ import type {
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent", "children"];
 
 /** What a frame from the daemon holds, or null when it breaks the grammar. */
-export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
+export function parseFromDaemon(frame: unknown): FromDaemon | null {
   if (!Array.isArray(frame)) return null;
   const [kind, id, third]: readonly unknown[] = frame;
   if (!isCount(id)) return null;

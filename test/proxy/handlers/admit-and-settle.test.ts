@@ -4,7 +4,7 @@ import {
   admitRequest,
   refuseUnadmitted,
   settleRequest,
-} from "../../../proxy/handlers/admitted-request.js";
+} from "../../../proxy/handlers/admit-and-settle.js";
 import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";

@@ -7,12 +7,12 @@ import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 const markKey = "rolled_up";
 
-export function rolledUpChange(recordKey: number): Change {
+export function rollupProgressChange(recordKey: number): Change {
   return { table: "marks", key: markKey, value: [recordKey] };
 }
 
 /** 0 before any were written. Throws `StoreUnreadableError`. */
-export function rolledUpIn(store: Store): number {
+export function storedRollupProgress(store: Store): number {
   const mark = store.get("marks", markKey);
   if (mark === undefined) return 0;
   const [recordKey] = mark;

@@ -11,8 +11,8 @@ import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { keySetBytesMax, keySetLoadMs } from "../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../shared/config/config.js";
 import type { Log } from "../../shared/log.js";
+import { createIssuerKeys, type IssuerKeyAges, type IssuerKeys } from "./issuer-keys.js";
 import type { Judgement, JwtIssuer } from "./jwt-verifier.js";
-import { createKeySource, type KeySource, type KeySourceAges } from "./key-source.js";
 
 type Jose = typeof import("jose");
 
@@ -23,8 +23,8 @@ const clockToleranceSeconds = 10;
  * A file is read again after a second; an address after ten minutes, and at once for an unknown
  * key, but every ten seconds at most.
  */
-const fileAges: KeySourceAges = { freshMs: 1_000, waitForFresh: true, cooldownMs: 1_000 };
-const urlAges: KeySourceAges = { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000 };
+const fileAges: IssuerKeyAges = { freshMs: 1_000, waitForFresh: true, cooldownMs: 1_000 };
+const urlAges: IssuerKeyAges = { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000 };
 
 /** SHA-256 of a token. */
 export function digestToken(token: string): string {
@@ -58,7 +58,7 @@ export async function createJwtIssuers(
       };
     }
     const place = keys.kind === "file" ? keys.path : keys.url;
-    const source = createKeySource<JWTVerifyGetKey>(keys.kind === "file" ? fileAges : urlAges, {
+    const source = createIssuerKeys<JWTVerifyGetKey>(keys.kind === "file" ? fileAges : urlAges, {
       load: () => (keys.kind === "file" ? readFile(keys.path, "utf8") : fetchText(keys.url)),
       parse: (text) => parseKeySet(jose, text),
       monoMs: () => performance.now(),
@@ -108,7 +108,7 @@ async function judged(jose: Jose, run: () => Promise<Verified | null>): Promise<
 async function verifyBySource(
   jose: Jose,
   token: string,
-  source: KeySource<JWTVerifyGetKey>,
+  source: IssuerKeys<JWTVerifyGetKey>,
   options: JWTVerifyOptions,
 ): Promise<Verified | null> {
   const keys = await source.current();

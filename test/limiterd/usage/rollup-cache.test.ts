@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Store } from "../../../limiterd/store/store.js";
 import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
-import { SumCells } from "../../../limiterd/usage/sum-cells.js";
+import { RollupCache } from "../../../limiterd/usage/rollup-cache.js";
 import { rollupCellsMax } from "../../../shared/bounds.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 
@@ -15,7 +15,7 @@ async function storeWith(entries: Readonly<Record<string, readonly unknown[]>>):
 
 t.test("a sum is read once, with the record up to which it holds all", async (t) => {
   const store = await storeWith({ a: rollupToStored({ ...emptyRollup(), requests: 3 }, 17) });
-  const cells = new SumCells(store, (error) => t.fail(error.message));
+  const cells = new RollupCache(store, (error) => t.fail(error.message));
   t.equal(cells.held("a"), undefined);
   t.equal(cells.find("a")?.requests, 3);
   t.equal(cells.held("a"), undefined, "finding it doesn't keep it");
@@ -28,7 +28,7 @@ t.test("a sum is read once, with the record up to which it holds all", async (t)
 
 t.test("a damaged sum is reported once and gives no cell", async (t) => {
   const reported: string[] = [];
-  const cells = new SumCells(await storeWith({ a: ["?"] }), ({ name }) => reported.push(name));
+  const cells = new RollupCache(await storeWith({ a: ["?"] }), ({ name }) => reported.push(name));
   t.equal(cells.get("a"), null);
   t.equal(cells.get("a"), null);
   t.same(reported, ["StoreUnreadableError"]);
@@ -36,7 +36,7 @@ t.test("a damaged sum is reported once and gives no cell", async (t) => {
 });
 
 t.test("what wasn't needed between two makings of room is forgotten", async (t) => {
-  const cells = new SumCells(createMemoryStore(), (error) => t.fail(error.message));
+  const cells = new RollupCache(createMemoryStore(), (error) => t.fail(error.message));
   const fill = (from: string): void => {
     for (let i = 0; i < rollupCellsMax; i++) cells.get(`${from}${i}`);
   };

@@ -8,7 +8,7 @@ import {
   subjectBytesMax,
 } from "../../../shared/bounds.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
-import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { anything, executed, executedFlat, good, near, toDaemon } from "./message-samples.js";
 
@@ -147,25 +147,25 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["admin", 2, ["rate-limits.drop", "", null, "toString", ["status"]]],
   ];
   for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
-    t.equal(toDaemonFromWire(good[kind])?.kind, kind);
-    t.equal(toDaemonFromWire([...good[kind], null]), null, `${kind}: one more`);
-    t.equal(toDaemonFromWire(good[kind].slice(0, -1)), null, `${kind}: one less`);
+    t.equal(parseToDaemon(good[kind])?.kind, kind);
+    t.equal(parseToDaemon([...good[kind], null]), null, `${kind}: one more`);
+    t.equal(parseToDaemon(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
   const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
-  t.match(toDaemonFromWire(cached), { part: "cached", record: executed });
+  t.match(parseToDaemon(cached), { part: "cached", record: executed });
   for (const [at, value] of [
     [3, 5],
     [7, good.settle[7]],
     [10, 1],
   ] as const)
     t.equal(
-      toDaemonFromWire(cached.map((item, i) => (i === at ? value : item))),
+      parseToDaemon(cached.map((item, i) => (i === at ? value : item))),
       null,
       `what was cached has no admission, target or tokens: ${at}`,
     );
   for (const [kind, at, values] of table)
     t.same(
-      values.filter((value) => toDaemonFromWire(change(kind, at, value)) !== null),
+      values.filter((value) => parseToDaemon(change(kind, at, value)) !== null),
       [],
       `${kind} ${at}`,
     );
@@ -182,7 +182,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["welcome", 1, "0.1.0", 0, true],
     { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 },
   ])
-    t.equal(toDaemonFromWire(frame), null, String(JSON.stringify(frame)));
+    t.equal(parseToDaemon(frame), null, String(JSON.stringify(frame)));
 });
 
 t.test(
@@ -196,7 +196,7 @@ t.test(
           { weight: 1, arbitrary: anything },
         ),
         (frame) => {
-          const message = toDaemonFromWire(frame);
+          const message = parseToDaemon(frame);
           if (message === null) return true;
           taken++;
           return message.kind === "admin" || isDeepStrictEqual(toWire(message), frame);

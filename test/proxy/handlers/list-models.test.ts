@@ -1,5 +1,5 @@
 import t from "tap";
-import { replyModel, replyModels } from "../../../proxy/handlers/reply-model.js";
+import { answerModel, answerModels } from "../../../proxy/handlers/list-models.js";
 import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
 const fake = fakeGateway(`
@@ -12,13 +12,13 @@ virtual_models:
 const anthropic = ["anthropic-version", "2023-06-01"];
 
 const list = (of: FakeGateway, headers: readonly string[] = []): Promise<Served> =>
-  served(of, replyModels, {
+  served(of, answerModels, {
     method: "GET",
     path: "/v1/models",
     headers,
   });
 const one = (id: string, headers: readonly string[] = []): Promise<Served> =>
-  served(fake, replyModel, {
+  served(fake, answerModel, {
     method: "GET",
     path: `/v1/models/${id}`,
     headers,

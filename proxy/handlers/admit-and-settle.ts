@@ -19,12 +19,12 @@ import { usageRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./fail-request.js";
 import { refuseCaller } from "./refuse-caller.js";
 
-export interface Admitted {
+export interface AdmittedRequest {
   readonly admission: Admission;
   readonly headers: SuccessHeaders | null;
 }
 
-export interface AdmissionRequest {
+interface LimitedRequest {
   readonly targets: readonly Target[];
   /** As the client named it, for an explanation of the refusal; empty when it named none. */
   readonly model: string;
@@ -38,8 +38,8 @@ export interface AdmissionRequest {
  */
 export async function admitRequest(
   context: RequestContext<"limiter" | "config">,
-  { targets, model, submission = false }: AdmissionRequest,
-): Promise<Admitted | null> {
+  { targets, model, submission = false }: LimitedRequest,
+): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
   const { limiter, config } = gateway;
   const outcome = await limiter.admit(caller, targets, submission);

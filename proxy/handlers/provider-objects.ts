@@ -23,7 +23,7 @@ import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { RequestBody, UpstreamRequest } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
 import { noForm } from "./multipart-call.js";
 
 export type StoredOperation = Extract<Operation, "files" | "batches" | "responses">;
@@ -32,7 +32,7 @@ export type StoredOperation = Extract<Operation, "files" | "batches" | "response
 const providerHeader = "x-sluice-provider";
 
 /** A request that no limit applies to. Never rejects. */
-export async function storedRequest(
+export async function providerObjectRequest(
   context: RequestContext,
   operation: StoredOperation,
 ): Promise<void> {

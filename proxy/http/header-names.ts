@@ -8,13 +8,16 @@
 
 import { greatest } from "../../shared/long-lists.js";
 /** Names and prefixes in lower case, ready for both kinds of comparison. */
-export interface NameTable {
+export interface HeaderNames {
   readonly text: RegExp;
   readonly byLength: readonly (readonly Buffer[])[];
   readonly prefixes: readonly Buffer[];
 }
 
-export function createNameTable(names: readonly string[], prefixes: readonly string[]): NameTable {
+export function createHeaderNames(
+  names: readonly string[],
+  prefixes: readonly string[],
+): HeaderNames {
   const byLength: Buffer[][] = Array.from(
     { length: greatest(names.map((name) => name.length)) + 1 },
     () => [],
@@ -29,7 +32,7 @@ export function createNameTable(names: readonly string[], prefixes: readonly str
 }
 
 /** Whether a name that is still bytes is in the table. */
-export function hasName(table: NameTable, name: Buffer): boolean {
+export function hasName(table: HeaderNames, name: Buffer): boolean {
   const sameLength = table.byLength[name.length];
   if (sameLength !== undefined)
     for (const known of sameLength) if (beginsWith(name, known)) return true;

@@ -4,10 +4,10 @@
  *
  * Keys that were loaded once stay good when loading fails later: an issuer's outage must not lock
  * its callers out. Not here: where keys are loaded from, and what is verified with them
- * (`verify-jwt.ts`).
+ * (`jose-issuers.ts`).
  */
 
-export interface KeySource<K> {
+export interface IssuerKeys<K> {
   /** The keys, or null while none could be loaded. Waits at most as long as `load` does. */
   current(): Promise<K | null>;
   /** Other keys than these, or null when there are none now. */
@@ -24,7 +24,7 @@ interface KeySourcePorts<K> {
   onFailed(reason: string, keptOld: boolean): void;
 }
 
-export interface KeySourceAges {
+export interface IssuerKeyAges {
   /** Older keys are loaded again. */
   readonly freshMs: number;
   /** Whether a request waits for that; otherwise the old keys judge it meanwhile. */
@@ -37,7 +37,7 @@ export interface KeySourceAges {
 const retryMs = 1_000;
 
 /** Loads at once. */
-export function createKeySource<K>(ages: KeySourceAges, ports: KeySourcePorts<K>): KeySource<K> {
+export function createIssuerKeys<K>(ages: IssuerKeyAges, ports: KeySourcePorts<K>): IssuerKeys<K> {
   let held: { readonly text: string; readonly keys: K } | null = null;
   let loading: Promise<void> | null = null;
   let nextLoadMonoMs = 0;

@@ -1,7 +1,7 @@
 /**
  * The sums of usage that are in memory: those that aren't written yet and, up to a bound, those
  * that were needed lately; every other is read from the store. To which of them a record is added
- * is in `record-sums.ts`.
+ * is in `rollups-of-record.ts`.
  */
 import { rollupCellsMax } from "../../shared/bounds.js";
 import { type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
@@ -19,7 +19,7 @@ export interface Cell {
   readonly restoredKey: number;
 }
 
-export class SumCells {
+export class RollupCache {
   readonly #store: Store;
   readonly #onDamaged: (error: Error) => void;
   /** Those that were needed since `forget` last made room. */

@@ -6,8 +6,8 @@
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import type { Store } from "../store/store.js";
+import type { Cell, RollupCache } from "./rollup-cache.js";
 import { daysUnder, labelPrefix, modelSuffix, modelsPrefix, totalPrefix } from "./rollup-keys.js";
-import type { Cell, SumCells } from "./sum-cells.js";
 import type { UsageRecord } from "./usage-records.js";
 
 /** One kind of record, and the sums that it is added to. */
@@ -29,7 +29,7 @@ const otherModels = modelSuffix("other", "other");
 
 interface RecordSumsPorts {
   readonly store: Store;
-  readonly cells: SumCells;
+  readonly cells: RollupCache;
   /**
    * The labels of a managed key; none for the empty id. They stay the same for as long as the key
    * exists.
@@ -37,7 +37,7 @@ interface RecordSumsPorts {
   labelsOf(keyId: string): readonly string[];
 }
 
-export class RecordSums {
+export class RollupsOfRecord {
   readonly #ports: RecordSumsPorts;
   /** By user path, what its records are added to. All of it is in the cells. */
   #groups = new Map<string, Group[]>();

@@ -13,8 +13,8 @@
  * handles; a text of white space alone, which providers don't accept empty.
  */
 import { codeZones, type Line, leadOf, markdownLines } from "./markdown-lines.js";
+import { isJsonDocument } from "./minify-tool-json.js";
 import { type Cut, type Cuts, cutTexts, type Prompt } from "./rewrite-places.js";
-import { isJsonDocument } from "./rewrite-tool-json.js";
 
 export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
   return cutTexts(body, texts, cutsOf);

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import { invalid } from "../../../shared/error-code.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import type { FromDaemon } from "../../../shared/wire/message.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { anything, fromDaemon, near } from "./message-samples.js";
 
@@ -18,11 +18,11 @@ t.test(
           { weight: 1, arbitrary: anything },
         ),
         (frame) => {
-          const message = fromDaemonFromWire(frame);
+          const message = parseFromDaemon(frame);
           if (message === null) return true;
           taken++;
           if (message.kind === "failed" || message.kind === "answer") return true;
-          return isDeepStrictEqual(fromDaemonFromWire(toWire(message)), message);
+          return isDeepStrictEqual(parseFromDaemon(toWire(message)), message);
         },
       ),
       { numRuns: 5000 },
@@ -35,7 +35,7 @@ t.test(
   "a malformed failure from a daemon breaks the grammar: its readers rely on its fields",
   async (t) => {
     const valid = invalid("period is required", "period");
-    t.same(fromDaemonFromWire(["failed", 1, valid]), { kind: "failed", id: 1, failure: valid });
+    t.same(parseFromDaemon(["failed", 1, valid]), { kind: "failed", id: 1, failure: valid });
     const broken = [
       undefined,
       null,
@@ -52,7 +52,7 @@ t.test(
       { ...valid, provider: 1 },
     ];
     t.same(
-      broken.filter((value) => fromDaemonFromWire(["failed", 1, value]) !== null),
+      broken.filter((value) => parseFromDaemon(["failed", 1, value]) !== null),
       [],
     );
   },
@@ -60,7 +60,7 @@ t.test(
 
 t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
   const refused = ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, []];
-  t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
+  t.match(parseFromDaemon(refused), { kind: "refused", waitSeconds: 61 });
   const change = (at: number, value: unknown): unknown =>
     refused.map((item, i) => (i === at ? value : item));
   for (const [at, value] of [
@@ -75,7 +75,7 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     [8, ["/team"]],
     [8, [5, 5]],
   ] as const)
-    t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
+    t.equal(parseFromDaemon(change(at, value)), null, `${at} ${value}`);
   for (const frame of [
     ["welcome", 1, "0.1.0", 0, true],
     ["welcome", 1, "0.1.0", -1, true, 0, 0, false],
@@ -99,5 +99,5 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     ["settled", "1"],
     ["admit", 1, "/", "authenticated", ["a", "b"]],
   ])
-    t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
+    t.equal(parseFromDaemon(frame), null, JSON.stringify(frame));
 });

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import t from "tap";
-import { findPrompt, withoutCuts } from "../../../../proxy/body/rewriters/rewrite-places.js";
 import {
   isJsonDocument,
   minifyToolJson,
-} from "../../../../proxy/body/rewriters/rewrite-tool-json.js";
+} from "../../../../proxy/body/rewriters/minify-tool-json.js";
+import { findPrompt, withoutCuts } from "../../../../proxy/body/rewriters/rewrite-places.js";
 import { objectText, otherMembers, spacing } from "../../json-text.js";
 
 function minify(text: string, role = "tool"): string {

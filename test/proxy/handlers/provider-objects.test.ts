@@ -1,9 +1,9 @@
 import t from "tap";
 import {
+  providerObjectRequest,
   type StoredOperation,
-  storedRequest,
   submitBatch,
-} from "../../../proxy/handlers/stored-request.js";
+} from "../../../proxy/handlers/provider-objects.js";
 import {
   type FakeGateway,
   fakeGateway,
@@ -25,7 +25,7 @@ const batch = '{"input_file_id":"file-1","endpoint":"/v1/embeddings","completion
 
 function ask(fake: FakeGateway, request: RequestSample): Promise<Served> {
   const operation = (request.path.split("/")[2] ?? "") as StoredOperation;
-  return served(fake, (context) => storedRequest(context, operation), request);
+  return served(fake, (context) => providerObjectRequest(context, operation), request);
 }
 
 const submit = (fake: FakeGateway, request: Omit<RequestSample, "path">): Promise<Served> =>

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { collapseWhiteSpace } from "../../../../proxy/body/rewriters/collapse-white-space.js";
 import { findPrompt, withoutCuts } from "../../../../proxy/body/rewriters/rewrite-places.js";
-import { collapseWhiteSpace } from "../../../../proxy/body/rewriters/rewrite-white-space.js";
 
 /** What becomes of a user's text. */
 function collapse(text: string): string {

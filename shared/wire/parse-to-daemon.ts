@@ -20,7 +20,7 @@ import {
 } from "./message.js";
 
 /** What a frame towards the daemon holds, or null when it breaks the grammar. */
-export function toDaemonFromWire(frame: unknown): ToDaemon | null {
+export function parseToDaemon(frame: unknown): ToDaemon | null {
   if (!Array.isArray(frame)) return null;
   const id: unknown = frame[1];
   if (!isCount(id)) return null;

@@ -9,7 +9,7 @@ import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { type ListedModel, listedModel, listModels } from "../routing/resolve-model.js";
 
 /** All of them, on one page. */
-export async function replyModels({
+export async function answerModels({
   gateway,
   exchange,
   record,
@@ -26,7 +26,7 @@ export async function replyModels({
 }
 
 /** Never rejects. */
-export async function replyModel({
+export async function answerModel({
   gateway,
   exchange,
   record,

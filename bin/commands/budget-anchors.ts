@@ -1,7 +1,7 @@
 /** What `sluice budgets settings` does: shows or changes the anchors of budget periods. */
 import { anchorsFromFlags } from "../limits/budget-flags.js";
-import { answered } from "../session/answered.js";
 import { usageFailure } from "../session/command-failure.js";
+import { answered } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { statusFields } from "../text/status-fields.js";

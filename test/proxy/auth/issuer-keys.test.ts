@@ -1,9 +1,9 @@
 import t from "tap";
 import {
-  createKeySource,
-  type KeySource,
-  type KeySourceAges,
-} from "../../../proxy/auth/key-source.js";
+  createIssuerKeys,
+  type IssuerKeyAges,
+  type IssuerKeys,
+} from "../../../proxy/auth/issuer-keys.js";
 
 interface World {
   nowMonoMs: number;
@@ -21,11 +21,11 @@ interface Keys {
 }
 
 function start(
-  ages: Partial<KeySourceAges>,
+  ages: Partial<IssuerKeyAges>,
   text: string | Error,
-): { readonly world: World; readonly source: KeySource<Keys> } {
+): { readonly world: World; readonly source: IssuerKeys<Keys> } {
   const world: World = { nowMonoMs: 0, text, loads: 0, events: [], hold: false, release: () => {} };
-  const source = createKeySource<Keys>(
+  const source = createIssuerKeys<Keys>(
     { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000, ...ages },
     {
       async load() {

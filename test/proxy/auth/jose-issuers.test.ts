@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { createJwtIssuers, digestToken } from "../../../proxy/auth/jose-issuers.js";
 import type { Judgement, JwtIssuer } from "../../../proxy/auth/jwt-verifier.js";
-import { createJwtIssuers, digestToken } from "../../../proxy/auth/verify-jwt.js";
 import { keySetBytesMax } from "../../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import {
