@@ -7,9 +7,9 @@ import {
   type KeyIssueFlags,
   keyIssueFromFlags,
   notAKey,
-} from "../limits/key-flags.js";
-import { renderKeys } from "../limits/key-table.js";
-import { type ListedKey, listKeys } from "../limits/list-keys.js";
+} from "../keys/key-flags.js";
+import { renderKeys } from "../keys/key-table.js";
+import { type ListedKey, listKeys } from "../keys/list-keys.js";
 import { usageFailure } from "../session/command-failure.js";
 import { answered } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";

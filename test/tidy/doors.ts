@@ -129,10 +129,18 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
 
   "bin/text": [],
   "bin/session": ["bin/text", "proxy/routing"],
+  "bin/keys": ["bin/session", "bin/text"],
   "bin/limits": ["bin/session", "bin/text"],
   "bin/usage": ["bin/session", "bin/text"],
   "bin/supervisor": ["bin/session", "bin/text"],
-  "bin/commands": ["bin/limits", "bin/session", "bin/supervisor", "bin/text", "bin/usage"],
+  "bin/commands": [
+    "bin/keys",
+    "bin/limits",
+    "bin/session",
+    "bin/supervisor",
+    "bin/text",
+    "bin/usage",
+  ],
 };
 
 /** Rooms of which each may import those before it, and all of `below`. */

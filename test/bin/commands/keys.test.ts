@@ -1,97 +1,7 @@
 import t from "tap";
-import { asFlagProblem, keyIssueFromFlags, notAKey } from "../../../bin/limits/key-flags.js";
-import { renderKeys } from "../../../bin/limits/key-table.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
-
-t.test("the flags of an issue become the API's body, or a line for each problem", async (t) => {
-  t.same(keyIssueFromFlags({}), { ok: true, value: { key: {}, expires_in_seconds: null } });
-  t.same(
-    keyIssueFromFlags({
-      path: "/team",
-      name: "CI",
-      label: ["a", "b"],
-      expires: "2030-01-31T12:00:00Z",
-    }),
-    {
-      ok: true,
-      value: {
-        key: {
-          name: "CI",
-          user_path: "/team",
-          labels: ["a", "b"],
-          expires_at: "2030-01-31T12:00:00Z",
-        },
-        expires_in_seconds: null,
-      },
-    },
-  );
-  for (const label of [["a", "b"], ["a,b"], [" a , b", "a"]])
-    t.match(
-      keyIssueFromFlags({ label }),
-      { ok: true, value: { key: { labels: ["a", "b"] } } },
-      label.join(" "),
-    );
-  t.match(keyIssueFromFlags({ label: ["a,,b"] }), {
-    ok: false,
-    problems: [{ message: /^--label\[1\] must be/ }],
-  });
-  for (const [text, seconds] of [
-    ["30d", 2_592_000],
-    ["12h", 43_200],
-    ["90m", 5400],
-    ["1s", 1],
-    [" 2w ", 1_209_600],
-    ["36500d", 3_153_600_000],
-  ] as const)
-    t.match(
-      keyIssueFromFlags({ expires: text }),
-      { ok: true, value: { expires_in_seconds: seconds } },
-      text,
-    );
-  for (const text of [
-    "",
-    "30",
-    "d",
-    "0d",
-    "-1d",
-    "1.5d",
-    "30 days",
-    "36501d",
-    "99999999999d",
-    "2030-02-30T00:00:00Z",
-    "never",
-  ])
-    t.match(
-      keyIssueFromFlags({ expires: text }),
-      {
-        ok: false,
-        problems: [
-          { param: "--expires", message: /--expires must be a length of time such as 30d/ },
-        ],
-      },
-      text,
-    );
-  t.match(keyIssueFromFlags({ path: "/a/..", name: " ", label: ["ok", ""], expires: "x" }), {
-    ok: false,
-    problems: [
-      { param: "--name", message: /^--name must be a text/ },
-      { param: "--path", message: /^--path must not hold the segment \.\./ },
-      { param: "--label", message: /^--label\[1\] must be/ },
-      { param: "--expires" },
-    ],
-  });
-  t.same(
-    asFlagProblem({ message: 'expires_at must be in the future, not "x"', param: "expires_at" }),
-    { message: '--expires must be in the future, not "x"', param: "--expires" },
-    "what only the daemon can say too",
-  );
-  t.same(asFlagProblem({ message: "no key is issued", param: null }), {
-    message: "no key is issued",
-    param: null,
-  });
-});
 
 t.test("a key is issued by its hash, and is alone on standard output", async (t) => {
   const issued = {
@@ -192,41 +102,5 @@ t.test(
       await run(["explain", "--key", "key_7", "--request", "req_1", "--socket", daemon.socket]),
       { exitCode: 2, err: /--request can't be combined/ },
     );
-    t.equal(notAKey("--key", "x"), '--key must be an id such as key_7, or a complete key, not "x"');
   },
 );
-
-t.test("the list shows the properties of the keys, or that there is none", async (t) => {
-  t.equal(renderKeys([]), "no keys");
-  const key = {
-    id: "key_7",
-    name: null,
-    user_path: null,
-    labels: [],
-    redacted_value: "sk-sluice-abcd…",
-    status: "expired",
-    active: false,
-    created_at: "2026-01-01T00:00:00Z",
-    expires_at: "2026-02-01T00:00:00Z",
-    deactivated_at: null,
-  };
-  t.equal(
-    renderKeys([
-      key,
-      {
-        ...key,
-        id: "key_6",
-        name: "CI",
-        user_path: "/team",
-        labels: ["a", "b"],
-        expires_at: null,
-        status: "active",
-      },
-    ]),
-    [
-      "ID     NAME  PATH            LABELS  KEY              STATUS   EXPIRES               CREATED",
-      "key_7  -     (the caller's)  -       sk-sluice-abcd…  expired  2026-02-01T00:00:00Z  2026-01-01T00:00:00Z",
-      "key_6  CI    /team           a, b    sk-sluice-abcd…  active   never                 2026-01-01T00:00:00Z",
-    ].join("\n"),
-  );
-});

@@ -1,0 +1,37 @@
+import t from "tap";
+import { renderKeys } from "../../../bin/keys/key-table.js";
+
+t.test("the list shows the properties of the keys, or that there is none", async (t) => {
+  t.equal(renderKeys([]), "no keys");
+  const key = {
+    id: "key_7",
+    name: null,
+    user_path: null,
+    labels: [],
+    redacted_value: "sk-sluice-abcd…",
+    status: "expired",
+    active: false,
+    created_at: "2026-01-01T00:00:00Z",
+    expires_at: "2026-02-01T00:00:00Z",
+    deactivated_at: null,
+  };
+  t.equal(
+    renderKeys([
+      key,
+      {
+        ...key,
+        id: "key_6",
+        name: "CI",
+        user_path: "/team",
+        labels: ["a", "b"],
+        expires_at: null,
+        status: "active",
+      },
+    ]),
+    [
+      "ID     NAME  PATH            LABELS  KEY              STATUS   EXPIRES               CREATED",
+      "key_7  -     (the caller's)  -       sk-sluice-abcd…  expired  2026-02-01T00:00:00Z  2026-01-01T00:00:00Z",
+      "key_6  CI    /team           a, b    sk-sluice-abcd…  active   never                 2026-01-01T00:00:00Z",
+    ].join("\n"),
+  );
+});
