@@ -7,12 +7,12 @@ import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../s
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import type { Log } from "../shared/log.js";
+import { listen } from "../shared/socket/ipc.js";
+import type { Peer } from "../shared/socket/socket-peer.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
-import { listen } from "../shared/wire/ipc.js";
 import type { FromDaemon } from "../shared/wire/message.js";
-import type { Peer } from "../shared/wire/socket-peer.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";

@@ -179,15 +179,15 @@ const impure: Readonly<
     kind: "adapter",
     why: "one connection over the socket, with a random id and deadlines",
   },
-  "shared/wire/claim-socket.ts": {
+  "shared/socket/claim-socket.ts": {
     kind: "adapter",
     why: "the file system around the socket, and a look whether a daemon listens on it",
   },
-  "shared/wire/socket-peer.ts": {
+  "shared/socket/socket-peer.ts": {
     kind: "adapter",
     why: "the socket's writes and its end, with timers",
   },
-  "shared/wire/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
+  "shared/socket/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
   "shared/domain/key-secret.ts": {
     kind: "adapter",
     why: "random bytes and SHA-256, by node:crypto",
@@ -198,7 +198,7 @@ const impure: Readonly<
 
 /** Packages that one file alone imports, so that they can be exchanged or pinned in one place. */
 const soleImporters = {
-  "node-ipc": "shared/wire/ipc.ts",
+  "node-ipc": "shared/socket/ipc.ts",
   lmdb: "limiterd/store/lmdb/lmdb-file.ts",
   undici: "proxy/upstream/http-upstream.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
@@ -238,7 +238,7 @@ t.test(
       t.equal(withoutTexts(text).replace(/ +/g, " "), code, text);
       t.equal(withoutTexts(text).length, text.length, "positions stay");
     }
-    const ipc = sources.find(({ path }) => path === "shared/wire/ipc.ts")!;
+    const ipc = sources.find(({ path }) => path === "shared/socket/ipc.ts")!;
     t.ok(ipc.imports.some(({ from, ours, typeOnly }) => from === "node-ipc" && !ours && !typeOnly));
     t.ok(
       sources

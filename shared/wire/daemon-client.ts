@@ -6,14 +6,14 @@
 import { randomUUID } from "node:crypto";
 import { frameBytesMaxFromDaemon } from "../bounds.js";
 import type { Failure } from "../error-code.js";
+import { dial } from "../socket/ipc.js";
+import type { Peer } from "../socket/socket-peer.js";
 import { version, wireVersion } from "../version.js";
 import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
-import { dial } from "./ipc.js";
 import type { FromDaemon, ToDaemon } from "./message.js";
 import { parseFromDaemon } from "./parse-from-daemon.js";
-import type { Peer } from "./socket-peer.js";
 import { toWire } from "./to-wire.js";
 
 /** How long the command line waits for a connection, and for each answer. */

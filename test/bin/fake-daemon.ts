@@ -24,11 +24,11 @@ import {
   ruleId,
 } from "../../shared/domain/rule.js";
 import { failure, type invalid, plainFailure } from "../../shared/error-code.js";
+import { listen } from "../../shared/socket/ipc.js";
+import type { Peer } from "../../shared/socket/socket-peer.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import { listen } from "../../shared/wire/ipc.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
-import type { Peer } from "../../shared/wire/socket-peer.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 
 export interface FakeDaemonOptions {

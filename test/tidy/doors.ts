@@ -113,7 +113,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
 
   shared: [],
   "shared/domain": ["shared"],
-  "shared/wire": ["shared", "shared/domain"],
+  "shared/socket": ["shared"],
+  "shared/wire": ["shared", "shared/domain", "shared/socket"],
   "shared/config": ["shared", "shared/domain"],
   ...inOrder(
     ["shared", "shared/domain", "shared/config"],

@@ -3,9 +3,9 @@
  * settled at once, and admin operations.
  */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { dial } from "../../../shared/socket/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { dial } from "../../../shared/wire/ipc.js";
 import type { AdminOp, FromDaemon, ToDaemon } from "../../../shared/wire/message.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";

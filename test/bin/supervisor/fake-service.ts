@@ -5,7 +5,7 @@
  */
 import net from "node:net";
 import { runService } from "../../../bin/supervisor/run-service.js";
-import { SocketTakenError } from "../../../shared/wire/claim-socket.js";
+import { SocketTakenError } from "../../../shared/socket/claim-socket.js";
 
 export type FakeScenario =
   | "serve"

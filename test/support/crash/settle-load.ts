@@ -3,13 +3,13 @@
  * daemon writes them down.
  */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { dial } from "../../../shared/socket/ipc.js";
+import type { Peer } from "../../../shared/socket/socket-peer.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import { dial } from "../../../shared/wire/ipc.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import type { Peer } from "../../../shared/wire/socket-peer.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
 export interface ExecutedRequest {

@@ -1,5 +1,5 @@
 /** A process that listens on a socket, or dials it, until it is killed. */
-import { dial, listen } from "../../../shared/wire/ipc.js";
+import { dial, listen } from "../../../shared/socket/ipc.js";
 
 const [, , path, end] = process.argv;
 const handlers = { onConnect: () => {}, onBytes: () => {}, onClose: () => {} };

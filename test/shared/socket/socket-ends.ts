@@ -13,8 +13,8 @@ import {
   type Listener,
   type ListenOptions,
   listen,
-} from "../../../shared/wire/ipc.js";
-import type { Peer } from "../../../shared/wire/socket-peer.js";
+} from "../../../shared/socket/ipc.js";
+import type { Peer } from "../../../shared/socket/socket-peer.js";
 
 export function temporary(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), "sluice-ipc-"));

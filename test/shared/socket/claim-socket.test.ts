@@ -12,8 +12,8 @@ import {
 import net from "node:net";
 import { join } from "node:path";
 import t from "tap";
-import { SocketTakenError } from "../../../shared/wire/claim-socket.js";
-import { listen } from "../../../shared/wire/ipc.js";
+import { SocketTakenError } from "../../../shared/socket/claim-socket.js";
+import { listen } from "../../../shared/socket/ipc.js";
 import { dialling, listening, Observed, startEnd, temporary } from "./socket-ends.js";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
