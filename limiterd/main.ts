@@ -12,7 +12,7 @@ import type { Peer } from "../shared/socket/socket-peer.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { FromDaemon } from "../shared/wire/message.js";
+import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";

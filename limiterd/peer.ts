@@ -3,9 +3,11 @@
  * across its connections. Types alone: `handlers/connection.ts` makes peers, `proxies.ts` keeps the
  * proxies.
  */
+import type { Target } from "../shared/domain/target-name.js";
 import type { IdMap } from "../shared/id-map.js";
 import type { OneAtATime } from "../shared/one-at-a-time.js";
-import type { FromDaemon, Lease, Role, Target } from "../shared/wire/message.js";
+import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
+import type { Lease, Role } from "../shared/wire/message-to-daemon.js";
 import type { Counter } from "./counters/counter.js";
 
 /** One connection. */

@@ -2,7 +2,7 @@
  * The proxies that the daemon knows, across their connections and its own restarts: which of them
  * must be written, and what of each. Nothing here is of a single connection.
  */
-import { isCount } from "../shared/assert.js";
+import { isCount } from "../shared/checked.js";
 import type { KnownProxy } from "./peer.js";
 import type { Change } from "./store/store.js";
 

@@ -5,8 +5,8 @@
 import { assert } from "../shared/assert.js";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/domain/key-secret.js";
+import type { Target } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
-import type { Target } from "../shared/wire/message.js";
 import type { Credentials } from "./auth/authenticate.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";

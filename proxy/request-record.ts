@@ -4,9 +4,8 @@
  */
 import { redactKeys } from "../shared/domain/managed-key.js";
 import { costUsd, type PicoUsd } from "../shared/domain/money.js";
-import { targetName } from "../shared/domain/target-name.js";
+import { type Target, targetName } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
-import type { Target } from "../shared/wire/message.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
 import type { Forwarded } from "./upstream/forwarded.js";

@@ -13,18 +13,3 @@ export function assert(condition: boolean, message: string): asserts condition {
 export function unreachable(value: never): never {
   throw new Error(`assertion failed: unreachable value ${JSON.stringify(value)}`);
 }
-
-/** Whether a value from outside is a safe integer from `min` up. */
-export function isCount(value: unknown, min = 0): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= min;
-}
-
-/** Whether a value from outside is an object with fields: neither null nor a list. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Whether a field from outside is missing; JSON's null counts as missing too. */
-export function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
-}

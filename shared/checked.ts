@@ -2,7 +2,6 @@
  * The result of checking a value from outside: the value, or a failure that names the field and
  * what was expected; and helpers that such checks share.
  */
-import { isObject } from "./assert.js";
 import { type Failure, invalid } from "./error-code.js";
 
 export type Checked<T> =
@@ -16,6 +15,21 @@ export function good<T>(value: T): Checked<T> {
 /** A 400; `param` names the field. */
 export function bad(message: string, param: string): Checked<never> {
   return { ok: false, failure: invalid(message, param) };
+}
+
+/** Whether a value from outside is a safe integer from `min` up. */
+export function isCount(value: unknown, min = 0): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= min;
+}
+
+/** Whether a value from outside is an object with fields: neither null nor a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a field from outside is missing; JSON's null counts as missing too. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
 }
 
 /** Whether a field of a body has a value: an empty text is none. */

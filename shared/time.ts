@@ -1,7 +1,7 @@
 /**
  * Timestamps of the API: RFC 3339 in UTC. No clock is read here.
  */
-import { isCount } from "./assert.js";
+import { isCount } from "./checked.js";
 
 /** The end of the year 9999: what a timestamp can say. */
 const lastMs = 253_402_300_799_999;

@@ -353,11 +353,18 @@ t.test("every export is imported somewhere", async (t) => {
   t.same(unusedExports([source], [source]), ["a.ts: used"], "and one that isn't would be seen");
 });
 
+t.test("an export has one address: no file hands on what another one exports", async (t) => {
+  t.same(
+    found([...sources, ...tests], /^export\s+(?:type\s+)?(?:\{[^}]*\}|\*[^;]*?)\s*from\b/gm),
+    [],
+  );
+});
+
 /** The exports of some files that no file imports by name, each as `path: name`. */
 function unusedExports(files: readonly SourceFile[], all: readonly SourceFile[]): string[] {
   const imported = new Set<string>();
   for (const { text } of all)
-    for (const [, names] of text.matchAll(/^(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from/gm))
+    for (const [, names] of text.matchAll(/^import\s+(?:type\s+)?\{([^}]*)\}\s*from/gm))
       for (const name of names!.split(",")) imported.add(importedName(name));
   const exported =
     /^export\s+(?:async\s+)?(?:declare\s+)?(?:abstract\s+)?(?:const|function\*?|class|interface|type)\s+(\w+)/gm;

@@ -2,7 +2,7 @@
  * What `sluice explain` prints. Pure; the explanation is the object of the admin API, and fields
  * that a newer daemon adds are shown by `--json` only.
  */
-import { isObject } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { budgetColumns } from "./budget-table.js";

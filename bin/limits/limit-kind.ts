@@ -5,7 +5,7 @@
 import { type BudgetScope, budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
 import type { ErrorCode } from "../../shared/error-code.js";
-import type { AdminOp } from "../../shared/wire/message.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { budgetFlags } from "./budget-flags.js";
 import { renderBudgets } from "./budget-table.js";
 import type { FlagForm } from "./limit-flags.js";

@@ -3,7 +3,7 @@
  * `budget-table.ts` show them.
  */
 
-import { isObject } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";

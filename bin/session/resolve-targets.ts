@@ -7,7 +7,7 @@ import { loadPriceList } from "../../proxy/routing/price-list.js";
 import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
 import { buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js";
 import type { Config } from "../../shared/config/config.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 
 type ResolvedTargets =
   | { readonly ok: true; readonly targets: readonly Target[] }

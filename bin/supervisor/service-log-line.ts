@@ -1,5 +1,5 @@
 /** The JSON log lines of daemon and proxy as `sluice up` shows them at a terminal. Pure. */
-import { isObject } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Fields that the rendered line shows elsewhere or not at all. */

@@ -2,7 +2,7 @@
  * The status objects of daemon and proxy as names and values for people. Fields that a newer
  * version adds are shown too. Pure.
  */
-import { isObject } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "./duration.js";
 
 /**

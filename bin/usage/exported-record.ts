@@ -1,5 +1,5 @@
 /** A usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
-import { isCount, isObject } from "../../shared/assert.js";
+import { isCount, isObject } from "../../shared/checked.js";
 import { picoFromUsd } from "../../shared/domain/money.js";
 
 /**

@@ -1,5 +1,5 @@
 /** Checks the daemon's answer to `usage.summary`. `usage-text.ts` shows it. Pure. */
-import { isAbsent, isCount, isObject } from "../../shared/assert.js";
+import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import { unreadableAnswer } from "../session/daemon-answer.js";
 
 /**

@@ -2,8 +2,8 @@
  * Fetches usage records from the daemon page by page, in the order of recording: no more than one
  * page is in memory.
  */
-import { isObject } from "../../shared/assert.js";
 import { exportedRecordsMax } from "../../shared/bounds.js";
+import { isObject } from "../../shared/checked.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import { type ExportedRecord, isExportedRecord } from "./exported-record.js";

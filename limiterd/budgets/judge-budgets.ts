@@ -4,7 +4,7 @@
  */
 import { compareBudgets } from "../../shared/domain/budget.js";
 import { compareSums, sumUsd } from "../../shared/domain/money.js";
-import type { BudgetBreach } from "../../shared/wire/message.js";
+import type { BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 

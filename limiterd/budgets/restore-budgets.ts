@@ -2,7 +2,7 @@
  * Restores the budgets and what they have spent, and puts the configuration's budgets in their
  * place (docs/budgets.md). An account's own entry may be behind; the log holds what it had spent.
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { append } from "../../shared/long-lists.js";

@@ -3,7 +3,7 @@
  * and the two before it are kept, so that a settle that arrives late, and a clock that steps back,
  * find theirs.
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import {
   addCost,
   addSum,

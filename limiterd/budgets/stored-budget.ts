@@ -3,8 +3,8 @@
  * last reset, and the anchors. An account's own entry is written now and then (`flush-usage.ts`);
  * what was spent since is in the log of spends (`spend-log.ts`).
  */
-import { isCount } from "../../shared/assert.js";
 import { periodSecondsMax } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
 import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";

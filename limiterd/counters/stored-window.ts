@@ -2,7 +2,7 @@
  * Windows as the store keeps them: `windows`, [startMs, previousRequests, currentRequests,
  * previousTokens, currentTokens, lsn] by rule id and child.
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { isMoment } from "../../shared/time.js";
 
 interface StoredWindow {

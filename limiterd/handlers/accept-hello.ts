@@ -6,7 +6,7 @@
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import { wireVersion } from "../../shared/version.js";
-import type { Hello, Lease } from "../../shared/wire/message.js";
+import type { Hello, Lease } from "../../shared/wire/message-to-daemon.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { proxyChange } from "../proxies.js";
 import { hold } from "../rules/charge.js";

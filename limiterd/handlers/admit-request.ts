@@ -4,7 +4,8 @@
  * `rules/judge.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
-import type { Admit, KeyOfCaller } from "../../shared/wire/message.js";
+import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
+import type { Admit } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";

@@ -1,5 +1,5 @@
 /** What the daemon sends to its proxies on its own account: events, which answer nothing. */
-import type { DaemonEvent } from "../../shared/wire/message.js";
+import type { DaemonEvent } from "../../shared/wire/message-from-daemon.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 

@@ -2,7 +2,7 @@
  * A settle: it releases the slots that it ends, charges what was used, and is acknowledged once the
  * journal holds it. One that was applied before is acknowledged and counts no more.
  */
-import type { Settle } from "../../shared/wire/message.js";
+import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { countSettle } from "../rules/count-settle.js";
 import { isSameTarget } from "../rules/match-counters.js";

@@ -2,7 +2,7 @@
  * Authorizes a caller without an admission: for requests that use nothing that is limited, and for
  * those that fail before their admission. Nothing is counted against a rule.
  */
-import type { Authorize } from "../../shared/wire/message.js";
+import type { Authorize } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller } from "../keys/identify-caller.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";

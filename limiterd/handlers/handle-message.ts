@@ -7,7 +7,7 @@ import { unreachable } from "../../shared/assert.js";
 import { readsWaitingMax } from "../../shared/bounds.js";
 import { failure } from "../../shared/error-code.js";
 import { isChange } from "../../shared/wire/admin-op.js";
-import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message.js";
+import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";

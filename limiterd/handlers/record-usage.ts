@@ -3,7 +3,7 @@
  * records and their sums.
  */
 import { flawOf } from "../../shared/wire/execution.js";
-import type { Settle } from "../../shared/wire/message.js";
+import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonState } from "../state.js";
 import { recordOf } from "../usage/usage-records.js";
 

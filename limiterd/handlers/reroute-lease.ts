@@ -2,7 +2,7 @@
  * A reroute, in one step: the failed target's slots are freed, and the next target with room counts
  * the request. The user path holds its slots all the while.
  */
-import type { Reroute } from "../../shared/wire/message.js";
+import type { Reroute } from "../../shared/wire/message-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type AdmittedVerdict, readmit } from "../rules/admit.js";
 import { inOrder } from "../rules/match-counters.js";

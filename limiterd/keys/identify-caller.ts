@@ -2,7 +2,8 @@
  * Which user path a request belongs to, and whether its caller is known (docs/authentication.md).
  * The proxy has authenticated some callers itself; managed keys are judged here.
  */
-import type { Claimed, KeyOfCaller } from "../../shared/wire/message.js";
+import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
+import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import { type KeyRing, keyStatus, type ManagedKey } from "./key-ring.js";
 
 interface Identified {

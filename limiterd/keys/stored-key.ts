@@ -3,7 +3,7 @@
  * createdAtMs, expiresAtMs, deactivatedAtMs] by number; of a deleted one [labels, createdAtMs,
  * deletedAtMs].
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";

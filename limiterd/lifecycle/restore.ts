@@ -4,7 +4,7 @@
  * (docs/configuration.md).
  */
 
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";

@@ -3,7 +3,8 @@
  * synchronous step; the clock is an argument. The decision itself is in `judge.ts`.
  */
 import { assert } from "../../shared/assert.js";
-import type { BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Counter, keepChild } from "../counters/counter.js";
 import { addRequests, rollWindow } from "../counters/window.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";

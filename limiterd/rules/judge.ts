@@ -4,7 +4,8 @@
  * argument. `admit.ts` counts what is admitted here, and `explain-verdict.ts` judges copies of the
  * counters by this same function, so an explanation can't differ from an admission.
  */
-import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
 import { type Counter, hasWindow } from "../counters/counter.js";
 import {

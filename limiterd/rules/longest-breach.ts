@@ -5,7 +5,7 @@
  */
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareRules } from "../../shared/domain/rule.js";
-import type { Breach, Dimension } from "../../shared/wire/message.js";
+import type { Breach, Dimension } from "../../shared/domain/verdict.js";
 import { type Counter, isNewChild } from "../counters/counter.js";
 import {
   estimateRequests,

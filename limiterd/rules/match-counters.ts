@@ -2,7 +2,7 @@
  * Which counters a request meets: those of its target, then those of its path. How they are found
  * is in `rule-book.ts`; what they decide, in `judge.ts`.
  */
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter } from "../counters/counter.js";
 import type { RuleBook } from "./rule-book.js";
 

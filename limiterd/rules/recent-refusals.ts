@@ -4,8 +4,9 @@
  * forgets them.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
-import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
 
 export interface RecentRefusal {
   readonly atMs: number;

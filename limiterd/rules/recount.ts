@@ -3,7 +3,7 @@
  * proxies name in their hellos, and the settles of the journal. Each window decides by the log
  * sequence number up to which it was written.
  */
-import type { Lease } from "../../shared/wire/message.js";
+import type { Lease } from "../../shared/wire/message-to-daemon.js";
 import type { Counter } from "../counters/counter.js";
 import type { KnownProxy } from "../peer.js";
 import type { JournalEntry } from "../store/journal-entry.js";

@@ -10,7 +10,7 @@ import {
   type RuleSource,
   ruleId,
 } from "../../shared/domain/rule.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children } from "../counters/children.js";
 import { type Counter, copyCounter, Rule, type RuleFields } from "../counters/counter.js";

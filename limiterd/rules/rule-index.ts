@@ -3,7 +3,7 @@
  * on the path. A look-up costs as much as the path is deep, however many rules there are.
  */
 import { effectiveSubject, namesProvider } from "../../shared/domain/rule.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter, Rule } from "../counters/counter.js";
 
 interface RuleIndexPorts {

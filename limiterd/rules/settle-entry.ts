@@ -4,7 +4,7 @@
  * again after a crash (`recount.ts`).
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import { isUnnumbered, type Settle, unlimitedLsn } from "../../shared/wire/message.js";
+import { isUnnumbered, type Settle, unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
 import type { JournalEntry } from "../store/journal-entry.js";
 import { isSameTarget } from "./match-counters.js";

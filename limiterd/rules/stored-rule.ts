@@ -3,8 +3,8 @@
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn] by rule id. A reset of all rules is one
  * entry beside them.
  */
-import { isCount } from "../../shared/assert.js";
 import { periodSecondsMax } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
 import { type RuleDefinition, type RuleSource, scopes } from "../../shared/domain/rule.js";
 import { isMoment } from "../../shared/time.js";
 import { windowKey } from "../counters/stored-window.js";

@@ -2,7 +2,7 @@
  * The numbers of the success headers: what the rules have left after a request that they counted.
  * Their names and texts are the proxy's.
  */
-import type { SuccessHeaders } from "../../shared/wire/message.js";
+import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Counter } from "../counters/counter.js";
 import { estimateRequests, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./longest-breach.js";

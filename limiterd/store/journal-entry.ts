@@ -2,9 +2,10 @@
  * The journal as the store keeps it: the settles of each batch, until the windows that they moved
  * are written. When batches are written and removed is in `writer.ts`.
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
-import { type SettledPart, settledParts, type Target } from "../../shared/wire/message.js";
+import { type SettledPart, settledParts } from "../../shared/wire/message-to-daemon.js";
 
 /** One settle as the journal keeps it, until the windows that it moved are written. */
 export interface JournalEntry {

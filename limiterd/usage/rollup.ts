@@ -2,7 +2,7 @@
  * One sum of usage records: what they counted and cost, exactly. Its key holds what it is the sum
  * of, and for which day (`rollup-keys.ts`).
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import {
   addCost,
   addSum,

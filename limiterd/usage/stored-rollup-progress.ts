@@ -2,7 +2,7 @@
  * How far the sums of usage in the store are complete: `marks`, [recordKey] under `rolled_up`.
  * Every sum holds the records up to this key, so that no start needs those any more.
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 const markKey = "rolled_up";

@@ -2,13 +2,13 @@
  * The record of one executed request, and the records of one commit as the store keeps them: as one
  * entry, under a number that ascends with recording, so that retention and windows are ranges.
  */
-import { isCount } from "../../shared/assert.js";
 import { recordLatenessMs } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { Settle } from "../../shared/wire/message.js";
+import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
 /** It never changes once it is written, and refers to its key by id alone. */
 export interface UsageRecord extends Execution {

@@ -1,6 +1,6 @@
 /** The caller of a request, as the parts of authentication hand it on. */
 import { type Failure, plainFailure } from "../../shared/error-code.js";
-import type { Claimed } from "../../shared/wire/message.js";
+import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 
 /** The caller of a request. `credential` says what is left to check, as in `Claimed`. */
 export interface Caller extends Claimed {

@@ -3,7 +3,7 @@
  *
  * Not here: what the error says (`upstream/errors/error-fields.ts`).
  */
-import { isObject } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -9,7 +9,7 @@
  * the same, and for Chinese text it takes a tenth of the time of decoding UTF-8 first (for English
  * the same). The model's name is decoded on its own.
  */
-import { isAbsent, isObject } from "../../shared/assert.js";
+import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";

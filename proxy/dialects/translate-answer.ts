@@ -5,7 +5,6 @@
  * Not here: which answers are translated, and what goes to the client when:
  * `translated-upstream.ts`.
  */
-import { isObject } from "../../shared/assert.js";
 import {
   heldResponseBytesMax,
   jsonDepthMax,
@@ -13,6 +12,7 @@ import {
   streamEventBytesMax,
   translatedEventCharsMax,
 } from "../../shared/bounds.js";
+import { isObject } from "../../shared/checked.js";
 import { ElidedJson } from "../body/elided-json.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { nestedDeeperThan } from "../body/json-depth.js";

@@ -3,11 +3,13 @@
  * is sent, and settled after it has ended.
  */
 
-import { assert, isCount } from "../../shared/assert.js";
+import { assert } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { SuccessHeaders, Target } from "../../shared/wire/message.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { providerOf } from "../gateway.js";
 import { replyFailure, replyRefused } from "../http/respond.js";

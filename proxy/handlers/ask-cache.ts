@@ -4,8 +4,8 @@
  * otherwise the provider's answer may be kept.
  */
 import { assert } from "../../shared/assert.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Target } from "../../shared/wire/message.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { providerOf } from "../gateway.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";

@@ -5,7 +5,7 @@
  */
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";

@@ -6,7 +6,7 @@
  * Not here: what is thrown in an event of a provider's answer (`upstream/answer-relay.ts`,
  * `upstream/passthrough/tunnel-session.ts`) ends the request by the usual way.
  */
-import { isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/checked.js";
 import { areaOf } from "../http/match-route.js";
 import { replyInternalError } from "../http/respond.js";
 import { BrokenLimiterState } from "../limiter/broken-limiter-state.js";

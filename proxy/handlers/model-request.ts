@@ -3,7 +3,7 @@
  * forward, fail over, settle.
  */
 import { assert } from "../../shared/assert.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";

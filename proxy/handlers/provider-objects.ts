@@ -7,7 +7,8 @@
  * provider that may have it, in the order of the configuration, until one has it; ids can't be
  * guessed. A new object goes to the first, or to the one that the caller names.
  */
-import { assert, isObject } from "../../shared/assert.js";
+import { assert } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";

@@ -5,9 +5,8 @@
  */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { modelNameProblem } from "../../shared/domain/target-name.js";
+import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../shared/error-code.js";
-import type { Target } from "../../shared/wire/message.js";
 import { modelInPath, usableModel } from "../body/passthrough-model.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";

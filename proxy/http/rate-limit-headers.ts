@@ -2,7 +2,7 @@
  * The headers of a limit: on a 429 the time to wait, on any other response what is left
  * (docs/http-api.md, "The headers of a limit"). The responses themselves are in `respond.ts`.
  */
-import type { Breach, SuccessHeaders } from "../../shared/wire/message.js";
+import type { Breach, SuccessHeaders } from "../../shared/domain/verdict.js";
 
 /** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
 const retryableSecondsMax = 60;

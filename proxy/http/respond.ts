@@ -4,10 +4,10 @@
  */
 
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
-import { targetName } from "../../shared/domain/target-name.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
-import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
 import { refusalHeaders, successHeaders, waitHeaders } from "./rate-limit-headers.js";

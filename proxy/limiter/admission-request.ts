@@ -3,16 +3,9 @@
  * asks it, and the admission or the refusal that comes of it. Pure; who waits for the verdict is in
  * `pending-admissions.ts`.
  */
-import {
-  type Admitted,
-  type Claimed,
-  type Denied,
-  type Exceeded,
-  type Refused,
-  type Target,
-  type ToDaemon,
-  unlimitedLsn,
-} from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Admitted, Denied, Exceeded, Refused } from "../../shared/wire/message-from-daemon.js";
+import { type Claimed, type ToDaemon, unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
 import { assertLimiter } from "./broken-limiter-state.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 

@@ -5,7 +5,7 @@ import type { Config } from "../../shared/config/config.js";
 import type { Log } from "../../shared/log.js";
 import { dial } from "../../shared/socket/ipc.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import type { FromDaemon } from "../../shared/wire/message.js";
+import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { asBrokenLimiterState } from "./broken-limiter-state.js";

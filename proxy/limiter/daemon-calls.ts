@@ -5,14 +5,8 @@
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { type AdminOp, isChange } from "../../shared/wire/admin-op.js";
-import type {
-  Admin,
-  Answer,
-  Authorize,
-  Authorized,
-  Denied,
-  Failed,
-} from "../../shared/wire/message.js";
+import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
+import type { Admin, Authorize } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 

@@ -3,7 +3,7 @@
  * welcomed this proxy, what is sent to it, and since when it is gone. What the messages mean is not
  * here, and neither is the socket: `connect-limiter.ts` owns that.
  */
-import type { ToDaemon } from "../../shared/wire/message.js";
+import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonLine } from "./limiter-link.js";
 
 export class DaemonConnection {

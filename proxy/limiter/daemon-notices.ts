@@ -1,5 +1,5 @@
 /** What the daemon last reported of itself, in its welcome and in events. */
-import type { DaemonEvent, Welcome } from "../../shared/wire/message.js";
+import type { DaemonEvent, Welcome } from "../../shared/wire/message-from-daemon.js";
 
 export interface DaemonNotices {
   /**

@@ -1,7 +1,7 @@
 /** The hellos of a proxy on each connection: its id, and the leases that it holds. */
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../shared/bounds.js";
 import { wireVersion } from "../../shared/version.js";
-import type { Hello, Lease } from "../../shared/wire/message.js";
+import type { Hello, Lease } from "../../shared/wire/message-to-daemon.js";
 import type { Admission } from "./limiter.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */

@@ -4,8 +4,9 @@
  * mode `open`). What the daemon counted for the first is withdrawn; the second adopts the lease.
  */
 import { admissionsWaitingMax } from "../../shared/bounds.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { IdMap } from "../../shared/id-map.js";
-import type { Admitted, Target } from "../../shared/wire/message.js";
+import type { Admitted } from "../../shared/wire/message-from-daemon.js";
 import type { AdmissionRequest } from "./admission-request.js";
 import type { Admission } from "./limiter.js";
 import { nothingSpent, type SettleOutbox } from "./settle-outbox.js";

@@ -4,11 +4,14 @@
  * reconnect it sends again what this proxy holds and what isn't acknowledged. Verdicts resolve
  * their promises in `pending-admissions.ts`; what a verdict means for HTTP is not here.
  */
-import { isCount } from "../../shared/assert.js";
 import { endsPerTurn } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { IdMap } from "../../shared/id-map.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
-import type { AdminOp, Claimed, FromDaemon, Target, Welcome } from "../../shared/wire/message.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+import type { FromDaemon, Welcome } from "../../shared/wire/message-from-daemon.js";
+import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import { assertLimiter } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";

@@ -1,6 +1,7 @@
 /** What the limiter client needs of its surroundings, and what the owner of its socket calls. */
 import type { FailureMode } from "../../shared/config/config.js";
-import type { FromDaemon, ToDaemon } from "../../shared/wire/message.js";
+import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
 
 export interface LimiterClientPorts {
   readonly proxyId: string;

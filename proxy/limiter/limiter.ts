@@ -2,17 +2,13 @@
  * The port to the limiter: what the proxy's steps ask of it and report to it. `limiter-client.ts`
  * implements it over the wire.
  */
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type {
-  AdminOp,
-  Breach,
-  BudgetBreach,
-  Claimed,
-  KeyOfCaller,
-  SuccessHeaders,
-  Target,
-} from "../../shared/wire/message.js";
+import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
+import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 
 /**
  * A request that may go to its target, until it is settled. `lease` 0: it went there without the

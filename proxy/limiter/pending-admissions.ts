@@ -6,15 +6,8 @@
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import type { FailureMode } from "../../shared/config/config.js";
 import { IdMap } from "../../shared/id-map.js";
-import {
-  type Admitted,
-  type Claimed,
-  type Denied,
-  type Exceeded,
-  isUnnumbered,
-  type Refused,
-  unlimitedLsn,
-} from "../../shared/wire/message.js";
+import type { Admitted, Denied, Exceeded, Refused } from "../../shared/wire/message-from-daemon.js";
+import { type Claimed, isUnnumbered, unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
 import {
   type AdmissionRequest,
   admissionMessage,

@@ -15,7 +15,7 @@ import {
   type Lease,
   type Settle,
   type SettledPart,
-} from "../../shared/wire/message.js";
+} from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, Spent } from "./limiter.js";
 import type { SettleWindow } from "./limiter-link.js";

@@ -5,7 +5,7 @@
  * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
  */
 import { unreachable } from "../../shared/assert.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Route, VirtualRoute, WeightedTarget } from "./resolve-model.js";
 
 export interface TargetOrder {

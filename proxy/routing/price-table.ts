@@ -8,7 +8,7 @@
 import { pricedTargetsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import { blendedUsdPerMillion, type Price } from "../../shared/domain/price.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { PriceList } from "./price-list.js";
 
 export interface PriceTable {

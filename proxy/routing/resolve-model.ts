@@ -7,8 +7,8 @@
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig, Strategy, VirtualModelConfig } from "../../shared/config/config.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
-import type { Target } from "../../shared/wire/message.js";
 
 export interface WeightedTarget extends Target {
   readonly weight: number;

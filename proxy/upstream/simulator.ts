@@ -5,7 +5,7 @@
  * Not here: sending the events with their pauses (`simulated-upstream.ts`), and checking the body
  * (`model-body.ts` has done it; what can't be read is ignored).
  */
-import { isCount, isObject } from "../../shared/assert.js";
+import { isCount, isObject } from "../../shared/checked.js";
 
 export interface SimulatedChat {
   /** The body of a plain answer. */

@@ -3,8 +3,8 @@
  * a provider that sends keep-alives and then fails can be replaced. Bounded: a beginning that grows
  * too long goes out, whatever is in it.
  */
-import { isObject } from "../../shared/assert.js";
 import { heldHeadBytesMax } from "../../shared/bounds.js";
+import { isObject } from "../../shared/checked.js";
 import { isErrorEvent } from "../body/error-body.js";
 import { parseJson } from "../body/json-value.js";
 

@@ -2,7 +2,7 @@
  * Reads the events of a streamed answer: usage, errors, and how much text there was. Framing is
  * `tap-stream.ts`'s.
  */
-import { isObject } from "../../shared/assert.js";
+import { isObject } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import type { ElidedJson } from "../body/elided-json.js";
 import { isErrorEvent } from "../body/error-body.js";

@@ -4,7 +4,7 @@
  *
  * Not here: what its fields mean (`read-usage.ts`).
  */
-import { isAbsent, isObject } from "../../shared/assert.js";
+import { isAbsent, isObject } from "../../shared/checked.js";
 import { parseJson } from "../body/json-value.js";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -7,9 +7,8 @@
  *
  * Not here: finding the usage object (`find-usage.ts`), estimates, and prices.
  */
-import { isAbsent, isCount, isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import { show } from "../../shared/checked.js";
+import { isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { isPicoUsd, type PicoUsd, picoFromUsd } from "../../shared/domain/money.js";
 
 /**

@@ -3,8 +3,8 @@
  * `response.done` with its own usage. Other messages, most of them sound, are only searched for the
  * names of the few events that matter.
  */
-import { isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
+import { isObject } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { parseJson } from "../body/json-value.js";

@@ -4,8 +4,8 @@
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { Target } from "../../shared/wire/message.js";
 import { estimateSavedTokens } from "./estimate-tokens.js";
 import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
 import type { Usage } from "./read-usage.js";

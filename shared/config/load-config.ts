@@ -7,8 +7,6 @@ import type { Environment } from "./environment.js";
 import { readConfigFile } from "./file/read-config-file.js";
 import type { Flags } from "./settings/setting.js";
 
-export type { ConfigResult } from "./build/build-config.js";
-
 interface ConfigInput {
   /** The file that `--config` names. */
   readonly file?: string | undefined;

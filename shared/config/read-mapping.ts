@@ -2,8 +2,7 @@
  * Reads the mappings of a configuration: every unknown key is a problem, at any depth, and every
  * value has a path such as `rate_limits.models[0].limits`.
  */
-import { isObject } from "../assert.js";
-import { show } from "../checked.js";
+import { isObject, show } from "../checked.js";
 import { nameHint } from "./closest-name.js";
 
 export type Mapping = Readonly<Record<string, unknown>>;

@@ -3,9 +3,8 @@
  * period (`docs/http-api.md`). The two differ only in names and units: a `KeyGrammar`, which is in
  * `rule.ts` and in `budget.ts` with the values that a key limits.
  */
-import { isCount } from "../assert.js";
 import { periodSecondsMax } from "../bounds.js";
-import { asObject, bad, type Checked, good, present, show } from "../checked.js";
+import { asObject, bad, type Checked, good, isCount, present, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
 import { normalizeUserPath } from "./user-path.js";
 

@@ -10,8 +10,9 @@
  * so it has two limbs: whole micro-dollars, and the pico-dollars below one. It stops at nine
  * billion dollars.
  */
-import { assert, isCount } from "../assert.js";
+import { assert } from "../assert.js";
 import { costPicoUsdMax } from "../bounds.js";
+import { isCount } from "../checked.js";
 
 /** Pico-dollars: a safe integer from 0 to `costPicoUsdMax`. */
 export type PicoUsd = number;

@@ -3,7 +3,7 @@
  * make a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in
  * `proxy/routing/price-table.ts`.
  */
-import { isCount } from "../assert.js";
+import { isCount } from "../checked.js";
 
 /**
  * Pico-dollars per token: dollars per million tokens, times a million. Null: that kind of token has

@@ -3,8 +3,7 @@
  * begin (`docs/budgets.md`, "Periods"). One table: the API, the command
  * line, the store and the docs are held to it.
  */
-import { isCount } from "../assert.js";
-import { asObject, type Checked, show } from "../checked.js";
+import { asObject, type Checked, isCount, show } from "../checked.js";
 import { invalid } from "../error-code.js";
 
 /** Whole numbers in the bounds of `anchorFields`, under the API's own names. */

@@ -2,9 +2,8 @@
  * Rate limit rules: their fields, and how bodies are checked and rules named (`docs/http-api.md`,
  * "Rules"). How a body names one is in `limit-key.ts`; their counters are the daemon's.
  */
-import { isCount } from "../assert.js";
 import { subjectBytesMax } from "../bounds.js";
-import { bad, type Checked, good, show } from "../checked.js";
+import { bad, type Checked, good, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../utf8-bytes.js";
 import {
   type KeyGrammar,

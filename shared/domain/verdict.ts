@@ -1,6 +1,6 @@
 /**
  * What a verdict holds beside yes or no: the numbers of the success headers, and the rule or budget
- * that refuses. Parts of the messages in `wire/message.ts`.
+ * that refuses. Parts of the messages in `wire/`.
  */
 import type { BudgetScope } from "./budget.js";
 import type { Scope } from "./rule.js";

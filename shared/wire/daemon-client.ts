@@ -12,7 +12,8 @@ import { version, wireVersion } from "../version.js";
 import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
-import type { FromDaemon, ToDaemon } from "./message.js";
+import type { FromDaemon } from "./message-from-daemon.js";
+import type { ToDaemon } from "./message-to-daemon.js";
 import { parseFromDaemon } from "./parse-from-daemon.js";
 import { toWire } from "./to-wire.js";
 

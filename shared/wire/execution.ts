@@ -7,8 +7,8 @@
  * same settle again, for ever. So the daemon counts the settle, and keeps the record only if
  * `flawOf` finds no invalid field.
  */
-import { isCount } from "../assert.js";
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
+import { isCount } from "../checked.js";
 import { isPicoUsd, type PicoUsd } from "../domain/money.js";
 import { isPrintable } from "../domain/target-name.js";
 

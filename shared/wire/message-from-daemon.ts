@@ -1,5 +1,5 @@
 /**
- * The messages from the daemon, as types. Their grammar is in `message.ts`, their check in
+ * The messages from the daemon, as types. Their grammar is in `to-wire.ts`, their check in
  * `parse-from-daemon.ts`.
  */
 import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";

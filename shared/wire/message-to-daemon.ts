@@ -1,5 +1,5 @@
 /**
- * The messages towards the daemon, as types. Their grammar is in `message.ts`, their check in
+ * The messages towards the daemon, as types. Their grammar is in `to-wire.ts`, their check in
  * `parse-to-daemon.ts`.
  */
 import type { Target } from "../domain/target-name.js";

@@ -1,23 +1,22 @@
 /**
  * The check of frames from the daemon. The daemon is trusted to mean well, not to be of the same
- * version; the grammar is in `message.ts`.
+ * version; the grammar is in `to-wire.ts`.
  */
-import { isCount, isObject } from "../assert.js";
+import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";
 import { scopes } from "../domain/rule.js";
+import type { Dimension, SuccessHeaders } from "../domain/verdict.js";
 import { errorTypes, type Failure } from "../error-code.js";
 import type {
   Admitted,
   Authorized,
   DaemonEvent,
-  Dimension,
   Exceeded,
   FromDaemon,
   KeyOfCaller,
   Refused,
-  SuccessHeaders,
   Welcome,
-} from "./message.js";
+} from "./message-from-daemon.js";
 
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent", "children"];
 

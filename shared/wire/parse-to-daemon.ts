@@ -1,10 +1,11 @@
 /**
  * The check of frames towards the daemon. A peer that sends one that breaks the grammar, which is
- * in `message.ts`, is closed.
+ * in `to-wire.ts`, is closed.
  */
-import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
+import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
+import type { Target } from "../domain/target-name.js";
 import { isNormalUserPath } from "../domain/user-path.js";
 import { adminOps } from "./admin-op.js";
 import { executionFromWire } from "./execution.js";
@@ -15,9 +16,8 @@ import {
   type Reroute,
   type Settle,
   settledParts,
-  type Target,
   type ToDaemon,
-} from "./message.js";
+} from "./message-to-daemon.js";
 
 /** What a frame towards the daemon holds, or null when it breaks the grammar. */
 export function parseToDaemon(frame: unknown): ToDaemon | null {

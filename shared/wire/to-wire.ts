@@ -1,16 +1,79 @@
 /**
- * Messages as the arrays of the wire. Their grammar is in `message.ts`; `parse-to-daemon.ts` and
- * `parse-from-daemon.ts` turn arrays into messages again.
+ * Messages as the arrays of the wire, and the grammar of what proxy, command line and daemon send
+ * to each other. Each frame is `u32be length` + one msgpack array `[kind, id, …]`; `codec.ts` makes
+ * the bytes; `parse-to-daemon.ts` and `parse-from-daemon.ts` turn arrays into messages again.
+ *
+ * Towards the daemon:
+ *
+ *   hello id wireVersion role proxyId leases more
+ *     first on each connection; `more`: another hello with further leases follows
+ *   admit id userPath credential targets submission
+ *     credential: see `Claimed`; targets: [provider, model, provider, model, …] in order of
+ *     preference; model "": the request names none
+ *   authorize id credential
+ *     whether a caller is known whose request isn't limited
+ *   reroute id lease targets
+ *     the lease's target has failed: the first of these with room takes over
+ *   settle seq part lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens
+ *          estimated record
+ *     part: see `settledParts`; lease 0: the request had no verdict; record: for the usage record
+ *     (`execution.ts`), of `request` and `cached`, or []; one that makes no sense is dropped, while
+ *     its settle counts
+ *   release lease
+ *     the request has ended and frees its slots; its settle stands behind a backlog
+ *   refusal id requestId model
+ *     id: of the refused admit; which request that was, to explain it later
+ *   admin id op body
+ *     op: an `AdminOp`; body: that of the HTTP API
+ *
+ * From the daemon:
+ *
+ *   welcome id daemonVersion settledSeq limited inertRules inertBudgets keysExist
+ *     settledSeq: the last settle of this proxy that is durable; the rest as in the events
+ *   admitted id target admittedAtMs lsn headers key
+ *     to admit and reroute; target: index into its targets; headers: [] or six counts; key:
+ *     [userPath, keyId] of a caller with a managed key, else []
+ *   refused id scope subject periodSeconds dimension cap waitSeconds key
+ *     to admit and reroute: a rule refuses
+ *   exceeded id scope subject periodSeconds spentUsd amountUsd waitSeconds headers key
+ *     to admit: a budget refuses; headers as in admitted, with nothing counted
+ *   denied id
+ *     to admit and authorize: the credential is unknown or not allowed
+ *   authorized id userPath keyId
+ *     to authorize; userPath: what the key is bound to, else ""
+ *   settled seq
+ *     every settle up to seq is durable
+ *   answer id body
+ *     to admin
+ *   failed id failure
+ *     to admin, and to a hello that can't be welcomed
+ *   event 0 name value
+ *     `limited`: whether any rule or budget exists, so whether requests need a verdict
+ *     `inert_rules`, `inert_budgets`: how many are loaded and do nothing
+ *     `keys_exist`: a managed key exists, so that callers without credentials are denied
+ *     `store_failing`: why the store can't be written, null once it can; after a welcome only if
+ *     it can't
+ *
+ * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it
+ * is `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log
+ * sequence number at the admission: by it a restarted daemon sees whether its restored windows
+ * already hold the request. An attempt is `[provider, model, atMs, lsn]`, with the number under
+ * which its target counted it: that of the admission, or of the reroute; or `[]` while the request
+ * has no target. A request without a verdict has the number 0 and is counted with its settle; if
+ * it needed none because no rule existed, it has `unlimitedLsn`, and no later rule counts it.
+ * Settles of one proxy carry ascending `seq` and are sent in that order, so the number alone
+ * identifies a repeat.
+ *
+ * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count
+ * it as one request, it holds no slot, and it counts in no target's rules; so its lease never has
+ * an attempt. A settle doesn't mark it: it moves no slots, and without an attempt it counts at the
+ * path alone.
  */
+import type { Target } from "../domain/target-name.js";
+import type { SuccessHeaders } from "../domain/verdict.js";
 import { executionToWire } from "./execution.js";
-import type {
-  FromDaemon,
-  KeyOfCaller,
-  Lease,
-  SuccessHeaders,
-  Target,
-  ToDaemon,
-} from "./message.js";
+import type { FromDaemon, KeyOfCaller } from "./message-from-daemon.js";
+import type { Lease, ToDaemon } from "./message-to-daemon.js";
 
 /** A message as the array that goes on the wire. */
 export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {

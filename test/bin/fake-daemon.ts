@@ -27,7 +27,8 @@ import { failure, type invalid, plainFailure } from "../../shared/error-code.js"
 import { listen } from "../../shared/socket/ipc.js";
 import type { Peer } from "../../shared/socket/socket-peer.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
+import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { Admin, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 

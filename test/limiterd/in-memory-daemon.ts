@@ -27,8 +27,10 @@ import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { IdMap } from "../../shared/id-map.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import { wireVersion } from "../../shared/version.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { AdminOp, FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
+import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 

@@ -14,7 +14,7 @@ import { createPriceTable } from "../../proxy/routing/price-table.js";
 import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
-import type { Target } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
 

@@ -1,5 +1,7 @@
 /** A message as one line of the trace. */
-import type { FromDaemon, Target, ToDaemon } from "../../shared/wire/message.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
 
 export function describeTarget(target: Target | null): string {
   return target === null ? "no target" : `${target.provider}/${target.model}`;

@@ -3,8 +3,9 @@
  * of traffic is a new entry here.
  */
 import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { AdminOp, Target } from "../../shared/wire/message.js";
 import { ledgerSeconds } from "./checks/compare-counters.js";
 import type { Random } from "./random.js";
 

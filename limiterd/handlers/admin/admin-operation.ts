@@ -2,10 +2,9 @@
  * What the admin operations share: their request and ports, the check of a body, the place in a
  * list that is read page by page, and the answer to a change once it is written.
  */
-import { isObject } from "../../../shared/assert.js";
-import type { Checked } from "../../../shared/checked.js";
+import { type Checked, isObject } from "../../../shared/checked.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 

@@ -9,9 +9,9 @@ import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
-import { targetName } from "../../../shared/domain/target-name.js";
+import { type Target, targetName } from "../../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { Breach, BudgetBreach, Target } from "../../../shared/wire/message.js";
 import type { Counter } from "../../counters/counter.js";
 import { copyCounter, hasWindow, isNewChild } from "../../counters/counter.js";
 import {

@@ -3,7 +3,7 @@
  * checks its whole body before it changes anything, and is answered once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
-import type { Admin } from "../../../shared/wire/message.js";
+import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import type { DaemonState } from "../../state.js";
 import { type AdminPorts, checkedValue } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";

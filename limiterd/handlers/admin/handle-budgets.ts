@@ -16,7 +16,7 @@ import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { append } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import type { Budget } from "../../budgets/budget-account.js";
 import {

@@ -3,14 +3,12 @@
  * of a request that was refused. The proxy or the command line has resolved the model before; rules
  * and refusals are here.
  */
-import { isObject } from "../../../shared/assert.js";
 import { candidatesMax } from "../../../shared/bounds.js";
-import { type Checked, show } from "../../../shared/checked.js";
+import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
-import { targetName } from "../../../shared/domain/target-name.js";
+import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { Target } from "../../../shared/wire/message.js";
 import { isModelName, isName } from "../../../shared/wire/parse-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";

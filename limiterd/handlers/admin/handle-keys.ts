@@ -3,9 +3,8 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
-import { isCount, isObject } from "../../../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../../../shared/bounds.js";
-import { show } from "../../../shared/checked.js";
+import { isCount, isObject, show } from "../../../shared/checked.js";
 import {
   isKeyHash,
   isRedactedKey,
@@ -14,7 +13,7 @@ import {
 } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { keyChange } from "../../keys/stored-key.js";
 import type { DaemonState } from "../../state.js";

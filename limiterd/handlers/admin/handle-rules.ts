@@ -12,7 +12,7 @@ import {
   periodLabel,
 } from "../../../shared/domain/rule.js";
 import { failure } from "../../../shared/error-code.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
 import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";

@@ -1,10 +1,10 @@
 /**
  * The admin operations on usage: they only read, in slices, so that no admission waits for them.
  */
-import { isObject, unreachable } from "../../../shared/assert.js";
-import type { Checked } from "../../../shared/checked.js";
+import { unreachable } from "../../../shared/assert.js";
+import { type Checked, isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
 import type { AdminRequest, AnswerPorts } from "./admin-operation.js";

@@ -1,7 +1,6 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
-import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { exportedRecordsMax, usageDaysMax } from "../../../shared/bounds.js";
-import { type Checked, show } from "../../../shared/checked.js";
+import { type Checked, isAbsent, isCount, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { dayMs, parseDay } from "../../../shared/utc-day.js";

@@ -7,7 +7,7 @@
  */
 import type { Config, RewriterName } from "../../../shared/config/config.js";
 import { namesProvider } from "../../../shared/domain/rule.js";
-import type { Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { collapseWhiteSpace } from "./collapse-white-space.js";
 import { dropDuplicateSystem } from "./drop-duplicate-system.js";
 import { minifyToolJson } from "./minify-tool-json.js";

@@ -1,5 +1,5 @@
 /** Translates the content of a chat message to Anthropic's content blocks. */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../translation/data-url.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";

@@ -2,7 +2,7 @@
  * Translates a chat request to a request for Anthropic messages. `chat-request-fields.ts` lists
  * what becomes of each field.
  */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";

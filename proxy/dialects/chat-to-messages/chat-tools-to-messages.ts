@@ -1,5 +1,5 @@
 /** Translates the tools of a chat request, and its tool choice, to Anthropic's. */
-import { isAbsent, isObject } from "../../../shared/assert.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-request-fields.js";

@@ -7,8 +7,8 @@
  * and only between certain turns.
  */
 
-import { isAbsent } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import { readToolInput } from "../translation/tool-input.js";

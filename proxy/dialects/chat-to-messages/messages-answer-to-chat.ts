@@ -1,6 +1,6 @@
 /** Translates a complete Anthropic message to a chat completion. */
-import { isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import { finishReason } from "../translation/stop-reasons.js";

@@ -5,8 +5,8 @@
  * thinking block is sent as `reasoning_content` while it arrives, and when it ends also complete,
  * with its signature, as `thinking_blocks`, so that the client can send it back.
  */
-import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";

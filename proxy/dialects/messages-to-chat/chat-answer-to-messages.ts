@@ -1,5 +1,5 @@
 /** Translates a complete chat completion to an Anthropic message. */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
 import { stopReason } from "../translation/stop-reasons.js";
 import { isThinkingBlock } from "../translation/thinking-blocks.js";

@@ -5,8 +5,8 @@
  * other. So a block is opened at its first delta, and closed when another kind, or another call,
  * begins.
  */
-import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
 import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";

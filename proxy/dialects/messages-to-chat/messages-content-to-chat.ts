@@ -1,5 +1,5 @@
 /** Translates Anthropic's content blocks to the content of chat messages. */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
 import type { RequestReader } from "../translation/request-reader.js";

@@ -3,7 +3,7 @@
  * provider speaks chat completions, as of the Anthropic API in November 2026. docs/dialects.md has
  * the same tables.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import {
   type FieldTable,
   fieldTable,

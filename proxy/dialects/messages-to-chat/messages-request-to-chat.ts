@@ -2,7 +2,7 @@
  * Translates a request for Anthropic messages to a chat request. `messages-request-fields.ts` lists
  * what becomes of each field.
  */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-request-fields.js";

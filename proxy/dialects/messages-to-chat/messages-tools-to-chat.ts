@@ -1,5 +1,5 @@
 /** Translates the tools of an Anthropic request, and its tool choice, to a chat request's. */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
 import { messagesToolDefinitionFields } from "./messages-request-fields.js";

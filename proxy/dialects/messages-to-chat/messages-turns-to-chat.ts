@@ -3,7 +3,7 @@
  * becomes one message of the role `tool` for each tool result, and a user message for the rest.
  */
 
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { RequestReader } from "../translation/request-reader.js";

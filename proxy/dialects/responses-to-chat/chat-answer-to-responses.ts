@@ -1,5 +1,5 @@
 /** Translates a complete chat completion to a response. */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage } from "../../usage/find-usage.js";
 import { chatPieces } from "../translation/chat-pieces.js";

@@ -1,5 +1,5 @@
 /** How a chat completion ended, as the status of a response and its error. */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "../translation/translation.js";
 
 export type Ending =

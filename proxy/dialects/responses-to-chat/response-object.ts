@@ -2,7 +2,7 @@
  * The Response object around the output: its id, the request's parameters as the API repeats them,
  * and the usage.
  */
-import { isCount, isObject } from "../../../shared/assert.js";
+import { isCount, isObject } from "../../../shared/checked.js";
 import { readUsage } from "../../usage/read-usage.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
 import type { Ending } from "./response-ending.js";

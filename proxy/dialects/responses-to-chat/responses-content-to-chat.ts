@@ -1,5 +1,5 @@
 /** The content of a message or of a tool output: parts of the Responses API as chat parts. */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";

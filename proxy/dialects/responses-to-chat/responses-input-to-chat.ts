@@ -1,5 +1,6 @@
 /** The input of the Responses API as the messages of a chat completion. */
-import { isAbsent, unreachable } from "../../../shared/assert.js";
+import { unreachable } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { type CallIdentity, readSignedId } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";

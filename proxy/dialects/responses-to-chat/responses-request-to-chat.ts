@@ -2,7 +2,7 @@
  * A request of the Responses API as a chat request. `docs/dialects-responses.md` lists what becomes
  * of each field.
  */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { quote, RequestCheck } from "../translation/request-check.js";
 import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 import { responsesInputToChat } from "./responses-input-to-chat.js";

@@ -1,5 +1,5 @@
 /** Tools and the tool choice: flat in the Responses API, nested in chat completions. */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 

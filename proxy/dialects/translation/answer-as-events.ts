@@ -2,7 +2,7 @@
  * A complete answer as a stream of the same dialect, for providers that don't stream: the events
  * then take the same path as any stream's. The answer has already been checked by its translation.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { ClientEvent, JsonObject } from "./translation.js";
 

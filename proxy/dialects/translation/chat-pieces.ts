@@ -2,8 +2,8 @@
  * The content of a chat completion as a list of pieces, the same for a complete message and for a
  * stream's delta.
  */
-import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isAbsent, isCount, isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import { signedId } from "./thought-signature.js";

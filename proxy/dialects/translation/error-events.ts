@@ -2,7 +2,7 @@
  * Errors inside a stream, in the format of the client's dialect: once the status has been sent,
  * only an event can report an error.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import type { ErrorType } from "../../../shared/error-code.js";
 import { errorBody } from "../../body/error-body.js";
 import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";

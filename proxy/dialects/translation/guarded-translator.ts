@@ -3,8 +3,8 @@
  * the client's events, ends the stream once, and turns an `UntranslatableAnswer` into an error
  * event in the client's format.
  */
-import { isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
 import { parseBodyExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import { readStreamError, type StreamError } from "./error-events.js";

@@ -1,7 +1,6 @@
 /** Checks the fields of a request that is being translated, and keeps the first error. */
-import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
-import { shortName } from "../../../shared/checked.js";
+import { isAbsent, isCount, isObject, shortName } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import { kindOf } from "../../body/json-value.js";

@@ -3,7 +3,7 @@
  * but each method returns a value of the right type even for an invalid field, so a translation
  * needs no check after each step: it calls `result` at the end.
  */
-import { isAbsent } from "../../../shared/assert.js";
+import { isAbsent } from "../../../shared/checked.js";
 import type { FieldTable } from "./field-table.js";
 import { quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";

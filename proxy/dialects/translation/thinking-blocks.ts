@@ -3,7 +3,7 @@
  * `reasoning_content`, with the names that LiteLLM established: a list of `{ type: "thinking",
  * thinking, signature }` and `{ type: "redacted_thinking", data }`.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";
 
 /** Checks a block from another gateway: a client must be able to send it back. */

@@ -4,7 +4,7 @@
  * dialects have no field for it, so it is appended to the call's id, which clients send back with
  * the call and with its result.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";
 
 /** Separates id and signature. Anthropic's ids consist of letters, digits, `_` and `-`. */

@@ -2,8 +2,8 @@
  * The input of a tool: a JSON object at Anthropic, the same object as text in the `arguments` of a
  * chat completion's call.
  */
-import { isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
 import { parseExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import type { JsonObject } from "./translation.js";

@@ -3,7 +3,7 @@
  * from and written to a cache, Anthropic's exclude them. `read-usage.ts` interprets the counts, so
  * a client sees the counts that its limits are charged.
  */
-import { isCount, isObject } from "../../../shared/assert.js";
+import { isCount, isObject } from "../../../shared/checked.js";
 import { readUsage } from "../../usage/read-usage.js";
 import type { JsonObject } from "./translation.js";
 

@@ -3,12 +3,11 @@
  * key, or what did happen to the one with this id. The model is resolved here, as for a real
  * request; the daemon judges the rules.
  */
-import { isObject } from "../../../shared/assert.js";
-import { shortName, show } from "../../../shared/checked.js";
+import { isObject, shortName, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
-import type { Target } from "../../../shared/wire/message.js";
 import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";

@@ -5,7 +5,7 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import type { Failure } from "../../../shared/error-code.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Endpoint } from "../../http/match-route.js";
 import { replyJson } from "../../http/respond.js";

@@ -2,10 +2,10 @@
  * Which requests the response cache is for, what distinguishes them, and which answers are complete
  * enough to be cached.
  */
-import { isObject } from "../../../shared/assert.js";
 import { cacheableBodyBytesMax } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
-import type { Target } from "../../../shared/wire/message.js";
 import { passedQuery } from "../../upstream/passthrough-path.js";
 
 /** What a complete stream ends with. */

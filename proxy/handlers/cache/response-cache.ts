@@ -5,7 +5,7 @@
  * Not here: which requests and answers are cached, and what distinguishes a request
  * (`cacheable.ts`). Times are handed in and never go backwards.
  */
-import type { Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import type { Usage } from "../../usage/read-usage.js";
 
 /** A complete answer, as the first client got it. */

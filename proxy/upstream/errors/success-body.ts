@@ -2,7 +2,7 @@
  * Whether the body of a successful response is an answer, or an error in the place of one. Parsed
  * JSON comes in; nothing here knows the provider or the client.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 
 /** Whether the parsed body of a 2xx is an error: it has an error where an answer should be. */

@@ -3,8 +3,7 @@
  * path that can be built from claims.
  */
 
-import { isAbsent } from "../../assert.js";
-import { show } from "../../checked.js";
+import { isAbsent, show } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
 import { append } from "../../long-lists.js";
 import type { JwtIssuerConfig } from "../config.js";

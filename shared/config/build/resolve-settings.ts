@@ -2,7 +2,7 @@
  * The value of each scalar setting: a flag overrides the environment, the environment overrides the
  * file, the file overrides the default (docs/configuration.md).
  */
-import { isAbsent } from "../../assert.js";
+import { isAbsent } from "../../checked.js";
 import { type Environment, variable } from "../environment.js";
 import { kindProblem } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";

@@ -3,9 +3,8 @@
  * reports every unknown key and wrong value with its path. How rules, targets, presets and other
  * values fit together is checked in `../limits/` and `../build/`.
  */
-import { isAbsent, isObject } from "../../assert.js";
 import { candidatesMax } from "../../bounds.js";
-import { show } from "../../checked.js";
+import { isAbsent, isObject, show } from "../../checked.js";
 import type { Strategy } from "../config.js";
 import { integer } from "../kinds/number-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";

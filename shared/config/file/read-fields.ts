@@ -5,8 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isAbsent } from "../../assert.js";
-import { show } from "../../checked.js";
+import { isAbsent, show } from "../../checked.js";
 import { append } from "../../long-lists.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { keyPath, readMapping } from "../read-mapping.js";

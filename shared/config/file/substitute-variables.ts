@@ -3,7 +3,7 @@
  * before any other check, so it also refuses keys such as `__proto__`, which JavaScript objects
  * inherit.
  */
-import { isObject } from "../../assert.js";
+import { isObject } from "../../checked.js";
 import { type Environment, variable } from "../environment.js";
 import { keyPath } from "../read-mapping.js";
 

@@ -3,8 +3,7 @@
  * `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
  * (docs/configuration.md). `../../domain/rule.ts` checks single values, as for the admin API.
  */
-import { isAbsent } from "../../assert.js";
-import { show } from "../../checked.js";
+import { isAbsent, show } from "../../checked.js";
 import { parsePeriod } from "../../domain/limit-key.js";
 import {
   parseCaps,

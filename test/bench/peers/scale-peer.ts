@@ -5,8 +5,10 @@
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { dial } from "../../../shared/socket/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import type { AdminOp, FromDaemon, ToDaemon } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { scaleTarget } from "../load/scale-rules.js";

@@ -2,7 +2,7 @@
  * Mutates JSON by its structure: members that are missing, doubled, renamed, of another type or
  * taken from another document; depths and lengths that nobody writes by hand.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import type { Random } from "../../sim/random.js";
 import { mutateText, oddNumber, oddNumberText, oddText, oddValue } from "./odd-values.js";
 

@@ -1,7 +1,8 @@
 /** Valid frames in both directions, and valid bodies of every operation, to be mutated. */
 import { wireVersion } from "../../../shared/version.js";
-import { adminOps } from "../../../shared/wire/admin-op.js";
-import type { AdminOp, FromDaemon, Hello, ToDaemon } from "../../../shared/wire/message.js";
+import { type AdminOp, adminOps } from "../../../shared/wire/admin-op.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { Hello, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { executed, settleOf, target } from "../../limiterd/in-memory-daemon.js";
 
 export const keyHash = "a".repeat(43);

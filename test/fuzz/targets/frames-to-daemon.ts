@@ -11,7 +11,7 @@ import type { Change } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import type { FromDaemon } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { askFor, settleOf, startDaemon, type TestDaemon } from "../../limiterd/in-memory-daemon.js";
 import type { Random } from "../../sim/random.js";

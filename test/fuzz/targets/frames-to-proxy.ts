@@ -6,7 +6,7 @@
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
-import type { FromDaemon } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";

@@ -5,11 +5,12 @@
  */
 import type { Change, Table } from "../../../limiterd/store/store.js";
 import { StoreUnreadableError, tables } from "../../../limiterd/store/store.js";
-import { isObject } from "../../../shared/assert.js";
+import { isObject } from "../../../shared/checked.js";
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
-import type { FromDaemon, ToDaemon } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import {
   ask,

@@ -6,7 +6,7 @@ import { isCacheableRequest } from "../../../proxy/handlers/cache/cacheable.js";
 import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import type { CallSource, ReadCall } from "../../../proxy/handlers/model-call.js";
 import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
-import { isCount } from "../../../shared/assert.js";
+import { isCount } from "../../../shared/checked.js";
 import type { RewriterName } from "../../../shared/config/config.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
 import { bytesOf } from "../../proxy/fake-gateway.js";

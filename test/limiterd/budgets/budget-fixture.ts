@@ -1,8 +1,10 @@
 /** What the tests of budgets share: budgets, clients that spend, and the lists of the admin API. */
 import fc from "fast-check";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import type { AdminOp, FromDaemon, Lease } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { askFor, settleOf, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
 
 export const usd = 1_000_000_000_000;

@@ -1,6 +1,6 @@
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
-import type { Lease } from "../../../shared/wire/message.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,

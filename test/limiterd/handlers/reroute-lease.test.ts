@@ -1,6 +1,7 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
-import type { Lease, Settle, Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Lease, Settle } from "../../../shared/wire/message-to-daemon.js";
 import {
   counts,
   pathRule,

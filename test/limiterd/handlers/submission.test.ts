@@ -5,7 +5,7 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { wireVersion } from "../../../shared/version.js";
-import type { Lease } from "../../../shared/wire/message.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
   ask,
   askFor,

@@ -2,7 +2,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
-import type { FromDaemon } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { counts, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
 

@@ -1,7 +1,8 @@
 /** What the tests of managed keys share: clients that create, use and list them. */
 import t from "tap";
 import { type NewKey, newKey } from "../../../shared/domain/key-secret.js";
-import type { AdminOp, FromDaemon } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { pathRule, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
 
 export const team = pathRule("/team", 60, { requests: 10 });

@@ -12,7 +12,7 @@ import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
-import type { Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { childNames } from "../counters/child-names.js";
 import {
   counted,

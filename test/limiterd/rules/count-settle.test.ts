@@ -1,5 +1,5 @@
 import t from "tap";
-import { unlimitedLsn } from "../../../shared/wire/message.js";
+import { unlimitedLsn } from "../../../shared/wire/message-to-daemon.js";
 import {
   ask,
   askFor,

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
-import type { Lease } from "../../../shared/wire/message.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
   askFor,
   pathRule,

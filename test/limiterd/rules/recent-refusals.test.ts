@@ -4,7 +4,8 @@ import {
   type RecentRefusals,
 } from "../../../limiterd/rules/recent-refusals.js";
 import { refusalBytesMax, refusalsMax } from "../../../shared/bounds.js";
-import type { Breach, Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Breach } from "../../../shared/domain/verdict.js";
 
 const breach: Breach = {
   scope: "user_path",

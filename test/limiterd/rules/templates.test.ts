@@ -11,7 +11,7 @@ import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { refusalHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { budget } from "../budgets/budget-fixture.js";
 import {
   askFor,

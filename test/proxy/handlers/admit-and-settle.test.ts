@@ -9,8 +9,8 @@ import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { invalid } from "../../../shared/error-code.js";
-import type { Target } from "../../../shared/wire/message.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { fakeGateway } from "../fake-gateway.js";
 

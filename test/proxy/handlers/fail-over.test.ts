@@ -5,7 +5,7 @@ import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { TargetFailure } from "../../../proxy/upstream/errors/failover-reason.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
-import type { Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const targets: readonly Target[] = ["a", "b", "c", "d"].map((provider) => ({

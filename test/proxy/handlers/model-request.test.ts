@@ -1,7 +1,7 @@
 import t from "tap";
 import { modelRequest } from "../../../proxy/handlers/model-request.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import type { Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
 const yaml = `

@@ -7,8 +7,8 @@ import {
   targetHeader,
 } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import type { Breach, BudgetBreach } from "../../../shared/wire/message.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const breach: Breach = {

@@ -2,7 +2,9 @@
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import type { LimiterClientOptions } from "../../../proxy/limiter/limiter-link.js";
-import type { FromDaemon, Target, ToDaemon } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 
 export const gpt = { provider: "openai", model: "gpt-4o" };
 

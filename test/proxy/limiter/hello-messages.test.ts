@@ -1,7 +1,7 @@
 import t from "tap";
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../../shared/bounds.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
-import type { ToDaemon } from "../../../shared/wire/message.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { linkedHarness } from "./client-harness.js";
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { admissionsWaitingMax } from "../../../shared/bounds.js";
-import type { SuccessHeaders } from "../../../shared/wire/message.js";
+import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
 import {
   admissionOf,
   ClientHarness,

@@ -7,7 +7,7 @@ import {
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
 import { type Execution, flawOf } from "../../../shared/wire/execution.js";
-import type { ToDaemon } from "../../../shared/wire/message.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { executed, executedFlat, execution } from "./message-samples.js";
 

@@ -7,8 +7,8 @@ import { scopes } from "../../../shared/domain/rule.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import type { FromDaemon, Lease, ToDaemon } from "../../../shared/wire/message.js";
-import { settledParts } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
 export const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import { invalid } from "../../../shared/error-code.js";
-import type { FromDaemon } from "../../../shared/wire/message.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { anything, fromDaemon, near } from "./message-samples.js";

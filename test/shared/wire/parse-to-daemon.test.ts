@@ -7,7 +7,7 @@ import {
   requestIdCharsMax,
   subjectBytesMax,
 } from "../../../shared/bounds.js";
-import type { ToDaemon } from "../../../shared/wire/message.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { anything, executed, executedFlat, good, near, toDaemon } from "./message-samples.js";

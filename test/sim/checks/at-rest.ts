@@ -2,7 +2,8 @@
  * What must hold once all faults have stopped and all requests have ended: nothing is left over,
  * and everything that ended has been charged and recorded once.
  */
-import type { SettledPart, Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import { describeTarget } from "../describe-message.js";
 import type { DaemonProcess } from "../processes/daemon-process.js";
 import type { Disk } from "../processes/disk.js";

@@ -4,7 +4,7 @@
  * settle holds it, otherwise uncertain until its proxy reports it again. The same goes for each
  * attempt at a target.
  */
-import type { SettledPart } from "../../../shared/wire/message.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import type { CountedRequest, CountedTokens } from "./truth.js";
 
 export interface WitnessedRequest extends CountedRequest {

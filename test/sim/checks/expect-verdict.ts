@@ -4,13 +4,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import type {
-  Admitted,
-  FromDaemon,
-  Refused,
-  SuccessHeaders,
-  Target,
-} from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
+import type { Admitted, FromDaemon, Refused } from "../../../shared/wire/message-from-daemon.js";
 import { createJudge } from "../../limiterd/rules/oracle.js";
 import type { World } from "../world.js";
 import { type CompareOptions, estimateFrom, isExact } from "./compare-counters.js";

@@ -3,15 +3,15 @@
  * admission, the reroute or the settle that the daemon has handled. The list of all of them is in
  * `request-register.ts`.
  */
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
 import {
   type Admit,
-  type Admitted,
   type Lease,
   type Reroute,
   type Settle,
-  type Target,
   unlimitedLsn,
-} from "../../../shared/wire/message.js";
+} from "../../../shared/wire/message-to-daemon.js";
 import type { World } from "../world.js";
 import type { WitnessedRequest } from "./crash-losses.js";
 import type { Moment, RequestRegister } from "./request-register.js";

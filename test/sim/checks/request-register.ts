@@ -3,7 +3,8 @@
  * what becomes uncertain at a crash is decided in `crash-losses.ts`, what windows make of it in
  * `truth.ts`. Which of them a lease holds is in `lease-account.ts`.
  */
-import type { Settle, Target } from "../../../shared/wire/message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { describeTarget } from "../describe-message.js";
 import type { World } from "../world.js";
 import {

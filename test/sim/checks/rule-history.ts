@@ -6,7 +6,7 @@ import type { PeerState } from "../../../limiterd/peer.js";
 import { resetKey, ruleFromStored } from "../../../limiterd/rules/stored-rule.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../../shared/domain/rule.js";
-import type { Admin } from "../../../shared/wire/message.js";
+import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import type { Disk } from "../processes/disk.js";
 import type { World } from "../world.js";
 import type { Generation, Truth } from "./truth.js";

@@ -7,16 +7,15 @@ import type { PeerState } from "../../../limiterd/peer.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { reconnectGraceMs } from "../../../shared/bounds.js";
+import type { Admitted, FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type {
   Admin,
   Admit,
-  Admitted,
-  FromDaemon,
   Hello,
   Reroute,
   Settle,
   ToDaemon,
-} from "../../../shared/wire/message.js";
+} from "../../../shared/wire/message-to-daemon.js";
 import { describeMessage } from "../describe-message.js";
 import type { Disk } from "../processes/disk.js";
 import type { World } from "../world.js";

@@ -10,8 +10,9 @@ import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter
 import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { isUnnumbered, type SettledPart, type Target } from "../../../shared/wire/message.js";
+import { isUnnumbered, type SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import type { SimulatedRequest } from "../workload.js";

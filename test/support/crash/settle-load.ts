@@ -8,7 +8,7 @@ import type { Peer } from "../../../shared/socket/socket-peer.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import type { ToDaemon } from "../../../shared/wire/message.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import net from "node:net";
 import { decodeValue } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import type { SettledPart } from "../../../shared/wire/message.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 
 /** `up` is towards the daemon. */

@@ -10,7 +10,7 @@ import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
-import type { Target } from "../../../../shared/wire/message.js";
+import type { Target } from "../../../../shared/domain/target-name.js";
 import { childNames } from "../../counters/child-names.js";
 
 /** 2026-01-01T00:00:00Z. */

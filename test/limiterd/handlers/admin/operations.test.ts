@@ -4,7 +4,7 @@
  */
 import t, { type Test } from "tap";
 import { sweepChildren } from "../../../../limiterd/lifecycle/sweep.js";
-import type { AdminOp } from "../../../../shared/wire/message.js";
+import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { childNames } from "../../counters/child-names.js";
 import {
