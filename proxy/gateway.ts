@@ -10,6 +10,8 @@ import type { Log } from "../shared/log.js";
 import type { Credentials } from "./auth/authenticate.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
+import type { ConnectionRoom } from "./capacity/connection-room.js";
+import type { OpenFiles } from "./capacity/open-files.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { Spool } from "./http/body-spool.js";
 import type { Limiter } from "./limiter/limiter.js";
@@ -30,6 +32,11 @@ export interface Provider {
   readonly passthrough: PassthroughUpstream | null;
 }
 
+export interface Capacity {
+  readonly connections: Pick<ConnectionRoom<never>, "isFull" | "max" | "open" | "requests">;
+  readonly files: Pick<OpenFiles, "exhausted">;
+}
+
 export interface Gateway {
   readonly config: Config;
   readonly log: Log;
@@ -45,6 +52,8 @@ export interface Gateway {
   readonly responseCache: ResponseCaching | null;
   readonly rewriters: RewriterChoice;
   readonly sessions: OpenSessions;
+  /** What the process can hold at once. */
+  readonly capacity: Capacity;
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;

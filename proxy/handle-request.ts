@@ -1,7 +1,7 @@
 /** Dispatches each request: route, caller, handler, log line. */
 
 import { unreachable } from "../shared/assert.js";
-import { type Failure, plainFailure } from "../shared/error-code.js";
+import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import { corsHeaders, preflightHeaders } from "./auth/cors.js";
@@ -22,6 +22,7 @@ import { passthroughSession, realtimeSession } from "./handlers/realtime-session
 import { refuseCaller } from "./handlers/refuse-caller.js";
 import type { Exchange } from "./http/exchange.js";
 import {
+  areaOf,
   type Endpoint,
   isModelOperation,
   matchRoute,
@@ -60,6 +61,8 @@ async function answerRequest(
   const match = matchRoute(exchange.method, exchange.path);
   if (gateway.pages.origins.size > 0 && answeredPreflight(gateway, exchange, match))
     return record.end(204, "answered");
+  const isProbe = match.kind === "endpoint" && match.area === "health";
+  if (!isProbe && isOverloaded(gateway)) return refuseOneTooMany(gateway, exchange, record);
   if (match.kind !== "endpoint") return refuseRoute(exchange, record, match);
   const { endpoint, area } = match;
   if (endpoint === "health" || endpoint === "ready") {
@@ -105,6 +108,30 @@ function answeredPreflight(
   if (headers === null) return false;
   exchange.reply(204, ["x-request-id", exchange.id, ...headers], "", "latin1");
   return true;
+}
+
+function isOverloaded({ capacity: { connections, files } }: Pick<Gateway, "capacity">): boolean {
+  return connections.isFull || files.exhausted;
+}
+
+/** Its connection ends, so that another client may have one. */
+function refuseOneTooMany(
+  { capacity }: Pick<Gateway, "capacity">,
+  exchange: Exchange,
+  record: RequestRecord,
+): void {
+  record.end(503, "overloaded");
+  replyFailure(
+    exchange,
+    areaOf(exchange.path),
+    failure(
+      "overloaded",
+      capacity.files.exhausted
+        ? "Sluice has no file descriptors left"
+        : `${capacity.connections.max} requests are running already`,
+    ),
+    ["connection", "close"],
+  );
 }
 
 function refuseRoute(

@@ -3,7 +3,6 @@
  * and stop.
  */
 import { isUtf8 } from "node:buffer";
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
@@ -11,6 +10,8 @@ import type { Log } from "../shared/log.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
+import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
+import { digest, sameSecret } from "./digests.js";
 import type { Gateway, Provider } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
@@ -82,14 +83,17 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     }
   }
   let stopping = false;
+  const capacity = createCapacity(config.server, log);
   const gateway = await createGateway({
     config,
     log,
     limiter: limiter.client,
     open,
+    capacity,
     stopping: () => stopping,
   });
   const closeAll = async (): Promise<void> => {
+    capacity.files.close();
     gateway.models.stop();
     limiter.close();
     const providers = [...gateway.providers.values()];
@@ -98,6 +102,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
   };
   const listener = await listenHttp({
     listen: { host: config.server.host, port: config.server.port },
+    connections: capacity.connections,
     stalledClientMs: config.server.stalledClientMs,
     handle: (exchange) => void handleRequest(gateway, exchange),
   }).catch(async (error: unknown) => {
@@ -158,6 +163,7 @@ interface GatewayParts {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly open: boolean;
+  readonly capacity: ProxyCapacity;
   readonly stopping: () => boolean;
 }
 
@@ -166,10 +172,14 @@ async function createGateway({
   log,
   limiter,
   open,
+  capacity,
   stopping,
 }: GatewayParts): Promise<Gateway> {
   const providers = new Map(
-    config.providers.map((provider) => [provider.name, connectProvider(provider, config)]),
+    config.providers.map((provider) => [
+      provider.name,
+      connectProvider(provider, config, capacity),
+    ]),
   );
   const models = createModelCatalog(config, {
     upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
@@ -221,6 +231,7 @@ async function createGateway({
           },
     rewriters: chooseRewriters(config),
     sessions: new OpenSessions(),
+    capacity,
     stopping,
     monoMs: () => performance.now(),
     newKey,
@@ -230,27 +241,18 @@ async function createGateway({
   };
 }
 
-function connectProvider(config: ProviderConfig, { server }: Pick<Config, "server">): Provider {
+function connectProvider(
+  config: ProviderConfig,
+  { server }: Pick<Config, "server">,
+  { files }: ProxyCapacity,
+): Provider {
   const passed = passedHeaders(config, server.userPathHeader);
   return config.type === "simulator"
     ? { config, passed, upstream: createSimulatedUpstream(), passthrough: null }
     : {
         config,
         passed,
-        upstream: createHttpUpstream(config),
-        passthrough: createHttpProxyUpstream(config),
+        upstream: createHttpUpstream(config, files.blame),
+        passthrough: createHttpProxyUpstream(config, files.blame),
       };
-}
-
-/** Compares in constant time, whatever the lengths. */
-function sameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(
-    createHash("sha256").update(given).digest(),
-    createHash("sha256").update(expected).digest(),
-  );
-}
-
-/** The key of a request in the cache. `head` is one line, so it can't run into the body. */
-function digest(head: string, body: Buffer): string {
-  return createHash("sha256").update(head).update("\n").update(body).digest("base64url");
 }

@@ -18,7 +18,8 @@ export type Outcome =
   | "refused"
   | "rate_limited"
   | "over_budget"
-  | "limiter_unavailable";
+  | "limiter_unavailable"
+  | "overloaded";
 
 /** A target that failed, and why: a status, or an error of the network. */
 export interface Tried {

@@ -194,6 +194,14 @@ export const labelBytesMax = 64;
  */
 export const unauthorizedBodyBytesMax = 256 * 1024;
 
+// Connections.
+
+/**
+ * Idle connections that stay open near the bound of all: a new one is closed after as many newer
+ * ones at the earliest, which leaves a probe the time to send its request.
+ */
+export const connectionsReserveMax = 256;
+
 // Requests and answers.
 
 /** Responses that a proxy ends in one turn of its event loop, at some 30 microseconds each. */

@@ -55,6 +55,15 @@ const impure: Readonly<
     kind: "adapter",
     why: "standard input, output, the environment and the clocks",
   },
+  "proxy/capacity/create-capacity.ts": {
+    kind: "main",
+    why: "wires what the process can hold: the log, the clock",
+  },
+  "proxy/capacity/open-files.ts": {
+    kind: "adapter",
+    why: "reads the limit of open files, and opens one to see whether any is left; a timer",
+  },
+  "proxy/digests.ts": { kind: "adapter", why: "hashes by node:crypto" },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
     why: "reads the head of the store's file",

@@ -9,11 +9,13 @@ import { replyJson } from "../http/respond.js";
  * details for a web page.
  */
 export function replyHealth(
-  { limiter, config }: Pick<Gateway, "limiter" | "config">,
+  { limiter, config, capacity }: Pick<Gateway, "limiter" | "config" | "capacity">,
   exchange: Exchange,
   isDetailed: boolean,
 ): number {
-  const status = limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded";
+  const { connections, files } = capacity;
+  const isWell = limiter.reachable && limiter.storeFailing === null && !files.exhausted;
+  const status = isWell ? "ok" : "degraded";
   if (!isDetailed) {
     replyJson(exchange, 200, { status });
     return 200;
@@ -29,16 +31,27 @@ export function replyHealth(
       inert_rules: limiter.inertRules,
       inert_budgets: limiter.inertBudgets,
     },
+    capacity: {
+      connections: connections.open,
+      requests: connections.requests,
+      requests_max: connections.max,
+      file_descriptors_exhausted: files.exhausted,
+    },
   });
   return 200;
 }
 
 /**
- * Ready to serve: not stopping, and the daemon is reachable or the failure mode is open. Returns
- * the status.
+ * Ready to serve: not stopping, the daemon is reachable or the failure mode is open, and there are
+ * file descriptors for further connections. Returns the status.
  */
 export function replyReady(
-  { limiter, config, stopping }: Pick<Gateway, "limiter" | "config" | "stopping">,
+  {
+    limiter,
+    config,
+    stopping,
+    capacity,
+  }: Pick<Gateway, "limiter" | "config" | "stopping" | "capacity">,
   exchange: Exchange,
   isDetailed: boolean,
 ): number {
@@ -46,7 +59,9 @@ export function replyReady(
     ? "stopping"
     : !limiter.reachable && config.limiter.failureMode === "closed"
       ? "limiter"
-      : null;
+      : capacity.files.exhausted
+        ? "file_descriptors"
+        : null;
   const status = waitsFor === null ? 200 : 503;
   replyJson(
     exchange,

@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { endsPerTurn } from "../../shared/bounds.js";
 import { invalid, plainFailure } from "../../shared/error-code.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
+import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import {
@@ -23,6 +24,8 @@ import { isHandshake } from "./web-socket-handshake.js";
 interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
   readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
+  /** Kept up to date with what is open and running. */
+  readonly connections: ConnectionRoom<Socket>;
   /** A client that reads nothing of its response for this long is cut off. */
   readonly stalledClientMs: number;
   /** How long a client may take to send its request; the defaults are below. */
@@ -58,15 +61,19 @@ const defaultTimeouts: ListenerTimeouts = {
 };
 /** Longer than the usual idle time of load balancers, so that they close first. */
 const keepAliveMs = 75_000;
-const connectionsMax = 10_000;
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, throttled };
-  const sockets = new Set<Socket>();
+  const { connections } = options;
+  const onAnswered = function (this: ServerResponse): void {
+    connections.ended(this.req.socket as Socket);
+  };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
+    connections.began(request.socket as Socket);
+    response.once("close", onAnswered);
     if (closing) response.setHeader("connection", "close");
     return new NodeExchange(request, response, context);
   };
@@ -110,19 +117,26 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     ),
   );
   server.on("connect", (_request, socket) => refuseConnect(socket as Socket));
-  server.on("upgrade", (request, socket, head) =>
-    options.handle(createUpgradeExchange(request, socket as Socket, head, context)),
-  );
-  server.maxConnections = connectionsMax;
+  server.on("upgrade", (request, socket, head) => {
+    // It runs as long as its socket is open.
+    connections.began(socket as Socket);
+    options.handle(createUpgradeExchange(request, socket as Socket, head, context));
+  });
   server.on("clientError", refuseUnreadable);
+  const onClosed = function (this: Socket): void {
+    connections.gone(this);
+  };
   server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    socket.once("close", onClosed);
+    connections.opened(socket);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.listen, () => {
       server.off("error", reject);
+      // A connection that can't be accepted, such as for want of a file descriptor, is its client's
+      // loss; `capacity/open-files.ts` reports the want.
+      server.on("error", () => {});
       resolve();
     });
   });
@@ -130,7 +144,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     url: addressOf(server),
     close: (graceMs) => {
       closing = true;
-      return closeServer(server, sockets, graceMs).then(() => new Promise(throttled));
+      return closeServer(server, connections, graceMs).then(() => new Promise(throttled));
     },
   };
 }
@@ -169,18 +183,22 @@ function addressOf(server: Server): string {
   return `http://${host}:${address.port}`;
 }
 
-function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+function closeServer(
+  server: Server,
+  connections: ConnectionRoom<Socket>,
+  graceMs: number,
+): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => {
       server.closeAllConnections();
       // The sockets of WebSockets are no HTTP connections any more.
-      for (const socket of sockets) socket.destroy();
+      for (const socket of connections.all()) socket.destroy();
     }, graceMs);
     const idle = setInterval(() => {
       server.closeIdleConnections();
       // Node doesn't count a connection without a first request as idle; clients open such ones
       // ahead.
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      for (const socket of connections.all()) if (socket.bytesRead === 0) socket.destroy();
     }, 100);
     server.close(() => {
       clearTimeout(cut);

@@ -52,14 +52,15 @@ export function replyFailure(
   headers: readonly string[] = [],
 ): void {
   const { status, type, message, code, param, provider } = what;
+  const all = code === "overloaded" ? [...headers, "retry-after", "1"] : headers;
   if (area === "admin")
     return replyJson(
       exchange,
       status,
       { code, message, param, provider, status_code: status, type },
-      headers,
+      all,
     );
-  replyJson(exchange, status, envelopeFor(exchange, what), headers);
+  replyJson(exchange, status, envelopeFor(exchange, what), all);
 }
 
 /**

@@ -160,6 +160,14 @@ export abstract class AnswerRelay implements UpstreamSink {
     return this.meter.chargedWhenCut(null);
   }
 
+  /** Whose fault it is that there is no response, or no end of it, before anything was sent. */
+  protected unansweredOutcome({
+    kind,
+  }: UpstreamFailure): "upstream_error" | "upstream_cut" | "overloaded" {
+    if (kind === "exhausted") return "overloaded";
+    return this.status === 0 ? "upstream_error" : "upstream_cut";
+  }
+
   /** The response broke off after it had begun for the client: the client sees it cut. */
   protected endCut(reason: string): void {
     this.end(this.meter.chargedWhenCut(reason), {

@@ -7,13 +7,12 @@
 import { heldHeadMs, heldResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { append } from "../../shared/long-lists.js";
-import type { Operation } from "../../shared/operation.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { bodyForm, mustBeJson } from "../usage/body-form.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
-import { ResponseMeter, type TranslationReport } from "../usage/response-meter.js";
+import { ResponseMeter } from "../usage/response-meter.js";
 import { AnswerRelay } from "./answer-relay.js";
 import { failoverReason, isRefusal } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
@@ -25,33 +24,9 @@ import {
 } from "./errors/success-body.js";
 import { mapUpstreamError } from "./errors/upstream-error.js";
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
-import type { Forwarded } from "./forwarded.js";
+import type { Forwarded, ForwardRequest } from "./forwarded.js";
 import { StreamHead } from "./stream-head.js";
-import type { Upstream, UpstreamCall, UpstreamRequest } from "./upstream.js";
-
-export interface ForwardRequest {
-  readonly upstream: Upstream;
-  readonly provider: string;
-  readonly request: UpstreamRequest;
-  /** The rate limit headers; every response has them, failures too. */
-  readonly headers: readonly string[];
-  /** What the client asked for; it decides where the text of an answer is looked for. */
-  readonly operation: Operation;
-  /**
-   * The translation of a provider that speaks another dialect. It knows the usage, for which the
-   * client's dialect may have no fields. Null: the answer isn't translated.
-   */
-  readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
-  /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
-  readonly hideUsageChunk: boolean;
-  readonly promptBytes: () => number;
-  /**
-   * Another target can take over: the head of a stream is held until an answer begins, so that
-   * nothing is sent before.
-   */
-  readonly hasFallback: boolean;
-  readonly monoMs: () => number;
-}
+import type { UpstreamCall } from "./upstream.js";
 
 /** Never rejects. */
 export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwarded> {
@@ -60,7 +35,7 @@ export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwa
 
 /** A failure before anything has gone to the client. */
 interface Failing {
-  readonly outcome: "upstream_error" | "upstream_cut";
+  readonly outcome: "upstream_error" | "upstream_cut" | "overloaded";
   readonly note: string | null;
   /** Why another target may answer instead; null: any other target would fail too. */
   readonly why: string | null;
@@ -196,9 +171,10 @@ class Forwarding extends AnswerRelay {
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
     if (this.exchange.begun) return this.endCut(reason);
     this.#fail(unansweredFailure(this.#what.provider, this.status !== 0, failure), {
-      outcome: this.status === 0 ? "upstream_error" : "upstream_cut",
+      outcome: this.unansweredOutcome(failure),
       note: reason,
-      why: reason,
+      // What we lack ourselves, we lack for every target.
+      why: kind === "exhausted" ? null : reason,
     });
   }
 

@@ -1,9 +1,36 @@
 /**
- * How a request ended that went to a provider, by whichever way: forwarded, passed through, or as a
- * WebSocket session. It is what the settle, the usage record and the log line are made of.
+ * A request that is forwarded to a provider; and how one ended, whether it was forwarded, passed
+ * through, or a WebSocket session: what the settle, the usage record and the log line are made of.
  */
+import type { Operation } from "../../shared/operation.js";
+import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
+import type { Upstream, UpstreamRequest } from "./upstream.js";
+
+export interface ForwardRequest {
+  readonly upstream: Upstream;
+  readonly provider: string;
+  readonly request: UpstreamRequest;
+  /** The rate limit headers; every response has them, failures too. */
+  readonly headers: readonly string[];
+  /** What the client asked for; it decides where the text of an answer is looked for. */
+  readonly operation: Operation;
+  /**
+   * The translation of a provider that speaks another dialect. It knows the usage, for which the
+   * client's dialect may have no fields. Null: the answer isn't translated.
+   */
+  readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
+  /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
+  readonly hideUsageChunk: boolean;
+  readonly promptBytes: () => number;
+  /**
+   * Another target can take over: the head of a stream is held until an answer begins, so that
+   * nothing is sent before.
+   */
+  readonly hasFallback: boolean;
+  readonly monoMs: () => number;
+}
 
 export interface Forwarded extends ProviderResult {
   /** Whether `usage` is an estimate: the response was cut, or the provider reported no usage. */
@@ -13,6 +40,7 @@ export interface Forwarded extends ProviderResult {
     | "client_gone"
     | "upstream_error"
     | "upstream_cut"
+    | "overloaded"
     | "internal_error";
   /** What the log line adds to the outcome. */
   readonly note: string | null;

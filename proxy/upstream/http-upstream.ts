@@ -17,12 +17,16 @@ import { throttleSocketEnd } from "./throttle-socket-end.js";
 import type { Watched } from "./timeout-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
-export function createHttpUpstream(provider: ProviderConfig): Upstream {
+/** `blame`: what a failed connection was about, if not what its error says. */
+export function createHttpUpstream(
+  provider: ProviderConfig,
+  blame: (error: Error) => Error = (error) => error,
+): Upstream {
   const base = new URL(provider.baseUrl);
   const pathPrefix = base.pathname.replace(/\/$/, "");
   const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
   const pool = new Pool(base.origin, {
-    factory: (origin, options) => new Connection(origin, options, throttledEnds),
+    factory: (origin, options) => new Connection(origin, { ...options, blame }, throttledEnds),
     connections: provider.connectionsMax,
     connectTimeout: provider.connectTimeoutMs,
     // `createDeadlines` keeps these two.
@@ -88,13 +92,16 @@ class Connection extends Client {
   socket: Socket | null = null;
 
   constructor(origin: URL, options: object, throttledEnds: (run: () => void) => void) {
-    const { connect } = options as { readonly connect: buildConnector.connector };
+    const { connect, blame, ...others } = options as {
+      readonly connect: buildConnector.connector;
+      readonly blame: (error: Error) => Error;
+    };
     super(origin, {
-      ...options,
+      ...others,
       connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
         connect(to, (error, socket) => {
           this.socket = socket;
-          if (error !== null) return done(error, null);
+          if (error !== null) return done(blame(error), null);
           throttleSocketEnd(socket!, throttledEnds);
           done(null, socket!);
         }),

@@ -114,6 +114,7 @@ export interface Config {
     readonly userPathHeader: string;
     readonly bodyBytesMax: number;
     readonly uploadBytesMax: number;
+    readonly connectionsMax: number;
     /** How long a stopping proxy lets requests finish. */
     readonly drainMs: number;
     /** How long a client may leave a response unread. */

@@ -1,9 +1,9 @@
 import t from "tap";
-import type { Gateway } from "../../proxy/gateway.js";
+import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { handleRequest } from "../../proxy/handle-request.js";
 import type { ClientSocket } from "../../proxy/http/exchange.js";
 import { FakeExchange } from "./fake-exchange.js";
-import { fakeGateway } from "./fake-gateway.js";
+import { fakeCapacity, fakeGateway } from "./fake-gateway.js";
 
 const yaml = `
 providers:
@@ -19,6 +19,7 @@ interface Ask {
   readonly keysExist?: boolean;
   readonly authorization?: unknown;
   readonly webSocket?: boolean;
+  readonly capacity?: Capacity;
 }
 
 async function ask({
@@ -30,11 +31,13 @@ async function ask({
   keysExist = false,
   authorization = { kind: "authorized", userPath: "/of-key", keyId: "key_1" },
   webSocket = false,
+  capacity = fakeCapacity(),
 }: Ask) {
   const fake = fakeGateway(yaml);
   const lines: { readonly level: string; readonly fields: Record<string, unknown> }[] = [];
   const authorized: string[] = [];
   Object.assign(fake.gateway, {
+    capacity,
     credentials: {
       masterKey,
       jwt: null,
@@ -162,3 +165,41 @@ t.test("a browser's key among the subprotocols counts at an upgrade alone", asyn
   const plain = await ask({ path: "/v1/realtime", headers });
   t.equal(plain.exchange.status, 401);
 });
+
+t.test(
+  "a full proxy refuses all but probes before anything else, and says what it lacks",
+  async (t) => {
+    const room = fakeCapacity();
+    const full = { ...room, connections: { ...room.connections, isFull: true } };
+    const exhausted = { ...room, files: { exhausted: true } };
+    for (const path of ["/nowhere", "/v1/models", "/admin/rate-limits", "/v1/chat/completions"])
+      for (const [capacity, message] of [
+        [full, "10 requests are running already"],
+        [exhausted, "Sluice has no file descriptors left"],
+      ] as const) {
+        const { exchange, lines, authorized } = await ask({ path, headers: managed, capacity });
+        t.same(
+          [exchange.status, exchange.sent("retry-after"), exchange.sent("connection")],
+          [503, "1", "close"],
+          path,
+        );
+        const answer = JSON.parse(exchange.body.toString()) as { error?: object };
+        t.match(answer.error ?? answer, { code: "overloaded", type: "internal_error", message });
+        t.match(lines, [{ fields: { status: 503, outcome: "overloaded" } }]);
+        t.same(authorized, []);
+      }
+    t.equal((await ask({ path: "/ready", capacity: full })).exchange.status, 200);
+    const { exchange } = await ask({ path: "/ready", capacity: exhausted });
+    t.equal(exchange.status, 503);
+    t.same(JSON.parse(exchange.body.toString()), {
+      status: "not ready",
+      reason: "file_descriptors",
+    });
+    const health = await ask({ path: "/health", capacity: exhausted });
+    t.equal(health.exchange.status, 200);
+    t.match(JSON.parse(health.exchange.body.toString()), {
+      status: "degraded",
+      capacity: { requests_max: 10, file_descriptors_exhausted: true },
+    });
+  },
+);

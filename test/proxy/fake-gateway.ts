@@ -3,7 +3,7 @@
  * every request unless the test sets a verdict.
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
-import type { Gateway } from "../../proxy/gateway.js";
+import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../proxy/request-context.js";
@@ -42,6 +42,14 @@ export interface FakeGateway {
 
 const caller = authenticatedCaller("/team");
 
+/** Room for everything. */
+export function fakeCapacity(): Capacity {
+  return {
+    connections: { isFull: false, max: 10, open: 1, requests: 1 },
+    files: { exhausted: false },
+  };
+}
+
 /** `yaml`: the configuration's file; each provider lists its models there. */
 export function fakeGateway(yaml: string): FakeGateway {
   const { config } = accepted(yaml);
@@ -71,6 +79,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       responseCache: null,
       pages: { hosts: new Set(), origins: new Set() },
       rewriters: () => [],
+      capacity: fakeCapacity(),
       monoMs: () => 0,
       nowMs: () => 0,
       isUtf8: () => true,

@@ -21,6 +21,7 @@ const ownRooms: Readonly<Record<string, string>> = {
 
 const proxyBelowGateway = [
   "proxy/auth",
+  "proxy/capacity",
   "proxy/body",
   "proxy/body/rewriters",
   "proxy/dialects",
@@ -55,9 +56,10 @@ const limiterdBelowState = [
 export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/body": [],
   "proxy/limiter": [],
+  "proxy/capacity": [],
   "proxy/body/rewriters": ["proxy/body"],
   "proxy/usage": ["proxy/body"],
-  "proxy/http": ["proxy/body"],
+  "proxy/http": ["proxy/body", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": ["proxy/body", "proxy/http", "proxy/usage", "proxy/upstream/errors"],
   "proxy/upstream/passthrough": [

@@ -10,8 +10,8 @@ import type { UpstreamFailure } from "./upstream-failure.js";
 
 /**
  * No response, or no end of it: 502 when the provider can't be reached or broke off, 504 when a
- * deadline passed, 400 and 413 when the client's own body is at fault. `begun`: a response had
- * begun.
+ * deadline passed, 400 and 413 when the client's own body is at fault, 503 when we are. `begun`: a
+ * response had begun.
  */
 export function unansweredFailure(
   provider: string,
@@ -20,6 +20,11 @@ export function unansweredFailure(
 ): Failure {
   if (kind === "too_large") return failure("request_too_large", reason);
   if (kind === "refused") return invalid(reason, "body");
+  if (kind === "exhausted")
+    return failure(
+      "overloaded",
+      `Sluice has no file descriptor left for a connection to provider ${provider} (${reason})`,
+    );
   if (kind === "timed_out")
     return {
       ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`),

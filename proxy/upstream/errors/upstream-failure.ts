@@ -8,6 +8,7 @@ export interface UpstreamFailure {
    * `unreachable`: no connection. `timed_out`: a deadline passed. `broken`: the connection ended or
    * sent nonsense. `untranslatable`: there is an answer, which the client's dialect has no form
    * for. `too_large`, `refused`: the client's own body, which is checked while it is sent.
+   * `exhausted`: this process has no file descriptor for a connection.
    */
   readonly kind:
     | "unreachable"
@@ -15,7 +16,8 @@ export interface UpstreamFailure {
     | "broken"
     | "untranslatable"
     | "too_large"
-    | "refused";
+    | "refused"
+    | "exhausted";
   readonly reason: string;
 }
 
@@ -46,6 +48,7 @@ export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFai
   if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
   if (code === "UPLOAD_REFUSED") return { kind: "refused", reason: error.message };
   const reason = code === "" ? error.message : code;
+  if (code === "EMFILE" || code === "ENFILE") return { kind: "exhausted", reason };
   if (code === "ETIMEDOUT") return { kind: "timed_out", reason };
   // A TLS failure or a reset before the response counts as no connection too; after the head the
   // caller treats every kind as a cut.

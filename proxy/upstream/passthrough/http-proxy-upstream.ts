@@ -48,7 +48,11 @@ function loadHttpProxy(): typeof HttpProxy {
 const idleConnectionMs = 30_000;
 const idleConnectionsMax = 256;
 
-export function createHttpProxyUpstream(provider: ProviderConfig): PassthroughUpstream {
+/** `blame`: what a failed connection was about, if not what its error says. */
+export function createHttpProxyUpstream(
+  provider: ProviderConfig,
+  blame: (error: Error) => Error = (error) => error,
+): PassthroughUpstream {
   const base = new URL(provider.baseUrl);
   const agent = newAgent(base, provider);
   const deadlines = createDeadlines(provider);
@@ -82,7 +86,7 @@ export function createHttpProxyUpstream(provider: ProviderConfig): PassthroughUp
       // The substitute has no method: http-proxy takes the body's length from a DELETE, and would
       // send what was a body as another request.
       const options = { agent, method: request.method };
-      server().web(substitute, noResponse, options, (error) => call.onError(error));
+      server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
       return call;
     },
     tunnel(client, { path, headers }, sink) {

@@ -167,7 +167,7 @@ class Relaying extends AnswerRelay {
       { usage: null, estimated: false, note: reason },
       {
         status: failure.status,
-        outcome: this.status === 0 ? "upstream_error" : "upstream_cut",
+        outcome: this.unansweredOutcome(upstreamFailure),
         finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),
       },
     );

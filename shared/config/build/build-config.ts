@@ -92,6 +92,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       userPathHeader: values.userPathHeader,
       bodyBytesMax: values.bodyBytesMax,
       uploadBytesMax: values.uploadBytesMax,
+      connectionsMax: values.connectionsMax,
       drainMs: values.drainMs,
       stalledClientMs: values.stalledClientMs,
       requestIdInRefusals: values.requestIdInRefusals,

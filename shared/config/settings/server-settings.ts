@@ -112,6 +112,17 @@ export const serverSettings = {
     meaning:
       "The largest upload that is accepted, audio or a file, which isn't held in memory; a larger one gets 413.",
   }),
+  connectionsMax: setting({
+    path: "server.max_connections",
+    env: null,
+    flag: null,
+    kind: integer({ min: 1, max: 1_000_000 }),
+    defaultValue: 10_000,
+    defaultText: "10000",
+    unit: null,
+    meaning:
+      "How many connections and requests a proxy holds at once; fewer if it may not open as many files.",
+  }),
   drainMs: setting({
     path: "server.drain_seconds",
     env: null,

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import net from "node:net";
 import t, { type Test } from "tap";
+import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { type HttpListener, listenHttp } from "../../../proxy/http/http-listener.js";
 import { refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
@@ -24,16 +25,19 @@ async function listening(
     handle,
     stalledClientMs = 60_000,
     timeouts,
+    connections = new ConnectionRoom(10_000),
   }: {
     handle?: (exchange: Exchange) => void;
     stalledClientMs?: number;
     timeouts?: { headersMs: number; requestMs: number; everyMs: number };
+    connections?: ConnectionRoom<net.Socket>;
   } = {},
 ): Promise<Listening> {
   const arrived: Exchange[] = [];
   const waiting: ((exchange: Exchange) => void)[] = [];
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
+    connections,
     stalledClientMs,
     ...(timeouts === undefined ? {} : { timeouts }),
     handle:
@@ -832,7 +836,12 @@ t.test("tunnels are cut with everything else when the grace of a stop is over", 
 t.test("an address that is taken is refused with the operating system's reason", async (t) => {
   const { port } = await listening(t);
   await t.rejects(
-    listenHttp({ listen: { host: "127.0.0.1", port }, stalledClientMs: 1000, handle: () => {} }),
+    listenHttp({
+      listen: { host: "127.0.0.1", port },
+      connections: new ConnectionRoom(1),
+      stalledClientMs: 1000,
+      handle: () => {},
+    }),
     { code: "EADDRINUSE" },
   );
 });
@@ -842,10 +851,70 @@ t.test("the listener says where it listens, on IPv6 in brackets", async (t) => {
   t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
   const six = await listenHttp({
     listen: { host: "::1", port: 0 },
+    connections: new ConnectionRoom(1),
     stalledClientMs: 1000,
     handle: () => {},
   }).catch(() => null);
   if (six === null) return t.comment("this machine has no IPv6");
   t.match(six.url, /^http:\/\/\[::1\]:\d+$/);
   await six.close(0);
+});
+
+t.test(
+  "near the bound the connection that has been idle longest makes room, and none that is at work",
+  async (t) => {
+    const connections = new ConnectionRoom<net.Socket>(8);
+    const { port, next } = await listening(t, { connections });
+    const working = new RawClient(t, port).send("GET /work HTTP/1.1", "Host: x");
+    const request = await next();
+    // One that has had its answer, one whose head never ends, and those that send nothing.
+    const answered = new RawClient(t, port).send("GET /once HTTP/1.1", "Host: x");
+    (await next()).reply(200, text, "once", "utf8");
+    await answered.until(() => answered.received.endsWith("once"));
+    const halting = new RawClient(t, port);
+    halting.socket.write("GET /slow HTTP/1.1\r\nHo");
+    const silent: RawClient[] = [];
+    for (let i = 0; i < 30; i++) {
+      const client = new RawClient(t, port);
+      silent.push(client);
+      await once(client.socket, "connect");
+    }
+    const probe = new RawClient(t, port).send("GET /ready HTTP/1.1", "Host: x");
+    (await next()).reply(200, text, "ready", "utf8");
+    await probe.until(() => probe.received.endsWith("ready"));
+    for (const closed of [answered, halting, ...silent.slice(0, 20)]) await closed.response();
+    t.notOk(working.closed);
+    t.ok(connections.open <= 8 + 4, `${connections.open} are open`);
+    request.reply(200, text, "done", "utf8");
+    await working.until(() => working.received.endsWith("done"));
+    t.equal(connections.requests, 0);
+  },
+);
+
+t.test("a request counts until its answer is complete, a tunnel until it is closed", async (t) => {
+  const connections = new ConnectionRoom<net.Socket>(2);
+  const { port, next } = await listening(t, { connections });
+  const client = new RawClient(t, port)
+    .send("GET /1 HTTP/1.1", "Host: x")
+    .send("GET /2 HTTP/1.1", "Host: x");
+  const first = await next();
+  const second = await next();
+  t.same([connections.open, connections.requests, connections.isFull], [1, 2, false]);
+  const tunnel = new RawClient(t, port).send(
+    "GET /v1/realtime HTTP/1.1",
+    "Host: x",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+  );
+  await next();
+  t.ok(connections.isFull);
+  first.reply(200, text, "1", "utf8");
+  second.reply(200, text, "two", "utf8");
+  await client.until(() => client.received.endsWith("two"));
+  tunnel.socket.destroy();
+  client.socket.destroy();
+  while (connections.open > 0) await new Promise((resolve) => setImmediate(resolve));
+  t.equal(connections.requests, 0);
 });

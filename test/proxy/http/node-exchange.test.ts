@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
+import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
 import { UploadGone, UploadTooLarge } from "../../../proxy/http/body-spool.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { listenHttp } from "../../../proxy/http/http-listener.js";
@@ -23,6 +24,7 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
   const arrived = new Promise<Exchange>((resolve) => (take = resolve));
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
+    connections: new ConnectionRoom(10_000),
     stalledClientMs: 60_000,
     handle: (exchange) => take(exchange),
   });

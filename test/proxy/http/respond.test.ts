@@ -110,6 +110,7 @@ t.test("the status and type of each code are those of the documented table", asy
     ["quota_templates_not_entitled", 403, "permission_error"],
     ["feature_unavailable", 503, "internal_error"],
     ["limiter_unavailable", 503, "internal_error"],
+    ["overloaded", 503, "internal_error"],
     ["budget_exceeded", 429, "rate_limit_error"],
     ["budget_not_found", 404, "not_found_error"],
     ["model_not_found", 404, "not_found_error"],

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
 import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
-import { type ForwardRequest, forward } from "../../../proxy/upstream/forward.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import { forward } from "../../../proxy/upstream/forward.js";
+import type { Forwarded, ForwardRequest } from "../../../proxy/upstream/forwarded.js";
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import {
   heldHeadBytesMax,
@@ -660,6 +660,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
     status: number,
   ])[] = [
     ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
+    ["no file descriptor of ours", (it) => void it.fail("exhausted", "EMFILE"), null, 503],
     [
       "silence",
       (it) => void it.fail("timed_out", "no response for 400 ms"),

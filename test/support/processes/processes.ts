@@ -40,8 +40,11 @@ export interface Site {
    * it is ready.
    */
   killStartingDaemon(nowMs: number, afterMs: number): Promise<void>;
-  /** A proxy on the daemon's socket, or on another that leads to it. */
-  startProxy(socket?: string): Promise<Part>;
+  /**
+   * A proxy on the daemon's socket, or on another that leads to it; `filesMax`: with this
+   * `ulimit -n`.
+   */
+  startProxy(socket?: string, filesMax?: number): Promise<Part>;
 }
 
 const compiled = (path: string): string =>
@@ -65,7 +68,7 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     }
     rmSync(directory, { recursive: true, force: true });
   });
-  const begin = (script: string, extra: readonly string[]): ChildProcess => {
+  const begin = (script: string, extra: readonly string[], filesMax?: number): ChildProcess => {
     const child = fork(compiled(script), ["--config", configFile, ...extra], {
       cwd: directory,
       env: {
@@ -77,21 +80,26 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
       },
       // Not the test's own flags, but as a supervisor starts it: reading source maps would be a
       // tenth of its start.
-      execArgv: [],
+      ...(filesMax === undefined
+        ? { execArgv: [] }
+        : {
+            execPath: "prlimit",
+            execArgv: [`--nofile=${filesMax}:${filesMax}`, process.execPath],
+          }),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     children.add(child);
     return child;
   };
-  const start = (script: string, extra: readonly string[] = []): Promise<Part> =>
-    asPart(begin(script, extra));
+  const start = (script: string, extra: readonly string[] = [], filesMax?: number): Promise<Part> =>
+    asPart(begin(script, extra, filesMax));
   const clocked = "test/support/processes/clocked-limiterd.js";
   return {
     directory,
     configFile,
     socket,
     startDaemon: () => start("bin/sluice-limiterd.js"),
-    startProxy: (to = socket) => start("bin/sluice-proxy.js", ["--socket", to]),
+    startProxy: (to = socket, filesMax) => start("bin/sluice-proxy.js", ["--socket", to], filesMax),
     async startClockedDaemon(nowMs, usageFlushMs) {
       const part = await start(clocked, [
         String(nowMs),

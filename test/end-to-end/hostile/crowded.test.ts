@@ -1,0 +1,100 @@
+/**
+ * A proxy that could be filled up, by connections or for want of file descriptors: it is still
+ * probed, says what it lacks, and its other clients lose nothing.
+ */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { chat, until } from "../../support/client.js";
+import { makeSite } from "../../support/processes/processes.js";
+
+const models = "sim: { type: simulator }";
+
+async function idle(t: Test, url: string, count: number): Promise<readonly Socket[]> {
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.on("error", () => {});
+    sockets.push(socket);
+    await once(socket, "connect");
+  }
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return sockets;
+}
+
+const status = async (url: string): Promise<number> =>
+  (await fetch(url, { headers: { connection: "close" } })).status;
+
+t.test("idle connections by the hundred don't keep probes and requests out", async (t) => {
+  const site = makeSite(t, `providers: { ${models} }\nserver: { max_connections: 20 }\n`);
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  const sockets = await idle(t, proxy.ready, 300);
+  t.equal(await status(`${proxy.ready}/ready`), 200);
+  t.equal((await chat(proxy.ready, { model: "sim/x" })).status, 200);
+  await until(
+    async () => sockets.filter((socket) => socket.destroyed || socket.readableEnded).length,
+    (closed) => closed >= 270,
+  );
+  await proxy.printed(/as many connections or requests as the proxy holds/);
+  t.equal(proxy.output().match(/as many connections or requests/g)?.length, 1);
+});
+
+t.test("few file descriptors lower the bound of connections, and the log says so", async (t) => {
+  const site = makeSite(t, `providers: { ${models} }\n`);
+  await site.startDaemon();
+  const proxy = await site.startProxy(site.socket, 128);
+  await idle(t, proxy.ready, 300);
+  t.equal(await status(`${proxy.ready}/ready`), 200);
+  t.equal((await chat(proxy.ready, { model: "sim/x" })).status, 200);
+  await proxy.printed(/"max":30,"wanted":10000,"files_max":128.*fewer connections/);
+});
+
+t.test(
+  "a proxy without file descriptors answers 503 of its own, isn't ready, and recovers",
+  async (t) => {
+    const holding: Socket[] = [];
+    const provider = createServer((socket) => {
+      socket.on("error", () => {});
+      holding.push(socket);
+    });
+    provider.listen(0, "127.0.0.1");
+    await once(provider, "listening");
+    t.teardown(() => void provider.close());
+    const { port } = provider.address() as { port: number };
+    const site = makeSite(
+      t,
+      `providers: { ${models}, slow: { type: openai, base_url: "http://127.0.0.1:${port}/v1", models: [m] } }\n`,
+    );
+    await site.startDaemon();
+    const proxy = await site.startProxy(site.socket, 128);
+    execFileSync("prlimit", [`--pid=${proxy.child.pid}`, "--nofile=48:48"]);
+    // One connection with many requests: a provider's connection each.
+    const body = JSON.stringify({ model: "slow/m", messages: [] });
+    const one = `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const [client] = await idle(t, proxy.ready, 1);
+    client!.write(one.repeat(28));
+    await proxy.printed(/no file descriptors are left/);
+    await proxy.printed(/"status":503,"outcome":"overloaded".*"note":"EMFILE"/);
+    t.notMatch(proxy.output(), /"status":502/);
+    const ready = await fetch(`${proxy.ready}/ready`, { headers: { connection: "close" } });
+    t.same(
+      [ready.status, await ready.json()],
+      [503, { status: "not ready", reason: "file_descriptors" }],
+    );
+    const refused = await chat(proxy.ready, { model: "sim/x" });
+    t.same([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+    t.match(await refused.json(), { error: { type: "internal_error", code: "overloaded" } });
+    client!.destroy();
+    for (const socket of holding) socket.destroy();
+    await until(
+      () => status(`${proxy.ready}/ready`),
+      (now) => now === 200,
+    );
+    t.equal((await chat(proxy.ready, { model: "sim/x" })).status, 200);
+    t.equal(proxy.output().match(/no file descriptors are left/g)?.length, 1);
+  },
+);
