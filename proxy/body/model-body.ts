@@ -125,6 +125,10 @@ const subjects: Readonly<
 /** What is wrong with the types of the fields, or null. */
 function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | null {
   const { model, stream, stream_options: options } = fields;
+  // Some servers don't tell capitals from small letters, and would read this one.
+  for (const key in fields)
+    if (key.length === 5 && key !== "model" && key.toLowerCase() === "model")
+      return { message: `${key} is given: the field is called model`, param: key };
   if (model === undefined || model === null)
     return { message: "model is required", param: "model" };
   if (typeof model !== "string")

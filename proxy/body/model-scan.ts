@@ -1,7 +1,8 @@
 /**
  * Finds the top-level `model` of a JSON object while the object passes, piece by piece, without
- * keeping it. The first one counts. What isn't a JSON object names no model; whether it is valid is
- * the provider's to check.
+ * keeping it. It is read to the end of the object: where a key is repeated parsers disagree which
+ * one counts, and some don't tell capitals from small letters. What isn't a JSON object names no
+ * model; whether it is valid is the provider's to check.
  */
 import { usableModel } from "./passthrough-model.js";
 
@@ -14,32 +15,49 @@ const stringBytesMax = 4 * 1024;
 export class ModelScan {
   /** Empty until it is found, and when there is none. */
   model = "";
-  /** The search has ended. */
+  /** The model came more than once: the provider might read another one. */
+  repeated = false;
+  /** The object has ended, or can't be read. */
   over = false;
+  #seen = false;
   #depth = 0;
   #inString = false;
+  /** The last byte so far escapes the next one. */
   #escaped = false;
   /** The current string as it is written, if it may matter. */
-  #string: number[] | null = null;
+  #string: Buffer[] | null = null;
+  #stringBytes = 0;
   /** At the top level: whether the next string is a key. */
   #expectsKey = true;
   #keyIsModel = false;
 
   push(chunk: Buffer): void {
-    for (let i = 0; i < chunk.length && !this.over; i++) {
-      const byte = chunk[i]!;
-      if (this.#inString) this.#readString(byte);
-      else this.#readPlain(byte);
-    }
+    for (let i = 0; i < chunk.length && !this.over; )
+      i = this.#inString ? this.#readString(chunk, i) : this.#readPlain(chunk[i]!, i);
   }
 
-  #readString(byte: number): void {
-    if (this.#escaped) this.#escaped = false;
-    else if (byte === backslash) this.#escaped = true;
-    else if (byte === quote) return this.#endString();
-    if (this.#string === null) return;
-    this.#string.push(byte);
-    if (this.#string.length > stringBytesMax) this.#string = null;
+  /** Reads to the end of the string or of the chunk; most of a body is long strings. */
+  #readString(chunk: Buffer, from: number): number {
+    let end = chunk.indexOf(quote, from);
+    while (end !== -1 && this.#isEscaped(chunk, from, end)) end = chunk.indexOf(quote, end + 1);
+    const to = end === -1 ? chunk.length : end;
+    if (this.#string !== null) {
+      this.#stringBytes += to - from;
+      if (this.#stringBytes > stringBytesMax) this.#string = null;
+      else this.#string.push(chunk.subarray(from, to));
+    }
+    this.#escaped = end === -1 && this.#isEscaped(chunk, from, to);
+    if (end === -1) return to;
+    this.#endString();
+    return end + 1;
+  }
+
+  /** Whether an odd number of backslashes comes before a place. */
+  #isEscaped(chunk: Buffer, from: number, at: number): boolean {
+    let start = at;
+    while (start > from && chunk[start - 1] === backslash) start--;
+    const escaped = (at - start) % 2 === 1;
+    return start === from && this.#escaped ? !escaped : escaped;
   }
 
   #endString(): void {
@@ -47,46 +65,52 @@ export class ModelScan {
     if (this.#depth !== 1) return;
     const string = this.#string === null ? null : decode(this.#string);
     this.#string = null;
-    if (this.#expectsKey) this.#keyIsModel = string === "model";
-    else if (this.#keyIsModel) {
-      this.model = usableModel(string ?? "");
-      this.over = true;
-    }
+    if (this.#expectsKey) {
+      this.#keyIsModel = string?.toLowerCase() === "model";
+      if (!this.#keyIsModel) return;
+      this.repeated = this.#seen;
+      this.over = this.#seen;
+      this.#seen = true;
+    } else if (this.#keyIsModel) this.model = usableModel(string ?? "");
   }
 
-  #readPlain(byte: number): void {
+  #readPlain(byte: number, at: number): number {
     switch (byte) {
       case quote:
         this.#inString = true;
         if (this.#depth === 0) this.over = true;
-        else if (this.#depth === 1 && (this.#expectsKey || this.#keyIsModel)) this.#string = [];
-        return;
+        else if (this.#depth === 1 && (this.#expectsKey || this.#keyIsModel)) {
+          this.#string = [];
+          this.#stringBytes = 0;
+        }
+        break;
       case 0x7b: // {
       case 0x5b: // [
         if (this.#depth === 0 && byte === 0x5b) this.over = true;
         this.#depth++;
-        return;
+        break;
       case 0x7d: // }
       case 0x5d: // ]
         if (--this.#depth <= 0) this.over = true;
-        return;
+        break;
       case 0x3a: // :
         if (this.#depth === 1) this.#expectsKey = false;
-        return;
+        break;
       case 0x2c: // ,
         if (this.#depth === 1) {
           this.#expectsKey = true;
           this.#keyIsModel = false;
         }
-        return;
+        break;
       default:
     }
+    return at + 1;
   }
 }
 
-function decode(bytes: readonly number[]): string | null {
+function decode(pieces: readonly Buffer[]): string | null {
   try {
-    return JSON.parse(`"${Buffer.from(bytes).toString("utf8")}"`) as string;
+    return JSON.parse(`"${Buffer.concat(pieces).toString("utf8")}"`) as string;
   } catch {
     // A control character or an invalid escape: not JSON.
     return null;

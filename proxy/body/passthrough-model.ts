@@ -14,33 +14,65 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/embeddings", "embeddings"],
 ];
 
+/** Where else a request is nothing without a model: what isn't estimated, or is of old. */
+const furtherModelPaths =
+  /\/(?:completions|audio\/(?:speech|transcriptions|translations)|images\/generations)$/;
+
 /** Null: only what the provider reports is charged. */
 export function operationAt(method: string, path: string): Operation | null {
+  const plain = plainPath(path).toLowerCase();
   // A message that is added to a thread makes no model work.
-  if (method !== "POST" || /\/threads\/[^/]+\/messages$/.test(path)) return null;
-  return operations.find(([end]) => path.endsWith(end))?.[1] ?? null;
+  if (method !== "POST" || /\/threads\/[^/]+\/messages$/.test(plain)) return null;
+  return operations.find(([end]) => plain.endsWith(end))?.[1] ?? null;
+}
+
+/** Whether a request is for a model that it must name, as the endpoint of Sluice's own wants it. */
+export function needsModel(method: string, path: string): boolean {
+  return (
+    operationAt(method, path) !== null ||
+    (method === "POST" && furtherModelPaths.test(plainPath(path).toLowerCase()))
+  );
+}
+
+/** A path as a server may read it: decoded, without what some ignore at its end. */
+function plainPath(path: string): string {
+  let plain = path;
+  // As often as `restProblem` lets through.
+  for (let round = 0; round < 5 && plain.includes("%"); round++)
+    plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, decoded);
+  return plain.replace(/(?:;[^/]*|\/)+$/, "");
+}
+
+function decoded(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    // Not UTF-8: the provider has no such model or path either.
+    return "\ufffd";
+  }
 }
 
 /**
- * Gemini's `/models/{id}:generateContent`, and Azure's `/deployments/{id}/…`. Empty when the path
- * names none.
+ * Gemini's `/models/{id}:generateContent`; empty when the path names none. The ids of tuned models
+ * begin with `tunedModels/`.
  */
 export function modelInPath(path: string): string {
-  const match = /\/models\/([^/:]+):[^/]+$/.exec(path) ?? /\/deployments\/([^/]+)\//.exec(path);
-  return match === null ? "" : decodeModel(match[1]!);
+  const match = /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plainPath(path));
+  return match === null ? "" : decodedModel(match[1]!);
+}
+
+/** Azure's `/deployments/{id}/…`; empty when the path names none. */
+export function deploymentInPath(path: string): string {
+  const match = /\/deployments\/([^/]+)\//i.exec(path);
+  return match === null ? "" : decodedModel(plainPath(match[1]!));
+}
+
+function decodedModel(name: string): string {
+  return name.includes("\ufffd") ? "" : usableModel(name);
 }
 
 /** A model's name from outside; empty when it is too long for a rule to name it. */
 export function usableModel(name: string): string {
   const trimmed = name.trim();
   return utf8Bytes(trimmed) <= subjectBytesMax ? trimmed : "";
-}
-
-function decodeModel(encoded: string): string {
-  try {
-    return usableModel(decodeURIComponent(encoded));
-  } catch {
-    // Not UTF-8: the provider has no such model either.
-    return "";
-  }
 }

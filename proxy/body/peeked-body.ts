@@ -1,6 +1,6 @@
 /**
- * The body of a request that passes as it comes. Its beginning is read ahead, up to a bound, to
- * find the model that it names; then all of it is passed on.
+ * The body of a request that passes as it comes. Its beginning is read ahead, to find the model
+ * that it names; then all of it is passed on, and what names another model on its way is refused.
  */
 import { peekedBodyBytesMax } from "../../shared/bounds.js";
 import { ModelScan } from "./model-scan.js";
@@ -11,41 +11,79 @@ interface ModelFinder {
   push(chunk: Buffer): void;
   /** Empty until it is found, and when there is none. */
   readonly model: string;
+  /** It came more than once. */
+  readonly repeated: boolean;
   readonly over: boolean;
 }
+
+/** How a body is described, and what is wanted of it. */
+interface BodyHead {
+  /** Empty without one, as the next. */
+  readonly contentType: string;
+  readonly contentEncoding: string;
+  /** How much of the body may be read for a model without which the request is refused; or null. */
+  readonly requiredWithin: number | null;
+}
+
+/** `model` is empty when none is named; `problem` says what is wrong with the model. */
+type PeekedModel =
+  | { readonly ok: true; readonly model: string }
+  | { readonly ok: false; readonly problem: string };
+
+const repeatedProblem = "model is given more than once";
 
 export class PeekedBody {
   /** How many bytes have come so far. */
   bytes = 0;
   readonly #source: AsyncIterator<Buffer>;
   readonly #bytesAnnounced: number | null;
+  readonly #refused: (problem: string) => Error;
   readonly #held: Buffer[] = [];
+  #finder: ModelFinder | null = null;
   #ended = false;
 
-  /** `bytesAnnounced`: how long the client says it is, or null. */
-  constructor(pieces: AsyncIterable<Buffer>, bytesAnnounced: number | null) {
+  /**
+   * `bytesAnnounced`: how long the client says it is, or null. `refused`: what is thrown for a
+   * problem that is found while the body passes.
+   */
+  constructor(
+    pieces: AsyncIterable<Buffer>,
+    bytesAnnounced: number | null,
+    refused: (problem: string) => Error,
+  ) {
     this.#source = pieces[Symbol.asyncIterator]();
     this.#bytesAnnounced = bytesAnnounced;
+    this.#refused = refused;
   }
 
   /**
-   * The model that the body names; empty when it names none, only beyond the bound, or can't be
-   * read. Throws as its pieces do.
+   * The model that the body names. One that isn't required is empty when the body names none, only
+   * beyond the bound, or can't be read. Throws as its pieces do.
    */
-  async model(contentType: string, contentEncoding: string): Promise<string> {
-    const finder =
-      contentEncoding === "" || contentEncoding === "identity" ? finderFor(contentType) : null;
-    if (finder === null) return "";
-    while (!finder.over && this.bytes < peekedBodyBytesMax) {
+  async model({ contentType, contentEncoding, requiredWithin }: BodyHead): Promise<PeekedModel> {
+    const isPlain = /^(?:identity)?$/i.test(contentEncoding.trim());
+    if (!isPlain && requiredWithin !== null)
+      return wrong("the body must not be compressed: its model can't be read");
+    const finder = isPlain ? finderFor(contentType, requiredWithin !== null) : null;
+    if (finder === null) return { ok: true, model: "" };
+    this.#finder = finder;
+    const bytesMax = requiredWithin ?? peekedBodyBytesMax;
+    while (finder.model === "" && !finder.over && this.bytes < bytesMax) {
       const piece = await this.#next();
       if (piece === null) break;
       this.#held.push(piece);
-      finder.push(piece);
     }
     // Its end is read too if it is there: only a connection whose request was read to the end can
     // be used again.
     if (this.bytes === this.#bytesAnnounced) await this.#next();
-    return finder.model;
+    if (finder.repeated) return wrong(repeatedProblem);
+    if (finder.model === "" && requiredWithin !== null)
+      return wrong(
+        this.bytes < bytesMax
+          ? "model is required"
+          : `model is required within the first ${bytesMax} bytes of the body`,
+      );
+    return { ok: true, model: finder.model };
   }
 
   /**
@@ -57,10 +95,13 @@ export class PeekedBody {
     return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
   }
 
-  /** All of the body; to be called once. */
+  /** All of the body; to be called once. A piece that names another model isn't passed on. */
   async *pieces(): AsyncGenerator<Buffer> {
     yield* this.#held.splice(0);
-    for (let piece = await this.#next(); piece !== null; piece = await this.#next()) yield piece;
+    for (let piece = await this.#next(); piece !== null; piece = await this.#next()) {
+      if (this.#finder?.repeated === true) throw this.#refused(repeatedProblem);
+      yield piece;
+    }
   }
 
   async #next(): Promise<Buffer | null> {
@@ -71,14 +112,22 @@ export class PeekedBody {
       return null;
     }
     this.bytes += next.value.length;
+    if (this.#finder?.over === false) this.#finder.push(next.value);
     return next.value;
   }
 }
 
-function finderFor(contentType: string): ModelFinder | null {
-  if (/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)) return new ModelScan();
+function wrong(problem: string): PeekedModel {
+  return { ok: false, problem };
+}
+
+/** `isExpected`: many servers read JSON whatever the content type says. */
+function finderFor(contentType: string, isExpected: boolean): ModelFinder | null {
   const boundary = boundaryOf(contentType);
-  return boundary === null ? null : new FormScan(boundary);
+  if (boundary !== null) return new FormScan(boundary);
+  return isExpected || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
+    ? new ModelScan()
+    : null;
 }
 
 /** The field `model` of a form. */
@@ -97,7 +146,11 @@ class FormScan implements ModelFinder {
     return usableModel(this.#finder.place?.value ?? "");
   }
 
+  get repeated(): boolean {
+    return this.#finder.repeated;
+  }
+
   get over(): boolean {
-    return this.#finder.place !== null || this.#finder.ended || this.#finder.problem !== null;
+    return this.#finder.ended || this.#finder.problem !== null || this.#finder.repeated;
   }
 }

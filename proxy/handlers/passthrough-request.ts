@@ -5,10 +5,15 @@
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { modelInPath, operationAt } from "../body/passthrough-model.js";
+import {
+  deploymentInPath,
+  modelInPath,
+  needsModel,
+  operationAt,
+} from "../body/passthrough-model.js";
 import { PeekedBody } from "../body/peeked-body.js";
 import type { Gateway } from "../gateway.js";
-import { UploadGone, UploadTooLarge } from "../http/body-spool.js";
+import { UploadGone, UploadRefused, UploadTooLarge } from "../http/body-spool.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -42,7 +47,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       ),
     );
   const body = bodyOf(gateway, exchange);
-  const named = await namedModel(exchange, route.path, body);
+  const named = await namedModel(exchange, route, {
+    body,
+    bodyBytesMax: gateway.config.server.bodyBytesMax,
+  });
   if (!named.ok) return refuseUnadmitted(context, named.failure);
   const { model } = named;
   const nameProblem = modelNameProblem(model);
@@ -146,7 +154,11 @@ function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): Peeked
   const bytes = lengthOf(exchange);
   if (bytes === 0 || (bytes === null && exchange.header("transfer-encoding") === undefined))
     return null;
-  return new PeekedBody(exchange.readPieces(config.server.uploadBytesMax), bytes);
+  return new PeekedBody(
+    exchange.readPieces(config.server.uploadBytesMax),
+    bytes,
+    (problem) => new UploadRefused(problem),
+  );
 }
 
 function lengthOf(exchange: Exchange): number | null {
@@ -160,19 +172,29 @@ type NamedModel =
   /** The body can't be read; null: the client is gone. */
   | { readonly ok: false; readonly failure: Failure | null };
 
+/** A model in the path is the one that is executed, whatever the body names. */
 async function namedModel(
   exchange: Exchange,
-  path: string,
-  body: PeekedBody | null,
+  { path, provider: { type } }: Pick<PassthroughRoute, "path" | "provider">,
+  { body, bodyBytesMax }: { readonly body: PeekedBody | null; readonly bodyBytesMax: number },
 ): Promise<NamedModel> {
-  const inPath = modelInPath(path);
-  if (inPath !== "" || body === null) return { ok: true, model: inPath };
+  const deployment = deploymentInPath(path);
+  const inPath = modelInPath(path) || (type === "azure" ? deployment : "");
+  if (inPath !== "") return { ok: true, model: inPath };
+  const isRequired = deployment === "" && needsModel(exchange.method, path);
+  if (body === null)
+    return isRequired
+      ? { ok: false, failure: invalid("model is required", "model") }
+      : { ok: true, model: deployment };
   try {
-    const model = await body.model(
-      exchange.header("content-type") ?? "",
-      exchange.header("content-encoding") ?? "",
-    );
-    return typeof model === "string" ? { ok: true, model } : { ok: false, failure: model };
+    const named = await body.model({
+      contentType: exchange.header("content-type") ?? "",
+      contentEncoding: exchange.header("content-encoding") ?? "",
+      requiredWithin: isRequired ? bodyBytesMax : null,
+    });
+    return named.ok
+      ? { ok: true, model: named.model || deployment }
+      : { ok: false, failure: invalid(named.problem, "model") };
   } catch (error) {
     if (error instanceof UploadGone) return { ok: false, failure: null };
     if (error instanceof UploadTooLarge)

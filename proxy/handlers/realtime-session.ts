@@ -6,8 +6,8 @@
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
-import { invalid, plainFailure } from "../../shared/error-code.js";
-import { modelInPath, usableModel } from "../body/passthrough-model.js";
+import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { deploymentInPath, modelInPath, usableModel } from "../body/passthrough-model.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -52,6 +52,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
       context,
       invalid("the query holds a character that has no place there"),
     );
+  if (namesModelTwice(query)) return refuseUnadmitted(context, twoModels());
   const name = parameterOf(query, "model") ?? "";
   if (name.trim() === "")
     return refuseUnadmitted(
@@ -100,8 +101,10 @@ export async function passthroughSession(
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
+  if (namesModelTwice(exchange.query)) return refuseUnadmitted(context, twoModels());
   const model =
     modelInPath(route.path) ||
+    deploymentInPath(route.path) ||
     usableModel(
       parameterOf(exchange.query, "model") ?? parameterOf(exchange.query, "deployment") ?? "",
     );
@@ -120,6 +123,18 @@ export async function passthroughSession(
     path,
     asIs: true,
   });
+}
+
+/** Providers differ in which one they take, and some take capitals for small letters. */
+function namesModelTwice(query: string): boolean {
+  let names = 0;
+  for (const name of new URLSearchParams(query).keys())
+    if (/^(?:model|deployment)$/i.test(name)) names++;
+  return names > 1;
+}
+
+function twoModels(): Failure {
+  return invalid("model is given more than once", "model");
 }
 
 /** Azure's dated API calls the model a deployment. */

@@ -121,6 +121,10 @@ t.test("a wrong body is refused with the field's name", async (t) => {
       "400 stream_options.include_usage: stream_options.include_usage must be true or false, not a number",
     ],
     ['{"model":"m","messages":[],"model":"m"}', "400 model: model is given more than once"],
+    [
+      '{"model":"m","messages":[],"Model":"n"}',
+      "400 Model: Model is given: the field is called model",
+    ],
     ['{"model":"m","messages":[],"mod\\u0065l":"n"}', "400 model: model is given more than once"],
     [
       '{"model":"m","messages":[],"stream":true,"\\u0073tream":false}',

@@ -18,7 +18,9 @@ t.test("the model is the top-level one, unescaped, wherever it is", async (t) =>
     ['{"a":{"model":"no"},"b":["model","no"],"model":"yes"}', "yes"],
     ['{"mod\\u0065l":"y\\u0065s"}', "yes"],
     ['{"model":"日本"}', "日本"],
-    ['{"model":"first","model":"second"}', "first"],
+    ['{"x":"\\\\","model":"yes"}', "yes"],
+    ['{"x":"\\\\\\"model","model":"yes"}', "yes"],
+    ['{"Model":"any letters"}', "any letters"],
     ['{"model":5,"x":"no"}', ""],
     ['{"model":{"id":"no"},"x":"no"}', ""],
     ['{"model":null}', ""],
@@ -37,9 +39,32 @@ t.test("the model is the top-level one, unescaped, wherever it is", async (t) =>
   for (const [text, model] of table) t.equal(scan(text).model, model, text.slice(0, 60));
 });
 
-t.test("the scan ends as soon as nothing more can be found", async (t) => {
-  for (const text of ['{"model":"m"', "{}", '{"a":{}}', "[", '"']) t.ok(scan(text).over, text);
-  for (const text of ["", " ", "{", '{"a":{}', '{"model":"m']) t.notOk(scan(text).over, text);
+t.test("the scan ends with the object, or when it can't be one", async (t) => {
+  for (const text of ['{"model":"m"}', "{}", '{"a":{}}', "[", '"', '{"model":1,"model"'])
+    t.ok(scan(text).over, text);
+  for (const text of ["", " ", "{", '{"a":{}', '{"model":"m"']) t.notOk(scan(text).over, text);
+});
+
+t.test("a repeated model is seen, however it is written and wherever it is cut", async (t) => {
+  const twice = [
+    '{"model":"m","model":"n"}',
+    '{"model":"m","x":{"model":[1,"\\\\"]},"MODEL":"n"}',
+    '{"mod\\u0065l":"m","x":"\\"","model":"n"}',
+    '{"model":7,"Model":"n"}',
+    '{"Model":"m","model":"n"}',
+  ];
+  const once = [
+    '{"model":"m","x":{"model":"n"},"y":["model"],"z":"\\"model\\":"}',
+    '{"model":"m","models":"n","mode":"l","model ":"n"}',
+    '{"model":"m"}{"model":"n"}',
+  ];
+  for (const text of [...twice, ...once])
+    for (let cut = 0; cut <= text.length; cut++)
+      t.equal(
+        scan(text.slice(0, cut), text.slice(cut)).repeated,
+        twice.includes(text),
+        `${text.slice(0, cut)} ${text.slice(cut)}`,
+      );
 });
 
 t.test("whatever the object and however it is cut, what JSON.parse finds is found", async (t) => {
@@ -54,7 +79,8 @@ t.test("whatever the object and however it is cut, what JSON.parse finds is foun
         object,
         fc.array(fc.nat(), { maxLength: 6 }),
         ({ before, model, after }, cuts) => {
-          delete before["model"];
+          for (const key of Object.keys(before))
+            if (key.toLowerCase() === "model") delete before[key];
           const bytes = Buffer.from(JSON.stringify({ ...before, model, after }));
           const places = [
             0,

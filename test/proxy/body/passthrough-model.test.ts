@@ -1,5 +1,11 @@
 import t from "tap";
-import { modelInPath, operationAt, usableModel } from "../../../proxy/body/passthrough-model.js";
+import {
+  deploymentInPath,
+  modelInPath,
+  needsModel,
+  operationAt,
+  usableModel,
+} from "../../../proxy/body/passthrough-model.js";
 
 t.test(
   "an operation of Sluice's own is recognized by the end of its path, and only as a POST",
@@ -10,6 +16,11 @@ t.test(
       ["POST", "/v1/responses", "responses"],
       ["POST", "/v1/messages", "messages"],
       ["POST", "/v1/embeddings", "embeddings"],
+      ["POST", "/v1/chat/completions/", "chat_completions"],
+      ["POST", "/v1/Chat/Completions", "chat_completions"],
+      ["POST", "/v1/chat/completion%73", "chat_completions"],
+      ["POST", "/v1/chat%252Fcompletions", "chat_completions"],
+      ["POST", "/v1/chat/completions;x=1", "chat_completions"],
       ["GET", "/v1/chat/completions", null],
       ["POST", "/v1/responses/resp_1/cancel", null],
       ["POST", "/v1/messages/count_tokens", null],
@@ -22,16 +33,47 @@ t.test(
   },
 );
 
+t.test("what Sluice has an endpoint for needs a model, however its path is written", async (t) => {
+  for (const path of [
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/v1/embeddings",
+    "/v1/audio/speech",
+    "/v1/audio/transcriptions",
+    "/v1/audio/translations",
+    "/v1/images/generations",
+    "/v1/images/GENERATIONS/",
+    "/v1/audio/spee%63h",
+  ]) {
+    t.ok(needsModel("POST", path), path);
+    t.notOk(needsModel("GET", path), path);
+  }
+  for (const path of ["/v1/files", "/v1/threads/t/messages", "/v1/messages/count_tokens", "/"])
+    t.notOk(needsModel("POST", path), path);
+});
+
 t.test("a model is found in the paths of Gemini and Azure", async (t) => {
-  const table = [
+  const ofGemini = [
     ["/v1beta/models/gemini-2.5-flash:generateContent", "gemini-2.5-flash"],
     ["/v1beta/models/gemini-2.5-flash:streamGenerateContent", "gemini-2.5-flash"],
-    ["/openai/deployments/my%20model/embeddings", "my model"],
+    ["/v1beta/models%2Fgemini-2.5-flash%3AgenerateContent", "gemini-2.5-flash"],
+    ["/v1beta/models/gemini-2.5-flash:generateContent/", "gemini-2.5-flash"],
+    ["/v1/publishers/acme/models/big%2Fmodel:predict", "big/model"],
+    ["/v1beta/tunedModels/mine:generateContent", "tunedModels/mine"],
     ["/v1/models/gpt-4o", ""],
     ["/v1/chat/completions", ""],
+    ["/v1beta/models/%ff:generateContent", ""],
+  ] as const;
+  for (const [path, model] of ofGemini) t.equal(modelInPath(path), model, path);
+  const ofAzure = [
+    ["/openai/deployments/my%20model/embeddings", "my model"],
+    ["/openai/deployments/d/chat/completions", "d"],
     ["/openai/deployments/%ff/embeddings", ""],
     [`/openai/deployments/${"a".repeat(513)}/embeddings`, ""],
+    ["/v1/models/gpt-4o", ""],
   ] as const;
-  for (const [path, model] of table) t.equal(modelInPath(path), model, path);
+  for (const [path, model] of ofAzure) t.equal(deploymentInPath(path), model, path);
   t.equal(usableModel(" gpt-4o "), "gpt-4o");
 });

@@ -134,8 +134,12 @@ t.test("what is no session is refused, and neither admitted nor opened", async (
     ["model=chatty/x", {}, 400, {}],
     ["model=pretend/sim", {}, 400, {}],
     ["model=open/live&a=\u0001", {}, 400, {}],
+    ["model=open/live&model=open/dear", {}, 400, { param: "model" }],
+    ["model=open/live&Model=open/dear", {}, 400, { param: "model" }],
+    ["model=open/live&deployment=dear", {}, 400, { param: "model" }],
     ["", { path: "/p/nobody/v1/realtime" }, 404, {}],
     ["", { path: "/p/pretend/v1/realtime" }, 400, {}],
+    ["model=live&model=dear", { path: "/p/open/v1/realtime" }, 400, { param: "model" }],
   ];
   for (const [query, how, status, error] of table) {
     const { exchange, body, admitted, opened, settled, record } = await open(query, how);
