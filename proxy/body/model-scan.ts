@@ -17,6 +17,8 @@ export class ModelScan {
   model = "";
   /** The model came more than once: the provider might read another one. */
   repeated = false;
+  /** It holds what isn't JSON, so that a lenient parser might read something else in it. */
+  problem: string | null = null;
   /** The object has ended, or can't be read. */
   over = false;
   #seen = false;
@@ -30,6 +32,7 @@ export class ModelScan {
   /** At the top level: whether the next string is a key. */
   #expectsKey = true;
   #keyIsModel = false;
+  #valueSeen = false;
 
   push(chunk: Buffer): void {
     for (let i = 0; i < chunk.length && !this.over; )
@@ -71,7 +74,17 @@ export class ModelScan {
       this.repeated = this.#seen;
       this.over = this.#seen;
       this.#seen = true;
-    } else if (this.#keyIsModel) this.model = usableModel(string ?? "");
+    } else if (this.#keyIsModel) {
+      // A second value without a comma before it isn't JSON.
+      if (this.#valueSeen) this.#refuse();
+      else this.model = usableModel(string ?? "");
+      this.#valueSeen = true;
+    }
+  }
+
+  #refuse(): void {
+    this.problem = "the body must be JSON";
+    this.over = true;
   }
 
   #readPlain(byte: number, at: number): number {
@@ -101,6 +114,12 @@ export class ModelScan {
           this.#expectsKey = true;
           this.#keyIsModel = false;
         }
+        break;
+      // Comments and other quotes, where a lenient parser has them, may hide a member.
+      case 0x2f: // /
+      case 0x23: // #
+      case 0x27: // '
+        this.#refuse();
         break;
       default:
     }

@@ -1,8 +1,10 @@
 /**
  * Finds a field's value in a multipart form (RFC 7578) while the form passes, and its position, so
  * that all other bytes can be passed on unchanged. Only the framing of the form is read; the
- * content of the parts is the provider's to check.
+ * content of the parts is the provider's to check. A form that servers might read in two ways is
+ * refused: the provider might find another value in it.
  */
+import { type HeaderParameters, parametersOf, valuesOf } from "./header-parameters.js";
 
 /** A field's value and its position, in bytes from the start of the body. */
 export interface FieldPlace {
@@ -15,14 +17,21 @@ export interface FieldPlace {
 const partHeaderBytesMax = 16 * 1024;
 const valueBytesMax = 4 * 1024;
 
-/** The boundary that a content type names, or null when it isn't a multipart form's. */
+/**
+ * The boundary that a content type names; null when it isn't a multipart form's, or might be read
+ * in another way.
+ */
 export function boundaryOf(contentType: string): string | null {
-  if (!/^multipart\/form-data\s*(?:;|$)/i.test(contentType)) return null;
-  const found = /;\s*boundary=(?:"([^"\\]{1,70})"|([^\s;",]{1,70})(?=[\s;]|$))/i.exec(contentType);
-  return found === null ? null : (found[1] ?? found[2]!);
+  const parameters = parametersOf(contentType, "multipart/form-data");
+  const boundaries = parameters === null ? [] : valuesOf(parameters, "boundary");
+  const [boundary] = boundaries;
+  return boundaries.length === 1 && /^[^\\]{1,70}$/.test(boundary!) ? boundary! : null;
 }
 
-type State = "preamble" | "headers" | "value" | "other" | "end";
+/** Of each header line and boundary. */
+const lineEnd = "\r\n";
+
+type State = "start" | "headers" | "value" | "other" | "closing" | "end";
 
 export class FieldFinder {
   /** Set once the complete value was found. */
@@ -33,17 +42,17 @@ export class FieldFinder {
   repeated = false;
   /** The end of the form was seen. */
   get ended(): boolean {
-    return this.#state === "end";
+    return this.#state === "closing" || this.#state === "end";
   }
   readonly #name: string;
   readonly #delimiter: Buffer;
-  #state: State = "preamble";
+  #state: State = "start";
   /**
    * Bytes that were pushed and not read yet, and their position in the body. The first delimiter
    * has no line end before it, so one is made up.
    */
-  #pending: Buffer = Buffer.from("\r\n");
-  #position = -2;
+  #pending: Buffer = Buffer.from(lineEnd);
+  #position = -lineEnd.length;
   #valueStart = 0;
   #values: Buffer[] = [];
   #valueBytes = 0;
@@ -62,8 +71,10 @@ export class FieldFinder {
   /** Reads one element of what is pending; false: more bytes are needed. */
   #step(): boolean {
     if (this.#state === "headers") return this.#readHeaders();
+    if (this.#state === "closing") return this.#readClosing();
     if (this.#state === "end") return false;
     const found = this.#pending.indexOf(this.#delimiter);
+    if (this.#state === "start" && !this.#beginsAt(found)) return false;
     // What may be the beginning of a delimiter stays pending.
     const bodyBytes =
       found === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : found;
@@ -76,9 +87,27 @@ export class FieldFinder {
       this.#delimiter.length,
       this.#delimiter.length + 2,
     );
-    this.#state = after === "--" ? "end" : "headers";
+    if (after !== "--" && after !== lineEnd)
+      this.problem = "its boundary is followed by something else than the end of the line";
+    this.#state = after === "--" ? "closing" : "headers";
     this.#skip(this.#delimiter.length + (after === "--" ? 2 : 0));
-    return true;
+    return this.problem === null;
+  }
+
+  /** Nothing comes before the first boundary but, at most, the end of a line. */
+  #beginsAt(found: number): boolean {
+    if (found === 0 || found === lineEnd.length) return true;
+    if (found !== -1 || this.#pending.length >= this.#delimiter.length + lineEnd.length)
+      this.problem = "it doesn't begin with its boundary";
+    return false;
+  }
+
+  /** What comes after the form's end is nobody's, if it is surely the end. */
+  #readClosing(): boolean {
+    if (!lineEnd.startsWith(this.#pending.toString("latin1", 0, lineEnd.length)))
+      this.problem = "its last boundary is followed by something else than the end of the line";
+    else if (this.#pending.length >= lineEnd.length) this.#state = "end";
+    return false;
   }
 
   /** Bytes of a part's body. */
@@ -97,11 +126,14 @@ export class FieldFinder {
     if ((end === -1 ? this.#pending.length : end) > partHeaderBytesMax)
       this.problem = `the headers of a part are larger than ${partHeaderBytesMax} bytes`;
     if (end === -1 || this.problem !== null) return false;
-    const headers = this.#pending.toString("utf8", 0, end);
+    const part = readPart(this.#pending.toString("utf8", 0, end), this.#name);
     this.#skip(end + 4);
-    const isField = fieldName(headers) === this.#name;
-    if (isField && this.place !== null) this.repeated = true;
-    this.#state = isField ? "value" : "other";
+    if (part.problem !== null) {
+      this.problem = part.problem;
+      return false;
+    }
+    if (part.isField && this.place !== null) this.repeated = true;
+    this.#state = part.isField ? "value" : "other";
     this.#valueStart = this.#position;
     this.#values = [];
     this.#valueBytes = 0;
@@ -123,10 +155,69 @@ export class FieldFinder {
   }
 }
 
-/** The name of a part that is a plain field; null for a file's. */
-function fieldName(headers: string): string | null {
-  const disposition = /^content-disposition:\s*form-data\b([^\r\n]*)$/im.exec(headers)?.[1] ?? "";
-  if (/;\s*filename\*?=/i.test(disposition)) return null;
-  const found = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition);
-  return found === null ? null : (found[1] ?? found[2]!);
+interface Part {
+  /** Whether it is the field that is looked for. */
+  readonly isField: boolean;
+  /** What about it could be read in two ways. */
+  readonly problem: string | null;
+}
+
+const otherPart: Part = { isField: false, problem: null };
+
+function unclear(problem: string): Part {
+  return { isField: false, problem };
+}
+
+/** `headers`: each after a line end. */
+function readPart(headers: string, wanted: string): Part {
+  const lines = headers.split(lineEnd).slice(1);
+  if (lines.some((line) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*$/.test(line)))
+    return unclear("the headers of a part can't be read");
+  const [disposition, ...others] = valuesOfHeader(lines, "content-disposition");
+  if (disposition === undefined) return otherPart;
+  const parameters = others.length > 0 ? null : parametersOf(disposition, "form-data");
+  const names = parameters === null ? [] : valuesOf(parameters, "name");
+  if (parameters === null || names.length !== 1)
+    return unclear("the content-disposition of a part can't be read");
+  const [name] = names as [string];
+  if (plainName(name) !== wanted) return otherPart;
+  if (name !== wanted || !hasName(parameters, "name"))
+    return unclear(`${JSON.stringify(name)} is given: the field is called ${wanted}`);
+  if (valuesOf(parameters, "filename").length > 0)
+    return unclear(`${wanted} must be a field, not a file`);
+  return isPlainText(lines)
+    ? { isField: true, problem: null }
+    : unclear(`${wanted} must be plain text in UTF-8`);
+}
+
+function valuesOfHeader(lines: readonly string[], name: string): readonly string[] {
+  return lines
+    .filter((line) => line.slice(0, line.indexOf(":")).toLowerCase() === name)
+    .map((line) => line.slice(name.length + 1));
+}
+
+function hasName(parameters: HeaderParameters, name: string): boolean {
+  return parameters.some(([key]) => key === name);
+}
+
+/** A name as lenient servers may read it. */
+function plainName(name: string): string {
+  const written = name.replace(/^[\w-]+'[\w-]*'/, "").replace(/\\(.)/g, "$1");
+  const plain = written.replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) =>
+    String.fromCharCode(parseInt(digits, 16)),
+  );
+  return plain
+    .trim()
+    .replace(/(?:\[\])+$/, "")
+    .toLowerCase();
+}
+
+/** Whether no header says that the part's text is written in another way. */
+function isPlainText(lines: readonly string[]): boolean {
+  const encodings = valuesOfHeader(lines, "content-transfer-encoding");
+  const types = valuesOfHeader(lines, "content-type");
+  return (
+    encodings.every((encoding) => /^\s*(?:7bit|8bit|binary)\s*$/i.test(encoding)) &&
+    types.every((type) => /^[^;]*(?:;\s*charset="?(?:utf-8|us-ascii)"?\s*)?$/i.test(type))
+  );
 }

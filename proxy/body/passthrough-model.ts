@@ -14,9 +14,15 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/embeddings", "embeddings"],
 ];
 
-/** Where else a request is nothing without a model: what isn't estimated, or is of old. */
-const furtherModelPaths =
-  /\/(?:completions|audio\/(?:speech|transcriptions|translations)|images\/generations)$/;
+/** Where else a request needs a model: what isn't estimated, or is of old or Ollama's. */
+const furtherModelPaths = new RegExp(
+  `/(?:${[
+    "completions",
+    "audio/(?:speech|transcriptions|translations)",
+    "images/generations",
+    "api/(?:chat|generate|embed)",
+  ].join("|")})$`,
+);
 
 /** Null: only what the provider reports is charged. */
 export function operationAt(method: string, path: string): Operation | null {
@@ -40,7 +46,17 @@ function plainPath(path: string): string {
   // As often as `restProblem` lets through.
   for (let round = 0; round < 5 && plain.includes("%"); round++)
     plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, decoded);
-  return plain.replace(/(?:;[^/]*|\/)+$/, "");
+  return withoutEnd(plain);
+}
+
+/** Without slashes at the end, and without parameters of the last segment. */
+function withoutEnd(path: string): string {
+  for (let end = path.length; ; ) {
+    while (path[end - 1] === "/") end--;
+    const semicolon = path.indexOf(";", path.lastIndexOf("/", end - 1) + 1);
+    if (semicolon === -1 || semicolon >= end) return path.slice(0, end);
+    end = semicolon;
+  }
 }
 
 function decoded(encoded: string): string {
@@ -63,8 +79,18 @@ export function modelInPath(path: string): string {
 
 /** Azure's `/deployments/{id}/…`; empty when the path names none. */
 export function deploymentInPath(path: string): string {
-  const match = /\/deployments\/([^/]+)\//i.exec(path);
-  return match === null ? "" : decodedModel(plainPath(match[1]!));
+  const match = /\/deployments\/([^/]+)\//i.exec(plainPath(path));
+  return match === null ? "" : decodedModel(match[1]!);
+}
+
+/**
+ * The models that a query names: realtime's `model` or, at Azure, `deployment`; in any case, since
+ * some servers take capitals for small letters.
+ */
+export function modelsInQuery(query: string): readonly string[] {
+  return [...new URLSearchParams(query)]
+    .filter(([name]) => /^\s*(?:model|deployment)\s*$/i.test(name))
+    .map(([, value]) => usableModel(value));
 }
 
 function decodedModel(name: string): string {

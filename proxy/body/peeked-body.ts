@@ -13,6 +13,8 @@ interface ModelFinder {
   readonly model: string;
   /** It came more than once. */
   readonly repeated: boolean;
+  /** What isn't readable for sure. */
+  readonly problem: string | null;
   readonly over: boolean;
 }
 
@@ -40,6 +42,8 @@ export class PeekedBody {
   readonly #refused: (problem: string) => Error;
   readonly #held: Buffer[] = [];
   #finder: ModelFinder | null = null;
+  /** A model was found, for which the request is admitted. */
+  #named = false;
   #ended = false;
 
   /**
@@ -64,6 +68,8 @@ export class PeekedBody {
     const isPlain = /^(?:identity)?$/i.test(contentEncoding.trim());
     if (!isPlain && requiredWithin !== null)
       return wrong("the body must not be compressed: its model can't be read");
+    if (requiredWithin !== null && isUnreadableForm(contentType))
+      return wrong("content-type must name one boundary: the form can't be read");
     const finder = isPlain ? finderFor(contentType, requiredWithin !== null) : null;
     if (finder === null) return { ok: true, model: "" };
     this.#finder = finder;
@@ -76,13 +82,17 @@ export class PeekedBody {
     // Its end is read too if it is there: only a connection whose request was read to the end can
     // be used again.
     if (this.bytes === this.#bytesAnnounced) await this.#next();
-    if (finder.repeated) return wrong(repeatedProblem);
+    if (finder.model !== "" || finder.repeated || requiredWithin !== null) {
+      const problem = problemOf(finder);
+      if (problem !== null) return wrong(problem);
+    }
     if (finder.model === "" && requiredWithin !== null)
       return wrong(
         this.bytes < bytesMax
           ? "model is required"
           : `model is required within the first ${bytesMax} bytes of the body`,
       );
+    this.#named = finder.model !== "";
     return { ok: true, model: finder.model };
   }
 
@@ -99,7 +109,8 @@ export class PeekedBody {
   async *pieces(): AsyncGenerator<Buffer> {
     yield* this.#held.splice(0);
     for (let piece = await this.#next(); piece !== null; piece = await this.#next()) {
-      if (this.#finder?.repeated === true) throw this.#refused(repeatedProblem);
+      const problem = this.#named ? problemOf(this.#finder!) : null;
+      if (problem !== null) throw this.#refused(problem);
       yield piece;
     }
   }
@@ -115,6 +126,16 @@ export class PeekedBody {
     if (this.#finder?.over === false) this.#finder.push(next.value);
     return next.value;
   }
+}
+
+/** What makes the model doubtful. */
+function problemOf({ repeated, problem }: ModelFinder): string | null {
+  return repeated ? repeatedProblem : problem;
+}
+
+/** A form of a kind, or with a boundary, that servers may read in different ways. */
+function isUnreadableForm(contentType: string): boolean {
+  return /^\s*multipart\//i.test(contentType) && boundaryOf(contentType) === null;
 }
 
 function wrong(problem: string): PeekedModel {
@@ -148,6 +169,11 @@ class FormScan implements ModelFinder {
 
   get repeated(): boolean {
     return this.#finder.repeated;
+  }
+
+  get problem(): string | null {
+    const { problem } = this.#finder;
+    return problem === null ? null : `the body is not a readable form: ${problem}`;
   }
 
   get over(): boolean {

@@ -26,6 +26,8 @@ export async function readMultipartCall(
   { exchange, uploadBytesMax, newSpool }: CallSource,
 ): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
+  if (exchange.isRepeated("content-type"))
+    return { ok: false, failure: invalid("content-type is given more than once") };
   if (boundary === null) return { ok: false, failure: noForm() };
   const finder = new FieldFinder(boundary, "model");
   const form = new Form(

@@ -8,6 +8,7 @@ import { type Failure, failure, invalid, plainFailure } from "../../shared/error
 import {
   deploymentInPath,
   modelInPath,
+  modelsInQuery,
   needsModel,
   operationAt,
 } from "../body/passthrough-model.js";
@@ -172,7 +173,10 @@ type NamedModel =
   /** The body can't be read; null: the client is gone. */
   | { readonly ok: false; readonly failure: Failure | null };
 
-/** A model in the path is the one that is executed, whatever the body names. */
+/**
+ * Gemini's and Azure's path says which model is executed, whatever the body names. Elsewhere path,
+ * query and body must not name different ones: nobody knows which of them the provider reads.
+ */
 async function namedModel(
   exchange: Exchange,
   { path, provider: { type } }: Pick<PassthroughRoute, "path" | "provider">,
@@ -181,20 +185,35 @@ async function namedModel(
   const deployment = deploymentInPath(path);
   const inPath = modelInPath(path) || (type === "azure" ? deployment : "");
   if (inPath !== "") return { ok: true, model: inPath };
-  const isRequired = deployment === "" && needsModel(exchange.method, path);
+  const named = [deployment, ...modelsInQuery(exchange.query)].filter((model) => model !== "");
+  const isRequired = named.length === 0 && needsModel(exchange.method, path);
+  const inBody = await modelInBody(exchange, body, isRequired ? bodyBytesMax : null);
+  if (!inBody.ok) return inBody;
+  if (inBody.model !== "") named.push(inBody.model);
+  if (named.some((model) => model !== named[0]))
+    return { ok: false, failure: invalid("model is given more than once", "model") };
+  return { ok: true, model: named[0] ?? "" };
+}
+
+/** `requiredWithin`: how far the body is read for a model that it must name, or null. */
+async function modelInBody(
+  exchange: Exchange,
+  body: PeekedBody | null,
+  requiredWithin: number | null,
+): Promise<NamedModel> {
   if (body === null)
-    return isRequired
-      ? { ok: false, failure: invalid("model is required", "model") }
-      : { ok: true, model: deployment };
+    return requiredWithin === null
+      ? { ok: true, model: "" }
+      : { ok: false, failure: invalid("model is required", "model") };
+  if (exchange.isRepeated("content-type"))
+    return { ok: false, failure: invalid("content-type is given more than once") };
   try {
     const named = await body.model({
       contentType: exchange.header("content-type") ?? "",
       contentEncoding: exchange.header("content-encoding") ?? "",
-      requiredWithin: isRequired ? bodyBytesMax : null,
+      requiredWithin,
     });
-    return named.ok
-      ? { ok: true, model: named.model || deployment }
-      : { ok: false, failure: invalid(named.problem, "model") };
+    return named.ok ? named : { ok: false, failure: invalid(named.problem, "model") };
   } catch (error) {
     if (error instanceof UploadGone) return { ok: false, failure: null };
     if (error instanceof UploadTooLarge)

@@ -7,7 +7,7 @@ import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { deploymentInPath, modelInPath, usableModel } from "../body/passthrough-model.js";
+import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passthrough-model.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -52,7 +52,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
       context,
       invalid("the query holds a character that has no place there"),
     );
-  if (namesModelTwice(query)) return refuseUnadmitted(context, twoModels());
+  if (modelsInQuery(query).length > 1) return refuseUnadmitted(context, twoModels());
   const name = parameterOf(query, "model") ?? "";
   if (name.trim() === "")
     return refuseUnadmitted(
@@ -101,13 +101,9 @@ export async function passthroughSession(
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
-  if (namesModelTwice(exchange.query)) return refuseUnadmitted(context, twoModels());
-  const model =
-    modelInPath(route.path) ||
-    deploymentInPath(route.path) ||
-    usableModel(
-      parameterOf(exchange.query, "model") ?? parameterOf(exchange.query, "deployment") ?? "",
-    );
+  const inQuery = modelsInQuery(exchange.query);
+  if (inQuery.length > 1) return refuseUnadmitted(context, twoModels());
+  const model = modelInPath(route.path) || deploymentInPath(route.path) || (inQuery[0] ?? "");
   const nameProblem = modelNameProblem(model);
   if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = model === "" ? null : model;
@@ -125,14 +121,7 @@ export async function passthroughSession(
   });
 }
 
-/** Providers differ in which one they take, and some take capitals for small letters. */
-function namesModelTwice(query: string): boolean {
-  let names = 0;
-  for (const name of new URLSearchParams(query).keys())
-    if (/^(?:model|deployment)$/i.test(name)) names++;
-  return names > 1;
-}
-
+/** Providers differ in which one they take. */
 function twoModels(): Failure {
   return invalid("model is given more than once", "model");
 }

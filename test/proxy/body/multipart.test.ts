@@ -39,7 +39,14 @@ t.test("a form's boundary is what its content type says", async (t) => {
     ["multipart/form-data", null],
     ["multipart/form-data; boundary=", null],
     [`multipart/form-data; boundary=${"x".repeat(71)}`, null],
+    ["multipart/form-data; boundary=abc;", "abc"],
     ["multipart/mixed; boundary=abc", null],
+    ["multipart/form-data; boundary=abc; boundary=def", null],
+    ["multipart/form-data; boundary=abc; boundary*=utf-8''def", null],
+    ['multipart/form-data; x="; boundary=abc"; boundary=def', "def"],
+    ['multipart/form-data; boundary="a\\"bc"', null],
+    ["multipart/form-data; x; boundary=abc", null],
+    ["multipart/form-data, application/json; boundary=abc", null],
     ["application/json", null],
     ["", null],
   ] as const;
@@ -51,7 +58,11 @@ t.test("the field is found wherever it is", async (t) => {
   const table = [
     [`${field("model", "whisper-1")}${file}--B--\r\n`, "whisper-1"],
     [`${file}${field("model", "whisper-1")}--B--`, "whisper-1"],
-    [`preamble\r\n${file}${field("model", "modèle-é")}--B--\r\nepilogue`, "modèle-é"],
+    [`\r\n${file}${field("model", "modèle-é")}--B--\r\nepilogue`, "modèle-é"],
+    [
+      `${part('Content-Disposition: form-data; name="model"\r\nContent-Type: text/plain; charset=utf-8', "a")}--B--`,
+      "a",
+    ],
     [`${field("model", "")}--B--`, ""],
     [`${part("content-disposition: form-data; name=model", "a")}--B--`, "a"],
     [
@@ -78,11 +89,6 @@ t.test(
   "a form without the field, an invalid one and a repeated field are distinguished",
   async (t) => {
     t.match(found(`${file}--B--`), { place: null, problem: null, ended: true });
-    t.match(
-      found(`${part('Content-Disposition: form-data; name="model"; filename="m"', "a")}--B--`),
-      { place: null, ended: true },
-      "a file is no field",
-    );
     t.match(found(field("model", "a").slice(0, -2)), { place: null, problem: null, ended: false });
     t.match(found(`${field("model", "a")}${field("model", "b")}--B--`), { repeated: true });
     t.match(found(field("model", "x".repeat(5000))), {
@@ -91,9 +97,103 @@ t.test(
     t.match(found(`--B\r\n${"X: y\r\n".repeat(4000)}`), {
       problem: "the headers of a part are larger than 16384 bytes",
     });
-    t.match(found("no form at all"), { place: null, problem: null, ended: false });
+    t.match(found("no form at all"), { problem: "it doesn't begin with its boundary" });
   },
 );
+
+const disposition = (rest: string): string =>
+  part(`Content-Disposition: form-data; ${rest}`, "dear");
+
+t.test("a form that servers may read in two ways is refused, however it is cut", async (t) => {
+  const cheap = field("model", "cheap");
+  const unreadable = "the headers of a part can't be read";
+  const doubtful = "the content-disposition of a part can't be read";
+  const table: readonly (readonly [form: string, problem: string])[] = [
+    [disposition('name="model"; filename="m"'), "model must be a field, not a file"],
+    [disposition('name="Model"'), '"Model" is given: the field is called model'],
+    [disposition('name="mod\\el"'), '"mod\\\\el" is given: the field is called model'],
+    [disposition('name="mod%65l"'), '"mod%65l" is given: the field is called model'],
+    [disposition('name="model[]"'), '"model[]" is given: the field is called model'],
+    [disposition("name*=utf-8''mod%65l"), `"utf-8''mod%65l" is given: the field is called model`],
+    [disposition("name*=utf-8''model; name=x"), doubtful],
+    [disposition("name=x; name=model"), doubtful],
+    [disposition("x; name=model"), doubtful],
+    [disposition('filename="a"b"; name="model"'), doubtful],
+    [part("Content-Disposition: attachment; name=model", "dear"), doubtful],
+    [
+      part(
+        "Content-Disposition: form-data; name=x\r\ncontent-disposition: form-data; name=model",
+        "",
+      ),
+      doubtful,
+    ],
+    [part("Content-Disposition: form-data;\r\n name=model", "dear"), unreadable],
+    [part("Content-Disposition: form-data; name=x\nA: b", "dear"), unreadable],
+    [part("Content-Disposition : form-data; name=model", "dear"), unreadable],
+    [
+      part("Content-Disposition: form-data; name=model\r\nContent-Transfer-Encoding: base64", "x"),
+      "model must be plain text in UTF-8",
+    ],
+    [
+      part(
+        "Content-Disposition: form-data; name=model\r\nContent-Type: text/plain;charset=utf-16",
+        "x",
+      ),
+      "model must be plain text in UTF-8",
+    ],
+    ["--B\nx", "its boundary is followed by something else than the end of the line"],
+    ["--Bx\r\n", "its boundary is followed by something else than the end of the line"],
+    ["--B--x\r\n", "its last boundary is followed by something else than the end of the line"],
+    ["--B--\n\r\n", "its last boundary is followed by something else than the end of the line"],
+  ];
+  for (const [hostile, problem] of table) {
+    const form = cheap + hostile;
+    const problems = Array.from(form, (_, cut) => found(form, [cut]).problem);
+    t.same([...new Set(problems)], [problem], form);
+  }
+  for (const before of ["x", "x\r\n", "\n", "\r\n\r\n", "x\n--B\n"])
+    t.equal(found(before + cheap).problem, "it doesn't begin with its boundary", before);
+});
+
+t.test("what is found is what another reader of forms finds", async (t) => {
+  const odd = fc.oneof(
+    fc.constantFrom("\r\n", "\n", "--", "B", ";", '"', "\\", " ", "\r\n--B", "--B\n", "name*="),
+    fc.constantFrom("name=", "model", "Content-Disposition: form-data; ", ":", "%65", "\t", "[]"),
+  );
+  let agreed = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(field("model", "cheap"), file, disposition("name=x")), {
+        maxLength: 4,
+      }),
+      fc.array(fc.tuple(fc.nat(300), odd, fc.nat(3)), { maxLength: 3 }),
+      async (parts, edits) => {
+        let form = `${parts.join("")}--B--\r\n`;
+        for (const [place, text, dropped] of edits) {
+          const at = place % (form.length + 1);
+          form = form.slice(0, at) + text + form.slice(at + dropped);
+        }
+        const { place, problem, repeated, ended } = found(form) as {
+          place: { value: string } | null;
+          problem: string | null;
+          repeated: boolean;
+          ended: boolean;
+        };
+        if (problem !== null || repeated || !ended) return;
+        const headers = { "content-type": "multipart/form-data; boundary=B" };
+        const read = await new Response(form, { headers }).formData().catch(() => null);
+        if (read === null) return;
+        const values = place === null ? [] : [place.value];
+        const others = read.getAll("model");
+        agreed++;
+        if (others.length !== values.length || others.some((other, i) => other !== values[i]))
+          throw new Error(JSON.stringify({ form, values, others }));
+      },
+    ),
+    { numRuns: 1000, seed: 7 },
+  );
+  t.ok(agreed > 100, `${agreed} forms were read by both`);
+});
 
 t.test("however the bytes are cut, the same is found, and only the value is replaced", async () => {
   const bodies = fc

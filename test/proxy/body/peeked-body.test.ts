@@ -178,6 +178,30 @@ t.test("where a model is required, a body that hides it is refused", async (t) =
     ["nothing", json, "", [], "problem: model is required"],
     ["in two bytes for each letter", json, "", [utf16], "problem: model is required"],
     ["a form without one", multipart, "", ["--b--"], "problem: model is required"],
+    ["with a byte order mark", json, "", ['\ufeff{"model":"m"}'], "m"],
+    ["in a comment", json, "", ['{"model":"m" /* , */ }'], "problem: the body must be JSON"],
+    ["two values", json, "", ['{"model":"m" "n"}'], "problem: the body must be JSON"],
+    [
+      "before a form",
+      "multipart/mixed; boundary=b",
+      "",
+      [`{"model":"m"}\r\n${form("n")}--b--`],
+      "problem: content-type must name one boundary: the form can't be read",
+    ],
+    [
+      "in a form with two boundaries",
+      `${multipart}; boundary=c`,
+      "",
+      [form("m"), "--b--"],
+      "problem: content-type must name one boundary: the form can't be read",
+    ],
+    [
+      "in a form with another framing",
+      multipart,
+      "",
+      [form("m"), "--b\ncontent-disposition: form-data; name=model\n\nn\n--b--"],
+      "problem: the body is not a readable form: its boundary is followed by something else than the end of the line",
+    ],
   ];
   for (const [name, contentType, contentEncoding, texts, found] of table)
     t.equal(
@@ -210,4 +234,18 @@ t.test("a second model that comes while the body passes is not passed on", async
     );
     t.same(passed, ['{"model":"cheap","x":[', "1,2"]);
   }
+});
+
+t.test("a form that becomes doubtful while it passes isn't passed on", async (t) => {
+  const body = bodyOf(
+    pieces(
+      '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\ncheap\r\n--b\r\n',
+      'content-disposition: form-data; name="Model"\r\n\r\ndear\r\n--b--',
+    ).coming,
+  );
+  t.equal(await modelIn(body, { contentType: "multipart/form-data; boundary=b" }), "cheap");
+  await t.rejects(whole(body), {
+    message:
+      'refused: the body is not a readable form: "Model" is given: the field is called model',
+  });
 });

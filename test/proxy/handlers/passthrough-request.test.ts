@@ -1,11 +1,18 @@
 import t from "tap";
-import { authenticatedCaller } from "../../../proxy/auth/caller.js";
+import { authenticatedCaller, type Caller } from "../../../proxy/auth/caller.js";
 import type { Gateway } from "../../../proxy/gateway.js";
-import { passthroughRoute } from "../../../proxy/handlers/passthrough-request.js";
+import {
+  passthroughRequest,
+  passthroughRoute,
+} from "../../../proxy/handlers/passthrough-request.js";
+import type { RequestContext } from "../../../proxy/request-context.js";
+import { RequestRecord } from "../../../proxy/request-record.js";
 import { buildCatalog } from "../../../proxy/routing/resolve-model.js";
 import type { PassthroughAccess } from "../../../shared/config/provider-type.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
+import { fakeGateway } from "../fake-gateway.js";
 
 const providers = [
   providerConfig({ name: "openai", baseUrl: "https://api.openai.com/v1" }),
@@ -106,4 +113,80 @@ t.test("passthrough is for whom the operator opens it, for each provider", async
       `${server} ${provider}, another caller`,
     );
   }
+});
+
+interface Passed {
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: readonly string[];
+  readonly body?: string;
+}
+
+/** The model that a request is admitted for; or the message of its refusal. */
+async function admittedModel({ path = "/p/openai/v1/chat/completions", ...asked }: Passed) {
+  const { query = "", headers = ["content-type", "application/json"], body = "" } = asked;
+  const fake = fakeGateway(`
+server: { passthrough: all }
+providers:
+  openai: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [m] }
+  azure: { type: azure, base_url: "http://127.0.0.1:1/openai", api_version: "2024-10-21", api_key: k, models: [d] }
+`);
+  for (const [name, provider] of fake.gateway.providers)
+    (fake.gateway.providers as Map<string, unknown>).set(name, { ...provider, passthrough: {} });
+  const exchange = new FakeExchange({
+    path,
+    query,
+    headers: [...headers, "content-length", String(Buffer.byteLength(body))],
+  });
+  exchange.sentPieces = [Buffer.from(body)];
+  const admitted: string[] = [];
+  Object.assign(fake.gateway.limiter, {
+    keysExist: false,
+    reachable: true,
+    admit(_: Caller, [target]: readonly Target[]) {
+      admitted.push(target!.model);
+      return Promise.resolve({ kind: "unavailable" });
+    },
+  });
+  await passthroughRequest({
+    gateway: fake.gateway,
+    exchange,
+    caller: authenticatedCaller("/"),
+    record: new RequestRecord(0),
+  } as unknown as RequestContext);
+  const { error } = JSON.parse(exchange.body.toString()) as { error: { message: string } };
+  return admitted[0] ?? error.message;
+}
+
+t.test("a request is admitted for the model that is executed, or refused", async (t) => {
+  const twice = "model is given more than once";
+  const deployment = "/openai/deployments/d/chat/completions";
+  const json = ["content-type", "application/json"];
+  const table: readonly (readonly [name: string, asked: Passed, found: string])[] = [
+    ["in the body", { body: '{"model":"m"}' }, "m"],
+    ["nowhere", { body: "{}" }, "model is required"],
+    ["no body", {}, "model is required"],
+    ["where none is needed", { path: "/p/openai/v1/files", body: "{}" }, ""],
+    ["in the query", { path: "/p/openai/v1/speak", query: "model=m" }, "m"],
+    ["twice in the query", { path: "/p/openai/v1/speak", query: "model=m&Model=n" }, twice],
+    ["in query and body", { query: "model=m", body: '{"model":"n"}' }, twice],
+    ["the same in both", { query: "model=m", body: '{"model":"m"}' }, "m"],
+    ["Azure's path", { path: `/p/azure${deployment}`, body: '{"model":"n"}' }, "d"],
+    ["Azure's path, encoded", { path: "/p/azure/openai%2Fdeployments/d/chat/completions" }, "d"],
+    ["its like elsewhere", { path: `/p/openai${deployment}`, body: '{"model":"n"}' }, twice],
+    ["the same there", { path: `/p/openai${deployment}`, body: '{"model":"d"}' }, "d"],
+    ["Gemini's path", { path: "/p/openai/v1beta/models/g:generateContent", body: "{}" }, "g"],
+    ["Ollama's own API", { path: "/p/openai/api/chat", body: "{}" }, "model is required"],
+    [
+      "two content types",
+      { headers: [...json, ...json], body: '{"model":"m"}' },
+      "content-type is given more than once",
+    ],
+    [
+      "compressed",
+      { headers: [...json, "content-encoding", "gzip, identity"], body: '{"model":"m"}' },
+      "the body must not be compressed: its model can't be read",
+    ],
+  ];
+  for (const [name, asked, found] of table) t.equal(await admittedModel(asked), found, name);
 });
