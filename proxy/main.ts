@@ -91,6 +91,9 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     open,
     capacity,
     stopping: () => stopping,
+  }).catch((error: unknown) => {
+    limiter.close();
+    throw error;
   });
   const closeAll = async (): Promise<void> => {
     capacity.files.close();

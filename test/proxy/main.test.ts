@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { startProxy } from "../../proxy/main.js";
+import { loadConfig } from "../../shared/config/load-config.js";
+import { createLog } from "../../shared/log.js";
+
+t.test("a start that fails ends its attempts to reach the daemon", async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "sluice-"));
+  const socket = join(dir, "limiterd.sock");
+  const loaded = loadConfig({ file: undefined, env: {}, cwd: dir, uid: 0 });
+  if (!loaded.ok) throw new Error("the configuration is wrong");
+  const daemon = net.createServer().listen(socket);
+  t.teardown(() => {
+    daemon.close();
+    rmSync(dir, { recursive: true });
+  });
+  const [provider] = loaded.config.providers;
+  const broken = { ...provider!, type: "openai", baseUrl: "no URL" } as typeof provider;
+  const connected = once(daemon, "connection") as Promise<[net.Socket]>;
+  await t.rejects(
+    startProxy({
+      config: {
+        ...loaded.config,
+        limiter: { ...loaded.config.limiter, socket },
+        providers: [broken!],
+      },
+      log: createLog("proxy", "error"),
+    }),
+    /Invalid URL/,
+  );
+  const [connection] = await connected;
+  connection.resume();
+  await once(connection, "close");
+  t.ok(connection.destroyed);
+});
