@@ -45,6 +45,12 @@ export const reconnectMs = 100;
 /** Settles that a proxy keeps while the daemon is away, at about 500 bytes of memory each. */
 export const settleOutboxMax = 200_000;
 /**
+ * Frames that a proxy sends before the kernel has taken all of them: of its hello, and of the
+ * admissions and the calls that have waited for the welcome. Two windows of 64 KiB each and one of
+ * settles are fewer bytes than a peer may leave unread.
+ */
+export const framesPerWindow = 50;
+/**
  * Settles that a proxy sends before the kernel has taken all of them: twice as many responses as it
  * ends in one turn.
  */

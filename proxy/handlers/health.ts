@@ -25,6 +25,7 @@ export function replyHealth(
     version,
     limiter: {
       reachable: limiter.reachable,
+      state: limiter.state,
       failure_mode: config.limiter.failureMode,
       unsettled: limiter.unsettled,
       store_failing: limiter.storeFailing,

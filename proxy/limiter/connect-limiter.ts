@@ -11,6 +11,7 @@ import { toWire } from "../../shared/wire/to-wire.js";
 import { asBrokenLimiterState } from "./broken-limiter-state.js";
 import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
+import { createThrottledCount } from "./throttled-count.js";
 
 interface ConnectedLimiter {
   readonly client: Limiter;
@@ -31,35 +32,51 @@ export function connectLimiter(
     lastError = reason;
     log.warn({ socket: config.socket, reason }, message);
   };
+  const schedule = (ms: number, run: () => void): void =>
+    void setTimeout(orBroken, ms, run).unref();
+  const seen = { socket: config.socket, failure_mode: config.failureMode };
   const client = new LimiterClient(
     {
       proxyId: randomUUID(),
       monoMs: () => performance.now(),
-      schedule: (ms, run) => void setTimeout(orBroken, ms, run).unref(),
+      schedule,
       afterTurn: (run) => void setImmediate(run),
       onLinkChange(linked) {
         if (closing) return;
         lastError = "";
         if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
-        else
-          log.warn(
-            { socket: config.socket, failure_mode: config.failureMode },
-            "lost the limiter daemon",
-          );
+        else log.warn(seen, "lost the limiter daemon");
         onLinkChange(linked);
       },
-      onTimedOut: () =>
+      onSilent: (wasLinked) =>
         log.warn(
-          { socket: config.socket, failure_mode: config.failureMode },
-          "the limiter daemon doesn't answer in time",
+          seen,
+          wasLinked
+            ? "the limiter daemon is silent: until it answers, requests don't wait for it"
+            : "the limiter daemon takes the connection, but doesn't welcome this proxy",
         ),
-      onDropped: (settles) =>
+      onAnswering: (silentMs) =>
+        log.info(
+          { socket: config.socket, seconds: Math.round(silentMs / 100) / 10 },
+          "the limiter daemon answers again",
+        ),
+      onLate: createThrottledCount(schedule, (questions) =>
+        log.warn({ ...seen, questions }, "the limiter daemon doesn't answer in time"),
+      ),
+      onDropped: createThrottledCount(schedule, (settles) =>
         log.error(
           { settles },
-          "too many settles wait for the limiter daemon: the oldest was dropped",
+          "too many settles wait for the limiter daemon: the oldest are dropped",
         ),
+      ),
     },
     config,
+  );
+  const noteUnreadable = createThrottledCount(schedule, (frames) =>
+    log.error(
+      { socket: config.socket, frames },
+      "the limiter daemon sent a frame that can't be read",
+    ),
   );
   let reader = createFrameReader(frameBytesMaxFromDaemon);
   const link = dial({
@@ -77,14 +94,10 @@ export function connectLimiter(
     onBytes(peer, bytes) {
       const valid = reader.feed(bytes, (frame) => {
         const message = parseFromDaemon(frame);
-        if (message === null)
-          log.error(
-            { socket: config.socket },
-            "the limiter daemon sent a frame that can't be read",
-          );
-        else if (message.kind === "failed" && !client.reachable)
+        if (message === null) noteUnreadable();
+        else if (message.kind === "failed" && client.state === "away")
           logOnce(message.failure.message, "the limiter daemon refuses this proxy");
-        if (message !== null) receive(client, message);
+        receive(client, message);
       });
       if (!valid) peer.close();
     },
@@ -100,7 +113,7 @@ export function connectLimiter(
   };
 }
 
-function receive(client: LimiterClient, message: FromDaemon): void {
+function receive(client: LimiterClient, message: FromDaemon | null): void {
   try {
     client.received(message);
   } catch (error) {

@@ -6,7 +6,7 @@ import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { type AdminOp, isChange } from "../../shared/wire/admin-op.js";
 import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
-import type { Admin, Authorize } from "../../shared/wire/message-to-daemon.js";
+import type { Admin, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 
@@ -20,6 +20,7 @@ interface Unanswered {
 
 interface Call {
   readonly message: Admin | Authorize;
+  readonly askedMonoMs: number;
   readonly deadlineMonoMs: number;
   readonly resolve: (reply: Reply | Unanswered) => void;
   sent: boolean;
@@ -56,11 +57,14 @@ export class DaemonCalls {
     return this.#calls.size;
   }
 
-  /** While the daemon is unreachable, it waits no longer than an admission would. */
+  /**
+   * While the daemon is unreachable, it waits no longer than an admission would; for a silent one,
+   * not at all.
+   */
   async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
-    const deadlineMonoMs = this.#connection.deadlineMonoMs(this.#monoMs(), operationDeadlineMs);
+    if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
     const id = this.#connection.nextId();
-    const reply = await this.#send({ kind: "admin", id, op, body }, deadlineMonoMs);
+    const reply = await this.#send({ kind: "admin", id, op, body }, operationDeadlineMs);
     switch (reply.kind) {
       case "answer":
         return { ok: true, body: reply.body };
@@ -75,21 +79,18 @@ export class DaemonCalls {
 
   /** Waits as long as an admission would; as many may wait. */
   async authorize(credential: string): Promise<AuthorizeOutcome> {
-    const nowMonoMs = this.#monoMs();
-    const deadlineMonoMs = this.#connection.deadlineMonoMs(nowMonoMs);
-    const tooLate = !this.#connection.linked && deadlineMonoMs <= nowMonoMs;
-    if (tooLate || this.#calls.size >= admissionsWaitingMax) return { kind: "unavailable" };
+    if (this.#refuses()) return { kind: "unavailable" };
     const id = this.#connection.nextId();
-    const reply = await this.#send({ kind: "authorize", id, credential }, deadlineMonoMs);
+    const reply = await this.#send({ kind: "authorize", id, credential });
     return reply.kind === "authorized" || reply.kind === "denied" ? reply : { kind: "unavailable" };
   }
 
-  /** Sends those that no daemon has received to one that has just welcomed this proxy. */
-  sendAll(): void {
+  /** Those that no daemon has received, for one that has just welcomed this proxy. */
+  *unsent(): Generator<ToDaemon, void> {
     for (const call of this.#calls.values()) {
       if (call.sent) continue;
       call.sent = true;
-      this.#connection.send(call.message);
+      yield call.message;
     }
   }
 
@@ -107,13 +108,27 @@ export class DaemonCalls {
   }
 
   expire(nowMonoMs: number): void {
+    // An operation may wait for a commit, so it says nothing of the daemon.
+    for (const { message, askedMonoMs, deadlineMonoMs, sent } of this.#calls.values())
+      if (sent && message.kind === "authorize" && deadlineMonoMs <= nowMonoMs)
+        this.#connection.timedOut(askedMonoMs);
     this.#failWhere((call) => call.deadlineMonoMs <= nowMonoMs);
   }
 
-  #send(message: Admin | Authorize, deadlineMonoMs: number): Promise<Reply | Unanswered> {
+  /** Whether nothing is asked now: it would have no answer, or too much waits. */
+  #refuses(): boolean {
+    const { silent, linked } = this.#connection;
+    const nowMonoMs = this.#monoMs();
+    const tooLate = !linked && this.#connection.deadlineMonoMs(nowMonoMs) <= nowMonoMs;
+    return silent || tooLate || this.#calls.size >= admissionsWaitingMax;
+  }
+
+  #send(message: Admin | Authorize, deadlineMs?: number): Promise<Reply | Unanswered> {
+    const askedMonoMs = this.#monoMs();
+    const deadlineMonoMs = this.#connection.deadlineMonoMs(askedMonoMs, deadlineMs);
     const sent = this.#connection.linked;
     return new Promise((resolve) => {
-      this.#calls.set(message.id, { message, deadlineMonoMs, resolve, sent });
+      this.#calls.set(message.id, { message, askedMonoMs, deadlineMonoMs, resolve, sent });
       if (sent) this.#connection.send(message);
     });
   }

@@ -1,32 +1,53 @@
 /**
  * The connection to the daemon, as the parts of the limiter client share it: whether the daemon has
- * welcomed this proxy, what is sent to it, and since when it is gone. What the messages mean is not
- * here, and neither is the socket: `connect-limiter.ts` owns that.
+ * welcomed this proxy and answers, what is sent to it, and since when it is gone. What the messages
+ * mean is not here, and neither is the socket: `connect-limiter.ts` owns that.
  */
+import { framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
 import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
-import type { DaemonLine } from "./limiter-link.js";
+import type { DaemonLine, LimiterClientPorts, LinkState } from "./limiter-link.js";
+
+type ConnectionPorts = Pick<
+  LimiterClientPorts,
+  "monoMs" | "schedule" | "onSilent" | "onAnswering" | "onLate"
+>;
 
 export class DaemonConnection {
+  readonly #ports: ConnectionPorts;
   /** How long requests wait for an unreachable daemon, counted from its loss. */
   readonly #deadlineMs: number;
   #line: DaemonLine | null = null;
   #linked = false;
   #lostMonoMs: number;
+  /** When the daemon's last message came. */
+  #heardMonoMs: number;
+  /** Null: it isn't silent. */
+  #silentSinceMonoMs: number | null = null;
   #lastId = 0;
-  /**
-   * False from an admission that expired while linked until the next message of the
-   * daemon.
-   */
-  answering = true;
 
-  constructor(deadlineMs: number, nowMonoMs: number) {
+  constructor(ports: ConnectionPorts, deadlineMs: number) {
+    this.#ports = ports;
     this.#deadlineMs = deadlineMs;
-    this.#lostMonoMs = nowMonoMs;
+    this.#lostMonoMs = this.#heardMonoMs = ports.monoMs();
+  }
+
+  get state(): LinkState {
+    if (this.#line === null) return "away";
+    if (this.silent) return "silent";
+    return this.#linked ? "connected" : "away";
   }
 
   /** Whether the daemon has welcomed this proxy on the present connection. */
   get linked(): boolean {
     return this.#linked;
+  }
+
+  /**
+   * The daemon is there, but it says nothing: it is stopped, or stuck. What it was asked last tells
+   * when it goes on: it answers that first. Until then nothing more is asked.
+   */
+  get silent(): boolean {
+    return this.#silentSinceMonoMs !== null;
   }
 
   nextId(): number {
@@ -36,6 +57,19 @@ export class DaemonConnection {
   /** Only while linked; before the welcome nothing but a hello is sent. */
   send(message: ToDaemon): void {
     this.#line!.send(message);
+  }
+
+  /** Sends messages, a window at a time, until there are no more or the connection is lost. */
+  sendInWindows(messages: Iterator<ToDaemon, void>): void {
+    const line = this.#line!;
+    for (let left = framesPerWindow; left > 0; left--) {
+      const next = messages.next();
+      if (next.done === true) return;
+      line.send(next.value);
+    }
+    line.whenSent(() => {
+      if (line === this.#line) this.sendInWindows(messages);
+    });
   }
 
   /** As in `DaemonLine`; only while linked. */
@@ -50,18 +84,48 @@ export class DaemonConnection {
 
   connected(line: DaemonLine): void {
     this.#line = line;
+    this.#ports.schedule(this.#deadlineMs + reconnectGraceMs, () => {
+      if (line === this.#line && !this.#linked) this.#fallSilent();
+    });
   }
 
   welcomed(): void {
     this.#linked = true;
+    this.heard();
+  }
+
+  /** A message has come, of whatever kind. */
+  heard(): void {
+    this.#heardMonoMs = this.#ports.monoMs();
+    if (!this.#linked || this.#silentSinceMonoMs === null) return;
+    const silentMs = this.#heardMonoMs - this.#silentSinceMonoMs;
+    this.#silentSinceMonoMs = null;
+    this.#ports.onAnswering(silentMs);
+  }
+
+  /** A question that the daemon answers at once was asked then, and has had its time. */
+  timedOut(askedMonoMs: number): void {
+    if (!this.#linked || this.silent) return;
+    if (this.#heardMonoMs > askedMonoMs) this.#ports.onLate();
+    else this.#fallSilent();
   }
 
   /** Whether it was linked until now. */
-  lost(nowMonoMs: number): boolean {
+  lost(): boolean {
     const wasLinked = this.#linked;
     this.#line = null;
     this.#linked = false;
-    if (wasLinked) this.#lostMonoMs = nowMonoMs;
+    // One that never welcomes stays silent over all attempts, and is reported once.
+    if (wasLinked) {
+      this.#lostMonoMs = this.#ports.monoMs();
+      this.#silentSinceMonoMs = null;
+    }
     return wasLinked;
+  }
+
+  #fallSilent(): void {
+    if (this.silent) return;
+    this.#silentSinceMonoMs = this.#ports.monoMs();
+    this.#ports.onSilent(this.#linked);
   }
 }

@@ -8,47 +8,42 @@ import type { Admission } from "./limiter.js";
 const leaseOverheadBytes = 100;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
-export function helloMessages(
+export function* helloMessages(
   proxyId: string,
   held: readonly Admission[],
   nextId: () => number,
-): Hello[] {
-  const leases: Lease[] = held.map(
-    ({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission }) => ({
-      lease,
-      userPath,
-      admittedAtMs,
-      lsn,
-      target,
-      targetAtMs,
-      targetLsn,
-      submission,
-    }),
-  );
-  const hellos: Hello[] = [];
+): Generator<Hello, void> {
+  let at = 0;
   do {
-    const sent = leases.splice(0, fitting(leases));
-    hellos.push({
-      kind: "hello",
-      id: nextId(),
-      wireVersion,
-      role: "proxy",
-      proxyId,
-      leases: sent,
-      more: leases.length > 0,
-    });
-  } while (leases.length > 0);
-  return hellos;
+    const end = at + fitting(held, at);
+    const leases = held.slice(at, end).map(leaseOf);
+    at = end;
+    const more = at < held.length;
+    yield { kind: "hello", id: nextId(), wireVersion, role: "proxy", proxyId, leases, more };
+  } while (at < held.length);
+}
+
+function leaseOf({
+  lease,
+  userPath,
+  admittedAtMs,
+  lsn,
+  target,
+  targetAtMs,
+  targetLsn,
+  submission,
+}: Admission): Lease {
+  return { lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission };
 }
 
 /**
- * How many of the first leases one frame holds: a frame that is too large would close every
+ * How many leases from `start` one frame holds: a frame that is too large would close every
  * connection anew.
  */
-function fitting(leases: readonly Lease[]): number {
+function fitting(leases: readonly Admission[], start: number): number {
   let bytes = 0;
-  for (let i = 0; i < leases.length && i < leasesPerHello; i++) {
-    const { userPath, target } = leases[i]!;
+  for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {
+    const { userPath, target } = leases[start + i]!;
     bytes +=
       leaseOverheadBytes +
       Buffer.byteLength(userPath) +

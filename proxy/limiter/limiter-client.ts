@@ -32,6 +32,7 @@ import type {
   LimiterClientOptions,
   LimiterClientPorts,
   LimiterLink,
+  LinkState,
 } from "./limiter-link.js";
 import { PendingAdmissions } from "./pending-admissions.js";
 import { nothingSpent, SettleOutbox } from "./settle-outbox.js";
@@ -55,13 +56,13 @@ export class LimiterClient implements Limiter, LimiterLink {
     const { deadlineMs, failureMode, settleWindow } = options;
     const monoMs = (): number => ports.monoMs();
     this.#ports = ports;
-    this.#connection = new DaemonConnection(deadlineMs, ports.monoMs());
+    this.#connection = new DaemonConnection(ports, deadlineMs);
     this.#outbox = new SettleOutbox(
       {
         connection: this.#connection,
         monoMs,
         schedule: (ms, run) => ports.schedule(ms, run),
-        onDropped: (settles) => ports.onDropped(settles),
+        onDropped: () => ports.onDropped(),
       },
       settleWindow,
     );
@@ -72,15 +73,17 @@ export class LimiterClient implements Limiter, LimiterLink {
       held: this.#held,
       late: this.#late,
       failureMode,
-      onTimedOut: () => ports.onTimedOut(),
     });
     this.#calls = new DaemonCalls(this.#connection, monoMs);
     this.#afterSending = createThrottledQueue((run) => ports.afterTurn(run), endsPerTurn);
     this.#expiryIntervalMs = Math.max(10, deadlineMs / 10);
   }
 
+  get state(): LinkState {
+    return this.#connection.state;
+  }
   get reachable(): boolean {
-    return this.#connection.linked && this.#connection.answering;
+    return this.state === "connected";
   }
   get unsettled(): number {
     return this.#outbox.size;
@@ -186,16 +189,14 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
-    for (const hello of helloMessages(
-      this.#ports.proxyId,
-      this.#held.entries().map(([, admission]) => admission),
-      () => this.#connection.nextId(),
-    ))
-      line.send(hello);
+    const held = this.#held.entries().map(([, admission]) => admission);
+    const nextId = (): number => this.#connection.nextId();
+    this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, nextId));
   }
 
-  received(message: FromDaemon): void {
-    this.#connection.answering = true;
+  received(message: FromDaemon | null): void {
+    this.#connection.heard();
+    if (message === null) return;
     switch (message.kind) {
       case "welcome":
         return this.#welcomed(message);
@@ -220,8 +221,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   lost(): void {
-    const wasLinked = this.#connection.lost(this.#ports.monoMs());
+    const wasLinked = this.#connection.lost();
     this.#notices.limited = true;
+    this.#pending.connectionLost();
     this.#late.connectionLost();
     this.#outbox.connectionLost();
     if (!wasLinked) return;
@@ -239,8 +241,8 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#connection.welcomed();
     applyWelcome(this.#notices, message);
     this.#outbox.welcomed(nowMonoMs);
-    this.#pending.sendAll();
-    this.#calls.sendAll();
+    this.#connection.sendInWindows(this.#pending.unsent());
+    this.#connection.sendInWindows(this.#calls.unsent());
     this.#ports.onLinkChange(true);
   }
 

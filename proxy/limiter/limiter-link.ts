@@ -11,10 +11,24 @@ export interface LimiterClientPorts {
   /** Runs `run` when what was sent in this turn of the event loop has left. */
   afterTurn(run: () => void): void;
   onLinkChange(linked: boolean): void;
-  /** The daemon is connected, but an admission got no answer in time. */
-  onTimedOut(): void;
-  onDropped(settles: number): void;
+  /**
+   * The daemon is connected, and a deadline has passed without a word from it: `wasLinked`, of an
+   * admission or a check of a caller, or else of the welcome.
+   */
+  onSilent(wasLinked: boolean): void;
+  /** A silent daemon has said something again. */
+  onAnswering(silentMs: number): void;
+  /** A question had no answer in time from a daemon that isn't silent: too much waits for it. */
+  onLate(): void;
+  /** The oldest settle was dropped: too many wait. */
+  onDropped(): void;
 }
+
+/**
+ * What the proxy knows of its daemon. `away`: there is no connection, or the daemon hasn't welcomed
+ * this proxy yet. `silent`: there is one, and no answer.
+ */
+export type LinkState = "away" | "silent" | "connected";
 
 /** How many settles are on their way at once. */
 export interface SettleWindow {
@@ -40,6 +54,7 @@ export interface DaemonLine {
 /** What the socket's owner calls. */
 export interface LimiterLink {
   connected(line: DaemonLine): void;
-  received(message: FromDaemon): void;
+  /** Null: a frame that can't be read. */
+  received(message: FromDaemon | null): void;
   lost(): void;
 }

@@ -9,6 +9,7 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
+import type { LinkState } from "./limiter-link.js";
 
 /**
  * A request that may go to its target, until it is settled. `lease` 0: it went there without the
@@ -93,7 +94,8 @@ export interface AnsweredFromCache {
 
 /** The limiter as the proxy knows it. */
 export interface Limiter {
-  /** Whether the daemon has welcomed this proxy and answers in time. */
+  readonly state: LinkState;
+  /** Whether the state is `connected`. */
   readonly reachable: boolean;
   /** Settles that the daemon hasn't acknowledged. */
   readonly unsettled: number;

@@ -7,7 +7,12 @@ import { admissionsWaitingMax } from "../../shared/bounds.js";
 import type { FailureMode } from "../../shared/config/config.js";
 import { IdMap } from "../../shared/id-map.js";
 import type { Admitted, Denied, Exceeded, Refused } from "../../shared/wire/message-from-daemon.js";
-import { type Claimed, isUnnumbered, unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
+import {
+  type Claimed,
+  isUnnumbered,
+  type ToDaemon,
+  unlimitedLsn,
+} from "../../shared/wire/message-to-daemon.js";
 import {
   type AdmissionRequest,
   admissionMessage,
@@ -25,6 +30,8 @@ interface PendingAdmission {
   readonly request: AdmissionRequest;
   readonly deadlineMonoMs: number;
   readonly resolve: (outcome: AdmissionOutcome) => void;
+  /** Whether the present daemon was asked, so that its answer may still come. */
+  sent: boolean;
 }
 
 interface PendingAdmissionsContext {
@@ -34,8 +41,6 @@ interface PendingAdmissionsContext {
   readonly held: IdMap<Admission>;
   readonly late: LateAdmissions;
   readonly failureMode: FailureMode;
-  /** The daemon is connected, but an admission got no answer in time. */
-  onTimedOut(): void;
 }
 
 export class PendingAdmissions {
@@ -66,20 +71,33 @@ export class PendingAdmissions {
         headers: null,
       });
     const deadlineMonoMs = connection.deadlineMonoMs(startedMonoMs);
-    if (deadlineMonoMs <= startedMonoMs || this.#waiting.size >= admissionsWaitingMax)
+    if (
+      connection.silent ||
+      deadlineMonoMs <= startedMonoMs ||
+      this.#waiting.size >= admissionsWaitingMax
+    )
       return Promise.resolve(this.#withoutVerdict(request));
     const id = connection.nextId();
+    const sent = connection.linked;
     return new Promise((resolve) => {
-      this.#waiting.set(id, { request, deadlineMonoMs, resolve });
-      if (connection.linked) connection.send(admissionMessage(id, request));
+      this.#waiting.set(id, { request, deadlineMonoMs, resolve, sent });
+      if (sent) connection.send(admissionMessage(id, request));
     });
   }
 
-  /** Sends what waits to a daemon that has just welcomed this proxy, in the order of asking. */
-  sendAll(): void {
-    const { connection } = this.#context;
-    for (const [id, { request }] of this.#waiting.entries())
-      connection.send(admissionMessage(id, request));
+  /** What waits, in the order of asking, for a daemon that has just welcomed this proxy. */
+  *unsent(): Generator<ToDaemon, void> {
+    for (const [id, pending] of this.#waiting.entries()) {
+      // It may have reached its deadline since.
+      if (this.#waiting.get(id) !== pending) continue;
+      pending.sent = true;
+      yield admissionMessage(id, pending.request);
+    }
+  }
+
+  /** The next daemon is asked all of it anew. */
+  connectionLost(): void {
+    for (const pending of this.#waiting.values()) pending.sent = false;
   }
 
   admitted(message: Admitted): void {
@@ -109,14 +127,13 @@ export class PendingAdmissions {
 
   /** Resolves those whose deadline has passed by the failure mode. */
   expire(nowMonoMs: number): void {
-    const { connection, late, onTimedOut } = this.#context;
-    for (const [id, { request, deadlineMonoMs, resolve }] of this.#waiting.entries()) {
+    const { connection, late } = this.#context;
+    for (const [id, { request, deadlineMonoMs, resolve, sent }] of this.#waiting.entries()) {
       if (deadlineMonoMs > nowMonoMs) continue;
       this.#waiting.take(id);
       const outcome = this.#withoutVerdict(request);
-      if (connection.linked) {
-        if (connection.answering) onTimedOut();
-        connection.answering = false;
+      if (sent) {
+        connection.timedOut(request.startedMonoMs);
         late.expect(id, request, outcome.kind === "admitted" ? outcome.admission : null);
       }
       resolve(outcome);

@@ -41,7 +41,7 @@ interface SettleOutboxPorts {
   readonly connection: DaemonConnection;
   readonly monoMs: () => number;
   readonly schedule: (ms: number, run: () => void) => void;
-  readonly onDropped: (settles: number) => void;
+  readonly onDropped: () => void;
 }
 
 /** Acknowledged settles that may stay in front of the others, until all move up at once. */
@@ -110,7 +110,7 @@ export class SettleOutbox {
     this.#items.push(item);
     if (this.size > settleOutboxMax) {
       this.#removeUntil(this.#first + 1);
-      this.#ports.onDropped(1);
+      this.#ports.onDropped();
     }
     if (this.#ports.connection.linked) this.#send(endedMonoMs);
   }

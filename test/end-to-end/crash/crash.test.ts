@@ -4,6 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
+import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -233,16 +234,17 @@ t.test(
 );
 
 t.test(
-  "a daemon that stands still is away too: 503, and /health says so until it goes on",
+  "a daemon that stands still is asked by one request, not by those after it; /health and the log say so, once each",
   async (t) => {
     const { site } = await begin(t, "limiter: { deadline_ms: 100 }\n");
     const daemon = await site.startDaemon();
     const proxy = await site.startProxy();
+    const logged = (text: string): number => proxy.output().split(text).length - 1;
     daemon.child.kill("SIGSTOP");
-    t.equal((await chat(proxy.ready, { path: "/team" })).status, 503);
+    for (let i = 0; i < 10; i++) t.equal((await chat(proxy.ready, { path: "/team" })).status, 503);
     t.match(await (await fetch(`${proxy.ready}/health`)).json(), {
       status: "degraded",
-      limiter: { reachable: false },
+      limiter: { reachable: false, state: "silent" },
     });
     t.equal((await fetch(`${proxy.ready}/ready`)).status, 503);
     daemon.child.kill("SIGCONT");
@@ -250,7 +252,10 @@ t.test(
       () => chat(proxy.ready, { path: "/team" }),
       (response) => response.status === 200,
     );
-    t.match(await (await fetch(`${proxy.ready}/health`)).json(), { status: "ok" });
+    t.match(await (await fetch(`${proxy.ready}/health`)).json(), {
+      status: "ok",
+      limiter: { state: "connected" },
+    });
     t.match(
       await until(
         () => ruleNow(proxy.ready, "/team", 0),
@@ -259,6 +264,17 @@ t.test(
       { in_flight: 0 },
       "what it admitted too late was given back",
     );
+    t.same(
+      [logged("the limiter daemon is silent"), logged("the limiter daemon answers again")],
+      [1, 1],
+    );
+    const client = await connectDaemon({ socketPath: site.socket });
+    t.match(
+      await client.call("status", null),
+      { body: { admitted: 2 } },
+      "the first request, too late, and the one that was served",
+    );
+    client.close();
   },
 );
 

@@ -23,7 +23,8 @@ export class ClientHarness {
   readonly sent: ToDaemon[] = [];
   readonly links: boolean[] = [];
   dropped = 0;
-  timeouts = 0;
+  /** The silences and answers of the daemon that were reported, in their order. */
+  readonly silences: string[] = [];
   readonly client: LimiterClient;
   #timers: { readonly atMs: number; readonly run: () => void }[] = [];
   #afterTurn: (() => void)[] = [];
@@ -38,10 +39,10 @@ export class ClientHarness {
         schedule: (ms, run) => void this.#timers.push({ atMs: this.nowMs + ms, run }),
         afterTurn: (run) => void this.#afterTurn.push(run),
         onLinkChange: (linked) => void this.links.push(linked),
-        onTimedOut: () => void this.timeouts++,
-        onDropped: (settles) => {
-          this.dropped += settles;
-        },
+        onSilent: (wasLinked) => void this.silences.push(wasLinked ? "silent" : "no welcome"),
+        onAnswering: (silentMs) => void this.silences.push(`answers after ${silentMs}`),
+        onLate: () => void this.silences.push("late"),
+        onDropped: () => void this.dropped++,
       },
       { deadlineMs, failureMode: "closed", ...options },
     );
@@ -82,7 +83,7 @@ export class ClientHarness {
     });
   }
 
-  receive(message: FromDaemon): void {
+  receive(message: FromDaemon | null): void {
     this.client.received(message);
   }
 

@@ -1,4 +1,5 @@
 import t from "tap";
+import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
 import { wireVersion } from "../../../shared/version.js";
 import {
@@ -8,7 +9,10 @@ import {
   gpt,
   kinds,
   linkedHarness,
+  promisesResolved,
 } from "./client-harness.js";
+
+const keyHash = "h".repeat(43);
 
 t.test(
   "the note on a refused request goes to the daemon that refused it, and to no other",
@@ -124,24 +128,176 @@ t.test(
 );
 
 t.test(
-  "a daemon that doesn't answer in time is reported once, and isn't reachable until its next message",
+  "a daemon that says nothing for a deadline is silent: reported once, asked nothing more, until its next message",
+  async (t) => {
+    for (const failureMode of ["closed", "open"] as const) {
+      const without = failureMode === "closed" ? "unavailable" : "admitted";
+      const harness = linkedHarness({ failureMode });
+      const first = harness.ask();
+      harness.advance(deadlineMs - 1);
+      const second = harness.ask();
+      t.equal(harness.client.state, "connected");
+      harness.take();
+      harness.advance(1);
+      await promisesResolved();
+      t.same([first.outcome?.kind, second.outcome], [without, null]);
+      t.same([harness.client.state, harness.client.reachable], ["silent", false]);
+      const later = [harness.ask(), harness.ask()];
+      const call = harness.client.call("status", null);
+      const check = harness.client.authorize(keyHash);
+      await promisesResolved();
+      t.same(
+        later.map(({ outcome }) => outcome?.kind),
+        [without, without],
+        "at once",
+      );
+      t.match(await call, { ok: false, failure: { code: "limiter_unavailable" } });
+      t.same(await check, { kind: "unavailable" });
+      t.same(kinds(harness.take()), [], "and nothing is sent");
+      harness.advance(deadlineMs * 10);
+      t.same(harness.silences, ["silent"]);
+      harness.receive(null);
+      t.same(harness.silences, ["silent", `answers after ${deadlineMs * 10}`]);
+      t.equal(harness.client.state, "connected", "whatever the message is");
+      harness.ask();
+      t.same(kinds(harness.take()), ["admit"]);
+    }
+  },
+);
+
+t.test(
+  "a daemon that answers others in time isn't silent, however long one of them waits",
+  async (t) => {
+    const harness = linkedHarness();
+    const slow = harness.ask();
+    harness.advance(deadlineMs / 2);
+    harness.receive({ kind: "settled", seq: 0 });
+    harness.advance(deadlineMs);
+    await promisesResolved();
+    t.same(slow.outcome, { kind: "unavailable" });
+    t.same([harness.silences, harness.client.state], [["late"], "connected"]);
+  },
+);
+
+t.test(
+  "what a change waits for is a commit, so its silence is the store's; a check of a caller's is the daemon's",
+  async (t) => {
+    const harness = linkedHarness();
+    harness.advance(10);
+    void harness.client.call("rate-limits.put", {});
+    harness.advance(20_000);
+    t.same([harness.silences, harness.client.state], [[], "connected"]);
+    void harness.client.authorize(keyHash);
+    harness.advance(deadlineMs + expiryIntervalMs);
+    t.same([harness.silences, harness.client.state], [["silent"], "silent"]);
+  },
+);
+
+t.test(
+  "a daemon that takes the connection and never welcomes is reported once, over all attempts",
+  async (t) => {
+    const harness = new ClientHarness();
+    for (let i = 0; i < 5; i++) {
+      harness.connect();
+      t.equal(harness.client.state, i === 0 ? "away" : "silent", "it is given its time once");
+      harness.advance(deadlineMs + reconnectGraceMs);
+      t.equal(harness.client.state, "silent");
+      harness.receive(null);
+      t.equal(harness.client.state, "silent", "nonsense isn't a welcome");
+      harness.lose();
+      t.equal(harness.client.state, "away");
+    }
+    t.same(harness.silences, ["no welcome"]);
+    harness.connect();
+    harness.welcome();
+    t.equal(harness.client.state, "connected");
+    t.equal(harness.silences.length, 2);
+    harness.advance(deadlineMs * 10);
+    t.equal(harness.client.state, "connected", "the timers of earlier attempts mean nothing");
+  },
+);
+
+t.test(
+  "a silent daemon whose connection ends is away, and the next one is no silent one",
   async (t) => {
     const harness = linkedHarness();
     harness.ask();
-    harness.ask();
     harness.advance(deadlineMs + expiryIntervalMs);
-    t.same([harness.client.reachable, harness.timeouts], [false, 1]);
-    harness.ask();
-    harness.advance(deadlineMs + expiryIntervalMs);
-    t.equal(harness.timeouts, 1);
-    harness.receive({ kind: "settled", seq: 0 });
-    t.equal(harness.client.reachable, true);
-    harness.ask();
-    harness.advance(deadlineMs + expiryIntervalMs);
-    t.same([harness.client.reachable, harness.timeouts], [false, 2]);
     harness.lose();
-    harness.ask();
-    harness.advance(deadlineMs + expiryIntervalMs);
-    t.equal(harness.timeouts, 2, "a daemon that is away isn't silent");
+    t.equal(harness.client.state, "away");
+    const waits = harness.ask();
+    await promisesResolved();
+    t.equal(waits.outcome, null, "it may be back at once");
+    harness.connect();
+    harness.welcome();
+    t.same([harness.client.state, harness.silences], ["connected", ["silent"]]);
+    t.same(kinds(harness.take()).slice(-1), ["admit"]);
   },
 );
+
+t.test(
+  "what has waited is asked again in windows, each when the kernel has taken the last one",
+  async (t) => {
+    const harness = new ClientHarness();
+    const waiting = framesPerWindow * 2 + 7;
+    for (let i = 0; i < waiting; i++) harness.ask(`/${i}`);
+    for (let i = 0; i <= framesPerWindow; i++) void harness.client.authorize(keyHash);
+    harness.connect();
+    harness.welcome();
+    const windows: string[][] = [];
+    do windows.push(kinds(harness.take()).filter((kind) => kind !== "hello"));
+    while (harness.takenByKernel());
+    const counted = windows.map((sent) =>
+      ["admit", "authorize"].map((kind) => sent.filter((one) => one === kind).length),
+    );
+    t.same(counted, [
+      [framesPerWindow, framesPerWindow],
+      [framesPerWindow, 1],
+      [7, 0],
+    ]);
+  },
+);
+
+t.test(
+  "between two windows nothing is sent for those whose time is up, or on a connection that is lost",
+  async (t) => {
+    const harness = new ClientHarness();
+    for (let i = 0; i < framesPerWindow + 1; i++) harness.ask();
+    harness.connect();
+    harness.welcome();
+    harness.take();
+    harness.advance(deadlineMs + expiryIntervalMs);
+    harness.receive(null);
+    const late = harness.ask();
+    t.ok(harness.takenByKernel());
+    t.same(kinds(harness.take()), ["admit"], "the one that was asked since");
+    await promisesResolved();
+    t.equal(late.outcome, null);
+    const other = new ClientHarness();
+    for (let i = 0; i < framesPerWindow + 1; i++) other.ask();
+    other.connect();
+    other.welcome();
+    other.lose();
+    other.connect();
+    other.take();
+    other.takenByKernel();
+    t.same(kinds(other.take()), []);
+    other.welcome();
+    t.equal(other.take().length, framesPerWindow, "the next daemon is asked all of them");
+    t.ok(other.takenByKernel());
+    t.equal(other.take().length, 1);
+  },
+);
+
+t.test("a proxy with more leases than fit reports them in windows too", async (t) => {
+  const harness = linkedHarness();
+  const leases = leasesPerHello * framesPerWindow + 1;
+  for (let i = 0; i < leases; i++) void harness.granted();
+  await promisesResolved();
+  harness.lose();
+  harness.take();
+  harness.connect();
+  t.equal(harness.take().length, framesPerWindow);
+  t.ok(harness.takenByKernel());
+  t.match(harness.take(), [{ kind: "hello", leases: { length: 1 }, more: false }]);
+});

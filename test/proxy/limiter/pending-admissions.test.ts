@@ -158,6 +158,7 @@ t.test("each admission has its own deadline, however they follow each other", as
   for (let i = 0; i < 10; i++) {
     asked.push(harness.ask());
     harness.advance(190);
+    harness.receive(null);
   }
   await promisesResolved();
   t.same(

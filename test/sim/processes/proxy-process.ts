@@ -90,7 +90,9 @@ export function startProxyProcess({
         welcomed = linked;
         world.trace(`${id} is ${linked ? "linked" : "not linked"}`);
       },
-      onTimedOut: () => world.count("daemon silent"),
+      onSilent: (wasLinked) => world.count(wasLinked ? "daemon silent" : "no welcome"),
+      onAnswering: () => world.count("daemon answers again"),
+      onLate: () => world.count("daemon late"),
       onDropped: () => world.fail(`${id} drops a settle`),
     },
     { deadlineMs, failureMode, settleWindow },
