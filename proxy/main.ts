@@ -59,11 +59,6 @@ class OpenGatewayError extends Error {
 
 /** How long a stopping proxy waits for its last settles to be acknowledged. */
 const settleGraceMs = 2_000;
-/**
- * How long a start waits for the daemon before the proxy reports that it is ready; after that it
- * serves by its failure mode.
- */
-const firstLinkMs = 2_000;
 
 /**
  * Starts a proxy; when this resolves, it answers. Rejects with `OpenGatewayError`, or when the
@@ -72,11 +67,11 @@ const firstLinkMs = 2_000;
 export async function startProxy({ config, log }: ProxyOptions): Promise<RunningProxy> {
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
-  const { limiter, linkedInTime } = startLimiter(config, log);
+  const limiter = connectLimiter(config.limiter, log);
   if (refusal !== null) {
     // Only the daemon knows whether there is a managed key, without which anyone could call. Should
     // its store be replaced later, that opens nothing.
-    await linkedInTime;
+    await limiter.linkedInTime;
     if (limiter.client.keysExist !== true) {
       limiter.close();
       throw new OpenGatewayError(refusal);
@@ -112,7 +107,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     await closeAll();
     throw error;
   });
-  await linkedInTime;
+  await limiter.linkedInTime;
   const openNow = open && limiter.client.keysExist !== true;
   log.info(
     { url: listener.url, providers: [...gateway.providers.keys()], open: openNow },
@@ -140,25 +135,6 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
       else log.info("proxy stopped");
     },
   };
-}
-
-interface StartedLimiter {
-  readonly limiter: ReturnType<typeof connectLimiter>;
-  /** Resolves once the daemon is there, or after `firstLinkMs`. */
-  readonly linkedInTime: Promise<void>;
-}
-
-function startLimiter(config: Config, log: Log): StartedLimiter {
-  let onFirstLink: () => void = () => {};
-  const firstLink = new Promise<void>((resolve) => {
-    onFirstLink = resolve;
-  });
-  const limiter = connectLimiter(config.limiter, log, () => onFirstLink());
-  const linkedInTime = Promise.race([
-    firstLink,
-    new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref()),
-  ]);
-  return { limiter, linkedInTime };
 }
 
 interface GatewayParts {

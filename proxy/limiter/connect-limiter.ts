@@ -13,8 +13,16 @@ import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
 import { createThrottledCount } from "./throttled-count.js";
 
+/**
+ * How long a start waits for the daemon before the proxy reports that it is ready; after that it
+ * serves by its failure mode.
+ */
+const firstLinkMs = 2_000;
+
 interface ConnectedLimiter {
   readonly client: Limiter;
+  /** Resolves once the daemon is there, or after `firstLinkMs`. */
+  readonly linkedInTime: Promise<void>;
   close(): void;
 }
 
@@ -22,8 +30,13 @@ interface ConnectedLimiter {
 export function connectLimiter(
   config: Config["limiter"],
   log: Log,
-  onLinkChange: (linked: boolean) => void,
+  onLinkChange: (linked: boolean) => void = () => {},
 ): ConnectedLimiter {
+  let linkedOrLate: () => void = () => {};
+  const linkedInTime = new Promise<void>((resolve) => {
+    linkedOrLate = resolve;
+    setTimeout(resolve, firstLinkMs).unref();
+  });
   let closing = false;
   let lastError = "";
   /** An attempt is made ten times a second: a reason is logged when it differs from the last. */
@@ -46,6 +59,7 @@ export function connectLimiter(
         lastError = "";
         if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
         else log.warn(seen, "lost the limiter daemon");
+        linkedOrLate();
         onLinkChange(linked);
       },
       onSilent: (wasLinked) =>
@@ -106,6 +120,7 @@ export function connectLimiter(
   });
   return {
     client,
+    linkedInTime,
     close() {
       closing = true;
       link.close();

@@ -57,15 +57,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     const monoMs = (): number => ports.monoMs();
     this.#ports = ports;
     this.#connection = new DaemonConnection(ports, deadlineMs);
-    this.#outbox = new SettleOutbox(
-      {
-        connection: this.#connection,
-        monoMs,
-        schedule: (ms, run) => ports.schedule(ms, run),
-        onDropped: () => ports.onDropped(),
-      },
-      settleWindow,
-    );
+    this.#outbox = new SettleOutbox(ports, this.#connection, settleWindow);
     this.#late = new LateAdmissions(this.#held, this.#outbox, monoMs);
     this.#pending = new PendingAdmissions({
       connection: this.#connection,

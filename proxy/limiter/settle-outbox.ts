@@ -18,7 +18,7 @@ import {
 } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, Spent } from "./limiter.js";
-import type { SettleWindow } from "./limiter-link.js";
+import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
 
 /** What is settled; an admission is one. */
 interface SettledLease extends Omit<Lease, "submission"> {
@@ -37,12 +37,7 @@ interface QueuedSettle extends SettledLease, Spent {
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 
-interface SettleOutboxPorts {
-  readonly connection: DaemonConnection;
-  readonly monoMs: () => number;
-  readonly schedule: (ms: number, run: () => void) => void;
-  readonly onDropped: () => void;
-}
+type SettleOutboxPorts = Pick<LimiterClientPorts, "monoMs" | "schedule" | "onDropped">;
 
 /** Acknowledged settles that may stay in front of the others, until all move up at once. */
 const acknowledgedKeptMax = 4096;
@@ -54,6 +49,7 @@ const usualWindow: SettleWindow = {
 
 export class SettleOutbox {
   readonly #ports: SettleOutboxPorts;
+  readonly #connection: DaemonConnection;
   readonly #window: SettleWindow;
   /** In the order of their numbers; those before `#first` are acknowledged or dropped. */
   readonly #items: QueuedSettle[] = [];
@@ -70,8 +66,13 @@ export class SettleOutbox {
   /** Which connection this is: what an earlier one has taken opens no window of the present one. */
   #connections = 0;
 
-  constructor(ports: SettleOutboxPorts, window: SettleWindow = usualWindow) {
+  constructor(
+    ports: SettleOutboxPorts,
+    connection: DaemonConnection,
+    window: SettleWindow = usualWindow,
+  ) {
     this.#ports = ports;
+    this.#connection = connection;
     this.#window = window;
     this.#leftInWindow = window.settles;
   }
@@ -83,7 +84,7 @@ export class SettleOutbox {
   /** Settles a request. Its slots don't wait behind a backlog. */
   end(admission: Admission, spent: Spent, endedMonoMs: number): void {
     this.add("request", admission, spent, endedMonoMs);
-    const { connection } = this.#ports;
+    const connection = this.#connection;
     const waits = this.#next < this.#items.length;
     if (waits && connection.linked && hasAllVerdicts(admission))
       connection.send({ kind: "release", id: admission.lease });
@@ -112,7 +113,7 @@ export class SettleOutbox {
       this.#removeUntil(this.#first + 1);
       this.#ports.onDropped();
     }
-    if (this.#ports.connection.linked) this.#send(endedMonoMs);
+    if (this.#connection.linked) this.#send(endedMonoMs);
   }
 
   /** Begins to send all of them to a daemon that has just welcomed this proxy. */
@@ -136,7 +137,7 @@ export class SettleOutbox {
     this.#removeUntil(first);
     this.#allowedSeq = Math.max(this.#allowedSeq, seq + this.#window.unacknowledged);
     if (this.size > 0) {
-      if (this.#ports.connection.linked) this.#send(nowMonoMs);
+      if (this.#connection.linked) this.#send(nowMonoMs);
       return;
     }
     const callbacks = this.#emptyCallbacks;
@@ -152,7 +153,7 @@ export class SettleOutbox {
 
   /** Sends those that fit into the window, in the order of their numbers. */
   #send(nowMonoMs: number): void {
-    const { connection } = this.#ports;
+    const connection = this.#connection;
     while (this.#next < this.#items.length && this.#leftInWindow > 0) {
       const item = this.#items[this.#next]!;
       if (item.seq > this.#allowedSeq) return this.#awaitAcknowledgement();
@@ -163,25 +164,23 @@ export class SettleOutbox {
   }
 
   #openWindowWhenSent(): void {
-    const { connection, monoMs } = this.#ports;
     const opened = this.#connections;
-    connection.whenSent(() => {
+    this.#connection.whenSent(() => {
       if (opened !== this.#connections) return;
       this.#leftInWindow = this.#window.settles;
-      this.#send(monoMs());
+      this.#send(this.#ports.monoMs());
     });
   }
 
   #awaitAcknowledgement(): void {
     if (this.#waitsForAcknowledgement) return;
     this.#waitsForAcknowledgement = true;
-    const { schedule, connection, monoMs } = this.#ports;
     const allowed = this.#allowedSeq;
-    schedule(acknowledgementWaitMs, () => {
+    this.#ports.schedule(acknowledgementWaitMs, () => {
       this.#waitsForAcknowledgement = false;
-      if (!connection.linked) return;
+      if (!this.#connection.linked) return;
       if (this.#allowedSeq === allowed) this.#allowedSeq += this.#window.unacknowledged;
-      this.#send(monoMs());
+      this.#send(this.#ports.monoMs());
     });
   }
 
