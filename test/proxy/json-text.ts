@@ -3,6 +3,7 @@
  * texts mean is JSON.parse's to say.
  */
 import fc from "fast-check";
+import { anyText } from "../support/any-text.js";
 
 /** Spacing where JSON allows it. */
 export const spacing: fc.Arbitrary<string> = fc
@@ -49,7 +50,7 @@ function escapeUnit(text: string, at: number, choice: number): string {
  * strings.
  */
 export const trickyText: fc.Arbitrary<string> = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 12 }),
+  anyText({ maxLength: 12 }),
   fc
     .array(
       fc.constantFrom(

@@ -21,11 +21,15 @@ const cases = [
 
 for (const { name, text, status } of cases) {
   t.test(`${name} ends at its last byte, wherever the stream is cut`, async (t) => {
-    for (let cut = 0; cut < text.length; cut++) {
+    const read = Array.from(text, (_, cut) => {
       const reader = createResponseReader();
-      if (cut > 0) t.equal(reader.feed(Buffer.from(text.slice(0, cut))), pending, `cut at ${cut}`);
-      t.equal(reader.feed(Buffer.from(text.slice(cut))), status, `cut at ${cut}`);
-    }
+      const first = cut > 0 ? reader.feed(Buffer.from(text.slice(0, cut))) : pending;
+      return [cut, first, reader.feed(Buffer.from(text.slice(cut)))];
+    });
+    t.same(
+      read,
+      read.map((_, cut) => [cut, pending, status]),
+    );
   });
 }
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import {
@@ -55,10 +56,10 @@ function readRecords(csv: string): unknown[] {
   );
 }
 
-t.test("records survive a round trip through CSV, whatever their texts hold", async (t) => {
+t.test("records survive a round trip through CSV, whatever their texts hold", async () => {
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 5 }), (records) => {
-      t.same(readRecords(csvHeader + records.map(csvLine).join("")), records);
+      assert.deepEqual(readRecords(csvHeader + records.map(csvLine).join("")), records);
     }),
     { numRuns: 300 },
   );

@@ -22,6 +22,7 @@ const ofKind = {
 /** Any valid record, and some that can't occur. */
 export const anyRecord: fc.Arbitrary<ExportedRecord> = fc.record(
   Object.fromEntries(recordFields.map(([name, kind]) => [name, ofKind[kind]])),
+  { noNullPrototype: true },
 ) as fc.Arbitrary<ExportedRecord>;
 
 /** The record of a usual request. */

@@ -317,7 +317,10 @@ t.test("refused requests leave no child, of a rule or of a budget", async (t) =>
   const [limit] = daemon.state.budgets.sorted();
   t.ok(askFor(peer, 2, "/users/ann"), "the root's one request of the hour");
   t.equal(daemon.state.book.childCount, 2);
-  for (let i = 0; i < 1000; i++) t.notOk(askFor(peer, 3 + i, `/users/u${i}`), `u${i}`);
+  const admitted: string[] = [];
+  for (let i = 0; i < 1000; i++)
+    if (askFor(peer, 3 + i, `/users/u${i}`) !== null) admitted.push(`u${i}`);
+  t.same(admitted, []);
   t.equal(daemon.state.book.childCount, 2);
   t.equal(limit!.children.size, 0, "nothing was spent yet");
   peer.send({

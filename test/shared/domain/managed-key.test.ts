@@ -17,14 +17,19 @@ t.test(
   "a new key has the contract's shape, its own 32 bytes, and is known by its SHA-256",
   async (t) => {
     const keys = Array.from({ length: 100 }, newKey);
-    for (const { value, hash, redacted } of keys) {
-      t.match(value, /^sk-sluice-[A-Za-z0-9_-]{43}$/);
-      t.ok(looksLikeManagedKey(value));
-      t.equal(Buffer.from(value.slice("sk-sluice-".length), "base64url").length, 32);
-      t.equal(hash, createHash("sha256").update(value).digest("base64url"));
-      t.equal(hashKey(value), hash);
-      t.equal(redacted, `${value.slice(0, 14)}…`);
-    }
+    t.same(
+      keys.map((key) => ({
+        ...key,
+        shaped: /^sk-sluice-[A-Za-z0-9_-]{43}$/.test(key.value) && looksLikeManagedKey(key.value),
+        bytes: Buffer.from(key.value.slice("sk-sluice-".length), "base64url").length,
+        hashed: hashKey(key.value),
+      })),
+      keys.map(({ value }) => {
+        const hash = createHash("sha256").update(value).digest("base64url");
+        const redacted = `${value.slice(0, 14)}…`;
+        return { value, hash, redacted, shaped: true, bytes: 32, hashed: hash };
+      }),
+    );
     t.equal(new Set(keys.map(({ value }) => value)).size, 100);
   },
 );

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { userPathBytesMax, userPathSegmentsMax } from "../../../shared/bounds.js";
 import { isNormalUserPath, normalizeUserPath } from "../../../shared/domain/user-path.js";
+import { anyText } from "../../support/any-text.js";
 
 t.test("a path is trimmed, led by a slash and freed of empty segments; case is kept", async (t) => {
   const table: readonly (readonly [raw: string, path: string])[] = [
@@ -88,7 +89,7 @@ t.test("at most 32 segments and 1,024 bytes, both counted after normalizing", as
 
 /** Texts that are likely to be near a path, and any others. */
 const nearPath = fc.oneof(
-  fc.string({ unit: "binary" }),
+  anyText(),
   fc.string({
     unit: fc.constantFrom(
       "/",

@@ -5,11 +5,14 @@ t.test("a value comes back as it was, and changed bytes give none", async (t) =>
   for (const value of [[], [1, "a", null, true], [["nested", [2 ** 52]], "é".repeat(300)]]) {
     const sealed = sealValue(value);
     t.same(unsealValue(sealed), value);
+    const read: unknown[] = [];
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed);
       changed[at] = sealed[at]! ^ 1;
-      t.equal(unsealValue(changed), null, `byte ${at}`);
-      if (at < sealed.length - 1) t.equal(unsealValue(sealed.subarray(0, at + 1)), null);
+      if (unsealValue(changed) !== null) read.push(`with byte ${at} changed`);
+      if (at < sealed.length - 1 && unsealValue(sealed.subarray(0, at + 1)) !== null)
+        read.push(`cut after byte ${at}`);
     }
+    t.same(read, []);
   }
 });

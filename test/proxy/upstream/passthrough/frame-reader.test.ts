@@ -109,10 +109,12 @@ t.test("byte by byte, it is between frames exactly where one ends", async (t) =>
   const ends = new Set(frames.map((_, i) => Buffer.concat(frames.slice(0, i + 1)).length));
   const reader = new WebSocketFrameReader(() => {});
   t.ok(reader.betweenFrames);
+  const between: number[] = [];
   for (const [i, byte] of Buffer.concat(frames).entries()) {
     reader.push(Buffer.from([byte]));
-    t.equal(reader.betweenFrames, ends.has(i + 1), `byte ${i}`);
+    if (reader.betweenFrames) between.push(i + 1);
   }
+  t.same(between, [...ends]);
 });
 
 t.test("a close frame is seen at its first bytes, and our own is valid", async (t) => {
