@@ -37,8 +37,8 @@ interface Limiterd {
 }
 
 /**
- * Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`,
- * `StoreLockedError` or `StoreUnreadableError`.
+ * Starts a daemon; resolved, it answers on its sockets. Rejects with `SocketTakenError`,
+ * `SocketUntrustedError`, `StoreLockedError` or `StoreUnreadableError`.
  */
 export async function startLimiterd({
   config,
@@ -56,11 +56,12 @@ export async function startLimiterd({
   const started = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
   const { state } = started;
   const connections = new Map<Peer, Connection>();
-  const listener = await listen({
-    path: config.limiter.socket,
+  const onSocket = (mayAdminister: boolean) => ({
     groupAccess: config.limiter.socketGroupAccess,
-    onConnect(peer) {
+    ownerOnly: mayAdminister,
+    onConnect(peer: Peer) {
       const ports = {
+        mayAdminister,
         send: (message: FromDaemon) => peer.send(encodeFrame(toWire(message))),
         sendBulk: (message: FromDaemon, then: (nowMs: number) => void) =>
           peer.sendBulk(encodeFrame(toWire(message)), () => then(nowMs())),
@@ -71,19 +72,31 @@ export async function startLimiterd({
         reader: createFrameReader(frameBytesMaxToDaemon),
       });
     },
-    onBytes(peer, bytes) {
+    onBytes(peer: Peer, bytes: Buffer) {
       const connection = connections.get(peer);
       if (connection !== undefined) receive(state, connection, bytes, nowMs());
     },
-    onClose(peer) {
+    onClose(peer: Peer) {
       const connection = connections.get(peer);
       connections.delete(peer);
       if (connection !== undefined) disconnect(state, connection.peer, nowMs());
     },
+  });
+  // First, so that a proxy that finds the other one finds this one too.
+  const adminListener = await listen({
+    path: config.limiter.adminSocket,
+    ...onSocket(true),
   }).catch(closing(store));
+  const listener = await listen({ path: config.limiter.socket, ...onSocket(false) }).catch(
+    async (error: unknown) => {
+      await adminListener.close();
+      return closing(store)(error);
+    },
+  );
   log.info(
     {
       socket: config.limiter.socket,
+      admin_socket: config.limiter.adminSocket,
       store: store.file,
       rules: state.book.rules.size,
       budgets: state.budgets.budgets.size,
@@ -103,7 +116,9 @@ export async function startLimiterd({
         return () => clearTimeout(timer);
       },
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
-      closeListener: () => listener.close(),
+      closeListener: async () => {
+        await Promise.all([listener.close(), adminListener.close()]);
+      },
     },
     {
       flushIntervalMs: config.rateLimits.flushIntervalMs,

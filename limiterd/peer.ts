@@ -13,6 +13,10 @@ import type { Counter } from "./counters/counter.js";
 /** One connection. */
 export interface PeerState {
   readonly connectedAtMs: number;
+  /** Whether it came by the socket for administration. */
+  readonly mayAdminister: boolean;
+  /** When it last asked for an operation; first, when it connected. */
+  askedAtMs: number;
   readonly send: (message: FromDaemon) => void;
   /**
    * For a large message: verdicts don't wait behind it. `then` runs once the peer has room for the

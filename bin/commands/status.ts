@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { askHealth, type Health } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
-import { locateSocket, readConfiguration } from "../session/configuration.js";
+import { locateSockets, readConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
@@ -27,11 +27,8 @@ export function addStatus(program: Command, session: Session): void {
 
 /** Prints the state of both, even if one is down. An unreachable daemon ends with exit code 69. */
 async function showStatus(session: Session, flags: CommandFlags): Promise<void> {
-  const socket = locateSocket(session, flags);
-  const [daemon, health] = await Promise.all([
-    askDaemon(session, { ...flags, socket }),
-    askProxy(session, flags),
-  ]);
+  const { socketPath: socket } = locateSockets(session, flags);
+  const [daemon, health] = await Promise.all([askDaemon(session, flags), askProxy(session, flags)]);
   const { terminal } = session;
   if (flags.json === true) {
     terminal.out(JSON.stringify({ daemon: daemon.body, proxy: health }));

@@ -62,9 +62,14 @@ export function refusal(refused: Failure, remark = ""): CommandFailure {
   });
 }
 
+function exitCodeOf(trouble: DaemonError["trouble"]): number {
+  if (trouble === "refused") return exitCodes.failed;
+  return trouble === "untrusted" ? exitCodes.untrusted : exitCodes.unreachable;
+}
+
 /** The daemon didn't answer. */
 export function daemonFailure(error: DaemonError): CommandFailure {
-  const exitCode = error.trouble === "refused" ? exitCodes.failed : exitCodes.unreachable;
+  const exitCode = exitCodeOf(error.trouble);
   return new CommandFailure({
     exitCode,
     lines: [`error: ${error.message}`],

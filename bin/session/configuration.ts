@@ -1,6 +1,7 @@
 /** Finds the configuration that a command works with. `shared/config/` defines what is valid. */
 import type { Config } from "../../shared/config/config.js";
 import { loadConfig } from "../../shared/config/load-config.js";
+import { adminSocketBeside } from "../../shared/socket/socket-place.js";
 import { configurationFailure } from "./command-failure.js";
 import type { Session } from "./terminal.js";
 
@@ -24,6 +25,11 @@ export type FlagName = keyof typeof flagOptions;
 
 /** The texts that were given, by the names that commander gives the flags. */
 export type ConfigurationFlags = { readonly [Name in FlagName]?: string };
+
+interface Sockets {
+  readonly socketPath: string;
+  readonly adminSocketPath: string;
+}
 
 type LoadedConfiguration = ReturnType<typeof loadConfig>;
 
@@ -63,8 +69,11 @@ export function configurationSource(config: Config): string {
  * Where the daemon listens. With `--socket` no configuration is read, so that the daemon can be
  * reached even if the configuration is broken.
  */
-export function locateSocket(session: Session, flags: ConfigurationFlags): string {
-  return flags.socket ?? requireConfiguration(session, flags, () => {}).limiter.socket;
+export function locateSockets(session: Session, flags: ConfigurationFlags): Sockets {
+  if (flags.socket !== undefined)
+    return { socketPath: flags.socket, adminSocketPath: adminSocketBeside(flags.socket) };
+  const { limiter } = requireConfiguration(session, flags, () => {});
+  return { socketPath: limiter.socket, adminSocketPath: limiter.adminSocket };
 }
 
 /** The flags as arguments for a child process, so that it finds the same configuration. */

@@ -13,6 +13,7 @@ export const exitCodes = {
   bug: 70,
   storeUnreadable: 74,
   taken: 75,
+  untrusted: 77,
   configuration: 78,
   killed: 130,
   outputClosed: 141,
@@ -31,6 +32,10 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
     meaning: "the daemon can't read its store, or the disk has lost some of it",
   },
   { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
+  {
+    code: exitCodes.untrusted,
+    meaning: "the daemon's socket may be someone else's; nothing was sent",
+  },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },
   { code: exitCodes.killed, meaning: "stopped by force, by a second signal" },
   { code: exitCodes.outputClosed, meaning: "the reader of an export went away before its end" },
@@ -45,6 +50,8 @@ export function exitCodeForStartError(error: unknown): number {
     case "SocketTakenError":
     case "StoreLockedError":
       return exitCodes.taken;
+    case "SocketUntrustedError":
+      return exitCodes.untrusted;
     case "StoreBrokenError":
     case "StoreUnreadableError":
       return exitCodes.storeUnreadable;

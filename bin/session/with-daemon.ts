@@ -2,7 +2,7 @@
 import { connectDaemon, type DaemonClient } from "../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
 import { daemonFailure } from "./command-failure.js";
-import { type ConfigurationFlags, locateSocket } from "./configuration.js";
+import { type ConfigurationFlags, locateSockets } from "./configuration.js";
 import type { Session } from "./terminal.js";
 
 /** Runs `work` with one connection to the daemon; throws its failures as `CommandFailure`. */
@@ -11,10 +11,10 @@ export async function withDaemon<T>(
   flags: ConfigurationFlags,
   work: (client: DaemonClient) => Promise<T>,
 ): Promise<T> {
-  const socketPath = locateSocket(session, flags);
+  const sockets = locateSockets(session, flags);
   let client: DaemonClient | null = null;
   try {
-    client = await connectDaemon({ socketPath });
+    client = await connectDaemon(sockets);
     return await work(client);
   } catch (error) {
     if (error instanceof DaemonError) throw daemonFailure(error);

@@ -3,7 +3,7 @@
  * handled; it is closed when it breaks the grammar or never says hello; and when it has ended, all
  * that it held is released. What a frame does is in `handle-message.ts`; the socket is `main.ts`'s.
  */
-import { helloDeadlineMs } from "../../shared/bounds.js";
+import { commandIdleMs, helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
@@ -15,12 +15,13 @@ import { releaseAllLeases } from "./release-slots.js";
 /** Adds a new connection; its hello will name its role and its proxy. */
 export function connect(
   state: DaemonState,
-  ports: Pick<PeerState, "send" | "sendBulk" | "close">,
+  ports: Pick<PeerState, "mayAdminister" | "send" | "sendBulk" | "close">,
   nowMs: number,
 ): PeerState {
   const peer: PeerState = {
     ...ports,
     connectedAtMs: nowMs,
+    askedAtMs: nowMs,
     role: null,
     proxy: null,
     welcomed: false,
@@ -70,10 +71,12 @@ export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): 
   }
 }
 
-/** Closes those that connected and haven't said hello in time. */
+/** Closes those that haven't said hello in time, and command lines that ask for nothing more. */
 export function closeTimedOutPeers(state: DaemonState, nowMs: number): void {
-  for (const peer of state.peers)
+  for (const peer of state.peers) {
     if (peer.role === null && nowMs - peer.connectedAtMs >= helloDeadlineMs) closePeer(state, peer);
+    else if (peer.role === "cli" && nowMs - peer.askedAtMs >= commandIdleMs) peer.close();
+  }
 }
 
 function closePeer(state: DaemonState, peer: PeerState): void {

@@ -5,8 +5,8 @@
  */
 import { unreachable } from "../../shared/assert.js";
 import { readsWaitingMax } from "../../shared/bounds.js";
-import { failure } from "../../shared/error-code.js";
-import { isChange } from "../../shared/wire/admin-op.js";
+import { failure, plainFailure } from "../../shared/error-code.js";
+import { isAdministration, isChange } from "../../shared/wire/admin-op.js";
 import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
@@ -78,6 +78,11 @@ function nameRefusal(state: DaemonState, peer: PeerState, message: RefusalNote):
 
 function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): boolean {
   if (!peer.welcomed) return false;
+  peer.askedAtMs = nowMs;
+  if (!peer.mayAdminister && isAdministration(message.op)) {
+    peer.send({ kind: "failed", id: message.id, failure: notForAdministration });
+    return true;
+  }
   if (!isChange(message.op)) return read(state, peer, message, nowMs);
   handleAdmin(state, message, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
@@ -108,6 +113,12 @@ function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number
   );
   return true;
 }
+
+const notForAdministration = plainFailure(
+  403,
+  "permission_error",
+  "this socket of the limiter daemon is for requests: its socket for administration is open to the daemon's user alone",
+);
 
 const tooManyReads = `${readsWaitingMax} lists and sums wait for the limiter daemon already`;
 

@@ -4,7 +4,7 @@
  * checks the caller by itself.
  */
 import { unreachable } from "../../shared/assert.js";
-import { unauthorizedBodyBytesMax } from "../../shared/bounds.js";
+import { unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";

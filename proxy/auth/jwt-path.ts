@@ -2,8 +2,9 @@
  * From the claims of a verified token to its user path (docs/authentication.md). Whether the token
  * is genuine isn't known here.
  */
-import { jwtBytesMax } from "../../shared/bounds.js";
+
 import { isObject } from "../../shared/checked.js";
+import { jwtBytesMax } from "../../shared/domain/credential-bounds.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 
 type Claims = Readonly<Record<string, unknown>>;

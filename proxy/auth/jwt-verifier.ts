@@ -3,7 +3,7 @@
  * judgement means for the caller, and for how long it is remembered. Signatures and claims are
  * judged in `jose-issuers.ts`.
  */
-import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
+import { verifiedTokenMs, verifiedTokensMax } from "../../shared/domain/credential-bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import { type Authentication, authenticatedCaller, wrongToken } from "./caller.js";
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";

@@ -95,6 +95,7 @@ export function connectLimiter(
   let reader = createFrameReader(frameBytesMaxFromDaemon);
   const link = dial({
     path: config.socket,
+    adminPath: config.adminSocket,
     retry: true,
     onConnect(peer) {
       reader = createFrameReader(frameBytesMaxFromDaemon);

@@ -124,6 +124,8 @@ export interface Config {
   };
   readonly limiter: {
     readonly socket: string;
+    /** For administration: the daemon's user alone may connect. */
+    readonly adminSocket: string;
     readonly socketGroupAccess: boolean;
     readonly dataDir: string;
     readonly failureMode: FailureMode;

@@ -3,10 +3,11 @@
  * (`docs/authentication.md`). Only those who issue a key and those who call with it know its plain
  * text; everything else knows its hash and its id. Hashing is in `key-secret.ts`.
  */
-import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
+
 import { bad, type Checked, isCount, isObject, shortName, show } from "../checked.js";
 import { parseTimestamp } from "../time.js";
 import { utf8Bytes } from "../utf8-bytes.js";
+import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./credential-bounds.js";
 import { parseUserPath } from "./limit-key.js";
 import { isPrintable } from "./target-name.js";
 

@@ -1,11 +1,22 @@
 /**
- * The daemon's right to its socket's path: its directory, a stale socket that a killed daemon left,
- * and a living daemon that must not be pushed out. Listening is in `ipc.ts`.
+ * The paths of sockets: the daemon's right to one (its directory, a stale socket that a killed
+ * daemon left, a living daemon that must not be pushed out), and which one a peer connects to.
+ * Listening and connecting are in `ipc.ts`.
  */
-import { chmodSync, mkdirSync, statSync, unlinkSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  realpathSync,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import net from "node:net";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { socketPathBytesMax } from "../bounds.js";
+import { type Owned, placeProblem, SocketUntrustedError } from "./socket-place.js";
 
 /** Why the daemon can't have its socket. */
 export class SocketTakenError extends Error {
@@ -14,12 +25,14 @@ export class SocketTakenError extends Error {
 
 /**
  * Makes the path free to listen at. Rejects with `SocketTakenError` when a living daemon answers
- * there, or when the path isn't a socket. `directoryMode`: of a directory that is made.
+ * there, or when the path isn't a socket, and with `SocketUntrustedError` when others may exchange
+ * it. `directoryMode`: of a directory that is made.
  */
 export async function claimSocket(path: string, directoryMode: number): Promise<void> {
   if (Buffer.byteLength(path) > socketPathBytesMax)
     throw new Error(`the socket path ${path} is longer than ${socketPathBytesMax} bytes`);
   makeDirectory(dirname(path), directoryMode);
+  requireTrustedPlace(path);
   await clearStaleSocket(path);
 }
 
@@ -29,12 +42,44 @@ export async function claimSocket(path: string, directoryMode: number): Promise<
  */
 function makeDirectory(path: string, mode: number): void {
   const made = mkdirSync(path, { recursive: true, mode });
-  const own = process.getuid?.() ?? 0;
-  const owner = statSync(path).uid;
-  if (own !== 0 && owner !== own && owner !== 0)
-    throw new Error(`the socket's directory ${path} belongs to another user (uid ${owner})`);
   // The mask of the process may have taken bits away.
   if (made !== undefined) chmodSync(path, mode);
+}
+
+/** Throws `SocketUntrustedError` unless this user may trust what is at the path, or may come. */
+export function requireTrustedPlace(path: string): void {
+  const uid = process.getuid?.() ?? 0;
+  const directory = realpathSync(dirname(path));
+  const problem = placeProblem(
+    {
+      socket: ownedAt(join(directory, basename(path))),
+      directory: ownedAt(directory)!,
+      parent: ownedAt(dirname(directory))!,
+    },
+    uid,
+  );
+  if (problem !== null) throw new SocketUntrustedError(problem);
+}
+
+/** Null when nothing is there. A link is what it is, not what it leads to. */
+function ownedAt(path: string): Owned | null {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : { path, uid: found.uid, mode: found.mode };
+}
+
+/**
+ * Where a peer connects: the socket for administration if this user may open it, else the one for
+ * requests.
+ */
+export function chooseSocket(path: string, adminPath: string | undefined): string {
+  if (adminPath === undefined) return path;
+  try {
+    accessSync(adminPath, constants.W_OK);
+    return adminPath;
+  } catch {
+    // Not there, or shut to this user: what requests need is on the other one.
+    return path;
+  }
 }
 
 /** Whether the path is still the socket that was made there, with this inode. */

@@ -8,7 +8,13 @@ import { chmodSync, statSync } from "node:fs";
 import type net from "node:net";
 import { IPCModule } from "node-ipc";
 import { peersMax, reconnectMs } from "../bounds.js";
-import { claimSocket, isStillOurs, SocketTakenError } from "./claim-socket.js";
+import {
+  chooseSocket,
+  claimSocket,
+  isStillOurs,
+  requireTrustedPlace,
+  SocketTakenError,
+} from "./claim-socket.js";
 import { type Peer, SocketPeer } from "./socket-peer.js";
 
 interface PeerHandlers {
@@ -20,10 +26,12 @@ interface PeerHandlers {
 export interface ListenOptions extends PeerHandlers {
   readonly path: string;
   /**
-   * Whether the group may connect: the directory is 0750 and the socket 0660 instead of 0700 and
-   * 0600.
+   * Whether the group may enter the directory and connect: they are 0750 and 0660 instead of 0700
+   * and 0600.
    */
   readonly groupAccess: boolean;
+  /** The socket is 0600 all the same. */
+  readonly ownerOnly?: boolean;
   onConnect(peer: Peer): void;
 }
 
@@ -36,8 +44,8 @@ export interface Listener {
 }
 
 /**
- * Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there; a stale
- * socket is replaced.
+ * Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there, and with
+ * `SocketUntrustedError` when others may exchange the socket; a stale one is replaced.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
@@ -75,7 +83,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socketMode = options.groupAccess ? 0o660 : 0o600;
+    const socketMode = options.groupAccess && options.ownerOnly !== true ? 0o660 : 0o600;
     server.on("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
@@ -99,27 +107,39 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
 
 export interface DialOptions extends PeerHandlers {
   readonly path: string;
+  /** Tried instead of `path` wherever this user may open it. */
+  readonly adminPath?: string;
   /**
    * Try again every `reconnectMs` until closed; otherwise one attempt, and `onClose` reports its
    * end.
    */
   readonly retry: boolean;
   onConnect(peer: Peer): void;
-  /** A failed attempt, with the operating system's reason. */
+  /**
+   * A failed attempt, with the operating system's reason, or `SocketUntrustedError`: then not a
+   * byte was sent.
+   */
   onError(error: NodeJS.ErrnoException): void;
 }
 
 /** Connects to a daemon; returns what ends the connection and all attempts. */
 export function dial(options: DialOptions): { close(): void } {
   const ipc = newIpc();
-  ipc.config.retry = reconnectMs;
-  ipc.config.stopRetrying = !options.retry;
+  // Attempts are made here: node-ipc would make all of them at the path of the first.
+  ipc.config.stopRetrying = true;
+  let nextAttempt: NodeJS.Timeout | undefined;
   const id = randomUUID();
   let peer: SocketPeer | null = null;
   let closed = false;
-  ipc.connectTo(id, options.path, () => {});
+  ipc.connectTo(id, chooseSocket(options.path, options.adminPath), () => {});
   const client = ipc.of[id]!;
   client.on("connect", () => {
+    try {
+      requireTrustedPlace(client.path);
+    } catch (error) {
+      client.socket.destroy();
+      return options.onError(error as Error);
+    }
     peer = new SocketPeer(client.socket);
     options.onConnect(peer);
   });
@@ -132,6 +152,11 @@ export function dial(options: DialOptions): { close(): void } {
   client.on("disconnect", () => {
     const gone = peer;
     peer = null;
+    if (options.retry && !closed)
+      nextAttempt = setTimeout(() => {
+        client.path = chooseSocket(options.path, options.adminPath);
+        client.connect();
+      }, reconnectMs);
     if (gone === null) return;
     gone.closed = true;
     options.onClose(gone);
@@ -139,8 +164,8 @@ export function dial(options: DialOptions): { close(): void } {
   return {
     close() {
       closed = true;
+      clearTimeout(nextAttempt);
       peer?.flush();
-      client.explicitlyDisconnected = true;
       client.socket.end();
     },
   };

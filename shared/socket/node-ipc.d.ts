@@ -13,8 +13,9 @@ declare module "node-ipc" {
   }
 
   export interface IpcClient {
+    path: string;
     socket: net.Socket;
-    explicitlyDisconnected: boolean;
+    connect(): void;
     on(event: string, handler: (...args: never[]) => void): void;
     emit(bytes: Buffer): void;
   }
@@ -26,7 +27,6 @@ declare module "node-ipc" {
       encoding: string;
       unlink: boolean;
       maxConnections: number;
-      retry: number;
       stopRetrying: boolean;
     };
     of: Record<string, IpcClient | undefined>;

@@ -48,3 +48,11 @@ const readOps: ReadonlySet<AdminOp> = new Set([
 export function isChange(op: AdminOp): boolean {
   return !readOps.has(op);
 }
+
+/** What callers are told of themselves: proxies ask it for them, on any connection. */
+const callerOps: ReadonlySet<AdminOp> = new Set(["explain", "usage.status"]);
+
+/** Whether an operation needs a connection to the socket for administration. */
+export function isAdministration(op: AdminOp): boolean {
+  return !callerOps.has(op);
+}

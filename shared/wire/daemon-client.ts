@@ -8,6 +8,7 @@ import { frameBytesMaxFromDaemon } from "../bounds.js";
 import type { Failure } from "../error-code.js";
 import { dial } from "../socket/ipc.js";
 import type { Peer } from "../socket/socket-peer.js";
+import { adminSocketBeside } from "../socket/socket-place.js";
 import { version, wireVersion } from "../version.js";
 import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
@@ -43,9 +44,15 @@ export interface DaemonClient {
  */
 export async function connectDaemon(options: {
   readonly socketPath: string;
+  /** By default beside the other. */
+  readonly adminSocketPath?: string;
   readonly deadlineMs?: number;
 }): Promise<DaemonClient> {
-  const conversation = new Conversation(options.socketPath, options.deadlineMs ?? daemonDeadlineMs);
+  const { socketPath, adminSocketPath = adminSocketBeside(socketPath) } = options;
+  const conversation = new Conversation(
+    { socketPath, adminSocketPath },
+    options.deadlineMs ?? daemonDeadlineMs,
+  );
   try {
     await conversation.open();
     return conversation;
@@ -62,6 +69,7 @@ interface Waiting {
 
 class Conversation implements DaemonClient {
   readonly socketPath: string;
+  readonly #adminSocketPath: string;
   daemonVersion = "";
   readonly #deadlineMs: number;
   readonly #reader = createFrameReader(frameBytesMaxFromDaemon);
@@ -71,8 +79,12 @@ class Conversation implements DaemonClient {
   #lastId = 0;
   #ended: DaemonError | null = null;
 
-  constructor(socketPath: string, deadlineMs: number) {
+  constructor(
+    { socketPath, adminSocketPath }: { socketPath: string; adminSocketPath: string },
+    deadlineMs: number,
+  ) {
     this.socketPath = socketPath;
+    this.#adminSocketPath = adminSocketPath;
     this.#deadlineMs = deadlineMs;
   }
 
@@ -129,6 +141,7 @@ class Conversation implements DaemonClient {
       this.#waiting.set(0, { resolve: () => resolve(), reject });
       this.#link = dial({
         path: this.socketPath,
+        adminPath: this.#adminSocketPath,
         retry: false,
         onConnect: (peer) => {
           clearTimeout(timer);

@@ -1,11 +1,20 @@
 /** What can go wrong between the command line and the daemon, with what to do about it. */
+import { SocketUntrustedError } from "../socket/socket-place.js";
 
 /**
- * Why there was no answer: no daemon listens, the socket is closed to this user, the operating
- * system has another reason, the daemon doesn't welcome us, it doesn't answer in time, the
- * connection was closed, or what arrived isn't the protocol.
+ * Why there was no answer: no daemon listens, the socket is closed to this user or may be someone
+ * else's, the operating system has another reason, the daemon doesn't welcome us, it doesn't answer
+ * in time, the connection was closed, or what arrived isn't the protocol.
  */
-type DaemonTrouble = "absent" | "denied" | "unreachable" | "refused" | "silent" | "lost" | "broken";
+type DaemonTrouble =
+  | "absent"
+  | "denied"
+  | "untrusted"
+  | "unreachable"
+  | "refused"
+  | "silent"
+  | "lost"
+  | "broken";
 
 /** The message is for people and says what to do. */
 export class DaemonError extends Error {
@@ -20,6 +29,12 @@ export class DaemonError extends Error {
 
 /** A connection that the operating system refused. */
 export function connectError(path: string, error: NodeJS.ErrnoException): DaemonError {
+  if (error instanceof SocketUntrustedError)
+    return new DaemonError(
+      "untrusted",
+      `the socket isn't to be trusted, and nothing was sent: ${error.message}; run this as the daemon's user`,
+      error,
+    );
   switch (error.code) {
     case "ENOENT":
     case "ECONNREFUSED":

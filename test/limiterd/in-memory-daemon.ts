@@ -52,7 +52,8 @@ export interface TestDaemon {
   readonly damageReports: readonly string[];
   /** The invalid usage records, as they were reported for the log. */
   readonly droppedRecords: readonly string[];
-  connect(): TestPeer;
+  /** By the socket for administration, unless it is told otherwise. */
+  connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
   proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
   /** Runs the timers that wait and lets the commits end. */
@@ -170,10 +171,12 @@ export function startDaemon(
     inertReports,
     damageReports,
     droppedRecords,
-    connect() {
+    connect(mayAdminister = true) {
       const received: FromDaemon[] = [];
       const peer: PeerState = {
         connectedAtMs: daemon.nowMs,
+        askedAtMs: daemon.nowMs,
+        mayAdminister,
         send: (message) => received.push(message),
         sendBulk(message, then) {
           received.push(message);

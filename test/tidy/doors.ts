@@ -119,7 +119,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/wire": ["shared", "shared/domain", "shared/socket"],
   "shared/config": ["shared", "shared/domain"],
   ...inOrder(
-    ["shared", "shared/domain", "shared/config"],
+    ["shared", "shared/domain", "shared/socket", "shared/config"],
     [
       "shared/config/kinds",
       "shared/config/settings",

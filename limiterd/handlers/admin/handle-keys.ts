@@ -3,8 +3,9 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
-import { keysMax, keysPerPage, periodSecondsMax } from "../../../shared/bounds.js";
+import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
+import { keysMax, keysPerPage } from "../../../shared/domain/credential-bounds.js";
 import {
   isKeyHash,
   isRedactedKey,

@@ -6,6 +6,7 @@
 
 import { socketPathBytesMax } from "../../bounds.js";
 import { append } from "../../long-lists.js";
+import { adminSocketBeside } from "../../socket/socket-place.js";
 import { utf8Bytes } from "../../utf8-bytes.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
@@ -18,7 +19,7 @@ import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
-import type { Flags } from "../settings/setting.js";
+import type { Flags, Setting } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
 import {
   budgetWarnings,
@@ -135,15 +136,27 @@ function buildLimiter(
   problems: Problems,
 ): Config["limiter"] {
   const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
-  const bytes = utf8Bytes(socket);
-  if (bytes > socketPathBytesMax) {
-    const { name, place } = decidedBy(settings.socket, { flags, env, file: shape.settings });
-    problems[place].push(
-      `${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`,
-    );
-  }
+  const adminSocket = absolutePath(values.adminSocket ?? adminSocketBeside(socket), cwd);
+  const report = (setting: Setting<string | null>, problem: string): void => {
+    const { name, place } = decidedBy(setting, { flags, env, file: shape.settings });
+    problems[place].push(`${name} must be ${problem}`);
+  };
+  const tooLong = (path: string): string | null =>
+    utf8Bytes(path) > socketPathBytesMax
+      ? `at most ${socketPathBytesMax} bytes long, not ${utf8Bytes(path)}: ${path}`
+      : null;
+  const ofSocket = tooLong(socket);
+  const ofAdminSocket = tooLong(adminSocket);
+  if (ofSocket !== null) report(settings.socket, ofSocket);
+  else if (ofAdminSocket !== null && values.adminSocket === null)
+    report(settings.socket, `shorter: the admin socket beside it must be ${ofAdminSocket}`);
+  if (ofAdminSocket !== null && values.adminSocket !== null)
+    report(settings.adminSocket, ofAdminSocket);
+  if (adminSocket === socket)
+    report(settings.adminSocket, `another path than limiter.socket, not ${adminSocket}`);
   return {
     socket,
+    adminSocket,
     socketGroupAccess: values.socketGroupAccess,
     dataDir: absolutePath(values.dataDir ?? defaultDataDir(env, uid), cwd),
     failureMode: values.failureMode,

@@ -19,6 +19,17 @@ export const limiterSettings = {
     unit: null,
     meaning: "The Unix socket between the proxies and the limiter daemon, at most 107 bytes long.",
   }),
+  adminSocket: setting({
+    path: "limiter.admin_socket",
+    env: "SLUICE_ADMIN_SOCKET",
+    flag: null,
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "see below",
+    unit: null,
+    meaning:
+      "The daemon's Unix socket for administration, open to its user alone, at most 107 bytes long.",
+  }),
   socketGroupAccess: setting({
     path: "limiter.socket_group_access",
     env: null,
@@ -27,7 +38,8 @@ export const limiterSettings = {
     defaultValue: false,
     defaultText: "false",
     unit: null,
-    meaning: "Opens the socket to the daemon's group, not only to its user.",
+    meaning:
+      "Opens the socket, but not the one for administration, to the daemon's group, not only to its user.",
   }),
   dataDir: setting({
     path: "limiter.data_dir",

@@ -7,6 +7,7 @@ import { connectLimiter } from "../../../proxy/limiter/connect-limiter.js";
 import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { peerBacklogBytesMax, settleOutboxMax } from "../../../shared/bounds.js";
 import { createLog } from "../../../shared/log.js";
+import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -39,6 +40,7 @@ rate_limits:
     const limiter = connectLimiter(
       {
         socket: site.socket,
+        adminSocket: adminSocketBeside(site.socket),
         socketGroupAccess: false,
         dataDir: "",
         deadlineMs,

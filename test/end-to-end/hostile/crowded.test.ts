@@ -46,7 +46,7 @@ t.test("idle connections by the hundred don't keep probes and requests out", asy
 t.test("few file descriptors lower the bound of connections, and the log says so", async (t) => {
   const site = makeSite(t, `providers: { ${models} }\n`);
   await site.startDaemon();
-  const proxy = await site.startProxy(site.socket, 128);
+  const proxy = await site.startProxy(site.socket, { filesMax: 128 });
   await idle(t, proxy.ready, 300);
   t.equal(await status(`${proxy.ready}/ready`), 200);
   t.equal((await chat(proxy.ready, { model: "sim/x" })).status, 200);
@@ -70,7 +70,7 @@ t.test(
       `providers: { ${models}, slow: { type: openai, base_url: "http://127.0.0.1:${port}/v1", models: [m] } }\n`,
     );
     await site.startDaemon();
-    const proxy = await site.startProxy(site.socket, 128);
+    const proxy = await site.startProxy(site.socket, { filesMax: 128 });
     execFileSync("prlimit", [`--pid=${proxy.child.pid}`, "--nofile=48:48"]);
     // One connection with many requests: a provider's connection each.
     const body = JSON.stringify({ model: "slow/m", messages: [] });

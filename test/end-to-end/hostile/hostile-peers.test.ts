@@ -12,6 +12,7 @@ import {
   peersMax,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
+import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { wireVersion } from "../../../shared/version.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
 import { ruleNow, until } from "../../support/client.js";
@@ -39,6 +40,8 @@ rate_limits:
 );
 const daemon = await site.startDaemon();
 const proxy = await site.startProxy();
+/** A peer of the daemon's user may do all that there is to do. */
+const adminSocket = adminSocketBeside(site.socket);
 const witness = await startWitness(site.socket, "/witness");
 /** Says nothing from the first test to the last. */
 const silent = await connectPeer(site.socket);
@@ -46,7 +49,7 @@ const silentSince = performance.now();
 let names = 0;
 
 async function greeted(reads = true): Promise<HostilePeer> {
-  const peer = await connectPeer(site.socket, { reads });
+  const peer = await connectPeer(adminSocket, { reads });
   peer.socket.write(helloFrame(`hostile-${++names}`));
   if (reads) await peer.received("welcome");
   return peer;
@@ -285,7 +288,7 @@ t.test(
           fc.boolean(),
           fc.integer({ min: 1, max: 80 }),
           async (chunks, greets, pieceBytes) => {
-            const peer = await (greets ? greeted() : connectPeer(site.socket));
+            const peer = await (greets ? greeted() : connectPeer(adminSocket));
             const all = Buffer.concat(chunks);
             for (let at = 0; at < all.length; at += pieceBytes)
               peer.socket.write(all.subarray(at, at + pieceBytes));

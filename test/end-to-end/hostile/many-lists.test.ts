@@ -6,6 +6,7 @@ import t from "tap";
 import { connectLimiter } from "../../../proxy/limiter/connect-limiter.js";
 import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { createLog } from "../../../shared/log.js";
+import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 t.setTimeout(120_000);
@@ -31,6 +32,7 @@ const welcomed = new Promise<void>((resolve) => {
 const limiter = connectLimiter(
   {
     socket: site.socket,
+    adminSocket: adminSocketBeside(site.socket),
     socketGroupAccess: false,
     dataDir: "",
     deadlineMs: 10_000,

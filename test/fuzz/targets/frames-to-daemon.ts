@@ -78,6 +78,7 @@ function talk(daemon: TestDaemon, random: Random): number {
   const peer = connect(
     daemon.state,
     {
+      mayAdminister: true,
       send: (message: FromDaemon) => void encodeFrame(toWire(message)),
       sendBulk(message, then) {
         encodeFrame(toWire(message));

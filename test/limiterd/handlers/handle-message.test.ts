@@ -1,6 +1,31 @@
 import t from "tap";
 import { wireVersion } from "../../../shared/version.js";
+import { adminOps } from "../../../shared/wire/admin-op.js";
 import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
+
+t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {
+  for (const role of ["proxy", "cli"] as const)
+    for (const mayAdminister of [true, false])
+      for (const op of adminOps) {
+        const peer = startDaemon([]).connect(mayAdminister);
+        peer.send({
+          kind: "hello",
+          id: 1,
+          wireVersion,
+          role,
+          proxyId: "p",
+          leases: [],
+          more: false,
+        });
+        t.ok(peer.send({ kind: "admin", id: 2, op, body: null }), "it isn't closed for it");
+        const refused = peer.received.some(
+          (message) => message.kind === "failed" && message.failure.status === 403,
+        );
+        const allowed = mayAdminister || op === "explain" || op === "usage.status";
+        t.equal(refused, !allowed, `${role}, ${op}, ${mayAdminister ? "admin" : "requests"}`);
+      }
+  t.end();
+});
 
 t.test("a peer that breaks the grammar is to be closed", (t) => {
   const hello = {

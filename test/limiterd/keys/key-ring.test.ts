@@ -1,6 +1,6 @@
 import t from "tap";
 import { createKeyRing } from "../../../limiterd/keys/key-ring.js";
-import { keysMax } from "../../../shared/bounds.js";
+import { keysMax } from "../../../shared/domain/credential-bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { admit, call } from "./key-fixture.js";

@@ -196,7 +196,12 @@ t.test(
     const events: unknown[] = [];
     const peer = connect(
       state,
-      { send: (message) => void events.push(message), sendBulk: () => {}, close: () => {} },
+      {
+        mayAdminister: true,
+        send: (message) => void events.push(message),
+        sendBulk: () => {},
+        close: () => {},
+      },
       noon,
     );
     acceptHello(

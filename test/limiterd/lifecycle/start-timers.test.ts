@@ -1,5 +1,7 @@
 import t from "tap";
 import { connect, receive } from "../../../limiterd/handlers/connection.js";
+import { commandIdleMs } from "../../../shared/bounds.js";
+import { wireVersion } from "../../../shared/version.js";
 import { askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { wind } from "./clockwork.js";
 
@@ -34,7 +36,7 @@ t.test("a daemon that stops listens to nobody any more", async (t) => {
   const { timers } = wind(daemon, 1000);
   const peer = connect(
     daemon.state,
-    { send: () => {}, sendBulk: () => {}, close: () => {} },
+    { mayAdminister: true, send: () => {}, sendBulk: () => {}, close: () => {} },
     daemon.nowMs,
   );
   await timers.stop();
@@ -81,7 +83,12 @@ t.test(
     const { ring } = wind(daemon, 0);
     connect(
       daemon.state,
-      { send: () => {}, sendBulk: () => {}, close: () => closed.push("silent") },
+      {
+        mayAdminister: true,
+        send: () => {},
+        sendBulk: () => {},
+        close: () => closed.push("silent"),
+      },
       daemon.nowMs,
     );
     daemon.proxy("p1");
@@ -92,5 +99,38 @@ t.test(
     ring(1000);
     t.same(closed, ["silent"]);
     t.equal(daemon.state.counts.closedPeers, 1);
+  },
+);
+
+t.test(
+  "a command line that asks for nothing for ten minutes is closed, a proxy isn't",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    const { ring } = wind(daemon, 0);
+    const closed: string[] = [];
+    const greeted = (role: "cli" | "proxy", name: string) => {
+      const peer = daemon.connect();
+      Object.assign(peer.state, { close: () => closed.push(name) });
+      peer.send({
+        kind: "hello",
+        id: 1,
+        wireVersion,
+        role,
+        proxyId: name,
+        leases: [],
+        more: false,
+      });
+      return peer;
+    };
+    greeted("proxy", "proxy");
+    greeted("cli", "forgotten");
+    const busy = greeted("cli", "busy");
+    daemon.nowMs += commandIdleMs - 1;
+    busy.send({ kind: "admin", id: 2, op: "status", body: null });
+    ring(1000);
+    t.same(closed, []);
+    daemon.nowMs += 1;
+    ring(1000);
+    t.same(closed, ["forgotten"]);
   },
 );

@@ -6,7 +6,7 @@ import {
   wrongToken,
 } from "../../../proxy/auth/caller.js";
 import type { Area } from "../../../proxy/http/match-route.js";
-import { jwtBytesMax } from "../../../shared/bounds.js";
+import { jwtBytesMax } from "../../../shared/domain/credential-bounds.js";
 
 const key = "master-key-1";
 const compared: (readonly [given: string, expected: string])[] = [];

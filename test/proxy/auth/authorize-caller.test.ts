@@ -3,7 +3,7 @@ import { authorizeCaller, mustAuthorizeFirst } from "../../../proxy/auth/authori
 import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
-import { unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
+import { unauthorizedBodyBytesMax } from "../../../shared/domain/credential-bounds.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
 import { invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import {
+  chmodSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -14,6 +15,7 @@ import { join } from "node:path";
 import t from "tap";
 import { SocketTakenError } from "../../../shared/socket/claim-socket.js";
 import { listen } from "../../../shared/socket/ipc.js";
+import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { dialling, listening, Observed, startEnd, temporary } from "./socket-ends.js";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -51,6 +53,47 @@ t.test(
     }
   },
 );
+
+t.test(
+  "the socket for administration is the owner's alone, whatever the other's group may",
+  async (t) => {
+    const path = join(temporary(t), "run", "limiterd-admin.sock");
+    await listening(t, path, { groupAccess: true, ownerOnly: true });
+    t.equal(modeOf(path), "600");
+    t.equal(modeOf(join(path, "..")), "750", "the directory is for both");
+  },
+);
+
+t.test("no daemon listens, and no peer speaks, where anyone may exchange the socket", async (t) => {
+  const directory = join(temporary(t), "run");
+  mkdirSync(directory);
+  const path = join(directory, "limiterd.sock");
+  const server = await listening(t, path);
+  chmodSync(directory, 0o777);
+  const client = dialling(t, path, {
+    onError: (error) => client.saw(`${error.name}: ${error.message}`),
+  });
+  await client.until(() => client.events.length > 0);
+  t.match(client.events, [/^SocketUntrustedError: anyone may exchange the socket in .*0777/]);
+  await server.until(() => server.events.includes("close 0"));
+  t.equal(server.bytes.length, 0);
+  await t.rejects(listening(t, `${path}.second`), { name: "SocketUntrustedError" });
+  chmodSync(directory, 0o1777);
+  const second = dialling(t, path);
+  await second.until(() => second.count("connect") === 1);
+});
+
+t.test("a peer takes the socket for administration where it may", async (t) => {
+  const path = join(temporary(t), "limiterd.sock");
+  const adminPath = adminSocketBeside(path);
+  await listening(t, path);
+  const before = dialling(t, path, { adminPath });
+  await before.until(() => before.count("connect") === 1);
+  const admin = await listening(t, adminPath);
+  const after = dialling(t, path, { adminPath });
+  await after.until(() => after.count("connect") === 1);
+  await admin.until(() => admin.count("connect") === 1);
+});
 
 t.test("an existing directory keeps its mode", async (t) => {
   const directory = join(temporary(t), "run");

@@ -171,6 +171,7 @@ export function startDaemonProcess({
       peer = connect(
         state!,
         {
+          mayAdminister: true,
           send(message) {
             witness.sent(peer!, message);
             end.send(encodeFrame(toWire(message)));

@@ -26,7 +26,7 @@ export interface Site {
   readonly directory: string;
   readonly configFile: string;
   readonly socket: string;
-  startDaemon(): Promise<Part>;
+  startDaemon(as?: RunsAs): Promise<Part>;
   /**
    * A daemon whose wall clock is what `setClock` says, and which writes sums of usage as often as
    * is said here.
@@ -40,11 +40,17 @@ export interface Site {
    * it is ready.
    */
   killStartingDaemon(nowMs: number, afterMs: number): Promise<void>;
-  /**
-   * A proxy on the daemon's socket, or on another that leads to it; `filesMax`: with this
-   * `ulimit -n`.
-   */
-  startProxy(socket?: string, filesMax?: number): Promise<Part>;
+  /** A proxy on the daemon's socket, or on another that leads to it. */
+  startProxy(socket?: string, as?: RunsAs): Promise<Part>;
+}
+
+/** What a process is started with, if not with what the test has. */
+interface RunsAs {
+  /** Only root can start processes of other users. */
+  readonly uid?: number;
+  readonly gid?: number;
+  /** `ulimit -n`. */
+  readonly filesMax?: number;
 }
 
 const compiled = (path: string): string =>
@@ -68,8 +74,13 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     }
     rmSync(directory, { recursive: true, force: true });
   });
-  const begin = (script: string, extra: readonly string[], filesMax?: number): ChildProcess => {
+  const begin = (
+    script: string,
+    extra: readonly string[],
+    { filesMax, ...user }: RunsAs = {},
+  ): ChildProcess => {
     const child = fork(compiled(script), ["--config", configFile, ...extra], {
+      ...user,
       cwd: directory,
       env: {
         PATH: process.env["PATH"],
@@ -91,15 +102,15 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     children.add(child);
     return child;
   };
-  const start = (script: string, extra: readonly string[] = [], filesMax?: number): Promise<Part> =>
-    asPart(begin(script, extra, filesMax));
+  const start = (script: string, extra: readonly string[] = [], as?: RunsAs): Promise<Part> =>
+    asPart(begin(script, extra, as));
   const clocked = "test/support/processes/clocked-limiterd.js";
   return {
     directory,
     configFile,
     socket,
-    startDaemon: () => start("bin/sluice-limiterd.js"),
-    startProxy: (to = socket, filesMax) => start("bin/sluice-proxy.js", ["--socket", to], filesMax),
+    startDaemon: (as) => start("bin/sluice-limiterd.js", [], as),
+    startProxy: (to = socket, as) => start("bin/sluice-proxy.js", ["--socket", to], as),
     async startClockedDaemon(nowMs, usageFlushMs) {
       const part = await start(clocked, [
         String(nowMs),

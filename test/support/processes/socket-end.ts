@@ -2,7 +2,11 @@
 import { dial, listen } from "../../../shared/socket/ipc.js";
 
 const [, , path, end] = process.argv;
-const handlers = { onConnect: () => {}, onBytes: () => {}, onClose: () => {} };
+const handlers = {
+  onConnect: () => {},
+  onBytes: () => void process.send?.("bytes"),
+  onClose: () => {},
+};
 if (end === "listen") await listen({ path: path!, groupAccess: false, ...handlers });
 else dial({ path: path!, retry: false, ...handlers, onError: () => {} });
 process.on("disconnect", () => process.exit(0));

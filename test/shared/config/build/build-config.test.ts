@@ -24,6 +24,7 @@ const builtIn: Config = {
   },
   limiter: {
     socket: "/tmp/sluice-1000/limiterd.sock",
+    adminSocket: "/tmp/sluice-1000/limiterd-admin.sock",
     socketGroupAccess: false,
     dataDir: "/home/a/.local/state/sluice",
     failureMode: "closed",
@@ -70,7 +71,7 @@ t.test(
   async (t) => {
     const text = `
 server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_connections: 7, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
-limiter: { socket: run/l.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
+limiter: { socket: run/l.sock, admin_socket: run/a.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
 usage: { enabled: false }
 entitlements: [quota_templates]
@@ -103,6 +104,7 @@ log_level: warn
       },
       limiter: {
         socket: "/srv/run/l.sock",
+        adminSocket: "/srv/run/a.sock",
         socketGroupAccess: true,
         dataDir: "/flag",
         failureMode: "open",
@@ -258,10 +260,20 @@ t.test("a path too long for a Unix socket is reported with the place that set it
   t.same(refused(null, { env: { XDG_RUNTIME_DIR: path } }), [
     `limiter.socket must be at most 107 bytes long, not 129: ${path}/sluice/limiterd.sock`,
   ]);
-  t.equal(
-    accepted(null, { flags: { socket: path.slice(0, -1) } }).config.limiter.socket,
-    path.slice(0, -1),
+  const longest = path.slice(0, -1);
+  t.same(refused(null, { flags: { socket: longest } }), [
+    `--socket must be shorter: the admin socket beside it must be at most 107 bytes long, not 118: ${longest}-admin.sock`,
+  ]);
+  t.same(refused(null, { flags: { socket: "/a" }, env: { SLUICE_ADMIN_SOCKET: path } }), [
+    `SLUICE_ADMIN_SOCKET must be at most 107 bytes long, not 108: ${path}`,
+  ]);
+  t.match(
+    accepted(null, { flags: { socket: longest }, env: { SLUICE_ADMIN_SOCKET: "/a" } }).config,
+    { limiter: { socket: longest, adminSocket: "/a" } },
   );
+  t.same(refused("limiter: { socket: /a.sock, admin_socket: /a.sock }\n"), [
+    "limiter.admin_socket must be another path than limiter.socket, not /a.sock",
+  ]);
 });
 
 t.test("secrets stay out of every problem", async (t) => {

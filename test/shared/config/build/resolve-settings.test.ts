@@ -60,6 +60,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     stalledClientMs: ["", 2, 2000],
     requestIdInRefusals: ["", true, true],
     socket: ["/a", "/b", "/a"],
+    adminSocket: ["/c", "/d", "/c"],
     socketGroupAccess: ["", true, true],
     dataDir: ["/c", "/d", "/c"],
     failureMode: ["OPEN", "closed", "open"],

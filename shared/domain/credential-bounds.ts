@@ -1,0 +1,31 @@
+/** The bounds of keys and tokens, each with its reason; the others are in `bounds.ts`. */
+
+/** A bearer token that is checked as a JWT. A token of Kubernetes has about 1 KiB. */
+export const jwtBytesMax = 8 * 1024;
+/** Verified tokens that a proxy remembers instead of verifying them with each request. */
+export const verifiedTokensMax = 10_000;
+/** How long it remembers one: after that a key that its issuer has withdrawn is refused. */
+export const verifiedTokenMs = 60_000;
+/** The key set of an issuer, which comes from the network. */
+export const keySetBytesMax = 1024 * 1024;
+/** How long loading a key set may take: requests with its tokens wait for it. */
+export const keySetLoadMs = 5_000;
+/**
+ * Managed keys of a daemon, at about 500 bytes of memory each without labels. Keys are deactivated,
+ * not deleted.
+ */
+export const keysMax = 200_000;
+/** Keys in one page of a list: at their longest they fill a third of a frame. */
+export const keysPerPage = 500;
+/** A key's name, which is for people: all keys are in memory. */
+export const keyNameBytesMax = 128;
+/** Labels of one key: each is one more sum that a request's usage is added to. */
+export const labelsPerKeyMax = 8;
+/** One label: all keys are in memory. */
+export const labelBytesMax = 64;
+/**
+ * A body up to this size is read before its key is looked up, which then takes no round trip of its
+ * own. For a longer one, or one of unknown size, the key is checked first, so that unauthenticated
+ * clients can't fill the memory.
+ */
+export const unauthorizedBodyBytesMax = 256 * 1024;
