@@ -2,10 +2,12 @@
  * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what
  * is connected to what, and in which order it starts and stops.
  */
+
 import { randomInt } from "node:crypto";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
+import { typesOf } from "../shared/config/model-name.js";
 import type { Log } from "../shared/log.js";
 import { listen } from "../shared/socket/ipc.js";
 import type { Peer } from "../shared/socket/socket-peer.js";
@@ -213,7 +215,7 @@ async function openState(
     settings,
     rules: config.rateLimits.rules,
     budgets: config.budgets.budgets,
-    providers: new Set(config.providers.map(({ name }) => name.toLowerCase())),
+    providers: typesOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     nowMs,
   });

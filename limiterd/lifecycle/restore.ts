@@ -5,6 +5,7 @@
  */
 
 import { isCount } from "../../shared/checked.js";
+import type { ProviderTypes } from "../../shared/config/model-name.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
@@ -54,8 +55,8 @@ const lsnGap = 1_000_000;
 
 interface RestoreOptions {
   readonly hashKey: HashKey;
-  /** The configured providers, in lower case. */
-  readonly providers: ReadonlySet<string>;
+  /** The configured providers. */
+  readonly providers: ProviderTypes;
   readonly nowMs: number;
 }
 

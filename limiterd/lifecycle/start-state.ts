@@ -2,8 +2,10 @@
  * From the store to a daemon that may answer: what was kept is restored, and this epoch of the
  * daemon is written down.
  */
+
 import { commitDelayMs } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
+import type { ProviderTypes } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import { periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
@@ -48,8 +50,8 @@ interface StartOptions {
   readonly rules: readonly RuleDefinition[];
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
-  /** The names of its providers, in lower case. */
-  readonly providers: ReadonlySet<string>;
+  /** Its providers. */
+  readonly providers: ProviderTypes;
   /** Two random 32-bit integers that are unknown outside. */
   readonly hashKey: HashKey;
   readonly nowMs: number;

@@ -3,7 +3,9 @@
  * Verdicts are not here (`judge.ts`), nor is what is written to the store (`snapshot.ts`). Rules
  * are found by `rule-index.ts`, and children of templates by `templates.ts`.
  */
+
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
+import type { ProviderTypes } from "../../shared/config/model-name.js";
 import {
   type RuleDefinition,
   type RuleKey,
@@ -49,11 +51,11 @@ export class RuleBook {
 
   /**
    * An empty book. The key is that of the hash by which children are found; the providers are those
-   * that are configured, in lower case; `childrenMax` bounds the children of each template.
+   * that are configured; `childrenMax` bounds the children of each template.
    */
   constructor(
     hashKey: HashKey = [0, 0],
-    providers: ReadonlySet<string> = new Set(),
+    providers: ProviderTypes = new Map(),
     childrenMax = childrenPerTemplateMax,
   ) {
     this.#counterPool = new CounterPool(hashKey, childrenMax);
@@ -66,6 +68,11 @@ export class RuleBook {
       this.#counterPool,
       (rule) => this.#rules.get(rule.id) === this.fresh(rule),
     );
+  }
+
+  /** A rule's subject in the form that matching uses. */
+  effectiveSubject(rule: RuleKey): string {
+    return this.#index.subjectsOf(rule)[0];
   }
 
   get rules(): ReadonlyMap<string, Rule> {

@@ -2,13 +2,19 @@
  * Which rules cover a path or a target, and with which counter: a rule's own, or that of the child
  * on the path. A look-up costs as much as the path is deep, however many rules there are.
  */
-import { effectiveSubject, namesProvider } from "../../shared/domain/rule.js";
+import { modelSubjects, type ProviderTypes } from "../../shared/config/model-name.js";
+import {
+  compareRules,
+  effectiveSubject,
+  namesProvider,
+  type RuleKey,
+} from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter, Rule } from "../counters/counter.js";
 
 interface RuleIndexPorts {
-  /** The configured providers, in lower case. */
-  readonly providers: ReadonlySet<string>;
+  /** The configured providers. */
+  readonly providers: ProviderTypes;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
 }
@@ -30,18 +36,20 @@ export class RuleIndex {
 
   add(rule: Rule): void {
     const bySubject = this.#ofScope(rule);
-    const subject = subjectOf(rule);
-    const list = [...(bySubject.get(subject) ?? []), rule];
-    list.sort((a, b) => a.definition.periodSeconds - b.definition.periodSeconds);
-    bySubject.set(subject, list);
+    for (const subject of this.subjectsOf(rule.definition)) {
+      const list = [...(bySubject.get(subject) ?? []), rule];
+      list.sort((a, b) => compareRules(a.definition, b.definition));
+      bySubject.set(subject, list);
+    }
   }
 
   remove(rule: Rule): void {
     const bySubject = this.#ofScope(rule);
-    const subject = subjectOf(rule);
-    const others = (bySubject.get(subject) ?? []).filter((other) => other !== rule);
-    if (others.length === 0) bySubject.delete(subject);
-    else bySubject.set(subject, others);
+    for (const subject of this.subjectsOf(rule.definition)) {
+      const others = (bySubject.get(subject) ?? []).filter((other) => other !== rule);
+      if (others.length === 0) bySubject.delete(subject);
+      else bySubject.set(subject, others);
+    }
   }
 
   /** The counters of the user-path rules that cover a path, in the order (subject, period). */
@@ -74,9 +82,7 @@ export class RuleIndex {
       const qualified = `${provider}/${bare}`;
       // A rule on `openai/gpt-4o` is about OpenAI's model, not about groq's `openai/gpt-4o`.
       const ofAny = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
-      const inOrder = bare < qualified;
-      this.#collect(inOrder ? ofAny : byModel.get(qualified), matched);
-      this.#collect(inOrder ? byModel.get(qualified) : ofAny, matched);
+      this.#collect(merged(ofAny, byModel.get(qualified)), matched);
     }
     this.#collect(byProvider.get(provider), matched);
     return matched;
@@ -84,6 +90,13 @@ export class RuleIndex {
 
   #collect(rules: readonly Rule[] | undefined, matched: Counter[]): void {
     if (rules !== undefined) for (const rule of rules) matched.push(this.#ports.fresh(rule).own!);
+  }
+
+  /** What the look-up of a path or a target may ask for; the subject's own form comes first. */
+  subjectsOf({ scope, subject }: RuleKey): readonly [string, ...string[]] {
+    return scope === "model"
+      ? modelSubjects(subject, this.#ports.providers)
+      : [effectiveSubject(scope, subject)];
   }
 
   #ofScope({ definition }: Rule): Map<string, Rule[]> {
@@ -98,8 +111,13 @@ export class RuleIndex {
   }
 }
 
-function subjectOf({ definition }: Rule): string {
-  return effectiveSubject(definition.scope, definition.subject);
+/** Both, in the order of rules. */
+function merged(
+  a: readonly Rule[] | undefined,
+  b: readonly Rule[] | undefined,
+): readonly Rule[] | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return [...a, ...b].sort((left, right) => compareRules(left.definition, right.definition));
 }
 
 /** Where the next segment of a path ends; −1 after the last one. */

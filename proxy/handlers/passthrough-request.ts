@@ -3,7 +3,7 @@
  * model in its body, admit, relay, settle.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { modelNameProblem } from "../../shared/domain/target-name.js";
+import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import {
   deploymentInPath,
@@ -20,6 +20,7 @@ import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
+import { modelAt } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
@@ -57,7 +58,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const nameProblem = modelNameProblem(model);
   if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = model === "" ? null : model;
-  const target = { provider: route.provider.name, model };
+  const target = targetOf(context, route, model);
   const admitted = await admitRequest(context, { targets: [target], model });
   if (admitted === null) return;
   const forwarded = await relayAnswer(exchange, {
@@ -79,6 +80,15 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     monoMs: gateway.monoMs,
   });
   settleRequest(context, admitted.admission, forwarded);
+}
+
+/** The target of a request that passes to a provider, by the one name of its model. */
+export function targetOf(
+  { gateway: { models } }: RequestContext<"models">,
+  { provider: { name } }: Pick<PassthroughRoute, "provider">,
+  model: string,
+): Target {
+  return { provider: name, model: modelAt(models.current(), name, model) };
 }
 
 interface PassthroughRoute {

@@ -31,7 +31,7 @@ import {
   refuseUnadmitted,
   settleRequest,
 } from "./admit-and-settle.js";
-import { passthroughRoute } from "./passthrough-request.js";
+import { passthroughRoute, targetOf } from "./passthrough-request.js";
 
 /** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */
 export async function realtimeSession(context: RequestContext): Promise<void> {
@@ -107,7 +107,7 @@ export async function passthroughSession(
   const nameProblem = modelNameProblem(model);
   if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = model === "" ? null : model;
-  const target = { provider: route.provider.name, model };
+  const target = targetOf(context, route, model);
   const admitted = await admitRequest(context, { targets: [target], model });
   if (admitted === null) return;
   const path = route.path + route.query;

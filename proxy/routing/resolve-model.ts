@@ -7,6 +7,8 @@
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig, Strategy, VirtualModelConfig } from "../../shared/config/config.js";
+import { modelName } from "../../shared/config/model-name.js";
+import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 
@@ -38,8 +40,16 @@ export interface Catalog {
   readonly byBareId: ReadonlyMap<string, DirectRoute>;
   /** The first provider that takes any id. */
   readonly anyIdProvider: string | null;
-  /** The ids that are known of each provider, in configuration order. */
-  readonly known: readonly { readonly provider: string; readonly ids: readonly string[] }[];
+  /** By the provider's name, in configuration order. */
+  readonly known: ReadonlyMap<string, KnownModels>;
+}
+
+/** The models that are known of a provider. */
+interface KnownModels {
+  readonly type: ProviderType;
+  readonly ids: readonly string[];
+  /** The id by its lower case; the first of several. */
+  readonly byLowerId: ReadonlyMap<string, string>;
 }
 
 /** What `models: ["*"]` holds: any id. */
@@ -56,14 +66,19 @@ export function buildCatalog(
 ): Catalog {
   const routes = virtualModels.map((virtual): VirtualRoute => ({ kind: "virtual", ...virtual }));
   const byBareId = new Map<string, DirectRoute>();
-  const known = providers.map(({ name, models }) => {
-    const ids = [...new Set(models ?? learned.get(name) ?? [])].filter(
+  const known = new Map<string, KnownModels>();
+  for (const { name, type, models } of providers) {
+    const written = models ?? learned.get(name) ?? [];
+    const ids = [...new Set(written.map((id) => modelName(type, id)))].filter(
       (id) => id !== anyId && isUsable(id),
     );
-    return { provider: name, ids };
-  });
-  for (const { provider, ids } of known)
-    for (const id of ids) setIfAbsent(byBareId, id, direct(provider, id));
+    const byLowerId = new Map<string, string>();
+    for (const id of ids) {
+      setIfAbsent(byLowerId, id.toLowerCase(), id);
+      setIfAbsent(byBareId, id, direct(name, id));
+    }
+    known.set(name, { type, ids, byLowerId });
+  }
   const virtualBySource = new Map<string, VirtualRoute>();
   const virtualByLowerSource = new Map<string, VirtualRoute>();
   for (const route of routes) {
@@ -89,10 +104,11 @@ export function buildCatalog(
  * order:
  *
  * 1. a virtual model, as written, then in any case;
- * 2. `provider/id` with a configured provider, in any case; the id is taken as written, whether the
- *    provider lists it or not: lists are often incomplete, and the provider knows best. The id is
- *    everything after the first slash: `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
- * 3. a bare id, as written, at the first provider that lists it;
+ * 2. `provider/id` with a configured provider, in any case, whether the provider lists the id or
+ *    not: lists are often incomplete, and the provider knows best. The id is everything after the
+ *    first slash: `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
+ * 3. a bare id, as written, at the first provider that lists it, then at the first that lists it by
+ *    another name or in another case;
  * 4. any other name at the first provider with `models: ["*"]`.
  */
 export function resolveModel(catalog: Catalog, rawName: string): Route | null {
@@ -107,12 +123,31 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   const slash = name.indexOf("/");
   if (slash > 0) {
     const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
-    if (provider !== undefined)
-      return slash === name.length - 1 ? null : direct(provider, name.slice(slash + 1));
+    if (provider !== undefined) {
+      const id = modelAt(catalog, provider, name.slice(slash + 1));
+      return id === "" ? null : direct(provider, id);
+    }
   }
   const listed = catalog.byBareId.get(name);
   if (listed !== undefined) return listed;
-  return catalog.anyIdProvider === null ? null : direct(catalog.anyIdProvider, name);
+  for (const [provider, { type, byLowerId }] of catalog.known) {
+    const id = byLowerId.get(modelName(type, name).toLowerCase());
+    if (id !== undefined) return direct(provider, id);
+  }
+  const { anyIdProvider } = catalog;
+  return anyIdProvider === null
+    ? null
+    : direct(anyIdProvider, modelAt(catalog, anyIdProvider, name));
+}
+
+/**
+ * The one name of a provider's model, for rules, prices and usage: as the provider lists it, if it
+ * does so in whatever case; else as it is written.
+ */
+export function modelAt(catalog: Catalog, provider: string, written: string): string {
+  const { type, byLowerId } = catalog.known.get(provider)!;
+  const name = modelName(type, written);
+  return byLowerId.get(name.toLowerCase()) ?? name;
 }
 
 export interface ListedModel {
@@ -126,7 +161,7 @@ export interface ListedModel {
 /** For GET /v1/models: virtual models first, then every known id under its provider's name. */
 export function listModels(catalog: Catalog): readonly ListedModel[] {
   const listed = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
-  for (const { provider, ids } of catalog.known)
+  for (const [provider, { ids }] of catalog.known)
     for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
   return listed;
 }

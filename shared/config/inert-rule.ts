@@ -5,6 +5,7 @@
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
+import { modelSubjects, typesOf } from "./model-name.js";
 
 /** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
 export interface Inert {
@@ -24,12 +25,12 @@ export function createInertReason({
   providers,
   virtualModels,
 }: Pick<Config, "usageEnabled" | "providers" | "virtualModels">): InertReason {
-  const providerNames = new Set(providers.map(({ name }) => name.toLowerCase()));
+  const types = typesOf(providers);
   /** Whether any id may be a model: a provider accepts all, or lists them to proxies only. */
   const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
-    if (!namesProvider(model.toLowerCase(), providerNames)) models.add(model.toLowerCase());
+    if (!namesProvider(model.toLowerCase(), types)) models.add(model.toLowerCase());
     models.add(`${provider}/${model}`.toLowerCase());
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
@@ -39,9 +40,9 @@ export function createInertReason({
 
   return (rule) => {
     const subject = rule.subject.toLowerCase();
-    if (rule.scope === "provider" && !providerNames.has(subject))
+    if (rule.scope === "provider" && !types.has(subject))
       return `no provider ${rule.subject} is configured`;
-    if (rule.scope === "model" && !models.has(subject)) {
+    if (rule.scope === "model" && !modelSubjects(subject, types).some((each) => models.has(each))) {
       if (virtual.has(subject))
         return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;
       if (!anyModel)

@@ -44,7 +44,7 @@ export function effectiveSubject(scope: Scope, subject: string): string {
  * Whether a model's id begins with the name of one of these providers, in lower case: as a rule's
  * subject it is then that provider's model and nobody else's.
  */
-export function namesProvider(id: string, providers: ReadonlySet<string>): boolean {
+export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "has">): boolean {
   const slash = id.indexOf("/");
   return slash !== -1 && providers.has(id.slice(0, slash));
 }

@@ -22,6 +22,7 @@ import { Writer } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
+import { typesOf } from "../../shared/config/model-name.js";
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { IdMap } from "../../shared/id-map.js";
@@ -95,7 +96,7 @@ export function startDaemon(
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
     hashKey: [1, 2],
-    providers: new Set(providers.map(({ name }) => name)),
+    providers: typesOf(providers),
     nowMs,
   });
   const onUnreadable = (error: Error): void => void damageReports.push(error.message);

@@ -6,7 +6,7 @@
 import { rulesPerPage } from "../../../shared/bounds.js";
 import type { InertReason } from "../../../shared/config/inert-rule.js";
 import type { RuleKey } from "../../../shared/domain/rule.js";
-import { effectiveSubject, periodLabel } from "../../../shared/domain/rule.js";
+import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { Counter, Rule } from "../../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../../counters/window.js";
@@ -37,7 +37,7 @@ export function listRules(book: RuleBook, options: ListOptions): RuleList {
   const page = sorted.slice(from, from + rulesPerPage);
   const last = page.at(-1);
   return {
-    rate_limits: page.map((rule) => listItem(book.fresh(rule), options)),
+    rate_limits: page.map((rule) => listItem(book, book.fresh(rule), options)),
     server_time: formatMillis(options.nowMs),
     next: last !== undefined && from + page.length < sorted.length ? last.id : null,
   };
@@ -49,12 +49,16 @@ function keyOf(after: string): RuleKey {
   return { scope, subject: subject ?? "", periodSeconds: Number(periodSeconds) } as RuleKey;
 }
 
-function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<string, unknown> {
+function listItem(
+  book: RuleBook,
+  rule: Rule,
+  { nowMs, inertReason }: ListOptions,
+): Record<string, unknown> {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
   const item: Record<string, unknown> = {
     scope,
     subject,
-    effective_subject: effectiveSubject(scope, subject),
+    effective_subject: book.effectiveSubject(rule.definition),
   };
   if (scope === "user_path") item["user_path"] = subject;
   item["per_child"] = perChild;

@@ -6,6 +6,7 @@ import type { TokenRates } from "../../domain/price.js";
 import { parseSubject } from "../../domain/rule.js";
 import type { PriceConfig } from "../config.js";
 import { type DeclaredPrice, validFields } from "../file/config-file.js";
+import { modelName, type ProviderTypes } from "../model-name.js";
 import type { TierFields } from "../settings/price-settings.js";
 
 /** In `provider/*`: every model of that provider. */
@@ -14,13 +15,14 @@ const anyModel = "*";
 /** Checks names and tiers. Names are compared as in rules: letter case doesn't matter. */
 export function buildPrices(
   declared: readonly DeclaredPrice[],
+  types: ProviderTypes,
   problems: string[],
 ): readonly PriceConfig[] {
   const first = new Map<string, string>();
   return declared.flatMap((entry): PriceConfig[] => {
     const { at, name, fields } = entry;
     const tiers = checkTiers(entry, problems);
-    const target = readTarget(name);
+    const target = readTarget(name, types);
     if (target === null) {
       problems.push(
         `${at} must be named provider/model, or provider/* for all of a provider's models`,
@@ -58,15 +60,17 @@ export function buildPrices(
 
 function readTarget(
   name: string,
+  types: ProviderTypes,
 ): { readonly provider: string; readonly model: string | null } | null {
   const slash = name.indexOf("/");
   const model = name.slice(slash + 1);
   if (slash < 1 || !parseSubject("provider", name.slice(0, slash), "").ok) return null;
   if (model === anyModel) return { provider: name.slice(0, slash), model: null };
   const id = parseSubject("model", model, "");
-  return id.ok && id.value === model && !model.includes(anyModel)
-    ? { provider: name.slice(0, slash), model }
-    : null;
+  if (!id.ok || id.value !== model || model.includes(anyModel)) return null;
+  const provider = name.slice(0, slash);
+  const type = types.get(provider.toLowerCase());
+  return { provider, model: type === undefined ? model : modelName(type, model) };
 }
 
 /** The valid tiers. Each must have a rate, and their thresholds must ascend. */

@@ -10,6 +10,7 @@ import { modelList } from "../kinds/list-kinds.js";
 import { apiKey } from "../kinds/secret-kinds.js";
 import { baseUrl } from "../kinds/url-kinds.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
+import { modelName } from "../model-name.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits } from "../provider-type.js";
 import {
@@ -209,7 +210,7 @@ function fromFields(
     takesStreamOptions: quirks?.takesStreamOptions ?? true,
     maxTokensField: quirks?.maxTokensField ?? traits.maxTokensField,
     maxTokensDefault: fields.max_tokens_default,
-    models: ownModels ?? (listsModels ? null : []),
+    models: ownModels?.map((model) => modelName(type, model)) ?? (listsModels ? null : []),
     passthrough: fields.passthrough,
     forwardHeaders: fields.forward_headers,
     connectTimeoutMs: fields.connect_timeout_ms,

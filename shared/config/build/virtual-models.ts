@@ -4,11 +4,12 @@ import { parseSubject } from "../../domain/rule.js";
 import { didYouMean } from "../closest-name.js";
 import type { VirtualModelConfig } from "../config.js";
 import type { DeclaredTarget, DeclaredVirtualModel } from "../file/config-file.js";
+import { modelName, type ProviderTypes } from "../model-name.js";
 
 /** Checks sources, and targets against the names of the configured providers. */
 export function buildVirtualModels(
   declared: readonly DeclaredVirtualModel[],
-  providerNames: readonly string[],
+  { names: providerNames, types }: KnownProviders,
   problems: string[],
 ): readonly VirtualModelConfig[] {
   const sources = new Set(declared.map(({ source }) => source));
@@ -22,11 +23,17 @@ export function buildVirtualModels(
       source,
       strategy: strategy ?? "round_robin",
       targets: targets.flatMap((target) => {
-        const names = { source, sources, providerNames };
+        const names = { source, sources, providerNames, types };
         return resolveTarget(target, names, problems) ?? [];
       }),
     };
   });
+}
+
+interface KnownProviders {
+  /** Also those that are declared wrongly: a reference to one is no further problem. */
+  readonly names: readonly string[];
+  readonly types: ProviderTypes;
 }
 
 interface Names {
@@ -34,11 +41,12 @@ interface Names {
   readonly source: string;
   readonly sources: ReadonlySet<string>;
   readonly providerNames: readonly string[];
+  readonly types: ProviderTypes;
 }
 
 function resolveTarget(
   target: DeclaredTarget,
-  { source, sources, providerNames }: Names,
+  { source, sources, providerNames, types }: Names,
   problems: string[],
 ): VirtualModelConfig["targets"][number] | null {
   const at = `${target.at}.model`;
@@ -65,5 +73,10 @@ function resolveTarget(
     problems.push(`${at} names the provider ${show(provider)}, which isn't configured${hint}`);
     return null;
   }
-  return { provider, model: id.value, weight: target.weight };
+  const type = types.get(provider);
+  return {
+    provider,
+    model: type === undefined ? id.value : modelName(type, id.value),
+    weight: target.weight,
+  };
 }

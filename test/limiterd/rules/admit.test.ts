@@ -19,7 +19,7 @@ import {
   createOracle,
   type OracleRequest,
   type OracleRule,
-  oracleProviders,
+  oracleProviderTypes,
 } from "./oracle.js";
 
 const begin = 1_767_225_600_000;
@@ -46,7 +46,7 @@ const rule = (
 });
 
 function bookOf(rules: readonly RuleDefinition[]): RuleBook {
-  const book = new RuleBook([0, 0], new Set(oracleProviders));
+  const book = new RuleBook([0, 0], oracleProviderTypes);
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: begin, lsn: 0 });
   return book;
 }
@@ -503,7 +503,7 @@ function difference(
   startMs: number,
   tally: Tally,
 ): string | null {
-  const book = new RuleBook([0, 0], new Set(oracleProviders));
+  const book = new RuleBook([0, 0], oracleProviderTypes);
   for (const definition of definitions)
     book.put(definition, { source: "manual", nowMs: startMs, lsn: 0 });
   const oracle = createOracle(definitions);

@@ -1,7 +1,18 @@
 /** Rule books for tests, and what they match in words. */
 import { type Counter, keepChild } from "../../../limiterd/counters/counter.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { typesOf } from "../../../shared/config/model-name.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
+
+/** What is configured. */
+const providers = [
+  { name: "openai", type: "openai" },
+  { name: "groq", type: "openai" },
+  { name: "azure", type: "azure" },
+  { name: "openrouter", type: "openai" },
+  { name: "gemini", type: "gemini" },
+  { name: "local", type: "ollama" },
+] as const;
 
 /** 2026-01-01T00:00:00Z. */
 export const now = 1_767_225_600_000;
@@ -28,7 +39,7 @@ export const rule = (
 
 /** A book of these rules, where these providers are configured. */
 export function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
-  const book = new RuleBook([0, 0], new Set(["openai", "groq", "azure", "openrouter"]));
+  const book = new RuleBook([0, 0], typesOf(providers));
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: now, lsn: 1 });
   return book;
 }

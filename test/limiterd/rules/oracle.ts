@@ -31,6 +31,11 @@ interface OracleBreach {
 /** The providers that there are, in lower case. */
 export const oracleProviders = ["openai", "local", "azure"];
 
+/** The same, as the limiter wants them. */
+export const oracleProviderTypes = new Map(
+  oracleProviders.map((name) => [name, "openai"] as const),
+);
+
 /** Whom a rule counts this request for: itself, a child of its path, or nobody (null). */
 export function counted(rule: OracleRule, { path, provider, model }: OracleRequest): string | null {
   if (rule.scope === "provider")

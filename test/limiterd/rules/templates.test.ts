@@ -349,7 +349,7 @@ t.test("a submission leaves no gauge, and what is taken back makes no child", as
 t.test(
   "a full template refuses further children with a message of its own, and goes on with those it has",
   async (t) => {
-    const book = new RuleBook([1, 2], new Set(), 2);
+    const book = new RuleBook([1, 2], new Map(), 2);
     book.put(template, { source: "manual", nowMs: 0, lsn: 1 });
     const ask = (path: string) =>
       admit(

@@ -142,7 +142,7 @@ t.test(
       settings: first.state.settings,
       rules: [],
       budgets: [daily],
-      providers: new Set(),
+      providers: new Map(),
       hashKey: [1, 2],
       nowMs: first.nowMs,
     });

@@ -13,7 +13,7 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { oracleProviders } from "../../limiterd/rules/oracle.js";
+import { oracleProviderTypes } from "../../limiterd/rules/oracle.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
 import type { Witness } from "../checks/witness.js";
 import type { Process, World } from "../world.js";
@@ -98,7 +98,7 @@ export function startDaemonProcess({
         settings,
         rules,
         budgets,
-        providers: new Set(oracleProviders),
+        providers: oracleProviderTypes,
         hashKey: [1, 2],
         nowMs: nowMs(),
       },
