@@ -53,8 +53,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "submission reported again as a request with a slot",
     file: "proxy/limiter/hello-messages.js",
-    find: "targetLsn, submission }));",
-    put: "targetLsn, submission: false }));",
+    find: "targetLsn, submission };",
+    put: "targetLsn, submission: false };",
     often: false,
   },
   {
@@ -109,8 +109,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "target's number not reported again",
     file: "proxy/limiter/hello-messages.js",
-    find: "target, targetAtMs, targetLsn, submission }));",
-    put: "target, targetAtMs, targetLsn: 0, submission }));",
+    find: "target, targetAtMs, targetLsn, submission };",
+    put: "target, targetAtMs, targetLsn: 0, submission };",
     often: false,
   },
   {
@@ -235,8 +235,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "the first settle of a window is skipped",
     file: "proxy/limiter/settle-outbox.js",
-    find: "this.#leftInWindow = this.#window.settles; this.#send(monoMs());",
-    put: "this.#leftInWindow = this.#window.settles; this.#next++; this.#send(monoMs());",
+    find: "this.#leftInWindow = this.#window.settles; this.#send(this.#ports.monoMs());",
+    put: "this.#leftInWindow = this.#window.settles; this.#next++; this.#send(this.#ports.monoMs());",
     often: true,
   },
   {
