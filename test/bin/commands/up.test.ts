@@ -64,7 +64,11 @@ t.test(
     });
     up.child.kill("SIGINT");
     t.same(await up.ended, { code: 0, signal: null });
-    t.same(up.err, ["stopping: waiting for requests in flight; a second signal ends them"]);
+    t.same(
+      // Whether files are scarce is this machine's affair.
+      up.err.filter((line) => !/fewer connections than server\.max_connections/.test(line)),
+      ["stopping: waiting for requests in flight; a second signal ends them"],
+    );
     t.match(await runProgram(t, script, ["status", "--socket", socket]), { exitCode: 69 });
   },
 );

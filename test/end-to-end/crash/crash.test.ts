@@ -264,6 +264,7 @@ t.test(
       { in_flight: 0 },
       "what it admitted too late was given back",
     );
+    await proxy.printed(/the limiter daemon answers again/);
     t.same(
       [logged("the limiter daemon is silent"), logged("the limiter daemon answers again")],
       [1, 1],

@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
+import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { createRandom } from "../../sim/random.js";
 import { admin, ruleNow, until } from "../../support/client.js";
 import {
@@ -75,7 +76,9 @@ let clockMs = Date.parse("2028-02-28T12:20:00Z") + random.int(0, 11) * hourMs;
 const startDaemon = () => site.startClockedDaemon(clockMs, random.pick([50, 300, 10_000]));
 let daemon = await startDaemon();
 const relays = await Promise.all(
-  [0, 1].map((i) => startRelay(join(site.directory, `proxy-${i}.sock`), site.socket)),
+  [0, 1].map((i) =>
+    startRelay(join(site.directory, `proxy-${i}.sock`), adminSocketBeside(site.socket)),
+  ),
 );
 t.teardown(() => Promise.all(relays.map((relay) => relay.close())));
 const urls = (await Promise.all(relays.map(({ socket }) => site.startProxy(socket)))).map(

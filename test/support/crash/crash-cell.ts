@@ -7,6 +7,7 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Test } from "tap";
+import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { admin, type RuleItem, ruleNow, until } from "../client.js";
 import { makeSite, type Part, type Site } from "../processes/processes.js";
 import { startRelay } from "../processes/socket-relay.js";
@@ -96,7 +97,10 @@ export interface Stage {
 }
 
 async function newLife({ site, lives }: Pick<Stage, "site" | "lives">): Promise<Life> {
-  const relay = await startRelay(join(site.directory, `proxy-${lives.length}.sock`), site.socket);
+  const relay = await startRelay(
+    join(site.directory, `proxy-${lives.length}.sock`),
+    adminSocketBeside(site.socket),
+  );
   const life: Life = {
     relay,
     part: await site.startProxy(relay.socket),
