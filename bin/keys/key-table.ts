@@ -22,6 +22,11 @@ const columns: readonly Column<ListedKey>[] = [
     align: "left",
     text: ({ expires_at: at }) => (at === null ? "never" : text(at)),
   },
+  {
+    title: "LAST USED",
+    align: "left",
+    text: ({ last_used_at: at }) => (at === null ? "never" : text(at)),
+  },
   { title: "CREATED", align: "left", text: ({ created_at: at }) => text(at) },
 ];
 

@@ -14,7 +14,7 @@ interface Identified {
 
 /**
  * Null: the request is to be refused with 401. From outside, unknown, expired and deactivated keys
- * look the same.
+ * look the same. An active key is noted as used.
  */
 export function identifyCaller(
   keys: KeyRing,
@@ -25,6 +25,7 @@ export function identifyCaller(
   if (credential === "none") return keys.size === 0 ? { userPath, key: null } : null;
   const key = keys.find(credential);
   if (key === undefined || keyStatus(key, nowMs) !== "active") return null;
+  keys.use(key, nowMs);
   return { userPath: key.userPath ?? userPath, key };
 }
 

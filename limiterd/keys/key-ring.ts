@@ -4,6 +4,8 @@
  * never opens again by itself. Of a deleted key a tombstone stays: its number, and its labels, to
  * which requests in flight are still charged.
  */
+
+import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
 import { type KeyDefinition, keyId } from "../../shared/domain/managed-key.js";
 
 export interface ManagedKey extends KeyDefinition {
@@ -18,6 +20,10 @@ export interface ManagedKey extends KeyDefinition {
   deactivatedAtMs: number | null;
   /** Null as long as it isn't deleted; then its hash, name and path are gone. */
   readonly deletedAtMs: number | null;
+  /** When a request last called with it; null: never. */
+  lastUsedAtMs: number | null;
+  /** The last use that the store knows, or is about to. */
+  writtenUseMs: number | null;
 }
 
 type KeyStatus = "active" | "expired" | "deactivated";
@@ -38,18 +44,34 @@ export interface KeyRing {
   byNumber(number: number): ManagedKey | undefined;
   /** Up to `count` keys below this number, newest first, without the deleted ones. */
   newest(below: number, count: number): readonly ManagedKey[];
-  add(key: Omit<ManagedKey, "id">): ManagedKey;
+  add(key: Omit<ManagedKey, "id" | "writtenUseMs">): ManagedKey;
   /** Puts a tombstone in the place of a key. */
   bury(key: ManagedKey, nowMs: number): ManagedKey;
+  /** A request calls with this key. */
+  use(key: ManagedKey, nowMs: number): void;
+  /**
+   * Up to `count` keys whose last use in the store is out of date by `keyUseWrittenMs` or more.
+   */
+  takeUsed(count: number): readonly ManagedKey[];
 }
 
 /** What is left of a deleted key in place of what it was. */
-const nothing = { hash: "", redacted: "", name: null, userPath: null, expiresAtMs: null };
+const nothing = {
+  hash: "",
+  redacted: "",
+  name: null,
+  userPath: null,
+  expiresAtMs: null,
+  lastUsedAtMs: null,
+  writtenUseMs: null,
+};
 
 export function createKeyRing(): KeyRing {
   const byHash = new Map<string, ManagedKey>();
   // By ascending number.
   const ordered: ManagedKey[] = [];
+  /** The keys whose last use is to be written. */
+  const used = new Set<ManagedKey>();
   let deleted = 0;
 
   /** The index of the first key with at least this number. */
@@ -96,6 +118,7 @@ export function createKeyRing(): KeyRing {
       expiresAtMs,
       deactivatedAtMs,
       deletedAtMs,
+      lastUsedAtMs,
     }) {
       const key: ManagedKey = {
         number,
@@ -109,6 +132,8 @@ export function createKeyRing(): KeyRing {
         expiresAtMs,
         deactivatedAtMs,
         deletedAtMs,
+        lastUsedAtMs,
+        writtenUseMs: lastUsedAtMs,
       };
       if (deletedAtMs === null) byHash.set(hash, key);
       else deleted++;
@@ -119,9 +144,25 @@ export function createKeyRing(): KeyRing {
       const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
       const tombstone = { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
       byHash.delete(key.hash);
+      used.delete(key);
       ordered[indexOf(key.number)] = tombstone;
       deleted++;
       return tombstone;
+    },
+    use(key, nowMs) {
+      key.lastUsedAtMs = nowMs;
+      const { writtenUseMs } = key;
+      if (writtenUseMs === null || Math.abs(nowMs - writtenUseMs) >= keyUseWrittenMs) used.add(key);
+    },
+    takeUsed(count) {
+      const taken: ManagedKey[] = [];
+      for (const key of used) {
+        if (taken.length === count) break;
+        used.delete(key);
+        key.writtenUseMs = key.lastUsedAtMs;
+        taken.push(key);
+      }
+      return taken;
     },
   };
 }

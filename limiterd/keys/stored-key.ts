@@ -1,7 +1,7 @@
 /**
  * Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels,
- * createdAtMs, expiresAtMs, deactivatedAtMs] by number; of a deleted one [labels, createdAtMs,
- * deletedAtMs].
+ * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs] by number; of a deleted one [labels,
+ * createdAtMs, deletedAtMs]. A use is written by `flush-key-uses.ts`, minutes later.
  */
 import { isCount } from "../../shared/checked.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
@@ -22,13 +22,24 @@ export function keyChange({
   expiresAtMs,
   deactivatedAtMs,
   deletedAtMs,
+  lastUsedAtMs,
 }: ManagedKey): Change {
   if (deletedAtMs !== null)
     return { table: "keys", key: number, value: [labels, createdAtMs, deletedAtMs] };
   return {
     table: "keys",
     key: number,
-    value: [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs],
+    value: [
+      hash,
+      redacted,
+      name,
+      userPath,
+      labels,
+      createdAtMs,
+      expiresAtMs,
+      deactivatedAtMs,
+      lastUsedAtMs,
+    ],
   };
 }
 
@@ -47,9 +58,11 @@ export function restoreKeys(store: Store): KeyRing {
 function keyFromStored(
   number: string | number,
   value: readonly unknown[],
-): Omit<ManagedKey, "id"> | null {
+): Parameters<KeyRing["add"]>[0] | null {
   if (value.length === 3) return tombstoneFromStored(number, value);
   const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
+  // Keys of releases that didn't note it have none.
+  const lastUsedAtMs = value[8] ?? null;
   if (!isCount(number, 1) || !isKeyHash(hash) || !isRedactedKey(redacted)) return null;
   if (
     !(name === null || typeof name === "string") ||
@@ -60,7 +73,8 @@ function keyFromStored(
   if (
     !isMoment(createdAtMs) ||
     !(expiresAtMs === null || isMoment(expiresAtMs)) ||
-    !(deactivatedAtMs === null || isMoment(deactivatedAtMs))
+    !(deactivatedAtMs === null || isMoment(deactivatedAtMs)) ||
+    !(lastUsedAtMs === null || isMoment(lastUsedAtMs))
   )
     return null;
   return {
@@ -74,13 +88,14 @@ function keyFromStored(
     expiresAtMs,
     deactivatedAtMs,
     deletedAtMs: null,
+    lastUsedAtMs,
   };
 }
 
 function tombstoneFromStored(
   number: string | number,
   [labels, createdAtMs, deletedAtMs]: readonly unknown[],
-): Omit<ManagedKey, "id"> | null {
+): Parameters<KeyRing["add"]>[0] | null {
   if (!isCount(number, 1) || !isCount(createdAtMs) || !isCount(deletedAtMs)) return null;
   if (!Array.isArray(labels) || !labels.every((label) => typeof label === "string")) return null;
   return {
@@ -94,5 +109,6 @@ function tombstoneFromStored(
     expiresAtMs: null,
     deactivatedAtMs: deletedAtMs,
     deletedAtMs,
+    lastUsedAtMs: null,
   };
 }

@@ -3,10 +3,12 @@
  * period for reconnecting proxies; and the order in which it stops.
  */
 import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
+import { keysMax } from "../../shared/domain/credential-bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endReconnectGrace } from "../handlers/reconnect-grace.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
+import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
 import { snapshot } from "./snapshot.js";
 import type { Started } from "./start-state.js";
@@ -92,6 +94,7 @@ export function startTimers(
       if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
+      flushKeyUses(state);
       void sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
       trim(ports.nowMs());
     }),
@@ -115,6 +118,7 @@ export function startTimers(
     await takeSnapshot();
     await flushing;
     await flush();
+    flushKeyUses(state, keysMax);
   };
   return {
     async stop() {

@@ -11,10 +11,17 @@ export const keySetBytesMax = 1024 * 1024;
 /** How long loading a key set may take: requests with its tokens wait for it. */
 export const keySetLoadMs = 5_000;
 /**
- * Managed keys of a daemon, at about 500 bytes of memory each without labels. Keys are deactivated,
- * not deleted.
+ * Managed keys of a daemon, at about 500 bytes of memory each without labels. The tombstones of
+ * deleted ones count.
  */
 export const keysMax = 200_000;
+/**
+ * How far the last use of a key on disk may lag behind: a key in constant use is one small write in
+ * this time, and not one per request.
+ */
+export const keyUseWrittenMs = 5 * 60_000;
+/** Keys whose last use is written in one second at most: the others wait for the next. */
+export const keyUsesPerFlush = 500;
 /** Keys in one page of a list: at their longest they fill a third of a frame. */
 export const keysPerPage = 500;
 /** A key's name, which is for people: all keys are in memory. */

@@ -105,6 +105,7 @@ function issue(
     createdAtMs: nowMs,
     deactivatedAtMs: null,
     deletedAtMs: null,
+    lastUsedAtMs: null,
   });
   if (keys.size === 1) ports.firstKeyMade();
   writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
@@ -191,7 +192,12 @@ function listedKey(key: ManagedKey, nowMs: number): Readonly<Record<string, unkn
     status,
     active: status === "active",
     created_at: formatSeconds(key.createdAtMs),
-    expires_at: key.expiresAtMs === null ? null : formatSeconds(key.expiresAtMs),
-    deactivated_at: key.deactivatedAtMs === null ? null : formatSeconds(key.deactivatedAtMs),
+    expires_at: secondsOrNull(key.expiresAtMs),
+    deactivated_at: secondsOrNull(key.deactivatedAtMs),
+    last_used_at: secondsOrNull(key.lastUsedAtMs),
   };
+}
+
+function secondsOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatSeconds(ms);
 }

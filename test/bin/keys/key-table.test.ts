@@ -14,6 +14,7 @@ t.test("the list shows the properties of the keys, or that there is none", async
     created_at: "2026-01-01T00:00:00Z",
     expires_at: "2026-02-01T00:00:00Z",
     deactivated_at: null,
+    last_used_at: null,
   };
   t.equal(
     renderKeys([
@@ -26,12 +27,13 @@ t.test("the list shows the properties of the keys, or that there is none", async
         labels: ["a", "b"],
         expires_at: null,
         status: "active",
+        last_used_at: "2026-01-02T03:04:05Z",
       },
     ]),
     [
-      "ID     NAME  PATH            LABELS  KEY              STATUS   EXPIRES               CREATED",
-      "key_7  -     (the caller's)  -       sk-sluice-abcd…  expired  2026-02-01T00:00:00Z  2026-01-01T00:00:00Z",
-      "key_6  CI    /team           a, b    sk-sluice-abcd…  active   never                 2026-01-01T00:00:00Z",
+      "ID     NAME  PATH            LABELS  KEY              STATUS   EXPIRES               LAST USED             CREATED",
+      "key_7  -     (the caller's)  -       sk-sluice-abcd…  expired  2026-02-01T00:00:00Z  never                 2026-01-01T00:00:00Z",
+      "key_6  CI    /team           a, b    sk-sluice-abcd…  active   never                 2026-01-02T03:04:05Z  2026-01-01T00:00:00Z",
     ].join("\n"),
   );
 });

@@ -104,6 +104,7 @@ t.test("a list has nothing in it that opens anything, newest first, page by page
     ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
   }
   await daemon.commit();
+  admit(peer, 2, key.hash);
   const ids: string[] = [];
   let next: number | null = null;
   let pages = 0;
@@ -137,6 +138,7 @@ t.test("a list has nothing in it that opens anything, newest first, page by page
     created_at: "2026-01-01T00:00:00Z",
     expires_at: null,
     deactivated_at: null,
+    last_used_at: "2026-01-01T00:00:00Z",
   });
   t.notMatch(JSON.stringify(last), key.value.slice(14));
   t.notMatch(JSON.stringify(last), key.hash);

@@ -49,6 +49,7 @@ t.test("a key is looked up among 100,000 as among 100", async (t) => {
         expiresAtMs: null,
         deactivatedAtMs: null,
         deletedAtMs: null,
+        lastUsedAtMs: null,
       });
     return made;
   };

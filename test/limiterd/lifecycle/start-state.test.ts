@@ -239,6 +239,7 @@ t.test("a key's labels are those of the ring, and a caller without a key has non
     expiresAtMs: null,
     deactivatedAtMs: null,
     deletedAtMs: null,
+    lastUsedAtMs: null,
   });
   t.same([labelsOf("key_1"), labelsOf("key_2"), labelsOf(""), labelsOf("x")], [["eu"], [], [], []]);
 });
