@@ -8,7 +8,7 @@ import { type Target, targetName } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
-import type { Forwarded } from "./upstream/forwarded.js";
+import { type Forwarded, goneEnding } from "./upstream/forwarded.js";
 import type { Usage } from "./usage/read-usage.js";
 
 export type Outcome =
@@ -72,6 +72,12 @@ export class RequestRecord {
   end(status: number, outcome: Outcome): void {
     this.status = status;
     this.outcome = outcome;
+  }
+
+  /** The client has gone, and nothing has been forwarded, or it no longer matters. */
+  gone(exchange: Exchange): void {
+    const { status, outcome } = goneEnding(exchange);
+    this.end(status, outcome);
   }
 
   forwarded({ status, outcome, usage, estimated, firstByteMonoMs, note, bug }: Forwarded): void {

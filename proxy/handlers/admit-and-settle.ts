@@ -71,7 +71,7 @@ export async function admitRequest(
   // A batch submission is counted at no target; it is sent to the first one.
   record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
-  record.end(499, "client_gone");
+  record.gone(exchange);
   limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   return null;
 }
@@ -130,7 +130,7 @@ export async function refuseUnadmitted(
   headers: readonly string[] = [],
 ): Promise<void> {
   const { gateway, exchange, caller, record } = context;
-  if (failure === null) return record.end(499, "client_gone");
+  if (failure === null) return record.gone(exchange);
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
   record.identified(authorized.caller);

@@ -98,7 +98,7 @@ function answer(
   }: RequestContext<"config" | "providers" | "limiter" | "monoMs" | "log">,
   { answer, ageMs }: CacheHit,
 ): void {
-  if (exchange.gone) return record.end(499, "client_gone");
+  if (exchange.gone) return record.gone(exchange);
   const { contentType, body, target, usage, estimated } = answer;
   record.target = target;
   record.end(200, "cache_hit");

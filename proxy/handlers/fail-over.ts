@@ -6,12 +6,13 @@
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
 import type { Tried } from "../request-record.js";
 import { isMoreUseful } from "../upstream/errors/failover-reason.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import { type Forwarded, goneEnding } from "../upstream/forwarded.js";
 
 interface FailOver {
   readonly admission: Admission;
@@ -50,10 +51,10 @@ export async function failOver(
     }
     record.target = bestTarget;
     untried = untried.filter((other) => other !== target);
-    if (exchange.gone) return clientGone(best);
+    if (exchange.gone) return abandoned(best, exchange);
     if (untried.length === 0) return best;
     const outcome = await gateway.limiter.reroute(admission, untried);
-    if (exchange.gone) return clientGone(best);
+    if (exchange.gone) return abandoned(best, exchange);
     if (outcome.kind !== "admitted")
       return { ...best, note: `no other target: ${whyNotAdmitted(outcome)}` };
     record.target = admission.target;
@@ -69,6 +70,6 @@ function whyNotAdmitted(outcome: Exclude<AdmissionOutcome, { readonly kind: "adm
     : "the limiter daemon does not answer";
 }
 
-function clientGone(forwarded: Forwarded): Forwarded {
-  return { ...forwarded, status: 499, outcome: "client_gone", finish: () => {} };
+function abandoned(forwarded: Forwarded, exchange: Exchange): Forwarded {
+  return { ...forwarded, ...goneEnding(exchange), finish: () => {} };
 }

@@ -45,8 +45,10 @@ export interface Exchange extends RequestHeaders {
   readPieces(bytesMax: number): AsyncIterable<Buffer>;
   /** Set for the handshake of a WebSocket: it wants a tunnel, and any answer is a refusal. */
   readonly webSocket: ClientSocket | null;
-  /** Whether the client left before the response was complete. */
+  /** Whether the client left, or was cut off, before the response was complete. */
   readonly gone: boolean;
+  /** Whether it was cut off by the proxy, which stops and has waited long enough. */
+  readonly cutByStop: boolean;
   /**
    * `run` is called once if the client leaves before the response is complete. A later call
    * replaces it.

@@ -65,8 +65,9 @@ const keepAliveMs = 75_000;
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
-  const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, throttled };
-  const { connections } = options;
+  const cutByStop = new WeakSet<Socket>();
+  const { connections, stalledClientMs } = options;
+  const context = { idOf: createRequestIds(), stalledClientMs, throttled, cutByStop };
   const onAnswered = function (this: ServerResponse): void {
     connections.ended(this.req.socket as Socket);
   };
@@ -144,7 +145,11 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     url: addressOf(server),
     close: (graceMs) => {
       closing = true;
-      return closeServer(server, connections, graceMs).then(() => new Promise(throttled));
+      const cut = (socket: Socket): void => {
+        if (!socket.destroyed) cutByStop.add(socket);
+        socket.destroy();
+      };
+      return closeServer(server, { connections, cut }, graceMs).then(() => new Promise(throttled));
     },
   };
 }
@@ -185,14 +190,12 @@ function addressOf(server: Server): string {
 
 function closeServer(
   server: Server,
-  connections: ConnectionRoom<Socket>,
+  { connections, cut }: { connections: ConnectionRoom<Socket>; cut: (socket: Socket) => void },
   graceMs: number,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const cut = setTimeout(() => {
-      server.closeAllConnections();
-      // The sockets of WebSockets are no HTTP connections any more.
-      for (const socket of connections.all()) socket.destroy();
+    const deadline = setTimeout(() => {
+      for (const socket of connections.all()) cut(socket);
     }, graceMs);
     const idle = setInterval(() => {
       server.closeIdleConnections();
@@ -201,7 +204,7 @@ function closeServer(
       for (const socket of connections.all()) if (socket.bytesRead === 0) socket.destroy();
     }, 100);
     server.close(() => {
-      clearTimeout(cut);
+      clearTimeout(deadline);
       clearInterval(idle);
       // The last sockets end when this turn of the event loop closes.
       setImmediate(() => setImmediate(resolve));

@@ -22,6 +22,8 @@ export interface ExchangeContext {
   readonly stalledClientMs: number;
   /** Runs what is to do after a client has left, perhaps together with thousands of others. */
   readonly throttled: (run: () => void) => void;
+  /** Those that were cut off because the listener closes. */
+  readonly cutByStop: WeakSet<Socket>;
 }
 
 export class NodeExchange implements Exchange {
@@ -57,9 +59,8 @@ export class NodeExchange implements Exchange {
     this.id = context.idOf(request.headers["x-request-id"]);
     this.method = request.method ?? "GET";
     const url = request.url ?? "/";
-    const query = url.indexOf("?");
-    this.path = query === -1 ? url : url.slice(0, query);
-    this.query = query === -1 ? "" : url.slice(query + 1);
+    const mark = url.indexOf("?");
+    [this.path, this.query] = mark === -1 ? [url, ""] : [url.slice(0, mark), url.slice(mark + 1)];
     this.rawHeaders = request.rawHeaders;
   }
 
@@ -69,10 +70,8 @@ export class NodeExchange implements Exchange {
   }
 
   isRepeated(name: string): boolean {
-    let times = 0;
-    for (let i = 0; i < this.rawHeaders.length; i += 2)
-      if (this.rawHeaders[i]!.toLowerCase() === name) times++;
-    return times > 1;
+    const isNamed = (raw: string, i: number): boolean => i % 2 === 0 && raw.toLowerCase() === name;
+    return this.rawHeaders.filter(isNamed).length > 1;
   }
 
   readBody(bytesMax: number): Promise<BodyResult> {
@@ -84,17 +83,14 @@ export class NodeExchange implements Exchange {
       let bytes = 0;
       request.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > bytesMax) {
-          request.removeAllListeners("data");
-          resolve(this.#tooLarge());
-        } else chunks.push(chunk);
+        if (bytes <= bytesMax) return void chunks.push(chunk);
+        request.removeAllListeners("data");
+        resolve(this.#tooLarge());
       });
-      request.on("end", () =>
-        resolve({
-          ok: true,
-          bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes),
-        }),
-      );
+      request.on("end", () => {
+        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes);
+        resolve({ ok: true, bytes: body });
+      });
       request.on("close", () => resolve({ ok: false, reason: "gone" }));
     });
   }
@@ -154,6 +150,10 @@ export class NodeExchange implements Exchange {
     return this.#socket.destroyed || this.#response.destroyed;
   }
 
+  get cutByStop(): boolean {
+    return this.#context.cutByStop.has(this.#socket);
+  }
+
   /**
    * A response that waits behind another on its connection has no socket yet and emits no "close":
    * then the socket itself is watched.
@@ -190,8 +190,8 @@ export class NodeExchange implements Exchange {
 
   get begun(): boolean {
     // A tunnel has taken the socket over: what goes out there is no response of ours.
-    const isTunnel = this.webSocket !== null && this.#response.socket === null;
-    return this.#response.headersSent || isTunnel;
+    const { headersSent, socket } = this.#response;
+    return headersSent || (this.webSocket !== null && socket === null);
   }
 
   begin(status: number, headers: readonly string[]): void {

@@ -14,7 +14,7 @@ import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
-import type { Forwarded } from "./forwarded.js";
+import { type Forwarded, goneEnding, isGone } from "./forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** What the client gets at the end. */
@@ -149,10 +149,10 @@ export abstract class AnswerRelay implements UpstreamSink {
     this.exchange.onDrain(() => this.#call?.resume());
   }
 
-  /** The client has left. Not after `end`. */
+  /** The client has left, or was cut off. Not after `end`. */
   protected onGone(): void {
     this.abortCall();
-    this.end(this.chargedWhenGone(), { status: 499, outcome: "client_gone", finish: () => {} });
+    this.end(this.chargedWhenGone(), { ...goneEnding(this.exchange), finish: () => {} });
   }
 
   /** What a client is charged that has left: what the meter has seen. */
@@ -187,7 +187,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     { failed = null, bug = null }: Ended = nothingElse,
   ): void {
     this.ended = true;
-    const executed = this.status !== 0 || outcome === "client_gone";
+    const executed = this.status !== 0 || isGone(outcome);
     this.#resolve({
       status,
       usage,

@@ -3,6 +3,7 @@
  * through, or a WebSocket session: what the settle, the usage record and the log line are made of.
  */
 import type { Operation } from "../../shared/operation.js";
+import type { Exchange } from "../http/exchange.js";
 import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
@@ -38,6 +39,7 @@ export interface Forwarded extends ProviderResult {
   readonly outcome:
     | "complete"
     | "client_gone"
+    | "shutdown"
     | "upstream_error"
     | "upstream_cut"
     | "overloaded"
@@ -53,4 +55,21 @@ export interface Forwarded extends ProviderResult {
   readonly bug: unknown;
   /** Sends the client the last of the response; to be called once the settle has left. */
   readonly finish: () => void;
+}
+
+/** How a request ends whose client is gone, and by whose doing: the statuses are our own. */
+type GoneEnding =
+  | { readonly status: 499; readonly outcome: "client_gone" }
+  | { readonly status: 599; readonly outcome: "shutdown" };
+
+const clientGone: GoneEnding = { status: 499, outcome: "client_gone" };
+const shutdown: GoneEnding = { status: 599, outcome: "shutdown" };
+
+export function goneEnding({ cutByStop }: Pick<Exchange, "cutByStop">): GoneEnding {
+  return cutByStop ? shutdown : clientGone;
+}
+
+/** Whether the client was gone before its response was complete: the provider may be at work. */
+export function isGone(outcome: Forwarded["outcome"]): boolean {
+  return outcome === "client_gone" || outcome === "shutdown";
 }

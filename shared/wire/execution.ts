@@ -23,7 +23,7 @@ export interface Execution {
   readonly providerType: string;
   /** The model's id there; empty when the request named none. */
   readonly model: string;
-  /** The HTTP status that the client got; 499 when it was gone. */
+  /** The HTTP status that the client got; 499: it was gone; 599: a stopping proxy cut it off. */
   readonly status: number;
   readonly inputTokens: number;
   readonly outputTokens: number;

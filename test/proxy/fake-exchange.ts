@@ -14,6 +14,7 @@ export class FakeExchange implements Exchange {
   readonly rawHeaders: readonly string[];
   webSocket: ClientSocket | null = null;
   gone = false;
+  cutByStop = false;
   begun = false;
   status = 0;
   headers: readonly string[] = [];
@@ -136,6 +137,12 @@ export class FakeExchange implements Exchange {
     if (this.ended !== null || this.gone) return;
     this.gone = true;
     for (const run of this.#onGone.splice(0)) run();
+  }
+
+  /** The proxy stops, and cuts the client off. */
+  cutAtStop(): void {
+    this.cutByStop = true;
+    this.leave();
   }
 
   /** The client reads again. */

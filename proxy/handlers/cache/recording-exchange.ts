@@ -112,6 +112,9 @@ export class RecordingExchange implements Exchange {
   get gone(): boolean {
     return this.#exchange.gone;
   }
+  get cutByStop(): boolean {
+    return this.#exchange.cutByStop;
+  }
 
   get begun(): boolean {
     return this.#exchange.begun;

@@ -12,7 +12,7 @@ import { SessionUsage } from "../../usage/session-usage.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import { mapUpstreamError } from "../errors/upstream-error.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import type { Forwarded } from "../forwarded.js";
+import { type Forwarded, goneEnding, isGone } from "../forwarded.js";
 import { closeFrame, WebSocketFrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {
@@ -166,7 +166,7 @@ class TunnelSession implements TunnelSink, OpenSession {
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
-    this.#end({ status: 499, outcome: "client_gone", note: null, finish: () => {} });
+    this.#end({ ...goneEnding(this.#exchange), note: null, finish: () => {} });
   }
 
   onFromClient(chunk: Buffer): void {
@@ -231,7 +231,7 @@ class TunnelSession implements TunnelSink, OpenSession {
       : inOrder
         ? "complete"
         : by === "client"
-          ? "client_gone"
+          ? goneEnding(this.#exchange).outcome
           : "upstream_cut";
     this.#end({ status: this.#status, outcome, note: reason, finish: () => {} });
   }
@@ -248,7 +248,7 @@ class TunnelSession implements TunnelSink, OpenSession {
       status,
       usage: charge.usage,
       estimated: charge.estimated,
-      executed: this.#status !== 0 || outcome === "client_gone",
+      executed: this.#status !== 0 || isGone(outcome),
       outcome,
       firstByteMonoMs: this.#firstByteMonoMs,
       note: joinedNotes(note, charge.note),

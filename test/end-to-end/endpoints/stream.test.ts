@@ -20,7 +20,7 @@ t.teardown(() => upstream.close());
 const site = makeSite(
   t,
   `
-server: { stalled_client_seconds: 1 }
+server: { stalled_client_seconds: 1, drain_seconds: 0 }
 providers:
   test: { type: openai, base_url: "${upstream.baseUrl}", api_key: secret-of-the-provider, models: ["*"], first_byte_timeout_ms: 500, idle_timeout_ms: 500 }
   nowhere: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["*"] }
@@ -264,3 +264,18 @@ t.test(
     await atRest();
   },
 );
+
+t.test("a stream that a stopping proxy cuts is its own doing, and charged", async (t) => {
+  const stopping = await site.startProxy();
+  const called = upstream.nextCall();
+  upstream.answer = (call) => void beginStream(call).write(chunk("some words that were seen"));
+  const before = await tokens();
+  const reader = (await chat(stopping.ready, { stream: true })).body!.getReader();
+  await reader.read();
+  await called;
+  await stopping.kill("SIGTERM");
+  await t.rejects(reader.read());
+  t.match(stopping.output(), /"status":599,"outcome":"shutdown".*"estimated":true/);
+  t.notMatch(stopping.output(), "client_gone");
+  await until(tokens, (now) => now > before);
+});

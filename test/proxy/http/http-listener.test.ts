@@ -469,7 +469,7 @@ t.test(
     t.equal(notified, 1, "so that it is settled before the proxy leaves");
     await gone;
     await client.until(() => client.closed);
-    t.equal(exchange.gone, true);
+    t.same([exchange.gone, exchange.cutByStop], [true, true]);
   },
 );
 
@@ -827,10 +827,11 @@ t.test(
 t.test("tunnels are cut with everything else when the grace of a stop is over", async (t) => {
   const { listener, port, next } = await listening(t);
   const client = new RawClient(t, port).send(...handshake);
-  (await next()).webSocket!.takeOver();
+  const exchange = await next();
+  exchange.webSocket!.takeOver();
   await listener.close(20);
   await client.until(() => client.closed);
-  t.ok(client.closed);
+  t.ok(exchange.cutByStop);
 });
 
 t.test("an address that is taken is refused with the operating system's reason", async (t) => {

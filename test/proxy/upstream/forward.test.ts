@@ -950,6 +950,24 @@ t.test(
   },
 );
 
+t.test("a client that a stopping proxy cuts off is charged alike, and isn't blamed", async (t) => {
+  const stages: readonly (readonly [string, Forwarding, usage: object | null])[] = [
+    ["before the head", new Forwarding(), null],
+    ["after it", new Forwarding().head(200, eventStream), { totalTokens: estimate(0) }],
+    [
+      "in the middle",
+      new Forwarding().head(200, eventStream).data(chunk("12345678")),
+      { totalTokens: estimate(8) },
+    ],
+  ];
+  for (const [name, forwarding, usage] of stages) {
+    forwarding.exchange.cutAtStop();
+    t.equal(forwarding.aborted, true);
+    const ended = { status: 599, outcome: "shutdown", executed: true, estimated: true, usage };
+    t.match(await forwarding.finished(), ended, name);
+  }
+});
+
 t.test("of a stream that reported its usage at the start, the rest is estimated", async (t) => {
   const stream = [
     'data: {"type":"message_start","message":{"usage":{"input_tokens":100,"cache_read_input_tokens":600,"output_tokens":1}}}\n\n',

@@ -100,3 +100,34 @@ t.test("a status that HTTP doesn't have is a failure of the provider", async (t)
     t.match(exchange.body.toString(), `HTTP has no final status ${status}`);
   }
 });
+
+t.test("a session whose client is gone names who ended it", async (t) => {
+  for (const [cutByStop, outcome] of [
+    [false, "client_gone"],
+    [true, "shutdown"],
+  ] as const) {
+    const exchange = new FakeExchange({ method: "GET", path: "/v1/realtime" });
+    exchange.cutByStop = cutByStop;
+    const forwarded = await tunnelSession(exchange, {} as never, {
+      upstream: {
+        tunnel(_client: unknown, _request: unknown, sink: TunnelSink) {
+          setImmediate(() => {
+            opened(sink);
+            sink.onEnd({ by: "client", reason: null });
+          });
+          return { expect() {}, close() {}, abort() {} };
+        },
+        redact: (text: string) => text,
+      } as unknown as PassthroughUpstream,
+      provider: "p",
+      path: "/",
+      requestHeaders: [],
+      limits: [],
+      headers: [],
+      asIs: false,
+      sessions: new OpenSessions(),
+      monoMs: () => 0,
+    });
+    t.match(forwarded, { status: 101, outcome, executed: true });
+  }
+});
