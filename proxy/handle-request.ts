@@ -197,6 +197,7 @@ function serve(
     case "budgets-settings":
       return handleLimits(context, endpoint);
     case "auth-keys":
+    case "auth-keys-rotate":
     case "auth-keys-deactivate":
     case "auth-keys-delete":
       return handleAuthKeys(context, endpoint);

@@ -1,14 +1,16 @@
-/** `sluice keys …`: issues, lists, deactivates and deletes managed keys. */
+/** `sluice keys …`: issues, lists, rotates, deactivates and deletes managed keys. */
 import type { Command } from "commander";
 import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import {
   asFlagProblem,
   type KeyIssueFlags,
+  type KeyRotateFlags,
   keyIssueFromFlags,
+  keyRotationFromFlags,
   notAKey,
 } from "../keys/key-flags.js";
-import { renderKeys } from "../keys/key-table.js";
+import { oldSecretsText, renderKeys } from "../keys/key-table.js";
 import { type ListedKey, listKeys } from "../keys/list-keys.js";
 import { usageFailure } from "../session/command-failure.js";
 import { answered } from "../session/daemon-answer.js";
@@ -20,7 +22,7 @@ import { type CommandFlags, jsonOption } from "./command-flags.js";
 export function addKeys(program: Command, session: Session): void {
   const keys = program
     .command("keys")
-    .description("issue, list, deactivate and delete managed keys");
+    .description("issue, list, rotate, deactivate and delete managed keys");
   keys
     .command("issue")
     .description("make a key and print it, this once")
@@ -47,6 +49,17 @@ export function addKeys(program: Command, session: Session): void {
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
       printKeys(session, command.optsWithGlobals<CommandFlags>()),
+    );
+  keys
+    .command("rotate")
+    .description(
+      "give a key another secret and print it, this once; the old one works on for a day",
+    )
+    .argument("<id>", "the key's id, such as key_7, or the key itself")
+    .option("--overlap <time>", "how long the old secret works on, such as 1h; 0 ends it at once")
+    .addOption(jsonOption("print the response of POST /admin/auth-keys/{id}/rotate"))
+    .action((id: string, _options, command: Command) =>
+      rotateKey(session, id, command.optsWithGlobals<CommandFlags & KeyRotateFlags>()),
     );
   keys
     .command("deactivate")
@@ -100,22 +113,45 @@ async function printKeys(session: Session, flags: CommandFlags): Promise<void> {
   session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
 }
 
+/** As `issueKey`: the new secret alone is on standard output. */
+async function rotateKey(
+  session: Session,
+  id: string,
+  flags: CommandFlags & KeyRotateFlags,
+): Promise<void> {
+  const named = keyNamed(id);
+  const rotation = keyRotationFromFlags(flags);
+  if (!rotation.ok) throw usageFailure(rotation.problems);
+  const { value, hash, redacted } = newKey();
+  const request = { ...named, new_hash: hash, redacted_value: redacted, ...rotation.value };
+  const key = await withDaemon(
+    session,
+    flags,
+    async (client) => answered(await client.call("keys.rotate", request)) as ListedKey,
+  );
+  if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
+  session.terminal.err(`rotated ${String(key["id"])}; ${oldSecretsText(key)}`);
+  session.terminal.err("the new one is shown this once:");
+  session.terminal.out(value);
+}
+
 /** Accepts the key in place of its id: a leaked key is known by its text. */
+function keyNamed(id: string): Readonly<Record<string, string>> {
+  if (looksLikeManagedKey(id)) return { key_hash: hashKey(id) };
+  if (keyNumber(id) !== null) return { id };
+  throw usageFailure([{ message: notAKey("the key", id), param: "id" }]);
+}
+
 async function changeKey(
   session: Session,
   { id, op }: { readonly id: string; readonly op: "deactivate" | "delete" },
   flags: CommandFlags,
 ): Promise<void> {
-  const isKey = looksLikeManagedKey(id);
-  if (!isKey && keyNumber(id) === null)
-    throw usageFailure([{ message: notAKey("the key", id), param: "id" }]);
+  const named = keyNamed(id);
   const done = await withDaemon(
     session,
     flags,
-    async (client) =>
-      answered(await client.call(`keys.${op}`, isKey ? { key_hash: hashKey(id) } : { id })) as {
-        readonly id: string;
-      },
+    async (client) => answered(await client.call(`keys.${op}`, named)) as { readonly id: string },
   );
   session.terminal.out(flags.json === true ? JSON.stringify(done) : `${op}d: ${done.id}`);
 }

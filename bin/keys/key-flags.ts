@@ -18,8 +18,8 @@ interface KeyIssue {
   readonly expires_in_seconds: number | null;
 }
 
-const expiresExpected =
-  "a length of time such as 30d (s, m, h, d or w) or a timestamp such as 2030-01-31T12:00:00Z";
+const durationExpected = "a length of time such as 30d (s, m, h, d or w)";
+const expiresExpected = `${durationExpected} or a timestamp such as 2030-01-31T12:00:00Z`;
 
 const unitSeconds: Readonly<Record<string, number>> = {
   s: 1,
@@ -28,6 +28,10 @@ const unitSeconds: Readonly<Record<string, number>> = {
   d: 86_400,
   w: 604_800,
 };
+
+export interface KeyRotateFlags {
+  readonly overlap?: string;
+}
 
 /** The labels, each once, of `--label a b`, `--label a --label b` or `--label a,b`. */
 function labelsOf(given: readonly string[]): readonly string[] {
@@ -67,11 +71,23 @@ export function keyIssueFromFlags({
   };
 }
 
+/** `rotation` is the body of POST /admin/auth-keys/{id}/rotate. */
+export function keyRotationFromFlags({
+  overlap,
+}: KeyRotateFlags): FromArguments<{ readonly rotation: Readonly<Record<string, number>> }> {
+  if (overlap === undefined) return { ok: true, value: { rotation: {} } };
+  const seconds = overlap.trim() === "0" ? 0 : readDuration(overlap);
+  if (seconds !== null) return { ok: true, value: { rotation: { overlap_seconds: seconds } } };
+  const message = `--overlap must be ${durationExpected} or 0, not ${JSON.stringify(overlap)}`;
+  return { ok: false, problems: [{ message, param: "--overlap" }] };
+}
+
 const flagOf: Readonly<Record<string, string>> = {
   name: "--name",
   user_path: "--path",
   labels: "--label",
   expires_at: "--expires",
+  overlap_seconds: "--overlap",
 };
 
 /** A problem with a field of the body, as a problem with the flag that gave it. */
@@ -87,10 +103,15 @@ export function asFlagProblem({
 
 function readExpiry(text: string): { readonly at?: string; readonly inSeconds?: number } | null {
   if (parseTimestamp(text) !== null) return { at: text.trim() };
+  const inSeconds = readDuration(text);
+  return inSeconds === null ? null : { inSeconds };
+}
+
+function readDuration(text: string): number | null {
   const parts = /^(\d{1,10})([smhdw])$/.exec(text.trim());
   if (parts === null) return null;
-  const inSeconds = Number(parts[1]) * unitSeconds[parts[2]!]!;
-  return inSeconds >= 1 && inSeconds <= periodSecondsMax ? { inSeconds } : null;
+  const seconds = Number(parts[1]) * unitSeconds[parts[2]!]!;
+  return seconds >= 1 && seconds <= periodSecondsMax ? seconds : null;
 }
 
 /**

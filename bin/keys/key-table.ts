@@ -30,9 +30,29 @@ const columns: readonly Column<ListedKey>[] = [
   { title: "CREATED", align: "left", text: ({ created_at: at }) => text(at) },
 ];
 
-/** The table of `keys list`; one sentence when there is nothing to show. */
+/**
+ * The table of `keys list`, and below it the old secrets that still work; one sentence when there
+ * is nothing to show.
+ */
 export function renderKeys(keys: readonly ListedKey[]): string {
-  return keys.length === 0 ? "no keys" : renderTable(columns, keys);
+  if (keys.length === 0) return "no keys";
+  const rotated = keys
+    .filter((key) => oldSecrets(key).length > 0)
+    .map((key) => `${text(key["id"])} was rotated: ${oldSecretsText(key)}`);
+  return [renderTable(columns, keys), ...rotated].join("\n");
+}
+
+/** Until when the old secrets of a key work. */
+export function oldSecretsText(key: ListedKey): string {
+  const until = oldSecrets(key).map(
+    ({ redacted_value: redacted, expires_at: at, last_used_at: used }) =>
+      `${text(redacted)} works until ${text(at)}, last used ${used === null ? "never" : text(used)}`,
+  );
+  return until.length === 0 ? "no old secret works any more" : until.join("; ");
+}
+
+function oldSecrets({ old_secrets: old }: ListedKey): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(old) ? old : [];
 }
 
 function text(value: unknown): string {

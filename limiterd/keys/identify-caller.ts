@@ -4,7 +4,7 @@
  */
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
-import { type KeyRing, keyStatus, type ManagedKey } from "./key-ring.js";
+import { isAccepted, type KeyRing, type ManagedKey } from "./key-ring.js";
 
 interface Identified {
   readonly userPath: string;
@@ -24,8 +24,8 @@ export function identifyCaller(
   if (credential === "authenticated") return { userPath, key: null };
   if (credential === "none") return keys.size === 0 ? { userPath, key: null } : null;
   const key = keys.find(credential);
-  if (key === undefined || keyStatus(key, nowMs) !== "active") return null;
-  keys.use(key, nowMs);
+  if (key === undefined || !isAccepted(key, credential, nowMs)) return null;
+  keys.use(key, credential, nowMs);
   return { userPath: key.userPath ?? userPath, key };
 }
 

@@ -13,8 +13,10 @@ export interface ManagedKey extends KeyDefinition {
   /** `key_7`. */
   readonly id: string;
   /** SHA-256 of the key, in base64url. */
-  readonly hash: string;
-  readonly redacted: string;
+  hash: string;
+  redacted: string;
+  /** Its secrets from before it was rotated, newest first; some may have ended. */
+  oldSecrets: readonly OldSecret[];
   readonly createdAtMs: number;
   /** Null as long as it isn't deactivated. */
   deactivatedAtMs: number | null;
@@ -26,7 +28,21 @@ export interface ManagedKey extends KeyDefinition {
   writtenUseMs: number | null;
 }
 
+/** A key's secret that another has taken the place of. */
+export interface OldSecret {
+  readonly hash: string;
+  readonly redacted: string;
+  /** From this moment on it is refused. */
+  readonly untilMs: number;
+  lastUsedAtMs: number | null;
+}
+
 type KeyStatus = "active" | "expired" | "deactivated";
+
+interface NewSecret {
+  readonly hash: string;
+  readonly redacted: string;
+}
 
 export interface KeyRing {
   /** How many there are, whatever their status, deleted ones included. */
@@ -36,8 +52,8 @@ export interface KeyRing {
   /** The number that the next key gets. */
   readonly nextNumber: number;
   /**
-   * The key with this hash, whatever its status: one look into a map, whose time reveals nothing
-   * about a key to a caller that doesn't have all of it.
+   * The key with this hash, be it that of an old secret, whatever its status: one look into a map,
+   * whose time reveals nothing about a key to a caller that doesn't have all of it.
    */
   find(hash: string): ManagedKey | undefined;
   /** The key with this number, or its tombstone. */
@@ -47,8 +63,10 @@ export interface KeyRing {
   add(key: Omit<ManagedKey, "id" | "writtenUseMs">): ManagedKey;
   /** Puts a tombstone in the place of a key. */
   bury(key: ManagedKey, nowMs: number): ManagedKey;
-  /** A request calls with this key. */
-  use(key: ManagedKey, nowMs: number): void;
+  /** Gives a key another secret; those until now work until `untilMs` at most. */
+  rotate(key: ManagedKey, secret: NewSecret, untilMs: number, nowMs: number): void;
+  /** A request calls with the secret of this hash. */
+  use(key: ManagedKey, hash: string, nowMs: number): void;
   /**
    * Up to `count` keys whose last use in the store is out of date by `keyUseWrittenMs` or more.
    */
@@ -59,6 +77,7 @@ export interface KeyRing {
 const nothing = {
   hash: "",
   redacted: "",
+  oldSecrets: [],
   name: null,
   userPath: null,
   expiresAtMs: null,
@@ -111,6 +130,7 @@ export function createKeyRing(): KeyRing {
       number,
       hash,
       redacted,
+      oldSecrets,
       name,
       userPath,
       labels,
@@ -125,6 +145,7 @@ export function createKeyRing(): KeyRing {
         id: keyId(number),
         hash,
         redacted,
+        oldSecrets,
         name,
         userPath,
         labels,
@@ -137,20 +158,38 @@ export function createKeyRing(): KeyRing {
       };
       if (deletedAtMs === null) byHash.set(hash, key);
       else deleted++;
+      for (const old of oldSecrets) byHash.set(old.hash, key);
       ordered.push(key);
       return key;
     },
     bury(key, nowMs) {
       const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
       const tombstone = { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
-      byHash.delete(key.hash);
+      for (const { hash } of [key, ...key.oldSecrets]) byHash.delete(hash);
       used.delete(key);
       ordered[indexOf(key.number)] = tombstone;
       deleted++;
       return tombstone;
     },
-    use(key, nowMs) {
+    rotate(key, { hash, redacted }, untilMs, nowMs) {
+      const last = { ...key, untilMs };
+      for (const secret of [last, ...key.oldSecrets]) byHash.delete(secret.hash);
+      key.oldSecrets = [last, ...key.oldSecrets]
+        .map((old) => ({
+          hash: old.hash,
+          redacted: old.redacted,
+          untilMs: Math.min(old.untilMs, untilMs),
+          lastUsedAtMs: old.lastUsedAtMs,
+        }))
+        .filter((old) => old.untilMs > nowMs);
+      key.hash = hash;
+      key.redacted = redacted;
+      for (const secret of [key, ...key.oldSecrets]) byHash.set(secret.hash, key);
+    },
+    use(key, hash, nowMs) {
       key.lastUsedAtMs = nowMs;
+      const old = key.hash === hash ? undefined : key.oldSecrets.find((one) => one.hash === hash);
+      if (old !== undefined) old.lastUsedAtMs = nowMs;
       const { writtenUseMs } = key;
       if (writtenUseMs === null || Math.abs(nowMs - writtenUseMs) >= keyUseWrittenMs) used.add(key);
     },
@@ -171,4 +210,18 @@ export function createKeyRing(): KeyRing {
 export function keyStatus({ deactivatedAtMs, expiresAtMs }: ManagedKey, nowMs: number): KeyStatus {
   if (deactivatedAtMs !== null) return "deactivated";
   return expiresAtMs !== null && nowMs >= expiresAtMs ? "expired" : "active";
+}
+
+/** Those of a key's old secrets that still work. */
+export function workingOldSecrets(
+  { oldSecrets }: Pick<ManagedKey, "oldSecrets">,
+  nowMs: number,
+): readonly OldSecret[] {
+  return oldSecrets.filter(({ untilMs }) => nowMs < untilMs);
+}
+
+/** Whether a request with the secret of this hash, which is one of the key's, is accepted. */
+export function isAccepted(key: ManagedKey, hash: string, nowMs: number): boolean {
+  if (keyStatus(key, nowMs) !== "active") return false;
+  return key.hash === hash || workingOldSecrets(key, nowMs).some((old) => old.hash === hash);
 }

@@ -1,14 +1,15 @@
 /**
  * Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels,
- * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs] by number; of a deleted one [labels,
- * createdAtMs, deletedAtMs]. A use is written by `flush-key-uses.ts`, minutes later.
+ * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets] by number, an old secret
+ * being [hash, redacted, untilMs, lastUsedAtMs]; of a deleted one [labels, createdAtMs,
+ * deletedAtMs]. A use is written by `flush-key-uses.ts`, minutes later.
  */
 import { isCount } from "../../shared/checked.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
+import { createKeyRing, type KeyRing, type ManagedKey, type OldSecret } from "./key-ring.js";
 
 /** Writes a key as it is now. */
 export function keyChange({
@@ -23,6 +24,7 @@ export function keyChange({
   deactivatedAtMs,
   deletedAtMs,
   lastUsedAtMs,
+  oldSecrets,
 }: ManagedKey): Change {
   if (deletedAtMs !== null)
     return { table: "keys", key: number, value: [labels, createdAtMs, deletedAtMs] };
@@ -39,6 +41,7 @@ export function keyChange({
       expiresAtMs,
       deactivatedAtMs,
       lastUsedAtMs,
+      oldSecrets.map((old) => [old.hash, old.redacted, old.untilMs, old.lastUsedAtMs]),
     ],
   };
 }
@@ -61,8 +64,10 @@ function keyFromStored(
 ): Parameters<KeyRing["add"]>[0] | null {
   if (value.length === 3) return tombstoneFromStored(number, value);
   const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
-  // Keys of releases that didn't note it have none.
-  const lastUsedAtMs = value[8] ?? null;
+  // Keys of earlier releases have neither.
+  const [lastUsedAtMs = null, storedSecrets = []] = value.slice(8);
+  const oldSecrets = oldSecretsFromStored(storedSecrets);
+  if (oldSecrets === null) return null;
   if (!isCount(number, 1) || !isKeyHash(hash) || !isRedactedKey(redacted)) return null;
   if (
     !(name === null || typeof name === "string") ||
@@ -81,6 +86,7 @@ function keyFromStored(
     number,
     hash,
     redacted,
+    oldSecrets,
     name,
     userPath,
     labels,
@@ -90,6 +96,19 @@ function keyFromStored(
     deletedAtMs: null,
     lastUsedAtMs,
   };
+}
+
+function oldSecretsFromStored(value: unknown): readonly OldSecret[] | null {
+  if (!Array.isArray(value)) return null;
+  const secrets: OldSecret[] = [];
+  for (const item of value as unknown[]) {
+    if (!Array.isArray(item)) return null;
+    const [hash, redacted, untilMs, lastUsedAtMs] = item as unknown[];
+    if (!isKeyHash(hash) || !isRedactedKey(redacted) || !isMoment(untilMs)) return null;
+    if (!(lastUsedAtMs === null || isMoment(lastUsedAtMs))) return null;
+    secrets.push({ hash, redacted, untilMs, lastUsedAtMs });
+  }
+  return secrets;
 }
 
 function tombstoneFromStored(
@@ -102,6 +121,7 @@ function tombstoneFromStored(
     number,
     hash: "",
     redacted: "",
+    oldSecrets: [],
     name: null,
     userPath: null,
     labels,

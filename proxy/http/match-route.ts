@@ -33,6 +33,7 @@ export type Endpoint =
   | "budgets-reset"
   | "budgets-settings"
   | "auth-keys"
+  | "auth-keys-rotate"
   | "auth-keys-deactivate"
   | "auth-keys-delete"
   | "explain"
@@ -147,6 +148,7 @@ const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] =
     /^\/v1\/responses\/[\w-][\w.-]{0,255}\/cancel$/,
     { area: "model", methods: { POST: "stored_responses" } },
   ],
+  [/^\/admin\/auth-keys\/[^/]+\/rotate$/, { area: "admin", methods: { POST: "auth-keys-rotate" } }],
   [
     /^\/admin\/auth-keys\/[^/]+\/deactivate$/,
     { area: "admin", methods: { POST: "auth-keys-deactivate" } },
@@ -154,7 +156,7 @@ const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] =
   [/^\/admin\/auth-keys\/[^/]+$/, { area: "admin", methods: { DELETE: "auth-keys-delete" } }],
 ];
 
-const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/deactivate)?$/;
+const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
 
 /** The id in the path of one key, as it was written. */
 export function keyInPath(path: string): string {

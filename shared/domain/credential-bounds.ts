@@ -22,7 +22,11 @@ export const keysMax = 200_000;
 export const keyUseWrittenMs = 5 * 60_000;
 /** Keys whose last use is written in one second at most: the others wait for the next. */
 export const keyUsesPerFlush = 500;
-/** Keys in one page of a list: at their longest they fill a third of a frame. */
+/** How long the old secret of a rotated key goes on working, unless its operator says otherwise. */
+export const rotationOverlapSeconds = 86_400;
+/** Old secrets of one key that still work: all are in memory. */
+export const oldSecretsMax = 2;
+/** Keys in one page of a list: at their longest they fill half a frame. */
 export const keysPerPage = 500;
 /** A key's name, which is for people: all keys are in memory. */
 export const keyNameBytesMax = 128;

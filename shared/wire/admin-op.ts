@@ -18,6 +18,7 @@ export const adminOps = [
   "budgets.put-settings",
   "keys.issue",
   "keys.list",
+  "keys.rotate",
   "keys.deactivate",
   "keys.delete",
   "explain",

@@ -218,6 +218,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       };
     case "keys.issue":
     case "keys.list":
+    case "keys.rotate":
     case "keys.deactivate":
     case "keys.delete":
     case "explain":

@@ -28,6 +28,7 @@ export function handleAdmin(
     }
     case "keys.issue":
     case "keys.list":
+    case "keys.rotate":
     case "keys.deactivate":
     case "keys.delete":
       return handleKeys(state, { op, body }, nowMs, ports);

@@ -5,7 +5,8 @@
  */
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
-import { keysMax, keysPerPage } from "../../../shared/domain/credential-bounds.js";
+import { keysMax, keysPerPage, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
+import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 import {
   isKeyHash,
   isRedactedKey,
@@ -15,7 +16,7 @@ import {
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
+import { keyStatus, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
 import { keyChange } from "../../keys/stored-key.js";
 import type { DaemonState } from "../../state.js";
 import { type AdminPorts, type AdminRequest, writeChange } from "./admin-operation.js";
@@ -24,8 +25,9 @@ type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
- * /admin/auth-keys takes}; `keys.list` {after?: the `next` of the page before}; `keys.deactivate`
- * and `keys.delete` {id} or {key_hash}.
+ * /admin/auth-keys takes}; `keys.list` {after?: the `next` of the page before}; `keys.rotate`
+ * {new_hash, redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes}, with {id} or
+ * {key_hash} as `keys.deactivate` and `keys.delete`.
  */
 export function handleKeys(
   state: DaemonState,
@@ -39,6 +41,8 @@ export function handleKeys(
       return issue(state, fields, nowMs, ports);
     case "keys.list":
       return list(state, fields, nowMs, ports);
+    case "keys.rotate":
+      return rotate(state, fields, nowMs, ports);
     case "keys.deactivate":
       return deactivate(state, fields, nowMs, ports);
     case "keys.delete":
@@ -80,14 +84,7 @@ function issue(
   const { keys, writer } = state;
   if (keys.find(hash) !== undefined)
     return ports.fail(invalid("this key exists already", "key_hash"));
-  // Its secret would be lost with the answer.
-  if (writer.failing !== null)
-    return ports.fail(
-      failure(
-        "limiter_unavailable",
-        `no key is issued: the store can't be written (${writer.failing.message})`,
-      ),
-    );
+  if (writer.failing !== null) return ports.fail(secretLost("no key is issued", writer.failing));
   if (keys.size >= keysMax)
     return ports.fail(
       invalid(`no key can be issued: there are ${keys.size}, the most that there may be`),
@@ -102,6 +99,7 @@ function issue(
     number: keys.nextNumber,
     hash,
     redacted,
+    oldSecrets: [],
     createdAtMs: nowMs,
     deactivatedAtMs: null,
     deletedAtMs: null,
@@ -129,6 +127,48 @@ function list(
     next: isLast ? null : last.number,
     server_time: formatMillis(nowMs),
   });
+}
+
+/** The secrets until now go on working for the overlap, and then no secret but the new one does. */
+function rotate(
+  state: DaemonState,
+  fields: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  const { keys, writer } = state;
+  const { new_hash: hash, redacted_value: redacted } = fields;
+  if (!isKeyHash(hash) || !isRedactedKey(redacted) || keys.find(hash) !== undefined)
+    return ports.fail(
+      invalid("new_hash and redacted_value must be those of a new key", "new_hash"),
+    );
+  const rotation = parseKeyRotation(fields["rotation"]);
+  if (!rotation.ok) return ports.fail(rotation.failure);
+  const key = findKey(state, fields);
+  if (key === undefined) return ports.fail(unknownKey(fields));
+  const status = keyStatus(key, nowMs);
+  if (status !== "active")
+    return ports.fail(invalid(`${key.id} is ${status}: issue another key in its place`, "id"));
+  const { overlapSeconds } = rotation.value;
+  const working = workingOldSecrets(key, nowMs);
+  if (overlapSeconds > 0 && working.length >= oldSecretsMax)
+    return ports.fail(
+      invalid(
+        `${key.id} has ${working.length} old secrets that still work, the most that there may be; ` +
+          "an overlap of 0 seconds ends them",
+        "overlap_seconds",
+      ),
+    );
+  if (writer.failing !== null) return ports.fail(secretLost("no key is rotated", writer.failing));
+  // In whole seconds, as it is shown.
+  const untilMs = nowMs - (nowMs % 1000) + overlapSeconds * 1000;
+  keys.rotate(key, { hash, redacted }, untilMs, nowMs);
+  writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
+}
+
+/** The answer with a new secret could be lost with the change that it is about. */
+function secretLost(what: string, failing: Error): Failure {
+  return failure("limiter_unavailable", `${what}: the store can't be written (${failing.message})`);
 }
 
 /** Deactivating a key again is no error. */
@@ -195,6 +235,11 @@ function listedKey(key: ManagedKey, nowMs: number): Readonly<Record<string, unkn
     expires_at: secondsOrNull(key.expiresAtMs),
     deactivated_at: secondsOrNull(key.deactivatedAtMs),
     last_used_at: secondsOrNull(key.lastUsedAtMs),
+    old_secrets: workingOldSecrets(key, nowMs).map((old) => ({
+      redacted_value: old.redacted,
+      expires_at: formatSeconds(old.untilMs),
+      last_used_at: secondsOrNull(old.lastUsedAtMs),
+    })),
   };
 }
 

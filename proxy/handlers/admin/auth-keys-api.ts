@@ -20,6 +20,7 @@ export async function handleAuthKeys(
   context: RequestContext<"limiter" | "newKey" | "isUtf8">,
   endpoint: KeyEndpoint,
 ): Promise<void> {
+  if (endpoint === "auth-keys-rotate") return rotate(context);
   if (endpoint === "auth-keys-deactivate") return changeKey(context, "keys.deactivate");
   if (endpoint === "auth-keys-delete") return changeKey(context, "keys.delete");
   return context.exchange.method === "POST" ? issue(context) : list(context);
@@ -40,6 +41,24 @@ async function issue(context: RequestContext<"limiter" | "newKey" | "isUtf8">): 
   record.note = `issued ${key.id}`;
   record.end(201, "answered");
   replyJson(exchange, 201, { ...key, value }, noStore);
+}
+
+async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const body = await readJson(context);
+  if (!body.ok) return failAdmin(context, body.failure);
+  const { value, hash, redacted } = gateway.newKey();
+  const rotated = await gateway.limiter.call("keys.rotate", {
+    id: keyInPath(exchange.path),
+    new_hash: hash,
+    redacted_value: redacted,
+    rotation: body.value,
+  });
+  if (!rotated.ok) return failAdmin(context, rotated.failure);
+  const key = rotated.body as { readonly id: string };
+  record.note = `rotated ${key.id}`;
+  record.end(200, "answered");
+  replyJson(exchange, 200, { ...key, value }, noStore);
 }
 
 async function list(context: RequestContext<"limiter">): Promise<void> {

@@ -104,3 +104,52 @@ t.test(
     );
   },
 );
+
+t.test(
+  "a key is rotated by its id or by itself; the new one is alone on standard output",
+  async (t) => {
+    const rotated = {
+      id: "key_7",
+      old_secrets: [
+        {
+          redacted_value: "sk-sluice-abcd…",
+          expires_at: "2026-01-02T00:00:00Z",
+          last_used_at: null,
+        },
+      ],
+    };
+    const daemon = await startFakeDaemon(t, { explanation: rotated });
+    const made = await run([
+      "keys",
+      "rotate",
+      "key_7",
+      "--overlap",
+      "1h",
+      "--socket",
+      daemon.socket,
+    ]);
+    t.match(made, {
+      exitCode: 0,
+      out: /^sk-sluice-[\w-]{43}$/,
+      err: [
+        "rotated key_7; sk-sluice-abcd… works until 2026-01-02T00:00:00Z, last used never",
+        "the new one is shown this once:",
+      ].join("\n"),
+    });
+    t.same((daemon.calls.at(-1) as { body: unknown }).body, {
+      id: "key_7",
+      new_hash: hashKey(made.out),
+      redacted_value: `${made.out.slice(0, 14)}…`,
+      rotation: { overlap_seconds: 3600 },
+    });
+    const { value, hash } = newKey();
+    const json = await run(["keys", "rotate", value, "--json", "--socket", daemon.socket]);
+    t.match(JSON.parse(json.out), { ...rotated, value: /^sk-sluice-/ });
+    t.match(daemon.calls.at(-1), { body: { key_hash: hash, rotation: {} } });
+    t.match(await run(["keys", "rotate", "key_7", "--overlap", "5", "--socket", daemon.socket]), {
+      exitCode: 2,
+      out: "",
+      err: /--overlap must be/,
+    });
+  },
+);

@@ -1,5 +1,10 @@
 import t from "tap";
-import { asFlagProblem, keyIssueFromFlags, notAKey } from "../../../bin/keys/key-flags.js";
+import {
+  asFlagProblem,
+  keyIssueFromFlags,
+  keyRotationFromFlags,
+  notAKey,
+} from "../../../bin/keys/key-flags.js";
 
 t.test("the flags of an issue become the API's body, or a line for each problem", async (t) => {
   t.same(keyIssueFromFlags({}), { ok: true, value: { key: {}, expires_in_seconds: null } });
@@ -97,3 +102,21 @@ t.test(
     t.equal(notAKey("--key", "sk-sluice-abc"), message);
   },
 );
+
+t.test("an overlap is a length of time, or nothing", async (t) => {
+  for (const [overlap, rotation] of [
+    [undefined, {}],
+    ["0", { overlap_seconds: 0 }],
+    ["12h", { overlap_seconds: 43_200 }],
+  ] as const)
+    t.same(
+      keyRotationFromFlags(overlap === undefined ? {} : { overlap }),
+      { ok: true, value: { rotation } },
+      String(overlap),
+    );
+  for (const overlap of ["", "5", "0d", "-1h", "soon", "2030-01-01T00:00:00Z"])
+    t.match(keyRotationFromFlags({ overlap }), {
+      ok: false,
+      problems: [{ message: /^--overlap must be a length of time/, param: "--overlap" }],
+    });
+});

@@ -149,7 +149,12 @@ t.test(
       { id: "key_1", redacted_value: `${key.value.slice(0, 14)}…` },
     ]);
     t.notOk(listed.some((item) => "value" in item || "hash" in item));
+    const { body: rotated } = await admin(url, "POST /auth-keys/key_1/rotate", {}, byMaster);
+    t.match(rotated, { id: "key_1", old_secrets: [{ redacted_value: listed[1]!.redacted_value }] });
+    for (const secret of [key.value, String(rotated["value"])])
+      t.equal((await call(url, secret)).headers.get("x-ratelimit-limit-requests"), "100000");
     t.equal(await deactivate(url, "key_1"), 204);
+    t.equal((await call(url, String(rotated["value"]))).status, 401);
     t.match(await call(url, key.value), {
       status: 401,
       body: { error: { message: "authentication failed" } },

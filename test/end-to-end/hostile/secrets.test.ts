@@ -190,6 +190,7 @@ const adminRoutes: readonly (readonly [method: string, path: string, body?: unkn
   ["PUT", "/admin/budgets/settings", { daily_reset_hour: 3 }],
   ["GET", "/admin/auth-keys"],
   ["POST", "/admin/auth-keys", { user_path: "/" }],
+  ["POST", `/admin/auth-keys/${ofB.id}/rotate`, {}],
   ["POST", `/admin/auth-keys/${ofB.id}/deactivate`],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
 ];

@@ -89,6 +89,7 @@ const otherEndpoints: readonly Endpoint[] = [
   at("PUT", "/admin/budgets/settings", ...adminBodies("budgets.put-settings")),
   at("GET", "/admin/auth-keys"),
   at("POST", "/admin/auth-keys", issuedKey),
+  at("POST", "/admin/auth-keys/key_1/rotate", { overlap_seconds: 60 }),
   at("POST", "/admin/auth-keys/key_1/deactivate", {}),
   at("POST", "/admin/explain", { user_path: "/team", model: "smart" }, { request_id: "req_1" }),
   at("GET", "/health"),

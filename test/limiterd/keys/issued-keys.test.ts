@@ -139,6 +139,7 @@ t.test("a list has nothing in it that opens anything, newest first, page by page
     expires_at: null,
     deactivated_at: null,
     last_used_at: "2026-01-01T00:00:00Z",
+    old_secrets: [],
   });
   t.notMatch(JSON.stringify(last), key.value.slice(14));
   t.notMatch(JSON.stringify(last), key.hash);

@@ -42,6 +42,7 @@ t.test("a key is looked up among 100,000 as among 100", async (t) => {
         number: i + 1,
         hash: hashes[i]!,
         redacted: "",
+        oldSecrets: [],
         name: null,
         userPath: "/",
         labels: [],

@@ -5,7 +5,8 @@ import { startDaemon } from "../in-memory-daemon.js";
 
 t.test("an entry of the store that isn't a key's stops the start", async (t) => {
   const { hash, redacted } = newKey();
-  const good = [hash, redacted, null, "/team", ["a"], 1, null, null];
+  const of = (...old: unknown[]): unknown[] => [hash, redacted, ...old];
+  const good = [hash, redacted, null, "/team", ["a"], 1, null, null, 5, [of(7, null), of(8, 2)]];
   const stored = async (
     key: string | number,
     value: readonly unknown[],
@@ -15,6 +16,7 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
     return () => startDaemon([], { store });
   };
   t.doesNotThrow(await stored(1, good));
+  t.doesNotThrow(await stored(1, good.slice(0, 8)), "as earlier releases wrote it");
   for (const [at, value] of [
     [0, "x"],
     [1, "sk-sluice-whole"],
@@ -25,6 +27,13 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
     [5, -1],
     [6, "never"],
     [7, true],
+    [8, "never"],
+    [9, {}],
+    [9, ["x"]],
+    [9, [["x", redacted, 7, null]]],
+    [9, [[hash, "x", 7, null]]],
+    [9, [of(null, null)]],
+    [9, [of(7, "x")]],
   ] as const)
     t.throws(
       await stored(
@@ -32,7 +41,7 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
         good.map((item, i) => (i === at ? value : item)),
       ),
       { name: "StoreUnreadableError" },
-      `${at} ${String(value)}`,
+      `${at} ${JSON.stringify(value)}`,
     );
   const tombstone = [["a"], 1, 2];
   t.doesNotThrow(await stored(1, tombstone));

@@ -232,6 +232,7 @@ t.test("a key's labels are those of the ring, and a caller without a key has non
     number: 1,
     hash: "h",
     redacted: "r",
+    oldSecrets: [],
     name: null,
     userPath: null,
     labels: ["eu"],

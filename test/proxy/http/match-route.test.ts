@@ -28,6 +28,7 @@ const endpoints: readonly (readonly [
   ["POST", "/admin/rate-limits/reset", "rate-limits-reset", "admin"],
   ["GET", "/admin/auth-keys", "auth-keys", "admin"],
   ["POST", "/admin/auth-keys", "auth-keys", "admin"],
+  ["POST", "/admin/auth-keys/key_7/rotate", "auth-keys-rotate", "admin"],
   ["POST", "/admin/auth-keys/key_7/deactivate", "auth-keys-deactivate", "admin"],
   ["DELETE", "/admin/auth-keys/key_7", "auth-keys-delete", "admin"],
   ["POST", "/admin/explain", "explain", "admin"],
