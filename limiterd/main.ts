@@ -19,6 +19,7 @@ import { toWire } from "../shared/wire/to-wire.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
+import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
 import { type Store, StoreBrokenError } from "./store/store.js";
 
@@ -218,5 +219,7 @@ async function openState(
     providers: typesOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     nowMs,
+    // Since the boot, whichever process asks.
+    uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },
   });
 }

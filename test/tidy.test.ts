@@ -101,6 +101,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "locks the data directory by a socket in it",
   },
+  "limiterd/store/lmdb/host-boot.ts": {
+    kind: "adapter",
+    why: "reads which boot of the host this is",
+  },
   "limiterd/store/lmdb/store-mark.ts": {
     kind: "adapter",
     why: "reads and writes the mark beside the store",

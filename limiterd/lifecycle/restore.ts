@@ -4,7 +4,6 @@
  * (docs/configuration.md).
  */
 
-import { isCount } from "../../shared/checked.js";
 import type { ProviderTypes } from "../../shared/config/model-name.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
@@ -18,6 +17,14 @@ import { RuleBook } from "../rules/rule-book.js";
 import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/stored-rule.js";
 import { journalFromStored } from "../store/journal-entry.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
+import {
+  epochChange,
+  epochFromStored,
+  epochStartKey,
+  type HostUptime,
+  nextEpochLsn,
+  type StoredEpoch,
+} from "./stored-epoch.js";
 
 interface Restored {
   readonly book: RuleBook;
@@ -35,45 +42,34 @@ interface Restored {
    */
   readonly staleWindows: readonly string[];
   /**
-   * To be committed before the daemon answers: this epoch's number, and what the configuration
-   * changes.
+   * To be committed before anything else: this epoch's number, and what the configuration changes.
    */
   readonly changes: readonly Change[];
 }
-
-/**
- * In `epochs`, [epochStartLsn]: the first log sequence number of the last epoch, so that the next
- * one's numbers are above all that it gave out.
- */
-const epochStartKey = "lsn";
-
-/**
- * An earlier epoch gave out numbers beyond those on disk: those of the batches that never got
- * there, a second's worth.
- */
-const lsnGap = 1_000_000;
 
 interface RestoreOptions {
   readonly hashKey: HashKey;
   /** The configured providers. */
   readonly providers: ProviderTypes;
   readonly nowMs: number;
+  readonly uptime: HostUptime;
 }
 
 /** `configured` null leaves the stored rules as they are: limits are disabled, not deleted. */
 export function restore(
   store: Store,
   configured: readonly RuleDefinition[] | null,
-  { hashKey, providers, nowMs }: RestoreOptions,
+  { hashKey, providers, nowMs, uptime }: RestoreOptions,
 ): Restored {
   const book = new RuleBook(hashKey, providers);
   let lastLsn = 0;
   let resetLsn = 0;
+  let lastEpoch: StoredEpoch | null = null;
   for (const { key, value } of store.entries("epochs")) {
-    const [lsn] = value;
-    if (!isCount(lsn)) throwMalformed(store, "epochs", key);
-    lastLsn = Math.max(lastLsn, lsn);
-    if (key === resetKey) resetLsn = lsn;
+    const epoch = epochFromStored(value) ?? throwMalformed(store, "epochs", key);
+    lastLsn = Math.max(lastLsn, epoch.lsn);
+    if (key === resetKey) resetLsn = epoch.lsn;
+    if (key === epochStartKey) lastEpoch = epoch;
   }
   for (const { key, value } of store.entries("rules")) {
     const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
@@ -110,10 +106,9 @@ export function restore(
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
-  const epochStartLsn = lastLsn + lsnGap;
-  const epoch: Change = { table: "epochs", key: epochStartKey, value: [epochStartLsn] };
+  const epochStartLsn = nextEpochLsn(lastLsn, lastEpoch, uptime);
   const changes = [
-    epoch,
+    epochChange(epochStartLsn, uptime),
     ...(configured === null
       ? []
       : applyConfigured(book, configured, { nowMs, lsn: epochStartLsn - 1 })),

@@ -22,6 +22,7 @@ import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { restore } from "./restore.js";
+import type { HostUptime } from "./stored-epoch.js";
 
 interface StartPorts {
   readonly store: Store;
@@ -55,6 +56,7 @@ interface StartOptions {
   /** Two random 32-bit integers that are unknown outside. */
   readonly hashKey: HashKey;
   readonly nowMs: number;
+  readonly uptime: HostUptime;
 }
 
 /** Between two attempts to write to a store that fails. */
@@ -66,7 +68,11 @@ export interface Started {
   readonly staleWindows: readonly string[];
 }
 
-/** Resolved: nothing is answered yet, and everything that the answers depend on is committed. */
+/**
+ * Resolved: nothing is answered yet, and everything that the answers depend on is committed; or the
+ * store can't be written, and it is the first that will be, before anything that follows from it
+ * and before anything is removed.
+ */
 export async function startState(
   {
     store,
@@ -78,12 +84,13 @@ export async function startState(
     onDroppedRecord,
     yieldToEventLoop,
   }: StartPorts,
-  { settings, rules, budgets: configured, providers, hashKey, nowMs }: StartOptions,
+  { settings, rules, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
 ): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
     hashKey,
     providers,
     nowMs,
+    uptime,
   });
   const reportStoreState = (error: Error | null): void => {
     if (noteStoreState(state, error)) onStoreState(error);
@@ -143,7 +150,7 @@ export async function startState(
   };
   // What is looked up is marked in the store before anything is spent on top of it.
   const backfills = incomplete.map((budget) => beginBackfill(state, budget, nowMs));
-  await writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
+  await writer.tryWrite([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void Promise.all(backfills).catch(onUnreadable);
   for (const inert of inertOnes(state)) onInert(inert);
   const unentitled = unentitledTemplates(state);

@@ -87,6 +87,7 @@ export function startDaemon(
     budgets: configured = [] as readonly BudgetDefinition[] | null,
     labelsOf = (_keyId: string): readonly string[] => [],
     providers = [] as readonly ProviderConfig[],
+    upMs = 0,
   } = {},
 ): TestDaemon {
   const timers: (() => void)[] = [];
@@ -98,6 +99,7 @@ export function startDaemon(
     hashKey: [1, 2],
     providers: typesOf(providers),
     nowMs,
+    uptime: { boot: "boot", upMs },
   });
   const onUnreadable = (error: Error): void => void damageReports.push(error.message);
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });

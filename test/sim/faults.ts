@@ -22,6 +22,7 @@ export interface FaultMix {
   readonly daemonPauseMs: number;
   readonly proxyPauseMs: number;
   readonly diskBreakMs: number;
+  readonly fullStartMs: number;
   readonly clockStepMs: number;
 }
 
@@ -34,6 +35,7 @@ const never = {
   daemonPauseMs: 0,
   proxyPauseMs: 0,
   diskBreakMs: 0,
+  fullStartMs: 0,
   clockStepMs: 0,
 };
 
@@ -59,6 +61,7 @@ export function someFaults(random: Random): FaultMix {
     proxyPauseMs: sometimes(0.3, 500, 4000),
     diskBreakMs: sometimes(0.3, 1000, 5000),
     clockStepMs: sometimes(0.2, 500, 4000),
+    fullStartMs: sometimes(0.25, 1500, 5000),
   };
 }
 
@@ -135,6 +138,15 @@ export function scheduleFaults(
     victims.breakDisk(random.skewed(50, 4000));
     return host;
   });
+  at(mix.fullStartMs, "daemon killed, disk broken at its start", () =>
+    onLiving(victims.daemon().process, (process) => {
+      victims.breakDisk(random.between(1000, 4000));
+      world.kill(process);
+      // Another one that the disk knows nothing of.
+      if (random.chance(0.5))
+        world.after(random.between(300, 1500), null, () => world.kill(victims.daemon().process));
+    }),
+  );
   at(mix.clockStepMs, "clock stepped", () => {
     victims.stepClock(Math.round(random.skewed(5, 100_000_000)) * random.pick([-1, 1]));
     return host;

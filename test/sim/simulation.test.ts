@@ -2,8 +2,7 @@ import t from "tap";
 import { simulate } from "./simulate.js";
 import { createWorld } from "./world.js";
 
-/** Seed 90 is one of the few in which admissions that come too late are withdrawn. */
-const seeds = [...Array.from({ length: 40 }, (_, i) => i + 1), 90];
+const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 
 t.test(
   "whatever goes wrong, every invariant holds after each event, and at rest everything adds up",
@@ -31,6 +30,7 @@ t.test(
       "commit failed",
       "commit failed and is there",
       "disk broken",
+      "daemon killed, disk broken at its start",
       "clock stepped",
       "lease reported again",
       "settle repeated",

@@ -56,3 +56,20 @@ export function readAll(root: Root): void {
 export function unreadable(file: string, cause: unknown): StoreUnreadableError {
   return new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause });
 }
+
+/**
+ * Why a commit failed. lmdb reports it by a promise of its own, which must be handled or it ends
+ * the process.
+ */
+export async function commitFailure(error: unknown): Promise<unknown> {
+  const reported =
+    typeof error === "object" && error !== null && "commitError" in error
+      ? error.commitError
+      : null;
+  return reported instanceof Promise
+    ? await reported.then(
+        () => error,
+        (reason: unknown) => reason,
+      )
+    : error;
+}

@@ -15,7 +15,7 @@ import {
   type Table,
 } from "../store.js";
 import { keyFromBytes, keyToBytes } from "./key-bytes.js";
-import { type Bytes, type Meta, openTables, type Root } from "./lmdb-file.js";
+import { type Bytes, commitFailure, type Meta, openTables, type Root } from "./lmdb-file.js";
 import { isIoError, plainReason, probeDisk } from "./probe-disk.js";
 import { sealValue, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
@@ -38,27 +38,12 @@ const commitsPerUntried = 60;
 /** Called with a table and the bytes of a key in it that can't be read: it is passed over. */
 export type OnUnreadableKey = (table: Table, key: string) => void;
 
-/**
- * Why a commit failed. lmdb reports it by a promise of its own, which must be handled or it ends
- * the process.
- */
-async function commitFailure(error: unknown): Promise<unknown> {
-  const reported =
-    typeof error === "object" && error !== null && "commitError" in error
-      ? error.commitError
-      : null;
-  return reported instanceof Promise
-    ? await reported.then(
-        () => error,
-        (reason: unknown) => reason,
-      )
-    : error;
-}
-
 interface Opened {
   readonly root: Root;
   readonly meta: Meta;
   readonly lock: StoreLock | null;
+  /** Whether the store says that this process has it. */
+  readonly owned: boolean;
 }
 
 export class LmdbStore implements Store {
@@ -69,18 +54,20 @@ export class LmdbStore implements Store {
   readonly #meta: Meta;
   readonly #lock: StoreLock | null;
   readonly #onUnreadableKey: OnUnreadableKey;
+  #owned: boolean;
   #touchedAtMs = 0;
   readonly #unreadableKeys = new Set<string>();
   readonly #tables: ReadonlyMap<Table, Bytes>;
   /** Commits that failed since one succeeded. */
   #failed = 0;
 
-  constructor(file: string, { root, meta, lock }: Opened, onUnreadableKey: OnUnreadableKey) {
+  constructor(file: string, { root, meta, lock, owned }: Opened, onUnreadableKey: OnUnreadableKey) {
     this.file = file;
     this.#inode = inodeOf(file);
     this.#root = root;
     this.#meta = meta;
     this.#lock = lock;
+    this.#owned = owned;
     this.#onUnreadableKey = onUnreadableKey;
     this.#tables = openTables(root);
   }
@@ -167,6 +154,7 @@ export class LmdbStore implements Store {
       await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
       await this.#root.batch(() => {
+        if (!this.#owned) void this.#meta.put("owner", Buffer.from(ownerMark()));
         for (const [i, { table }] of changes.entries()) {
           const db = this.#db(table);
           const { keyBytes, value } = sealed[i]!;
@@ -176,6 +164,7 @@ export class LmdbStore implements Store {
       // Committed survives this process, flushed survives the machine.
       await this.#root.flushed;
       this.#failed = 0;
+      this.#owned = true;
       this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
@@ -229,7 +218,12 @@ export class LmdbStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#meta.get("owner")?.toString() === ownerMark()) await this.#meta.remove("owner");
+    try {
+      if (this.#meta.get("owner")?.toString() === ownerMark()) await this.#meta.remove("owner");
+    } catch (error) {
+      // The disk takes nothing: the next daemon finds that this process has ended.
+      await commitFailure(error);
+    }
     await this.#root.flushed;
     await this.#root.close();
     if (this.isInPlace()) markClosed(this.file);

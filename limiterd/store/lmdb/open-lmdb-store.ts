@@ -8,8 +8,9 @@ import { type Store, StoreLockedError, StoreUnreadableError } from "../store.js"
 import { checkInProcess } from "./check-in-process.js";
 import { type Meta, openRoot, unreadable } from "./lmdb-file.js";
 import { LmdbStore, type OnUnreadableKey } from "./lmdb-store.js";
+import { isIoError } from "./probe-disk.js";
 import { schemaVersion } from "./sealed-value.js";
-import { placeStoreFile, prepareStoreFile, removeUnfinished } from "./store-file.js";
+import { diskFault, placeStoreFile, prepareStoreFile, removeUnfinished } from "./store-file.js";
 import { lockDirectory, type StoreLock } from "./store-lock.js";
 import { isAsLeft, markInUse, requireStoreOrNone } from "./store-mark.js";
 import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
@@ -44,15 +45,31 @@ async function takeStore(
   try {
     const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
     // One transaction: of two daemons that start at once, the second sees the first.
-    root.transactionSync(() => claim(file, meta));
+    const owned = await written(file, lock, () => root.transactionSync(() => claim(file, meta)));
     removeUnfinished(dirname(file));
     markInUse(file);
-    return new LmdbStore(file, { root, meta, lock }, onUnreadableKey);
+    return new LmdbStore(file, { root, meta, lock, owned }, onUnreadableKey);
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError
       ? error
       : unreadable(file, error);
+  }
+}
+
+/**
+ * Whether the owner's mark was written. On a disk that takes nothing, the lock alone says who has
+ * the store: the first commit that succeeds writes the mark. Without a lock it is the only sign.
+ */
+async function written(file: string, lock: StoreLock | null, claim: () => void): Promise<boolean> {
+  try {
+    claim();
+    return true;
+  } catch (error) {
+    if (error instanceof StoreUnreadableError || error instanceof StoreLockedError) throw error;
+    const reason = lock === null ? null : await diskFault(file);
+    if (reason === null || isIoError(reason)) throw error;
+    return false;
   }
 }
 

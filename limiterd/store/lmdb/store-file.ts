@@ -39,12 +39,18 @@ export async function prepareStoreFile(dataDir: string): Promise<string> {
 }
 
 async function requireRoom(dataDir: string, file: string): Promise<void> {
+  const cause = await diskFault(file);
+  if (cause !== null)
+    throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(cause)}`, { cause });
+}
+
+/** Why the disk takes nothing beside the file; null: it does. */
+export async function diskFault(file: string): Promise<unknown> {
   try {
-    await probeDisk(trialFile(file), { at: 0, bytes: trialBytes });
+    await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });
+    return null;
   } catch (error) {
-    throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(error)}`, {
-      cause: error,
-    });
+    return error;
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { damaged } from "./check-store-file.js";
+import { hostBoot } from "./host-boot.js";
 
 /** Between two touches of the mark. */
 export const touchMs = 1000;
@@ -58,8 +59,7 @@ export function isAsLeft(file: string): boolean {
 
 function ownedText(file: string): string {
   const { dev, ino } = statSync(file, { bigint: true });
-  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  return `in use ${boot} ${dev} ${ino}\n`;
+  return `in use ${hostBoot()} ${dev} ${ino}\n`;
 }
 
 function stateOf(file: string): string {

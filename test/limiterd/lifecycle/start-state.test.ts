@@ -5,6 +5,7 @@ import { acceptHello } from "../../../limiterd/handlers/accept-hello.js";
 import { connect } from "../../../limiterd/handlers/connection.js";
 import { snapshot } from "../../../limiterd/lifecycle/snapshot.js";
 import { type Started, startState } from "../../../limiterd/lifecycle/start-state.js";
+import type { DaemonState } from "../../../limiterd/state.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
@@ -32,11 +33,13 @@ async function start(
     enabled = true,
     usageEnabled = true,
     nowMs = noon,
+    upMs = 0,
   }: {
     budgets?: readonly BudgetDefinition[];
     enabled?: boolean;
     usageEnabled?: boolean;
     nowMs?: number;
+    upMs?: number;
   } = {},
 ): Promise<World> {
   const timers: (() => void)[] = [];
@@ -67,6 +70,7 @@ async function start(
       providers: new Map([["openai", "openai"]]),
       hashKey: [1, 2],
       nowMs,
+      uptime: { boot: "boot", upMs },
     },
   );
   return {
@@ -85,7 +89,7 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
   const { state, staleWindows } = started;
   t.same(
     [...store.entries("epochs")].map(({ value }) => value),
-    [[state.epochStartLsn]],
+    [[state.epochStartLsn, "boot", 0]],
   );
   t.equal([...store.entries("rules")].length, 1);
   t.equal([...store.entries("budgets")].length, 1);
@@ -99,6 +103,38 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
   t.ok(state.writer.lsn >= state.epochStartLsn);
   t.same([staleWindows, log], [[], []]);
 });
+
+t.test(
+  "a daemon whose store can't be written starts all the same: it removes nothing, and gives out numbers above those that the disk never got",
+  async (t) => {
+    const before = startDaemon([minute]);
+    const peer = before.proxy("p");
+    peer.send(settleOf(askFor(peer, 2, "/team")!, 1, 10));
+    await before.commit();
+    const disk = before.store.crash();
+    disk.broken = true;
+    const starts: DaemonState[] = [];
+    for (const upMs of [5, 6]) {
+      const { started, log, tick } = await start(disk, [minute], { nowMs: before.nowMs, upMs });
+      const { state } = started;
+      starts.push(state);
+      t.match(state, { storeFailing: "the disk is broken" });
+      t.same(log, ["the disk is broken"]);
+      t.equal(state.book.find(minute)!.own!.window.currentTokens, 10);
+      void snapshot(state, before.nowMs);
+      for (let i = 0; i < 3; i++) await tick();
+      t.equal([...disk.entries("journal")].length, 1);
+      if (upMs === 5) continue;
+      disk.broken = false;
+      for (let i = 0; i < 3; i++) await tick();
+      t.same(log, ["the disk is broken", "works again"]);
+      t.equal([...disk.entries("journal")].length, 0);
+      t.same(disk.get("epochs", "lsn"), [state.epochStartLsn, "boot", 6]);
+      t.equal([...disk.entries("windows")].length, 1);
+    }
+    t.ok(starts[1]!.epochStartLsn > starts[0]!.writer.lsn);
+  },
+);
 
 t.test("what an earlier epoch journaled is removed with the first snapshot", async (t) => {
   const before = startDaemon([minute]);
@@ -279,6 +315,7 @@ t.test(
           providers: new Map(),
           hashKey: [1, 2],
           nowMs: first.nowMs,
+          uptime: { boot: "boot", upMs: 0 },
         },
       );
       t.same(

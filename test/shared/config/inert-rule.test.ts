@@ -145,6 +145,7 @@ t.test(
       providers: new Map(),
       hashKey: [1, 2],
       nowMs: first.nowMs,
+      uptime: { boot: "boot", upMs: 0 },
     });
     t.same(
       reported,

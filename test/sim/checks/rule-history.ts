@@ -19,10 +19,11 @@ export interface RuleHistory {
     at: { readonly tick: number; readonly state: DaemonState; readonly answered: boolean },
   ): void;
   answered(peer: PeerState, id: number): void;
-  /** A daemon has started: its rules are those on the disk. */
-  restored(tick: number): void;
-  /** When the oldest rule on the disk was created; infinite without one. */
-  oldestMs(): number;
+  /**
+   * A daemon has started: its rules are those on the disk, and those of the configuration that a
+   * disk which takes nothing doesn't have yet.
+   */
+  restored(tick: number, state: DaemonState): void;
   mustBeWhatWasAnswered(): void;
 }
 
@@ -145,19 +146,23 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
           `an admin operation is answered, but the disk has ${diskText()}, not ${history[at]}`,
         );
     },
-    restored(tick) {
-      for (const { definition, sinceLsn } of onDisk()) {
+    restored(tick, { book }) {
+      const rules = onDisk();
+      const known = new Set(rules.map(({ definition }) => ruleId(definition)));
+      history = [diskText()];
+      for (const rule of book.rules.values())
+        if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
+      for (const { definition, sinceLsn } of rules) {
         const since = `${ruleId(definition)} ${sinceLsn}`;
         const generation = truth.setRule(definition, sinceTicks.get(since) ?? tick);
         sinceTicks.set(since, generation.sinceTick);
         sinceLsns.set(generation, sinceLsn);
       }
-      history = [diskText()];
+      history.push(asText(rules.map(({ definition, sinceLsn }) => [definition, sinceLsn])));
       answered = 0;
       starting = false;
       waiting.clear();
     },
-    oldestMs: () => Math.min(...onDisk().map(({ createdAtMs }) => createdAtMs)),
     mustBeWhatWasAnswered() {
       const now = diskText();
       if (!starting && history.lastIndexOf(now) < answered)

@@ -79,8 +79,9 @@ export class Witness {
     this.#holders = new Map();
     this.#settles.restart();
     this.#snapshots = new SnapshotCoverage();
-    this.#rules.restored(this.#tick);
-    this.#rulesSinceMs = this.#rules.oldestMs();
+    this.#rules.restored(this.#tick, state);
+    const made = [...state.book.rules.values()].map(({ createdAtMs }) => createdAtMs);
+    this.#rulesSinceMs = Math.min(...made);
     this.#expectedProxies = this.#disk
       .entries("proxies")
       .filter(({ value }) => value[1] === true)

@@ -1,7 +1,9 @@
 /** Bugs in what the daemon writes, removes and restores. */
 import type { Mutant } from "./mutant.js";
 
+const epoch = "limiterd/lifecycle/stored-epoch.js";
 const flush = "limiterd/lifecycle/flush-usage.js";
+const startState = "limiterd/lifecycle/start-state.js";
 
 export const durabilityMutants: readonly Mutant[] = [
   {
@@ -104,9 +106,30 @@ export const durabilityMutants: readonly Mutant[] = [
   },
   {
     name: "numbers of a new epoch overlap the old one's",
-    file: "limiterd/lifecycle/restore.js",
-    find: "const lsnGap = 1_000_000;",
-    put: "const lsnGap = 1;",
+    file: epoch,
+    find: "return lastLsn + lsnGap + sinceMs * lsnsPerMs;",
+    put: "return lastLsn + 1;",
+    often: false,
+  },
+  {
+    name: "numbers of a new epoch overlap those of one that a full disk didn't take",
+    file: epoch,
+    find: "return lastLsn + lsnGap + sinceMs * lsnsPerMs;",
+    put: "return lastLsn + lsnGap;",
+    often: false,
+  },
+  {
+    name: "a start on a full disk removes the journal before the windows are written",
+    file: startState,
+    find: "await writer.tryWrite([",
+    put: "const failing = await writer.tryWrite([]); void writer.write(failing ? writer.removeJournal(restored.epochStartLsn) : []); await writer.tryWrite([",
+    often: false,
+  },
+  {
+    name: "a start on a full disk lets what follows pass its epoch",
+    file: startState,
+    find: "const backfills = incomplete.map((budget) => beginBackfill(state, budget, nowMs));",
+    put: "const backfills = []; if ((await writer.tryWrite([])) !== null) return { state, staleWindows: [] };",
     often: false,
   },
   {

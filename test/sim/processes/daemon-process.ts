@@ -101,6 +101,7 @@ export function startDaemonProcess({
         providers: oracleProviderTypes,
         hashKey: [1, 2],
         nowMs: nowMs(),
+        uptime: { boot: "boot", upMs: Math.floor(world.nowMs) },
       },
     );
     if (!owner.alive) return;
