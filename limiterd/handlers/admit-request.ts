@@ -28,7 +28,7 @@ export function admitRequest(
   if (peer.leases.get(id) !== undefined || peer.leases.size >= leasesPerPeerMax) return false;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
-  if (caller === null) return deny(state, peer, id);
+  if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
   const key = keyOf(caller);
   const request = { userPath: caller.userPath, targets, submission };
   const budgets = enforcedBudgets(state);

@@ -2,6 +2,7 @@
  * Authorizes a caller without an admission: for requests that use nothing that is limited, and for
  * those that fail before their admission. Nothing is counted against a rule.
  */
+import type { EndedKey } from "../../shared/wire/message-from-daemon.js";
 import type { Authorize } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller } from "../keys/identify-caller.js";
 import type { PeerState } from "../peer.js";
@@ -16,7 +17,7 @@ export function authorize(
 ): boolean {
   if (peer.role !== "proxy" || !peer.welcomed) return false;
   const caller = identifyCaller(state.keys, { userPath: "/", credential }, nowMs);
-  if (caller === null) return deny(state, peer, id);
+  if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
   peer.send({
     kind: "authorized",
     id,
@@ -26,9 +27,14 @@ export function authorize(
   return true;
 }
 
-/** The same answer to an unknown, an expired and a deactivated key, and to none. */
-export function deny(state: DaemonState, peer: PeerState, id: number): true {
+/** `ended`: for the log, and for who has the key. */
+export function deny(
+  state: DaemonState,
+  peer: PeerState,
+  id: number,
+  ended: EndedKey | null,
+): true {
   state.counts.denied++;
-  peer.send({ kind: "denied", id });
+  peer.send({ kind: "denied", id, ended });
   return true;
 }

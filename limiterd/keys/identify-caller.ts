@@ -2,31 +2,39 @@
  * Which user path a request belongs to, and whether its caller is known (docs/authentication.md).
  * The proxy has authenticated some callers itself; managed keys are judged here.
  */
-import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
+import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
-import { isAccepted, type KeyRing, type ManagedKey } from "./key-ring.js";
+import { expiryOf, isAccepted, type KeyRing, type ManagedKey } from "./key-ring.js";
 
 interface Identified {
+  readonly kind: "identified";
   readonly userPath: string;
   /** Null for a caller without a managed key. */
   readonly key: ManagedKey | null;
 }
 
-/**
- * Null: the request is to be refused with 401. From outside, unknown, expired and deactivated keys
- * look the same. An active key is noted as used.
- */
+/** The request is to be refused with 401. */
+interface Unidentified {
+  readonly kind: "denied";
+  readonly ended: EndedKey | null;
+}
+
+/** An active key is noted as used. */
 export function identifyCaller(
   keys: KeyRing,
   { userPath, credential }: Claimed,
   nowMs: number,
-): Identified | null {
-  if (credential === "authenticated") return { userPath, key: null };
-  if (credential === "none") return keys.size === 0 ? { userPath, key: null } : null;
+): Identified | Unidentified {
+  if (credential === "authenticated" || (credential === "none" && keys.size === 0))
+    return { kind: "identified", userPath, key: null };
   const key = keys.find(credential);
-  if (key === undefined || !isAccepted(key, credential, nowMs)) return null;
+  if (key === undefined) return { kind: "denied", ended: null };
+  if (!isAccepted(key, credential, nowMs)) {
+    const expiredAtMs = key.deactivatedAtMs === null ? expiryOf(key, credential) : null;
+    return { kind: "denied", ended: { keyId: key.id, expiredAtMs } };
+  }
   keys.use(key, credential, nowMs);
-  return { userPath: key.userPath ?? userPath, key };
+  return { kind: "identified", userPath: key.userPath ?? userPath, key };
 }
 
 /** What the proxy receives of a caller's key. */

@@ -222,6 +222,13 @@ export function workingOldSecrets(
 
 /** Whether a request with the secret of this hash, which is one of the key's, is accepted. */
 export function isAccepted(key: ManagedKey, hash: string, nowMs: number): boolean {
-  if (keyStatus(key, nowMs) !== "active") return false;
-  return key.hash === hash || workingOldSecrets(key, nowMs).some((old) => old.hash === hash);
+  const expiresAtMs = expiryOf(key, hash);
+  return key.deactivatedAtMs === null && (expiresAtMs === null || nowMs < expiresAtMs);
+}
+
+/** When the secret of this hash, which is one of the key's, ceases to be accepted; null: never. */
+export function expiryOf({ expiresAtMs, oldSecrets }: ManagedKey, hash: string): number | null {
+  const untilMs = oldSecrets.find((old) => old.hash === hash)?.untilMs ?? null;
+  if (untilMs === null || expiresAtMs === null) return untilMs ?? expiresAtMs;
+  return Math.min(untilMs, expiresAtMs);
 }

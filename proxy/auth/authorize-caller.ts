@@ -10,7 +10,7 @@ import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Limiter } from "../limiter/limiter.js";
-import type { Authentication, Caller } from "./caller.js";
+import { type Authentication, type Caller, deniedCaller } from "./caller.js";
 
 /**
  * The caller with its effective user path, or the refusal. The daemon isn't asked about callers
@@ -36,7 +36,7 @@ export async function authorizeCaller(
     case "authorized":
       return identified(caller, outcome, area);
     case "denied":
-      return { ok: false, failure: caller.denial };
+      return deniedCaller(caller, outcome.ended);
     case "unavailable":
       return { ok: false, failure: limiterUnavailable() };
     default:

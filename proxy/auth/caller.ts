@@ -1,5 +1,6 @@
 /** The caller of a request, as the parts of authentication hand it on. */
 import { type Failure, plainFailure } from "../../shared/error-code.js";
+import type { EndedKey } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 
 /** The caller of a request. `credential` says what is left to check, as in `Claimed`. */
@@ -14,13 +15,28 @@ export interface Caller extends Claimed {
   readonly denial: Failure;
 }
 
-export type Authentication =
-  | { readonly ok: true; readonly caller: Caller }
-  /** `note` is for the log alone: callers learn nothing from a refusal. */
-  | { readonly ok: false; readonly failure: Failure; readonly note?: string };
+export type Authentication = { readonly ok: true; readonly caller: Caller } | RefusedCaller;
+
+export interface RefusedCaller {
+  readonly ok: false;
+  readonly failure: Failure;
+  /** For the log alone: strangers learn nothing from a refusal. */
+  readonly note?: string;
+  /** For who has the key or token, and so for nobody else: when it expired. */
+  readonly expiredAtMs?: number;
+}
 
 /** The one answer to a token that isn't accepted, whatever is wrong with it. */
 export const wrongToken: Failure = unauthorized("authentication failed");
+
+/** The refusal of a caller that the daemon has denied. */
+export function deniedCaller({ denial }: Caller, ended: EndedKey | null): RefusedCaller {
+  if (ended === null) return { ok: false, failure: denial };
+  const { keyId, expiredAtMs } = ended;
+  return expiredAtMs === null
+    ? { ok: false, failure: denial, note: `${keyId} is deactivated` }
+    : { ok: false, failure: denial, note: `${keyId} has expired`, expiredAtMs };
+}
 
 export function unauthorized(message: string): Failure {
   return plainFailure(401, "authentication_error", message);

@@ -11,6 +11,7 @@ import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import type { JwtIssuerConfig } from "../../shared/config/config.js";
 import { keySetBytesMax, keySetLoadMs } from "../../shared/domain/credential-bounds.js";
 import type { Log } from "../../shared/log.js";
+import { isMoment } from "../../shared/time.js";
 import { createIssuerKeys, type IssuerKeyAges, type IssuerKeys } from "./issuer-keys.js";
 import type { Judgement, JwtIssuer } from "./jwt-verifier.js";
 
@@ -95,6 +96,11 @@ async function judged(jose: Jose, run: () => Promise<Verified | null>): Promise<
       ? { kind: "unavailable", reason: "no keys could be loaded" }
       : { kind: "verified", claims };
   } catch (error) {
+    if (error instanceof jose.errors.JWTExpired) {
+      const expiredAtMs = (error.payload.exp ?? 0) * 1000;
+      const expiry = isMoment(expiredAtMs) ? { expiredAtMs } : {};
+      return { kind: "wrong", reason: error.message, ...expiry };
+    }
     if (error instanceof jose.errors.JOSEError) return { kind: "wrong", reason: error.message };
     // Keys that WebCrypto can't take, such as an elliptic point that isn't on its curve.
     return {

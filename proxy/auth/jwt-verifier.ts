@@ -13,7 +13,8 @@ export type Judgement =
       readonly kind: "verified";
       readonly claims: Readonly<Record<string, unknown>> & { readonly exp: number };
     }
-  | { readonly kind: "wrong"; readonly reason: string }
+  /** `expiredAtMs`: of a genuine token, whose time is over. */
+  | { readonly kind: "wrong"; readonly reason: string; readonly expiredAtMs?: number }
   /** No keys could be loaded yet, so the token can't be judged. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
@@ -57,17 +58,19 @@ export function createJwtVerifier(
   async function judge(token: string, key: string): Promise<Authentication> {
     const claimed = claimedIssuer(token);
     let unavailable: string | null = null;
-    let wrong = "no configured issuer";
+    let wrong: { readonly reason: string; readonly expiredAtMs?: number } = {
+      reason: "no configured issuer",
+    };
     for (const issuer of issuers) {
       if (issuer.issuer !== claimed) continue;
       const now = nowMs();
       const judgement = await issuer.judge(token, now);
       if (judgement.kind === "unavailable") unavailable = judgement.reason;
-      else if (judgement.kind === "wrong") wrong = judgement.reason;
+      else if (judgement.kind === "wrong") wrong = judgement;
       else {
         const userPath = pathFromClaims(issuer.userPath, judgement.claims);
         if (userPath === null) {
-          wrong = `its claims give no user path for ${issuer.userPath}`;
+          wrong = { reason: `its claims give no user path for ${issuer.userPath}` };
           continue;
         }
         const authentication: Authentication = { ok: true, caller: authenticatedCaller(userPath) };
@@ -85,7 +88,8 @@ export function createJwtVerifier(
         ),
         note: unavailable,
       };
-    return { ok: false, failure: wrongToken, note: `JWT refused: ${wrong}` };
+    const { reason, ...expiry } = wrong;
+    return { ok: false, failure: wrongToken, note: `JWT refused: ${reason}`, ...expiry };
   }
 
   return {

@@ -11,6 +11,7 @@ import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
+import { deniedCaller } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
@@ -51,7 +52,7 @@ export async function admitRequest(
     return null;
   }
   if (outcome.kind === "denied") {
-    refuseCaller(context, "model", { ok: false, failure: caller.denial });
+    refuseCaller(context, "model", deniedCaller(caller, outcome.ended));
     return null;
   }
   record.identified(

@@ -1,5 +1,6 @@
 /** The answer to a request whose caller is refused, or can't be checked now. */
-import type { Authentication } from "../auth/caller.js";
+import { formatSeconds } from "../../shared/time.js";
+import type { RefusedCaller } from "../auth/caller.js";
 import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
@@ -7,7 +8,7 @@ import type { RequestContext } from "../request-context.js";
 export function refuseCaller(
   { exchange, record }: Pick<RequestContext, "exchange" | "record">,
   area: Area,
-  { failure, note }: Extract<Authentication, { readonly ok: false }>,
+  { failure, note, expiredAtMs }: RefusedCaller,
 ): void {
   record.end(
     failure.status,
@@ -19,9 +20,15 @@ export function refuseCaller(
     area,
     failure,
     failure.status === 401
-      ? ["www-authenticate", "Bearer"]
+      ? ["www-authenticate", challenge(expiredAtMs)]
       : failure.status === 503
         ? ["retry-after", "1"]
         : [],
   );
+}
+
+/** As RFC 6750 words it. The body is the same for every wrong token. */
+function challenge(expiredAtMs: number | undefined): string {
+  if (expiredAtMs === undefined) return "Bearer";
+  return `Bearer error="invalid_token", error_description="expired at ${formatSeconds(expiredAtMs)}"`;
 }

@@ -102,6 +102,6 @@ export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome
         key: message.key,
       };
     case "denied":
-      return { kind: "denied" };
+      return { kind: "denied", ended: message.ended };
   }
 }

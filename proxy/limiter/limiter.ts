@@ -7,7 +7,7 @@ import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/v
 import type { Failure } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
+import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import type { LinkState } from "./limiter-link.js";
 
@@ -59,7 +59,7 @@ export type AdmissionOutcome =
       readonly key: KeyOfCaller | null;
     }
   /** No caller with these credentials is allowed. */
-  | { readonly kind: "denied" }
+  | { readonly kind: "denied"; readonly ended: EndedKey | null }
   | { readonly kind: "unavailable" };
 
 /**
@@ -68,7 +68,7 @@ export type AdmissionOutcome =
  */
 export type AuthorizeOutcome =
   | { readonly kind: "authorized"; readonly userPath: string; readonly keyId: string }
-  | { readonly kind: "denied" }
+  | { readonly kind: "denied"; readonly ended: EndedKey | null }
   | { readonly kind: "unavailable" };
 
 /** What the daemon answered to an admin operation, or why it didn't. */

@@ -41,9 +41,18 @@ export interface Refused extends Breach {
   readonly key: KeyOfCaller | null;
 }
 
+/** A managed key that isn't accepted any more; its holder may know when it expired. */
+export interface EndedKey {
+  readonly keyId: string;
+  /** Null: it was deactivated. */
+  readonly expiredAtMs: number | null;
+}
+
 export interface Denied {
   readonly kind: "denied";
   readonly id: number;
+  /** Null: no key is known by the credential. */
+  readonly ended: EndedKey | null;
 }
 
 export interface Authorized {

@@ -7,10 +7,12 @@ import { budgetScopes } from "../domain/budget.js";
 import { scopes } from "../domain/rule.js";
 import type { Dimension, SuccessHeaders } from "../domain/verdict.js";
 import { errorTypes, type Failure } from "../error-code.js";
+import { isMoment } from "../time.js";
 import type {
   Admitted,
   Authorized,
   DaemonEvent,
+  EndedKey,
   Exceeded,
   FromDaemon,
   KeyOfCaller,
@@ -33,7 +35,7 @@ export function parseFromDaemon(frame: unknown): FromDaemon | null {
     case "exceeded":
       return exceededFromWire(id, frame);
     case "denied":
-      return { kind: "denied", id };
+      return { kind: "denied", id, ended: endedFromWire(frame) };
     case "authorized":
       return authorizedFromWire(id, frame);
     case "settled":
@@ -119,6 +121,12 @@ function exceededFromWire(id: number, frame: readonly unknown[]): Exceeded | nul
     headers: headersFromWire(flat),
     key,
   };
+}
+
+/** Daemons of earlier releases don't say it. */
+function endedFromWire([, , keyId, expiredAtMs]: readonly unknown[]): EndedKey | null {
+  if (typeof keyId !== "string" || keyId === "") return null;
+  return { keyId, expiredAtMs: isMoment(expiredAtMs) && expiredAtMs > 0 ? expiredAtMs : null };
 }
 
 function authorizedFromWire(id: number, frame: readonly unknown[]): Authorized | null {

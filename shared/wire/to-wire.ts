@@ -37,8 +37,9 @@
  *     to admit and reroute: a rule refuses
  *   exceeded id scope subject periodSeconds spentUsd amountUsd waitSeconds headers key
  *     to admit: a budget refuses; headers as in admitted, with nothing counted
- *   denied id
- *     to admit and authorize: the credential is unknown or not allowed
+ *   denied id keyId expiredAtMs
+ *     to admit and authorize: the credential is unknown (keyId "") or not allowed any more;
+ *     expiredAtMs 0: it hasn't expired
  *   authorized id userPath keyId
  *     to authorize; userPath: what the key is bound to, else ""
  *   settled seq
@@ -128,7 +129,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         flattenKey(message.key),
       ];
     case "denied":
-      return ["denied", message.id];
+      return ["denied", message.id, message.ended?.keyId ?? "", message.ended?.expiredAtMs ?? 0];
     case "authorize":
       return ["authorize", message.id, message.credential];
     case "authorized":

@@ -174,7 +174,7 @@ export const fromDaemonSamples: readonly FromDaemon[] = [
     headers: null,
     key: null,
   },
-  { kind: "denied", id: 6 },
+  { kind: "denied", id: 6, ended: null },
   { kind: "authorized", id: 7, userPath: "/team", keyId: "key_1" },
   { kind: "settled", seq: 3 },
   { kind: "answer", id: 8, body: { rate_limits: [], server_time: "2026-01-01T00:00:00Z" } },

@@ -37,8 +37,8 @@ t.test("a key that is bound to no path calls on the path that its caller names",
 t.test("an unknown key is denied and leaves no trace but a count", async (t) => {
   const daemon = startDaemon([team]);
   const peer = daemon.proxy("p1");
-  t.same(admit(peer, 2, newKey().hash), { kind: "denied", id: 2 });
-  t.same(authorize(peer, 3, newKey().hash), { kind: "denied", id: 3 });
+  t.same(admit(peer, 2, newKey().hash), { kind: "denied", id: 2, ended: null });
+  t.same(authorize(peer, 3, newKey().hash), { kind: "denied", id: 3, ended: null });
   t.equal(peer.state.leases.size, 0);
   t.same(counts(daemon, team), { requests: 0, tokens: 0, inFlight: 0 });
   t.equal(daemon.state.counts.denied, 2);
@@ -71,8 +71,13 @@ t.test(
     daemon.nowMs += 59_000;
     t.match(admit(peer, 2, key.hash), { kind: "admitted" });
     daemon.nowMs += 1;
-    t.same(admit(peer, 3, key.hash), { kind: "denied", id: 3 });
-    t.same(admit(peer, 4, hash), { kind: "denied", id: 4 });
+    const expiredAtMs = daemon.nowMs;
+    t.same(admit(peer, 3, key.hash), {
+      kind: "denied",
+      id: 3,
+      ended: { keyId: "key_1", expiredAtMs },
+    });
+    t.match(admit(peer, 4, hash), { kind: "denied", ended: { keyId: "key_2", expiredAtMs } });
     t.match(await call(daemon, peer, "keys.list", {}), {
       body: {
         keys: [
@@ -97,7 +102,7 @@ t.test(
     t.same(second.received.at(-1), { kind: "event", name: "keys_exist", value: true });
     await issue(daemon, first);
     t.equal(second.received.filter(({ kind }) => kind === "event").length, 1, "told once");
-    t.same(admit(second, 4, "none"), { kind: "denied", id: 4 });
+    t.same(admit(second, 4, "none"), { kind: "denied", id: 4, ended: null });
     t.match(
       admit(second, 5, "authenticated"),
       { kind: "admitted" },
@@ -105,7 +110,11 @@ t.test(
     );
     await call(daemon, first, "keys.deactivate", { id: key.id });
     await call(daemon, first, "keys.deactivate", { id: "key_2" });
-    t.same(authorize(second, 6, "none"), { kind: "denied", id: 6 }, "without an active key too");
+    t.same(
+      authorize(second, 6, "none"),
+      { kind: "denied", id: 6, ended: null },
+      "without an active key too",
+    );
     t.match(daemon.proxy("p3").received[0], { kind: "welcome", keysExist: true });
   },
 );
@@ -119,5 +128,5 @@ t.test("keys are judged while rate limits are off", async (t) => {
     kind: "admitted",
     key: { userPath: "/team", keyId: "key_1" },
   });
-  t.same(admit(peer, 3, newKey().hash), { kind: "denied", id: 3 });
+  t.same(admit(peer, 3, newKey().hash), { kind: "denied", id: 3, ended: null });
 });

@@ -6,6 +6,8 @@ import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { counts, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
 
+const deactivated = { keyId: "key_1", expiredAtMs: null };
+
 t.test("an issued key is in memory at once, and answered when it is on the disk", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
@@ -33,8 +35,8 @@ t.test(
     daemon.store.broken = true;
     const received = first.received.length;
     ask(first, "keys.deactivate", { id: key.id });
-    t.same(admit(second, 3, key.hash), { kind: "denied", id: 3 });
-    t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4 });
+    t.same(admit(second, 3, key.hash), { kind: "denied", id: 3, ended: deactivated });
+    t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4, ended: deactivated });
     t.equal(first.received.length, received, "not answered before the commit");
     await daemon.commit();
     t.match(first.received.slice(received), [
@@ -66,7 +68,7 @@ t.test(
     const reborn = startDaemon([], { store: daemon.store.crash() });
     const peer = reborn.proxy("p3");
     endReconnectGrace(reborn.state);
-    t.same(admit(peer, 2, key.hash), { kind: "denied", id: 2 });
+    t.same(admit(peer, 2, key.hash), { kind: "denied", id: 2, ended: deactivated });
   },
 );
 

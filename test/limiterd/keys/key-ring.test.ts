@@ -18,7 +18,7 @@ t.test("keys that begin alike, in what is shown and in their hashes, are two key
     }),
     { body: { id: "key_1" } },
   );
-  t.same(admit(peer, 2, alike), { kind: "denied", id: 2 });
+  t.same(admit(peer, 2, alike), { kind: "denied", id: 2, ended: null });
   t.match(
     await call(daemon, peer, "keys.issue", {
       key_hash: alike,

@@ -52,6 +52,10 @@ t.test(
     t.equal(reborn.state.keys.find(rotated.hash)?.id, "key_1");
     daemon.nowMs += 1001;
     t.same(accepted(peer, key.hash, rotated.hash), [false, true]);
+    t.match(authorize(peer, 4, key.hash), {
+      kind: "denied",
+      ended: { keyId: "key_1", expiredAtMs: daemon.nowMs - (daemon.nowMs % 1000) },
+    });
     t.match(await call(daemon, peer, "keys.list", {}), {
       body: { keys: [{ id: "key_1", old_secrets: { length: 0 } }] },
     });

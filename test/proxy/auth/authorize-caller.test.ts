@@ -38,7 +38,7 @@ async function resultOf(fake: FakeDaemon, caller: Caller, area: Area = "model"):
 }
 
 t.test("the daemon isn't checked about callers that the proxy has authenticated", async (t) => {
-  const fake = daemon({ kind: "denied" }, { keysExist: true });
+  const fake = daemon({ kind: "denied", ended: null }, { keysExist: true });
   t.equal(await resultOf(fake, authenticatedCaller("/team")), "/team");
   t.equal(await resultOf(fake, authenticatedCaller("/"), "admin"), "/");
   t.same(fake.checked, []);
@@ -66,9 +66,14 @@ t.test(
         "admin",
         "403 a managed key does not open /admin: use the master key",
       ],
-      [{ kind: "denied" }, keyCaller, "model", "401 authentication failed"],
-      [{ kind: "denied" }, { ...keyCaller, pathFailure }, "model", "401 authentication failed"],
-      [{ kind: "denied" }, keyCaller, "admin", "401 authentication failed"],
+      [{ kind: "denied", ended: null }, keyCaller, "model", "401 authentication failed"],
+      [
+        { kind: "denied", ended: null },
+        { ...keyCaller, pathFailure },
+        "model",
+        "401 authentication failed",
+      ],
+      [{ kind: "denied", ended: null }, keyCaller, "admin", "401 authentication failed"],
       [{ kind: "unavailable" }, keyCaller, "model", "503 the limiter daemon does not answer"],
       [{ kind: "unavailable" }, keyCaller, "admin", "503 the limiter daemon does not answer"],
     ];
@@ -86,7 +91,7 @@ t.test(
 t.test(
   "a caller without credentials is accepted while there is no key; while that is unknown, the daemon is checked",
   async (t) => {
-    const denied: AuthorizeOutcome = { kind: "denied" };
+    const denied: AuthorizeOutcome = { kind: "denied", ended: null };
     const authorized: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "" };
     t.equal(await resultOf(daemon(denied, { keysExist: false }), anonymous), "/header");
     t.equal(
@@ -120,7 +125,7 @@ t.test(
 t.test(
   "the caller of a limited request is checked with its admission, unless its body is too large to hold for a stranger, or the refusal is certain",
   async (t) => {
-    const { limiter } = daemon({ kind: "denied" });
+    const { limiter } = daemon({ kind: "denied", ended: null });
     const body = (length: string | null): FakeExchange =>
       new FakeExchange({
         headers: length === null ? ["Transfer-Encoding", "chunked"] : ["Content-Length", length],
@@ -135,7 +140,7 @@ t.test(
     t.notOk(mustAuthorizeFirst(limiter, anonymous, body(null)));
     t.ok(
       mustAuthorizeFirst(
-        daemon({ kind: "denied" }, { keysExist: true }).limiter,
+        daemon({ kind: "denied", ended: null }, { keysExist: true }).limiter,
         anonymous,
         body("200"),
       ),

@@ -123,6 +123,12 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
   ];
   for (const [name, token, expected] of cases)
     t.equal(resultOf(await issuer.judge(token, nowMs)), expected, name);
+  const expiredAt = async (token: string): Promise<unknown> =>
+    ((await issuer.judge(token, nowMs)) as { expiredAtMs?: number }).expiredAtMs;
+  const over = { ...claims, exp: now - 60 };
+  t.equal(await expiredAt(await es.sign(over)), (now - 60) * 1000, "its holder may know");
+  t.equal(await expiredAt(await stranger.sign(over)), undefined, "a forger learns nothing");
+  t.equal(await expiredAt(await es.sign({ ...claims, exp: -1 })), undefined);
 });
 
 t.test("only the configured algorithms are accepted", async (t) => {

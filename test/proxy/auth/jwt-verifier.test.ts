@@ -78,6 +78,8 @@ t.test(
     for (const token of [tokenOf({ iss: "b" }), tokenOf({}), "e30.e30.x", "a.b.c"])
       t.equal(resultOf(await wrong.verifier.verify(token)), "401 authentication failed");
     t.equal(wrong.judged.length, 2, "an unknown issuer isn't judged");
+    const over = start(() => ({ kind: "wrong", reason: "exp", expiredAtMs: 5 }));
+    t.match(await over.verifier.verify(tokenOf({ iss: "a" })), { ok: false, expiredAtMs: 5 });
     t.match(await wrong.verifier.verify(tokenOf({ iss: "a" })), {
       note: "JWT refused: signature verification failed",
     });

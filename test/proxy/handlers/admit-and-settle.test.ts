@@ -94,7 +94,7 @@ t.test("whatever isn't an admission is answered, and named in the log", async (t
   const refusal = { id: 7, headers: null, key: null } as const;
   const table: readonly (readonly [unknown, number, string, object])[] = [
     [{ kind: "unavailable" }, 503, "limiter_unavailable", { note: null, userPath: null }],
-    [{ kind: "denied" }, 401, "refused", { userPath: null }],
+    [{ kind: "denied", ended: null }, 401, "refused", { userPath: null }],
     [
       { kind: "refused", breach, ...refusal },
       429,
@@ -223,7 +223,7 @@ t.test("before anything else that is wrong, a wrong caller is told that it is wr
   const failure = invalid("no such thing");
   for (const [outcome, status, what] of [
     [{ kind: "authorized", userPath: "/of-key", keyId: "key_1" }, 400, "refused"],
-    [{ kind: "denied" }, 401, "refused"],
+    [{ kind: "denied", ended: null }, 401, "refused"],
     [{ kind: "unavailable" }, 503, "limiter_unavailable"],
   ] as const) {
     const { context, exchange, record, asked, authorizes, body } = begin();

@@ -234,7 +234,7 @@ t.test("a key is checked before the cache answers, and only once", async (t) => 
   t.equal(checked.exchange.sent("x-cache"), "HIT");
   t.equal(asked.length, 2, "one that has been checked isn't checked again");
   for (const [outcome, status] of [
-    [{ kind: "denied" }, 401],
+    [{ kind: "denied", ended: null }, 401],
     [{ kind: "unavailable" }, 503],
   ] as const) {
     authorizes(outcome);

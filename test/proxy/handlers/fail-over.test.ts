@@ -165,7 +165,7 @@ t.test("targets without room are passed over; with none left the failure says wh
   t.match(none.record, { target: { provider: "a" }, tries: 2 });
   for (const [daemon, note] of [
     [{ kind: "unavailable" }, "no other target: the limiter daemon does not answer"],
-    [{ kind: "denied" }, "no other target: the limiter daemon does not answer"],
+    [{ kind: "denied", ended: null }, "no other target: the limiter daemon does not answer"],
   ] as const) {
     const { result, sent } = await run({ ends: { a: "429/3" }, daemon });
     t.match(result, { status: 429, note });

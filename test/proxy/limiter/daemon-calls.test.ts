@@ -100,8 +100,8 @@ t.test(
     t.match(await authorized, { kind: "authorized", ...ofKey });
 
     const denied = harness.client.authorize(keyHash);
-    harness.receive({ kind: "denied", id: (harness.take()[0] as { id: number }).id });
-    t.match(await denied, { kind: "denied" });
+    harness.receive({ kind: "denied", id: (harness.take()[0] as { id: number }).id, ended: null });
+    t.match(await denied, { kind: "denied", ended: null });
     const silent = harness.client.authorize(keyHash);
     harness.advance(deadlineMs * 2);
     t.same(await silent, { kind: "unavailable" });

@@ -343,9 +343,9 @@ t.test(
 t.test("a denied caller gets that outcome, and nothing is held or settled for it", async (t) => {
   const harness = linkedHarness();
   const asked = harness.ask("/header", [gpt], keyHash);
-  harness.receive({ kind: "denied", id: (harness.take()[0] as { id: number }).id });
+  harness.receive({ kind: "denied", id: (harness.take()[0] as { id: number }).id, ended: null });
   await promisesResolved();
-  t.same(asked.outcome, { kind: "denied" });
+  t.same(asked.outcome, { kind: "denied", ended: null });
   harness.lose();
   harness.connect();
   t.match(harness.take(), [{ kind: "hello", leases: [] }]);

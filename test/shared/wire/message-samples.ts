@@ -191,7 +191,16 @@ export const fromDaemon: {
     waitSeconds: count.map((n) => Math.max(1, n)),
     key,
   }),
-  denied: fc.record({ kind: fc.constant("denied"), id: count }),
+  denied: fc.record({
+    kind: fc.constant("denied"),
+    id: count,
+    ended: fc.option(
+      fc.record({
+        keyId: fc.constant("key_7"),
+        expiredAtMs: fc.option(fc.integer({ min: 1, max: 4_102_444_800_000 })),
+      }),
+    ),
+  }),
   authorized: fc.record({
     kind: fc.constant("authorized"),
     id: count,
