@@ -57,6 +57,10 @@ export interface Gateway {
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
+  /** Runs once, after a time; what it returns cancels that. */
+  readonly setTimer: (ms: number, run: () => void) => () => void;
+  /** From 0 to 1. */
+  readonly random: () => number;
   /** Makes a managed key. */
   readonly newKey: () => NewKey;
   /** Wall time, for dates. */

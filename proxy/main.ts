@@ -25,7 +25,7 @@ import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
-import { createHttpUpstream } from "./upstream/http-upstream.js";
+import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
@@ -213,6 +213,11 @@ async function createGateway({
     capacity,
     stopping,
     monoMs: () => performance.now(),
+    setTimer(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    random: Math.random,
     newKey,
     nowMs: () => Date.now(),
     isUtf8,

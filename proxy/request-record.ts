@@ -22,7 +22,7 @@ export type Outcome =
   | "overloaded";
 
 /** A target that failed, and why: a status, or an error of the network. */
-export interface Tried {
+interface Tried {
   readonly target: Target;
   readonly why: string;
 }
@@ -36,12 +36,9 @@ export class RequestRecord {
   model: string | null = null;
   /** The one whose answer, or failure, the client got. */
   target: Target | null = null;
-  /**
-   * The attempts that failed so that another target could answer instead, in order; null when none
-   * did, or there was no other.
-   */
+  /** The attempts that failed so that another one could be made, in order; null: none did. */
   tried: Tried[] | null = null;
-  /** How many targets it was sent to, when there is `tried`. */
+  /** How many times it was sent to a target. */
   tries = 0;
   note: string | null = null;
   status = 0;
@@ -67,6 +64,12 @@ export class RequestRecord {
   identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
     this.userPath = userPath;
     this.keyId = keyId;
+  }
+
+  /** An attempt, after which another one may be made. */
+  failedAt(target: Target, why: string): void {
+    this.tried ??= [];
+    this.tried.push({ target, why });
   }
 
   end(status: number, outcome: Outcome): void {

@@ -185,6 +185,11 @@ export const connectionsReserveMax = 256;
 
 /** Responses that a proxy ends in one turn of its event loop, at some 30 microseconds each. */
 export const endsPerTurn = 100;
+/**
+ * A retry waits for a random part of this; the next one of twice as much, and so on up to the
+ * provider's `retry_wait_max_ms`.
+ */
+export const firstRetryWaitMs = 250;
 /** An answer up to this size leaves in one write, after its settle; a larger one is streamed. */
 export const heldResponseBytesMax = 1024 * 1024;
 /**

@@ -125,7 +125,7 @@ const impure: Readonly<
     kind: "adapter",
     why: "the limiter client's ports: monotonic clock, timers, the proxy's id",
   },
-  "proxy/upstream/decoded-answer.ts": {
+  "proxy/upstream/client/decoded-answer.ts": {
     kind: "adapter",
     why: "decodes gzip, deflate and Brotli by node:zlib, as the bytes come",
   },
@@ -141,7 +141,11 @@ const impure: Readonly<
     kind: "adapter",
     why: "the passthrough port on http-proxy, with agents that keep connections alive",
   },
-  "proxy/upstream/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
+  "proxy/upstream/client/connection-pool.ts": { kind: "adapter", why: "connections, by undici" },
+  "proxy/upstream/client/http-upstream.ts": {
+    kind: "adapter",
+    why: "the upstream port on undici's connections: a body in pieces is a stream",
+  },
   "proxy/main.ts": {
     kind: "main",
     why: "wires the proxy: its clock, constant-time comparison, the makers of keys",
@@ -213,7 +217,7 @@ const impure: Readonly<
 const soleImporters = {
   "node-ipc": "shared/socket/ipc.ts",
   lmdb: "limiterd/store/lmdb/lmdb-file.ts",
-  undici: "proxy/upstream/http-upstream.ts",
+  undici: "proxy/upstream/client/connection-pool.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",

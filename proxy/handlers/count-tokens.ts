@@ -51,6 +51,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
         target.model,
         gateway.rewriters(record.userPath ?? "/", target),
       ).body,
+      isRepeatable: true,
     },
     headers: ["x-sluice-target", targetHeader(target)],
     operation: "count_tokens",

@@ -18,7 +18,8 @@ import type { Forwarded } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
 import { askCache, bypassed } from "./ask-cache.js";
-import { failOver } from "./fail-over.js";
+import { failOver } from "./attempts/fail-over.js";
+import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
 import type { CallSource, ModelCall, ReadCall } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
@@ -70,19 +71,15 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = targets.length > 1 && call.repeatable;
-  const headers = successHeaders(admitted.headers);
-  let forwarded = await send(context, { target, call, headers, hasFallback });
+  const sendTo = (to: Target, headers: readonly string[], hasNext: boolean): Promise<Forwarded> =>
+    sendToTarget(context, {
+      target: to,
+      isRepeatable: call.repeatable,
+      send: () => send(context, { target: to, call, headers, hasFallback: hasNext }),
+    });
+  let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
   if (hasFallback && forwarded.failed !== null)
-    forwarded = await failOver(
-      context,
-      {
-        admission,
-        targets,
-        send: (next, nextHeaders, hasNext) =>
-          send(context, { target: next, call, headers: nextHeaders, hasFallback: hasNext }),
-      },
-      forwarded,
-    );
+    forwarded = await failOver(context, { admission, targets, send: sendTo }, forwarded);
   settleRequest(
     context,
     admission,
@@ -112,7 +109,7 @@ interface Sending {
   readonly target: Target;
   readonly call: ModelCall;
   /** The rate limit headers; the target is added to them. */
-  readonly headers: string[];
+  readonly headers: readonly string[];
   /** Whether another target is left. */
   readonly hasFallback: boolean;
 }
@@ -128,7 +125,6 @@ function send(
     gateway.rewriters(record.userPath ?? "/", target),
   );
   record.savedBytes = savedBytes;
-  headers.push("x-sluice-target", targetHeader(target));
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
@@ -144,8 +140,9 @@ function send(
       ),
       headers: translator === null ? sent : withoutDialect(sent),
       body,
+      isRepeatable: true,
     },
-    headers,
+    headers: [...headers, "x-sluice-target", targetHeader(target)],
     operation: call.operation,
     translator,
     hideUsageChunk,

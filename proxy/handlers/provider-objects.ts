@@ -196,6 +196,7 @@ function send(
       path: pathAt(provider.config, operation, exchange),
       headers: sent,
       body,
+      isRepeatable: exchange.method !== "POST",
     },
     headers,
     operation,

@@ -114,6 +114,7 @@ function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<Mode
         path: type === "anthropic" ? "/models?limit=1000" : "/models",
         headers: ["accept", "application/json"],
         body: null,
+        isRepeatable: true,
       },
       {
         onHead(code) {

@@ -14,7 +14,7 @@ import { bodyForm, mustBeJson } from "../usage/body-form.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import { ResponseMeter } from "../usage/response-meter.js";
 import { AnswerRelay } from "./answer-relay.js";
-import { failoverReason, isRefusal } from "./errors/failover-reason.js";
+import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import {
   describeNoAnswer,
@@ -25,6 +25,7 @@ import {
 import { mapUpstreamError } from "./errors/upstream-error.js";
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { Forwarded, ForwardRequest } from "./forwarded.js";
+import { readRetryAfterMs } from "./retry-wait.js";
 import { StreamHead } from "./stream-head.js";
 import type { UpstreamCall } from "./upstream.js";
 
@@ -39,6 +40,8 @@ interface Failing {
   readonly note: string | null;
   /** Why another target may answer instead; null: any other target would fail too. */
   readonly why: string | null;
+  /** Whether this target may answer if it is asked again soon. */
+  readonly worthRetrying: boolean;
 }
 
 class Forwarding extends AnswerRelay {
@@ -51,6 +54,8 @@ class Forwarding extends AnswerRelay {
   #mustBeJson = false;
   /** What is held of a stream; null: it is sent as it comes. */
   #head: StreamHead | null = null;
+  /** For how long the provider wants no further request. */
+  #retryAfterMs: number | null = null;
 
   constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
     super(exchange, new ResponseMeter(what, what.translator), resolve);
@@ -79,7 +84,10 @@ class Forwarding extends AnswerRelay {
       else this.exchange.begin(status, headers);
       return;
     }
-    if (status >= 300) return this.meter.beginBody("unmetered", true);
+    if (status >= 300) {
+      this.#retryAfterMs = readRetryAfterMs(rawHeaders);
+      return this.meter.beginBody("unmetered", true);
+    }
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
     const form = this.#mustBeJson ? "json" : bodyForm(contentType, operation);
     // Audio carries no usage, and clients play it as it is generated.
@@ -175,6 +183,8 @@ class Forwarding extends AnswerRelay {
       note: reason,
       // What we lack ourselves, we lack for every target.
       why: kind === "exhausted" ? null : reason,
+      // One that was silent for as long as it may be isn't given as much time again.
+      worthRetrying: kind !== "timed_out",
     });
   }
 
@@ -207,7 +217,13 @@ class Forwarding extends AnswerRelay {
     // The first event of a stream, which the translation has made of the provider's.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
     const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
-    this.#fail(failure, { outcome: "upstream_error", note, why: failoverReason(failure) });
+    this.#fail(failure, {
+      outcome: "upstream_error",
+      note,
+      why: failoverReason(failure),
+      worthRetrying:
+        isTransient(failure) && headerOf(this.#headers, "x-should-retry").toLowerCase() !== "false",
+    });
   }
 
   /** Not a model's answer, or an empty one: no model executed the request. */
@@ -217,15 +233,17 @@ class Forwarding extends AnswerRelay {
       outcome: "upstream_error",
       note: given,
       why: given,
+      worthRetrying: true,
     });
   }
 
-  #fail(failure: Failure, { outcome, note, why }: Failing): void {
+  #fail(failure: Failure, { outcome, note, why, worthRetrying }: Failing): void {
     const { status } = failure;
     const credentials = isRefusal(failure);
     const answered = this.status !== 0;
-    const retryAfter = headerOf(this.#headers, "retry-after");
-    const failed = why === null ? null : { why, status, credentials, answered, retryAfter };
+    const retryAfterMs = this.#retryAfterMs;
+    const failed =
+      why === null ? null : { why, status, credentials, answered, retryAfterMs, worthRetrying };
     // SDKs would retry a 502.
     const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
     const headers = [...retry, ...this.#what.headers];

@@ -69,6 +69,11 @@ export function goneEnding({ cutByStop }: Pick<Exchange, "cutByStop">): GoneEndi
   return cutByStop ? shutdown : clientGone;
 }
 
+/** The client has gone after an attempt had failed, and gets nothing. */
+export function abandoned(forwarded: Forwarded, exchange: Pick<Exchange, "cutByStop">): Forwarded {
+  return { ...forwarded, ...goneEnding(exchange), finish: () => {} };
+}
+
 /** Whether the client was gone before its response was complete: the provider may be at work. */
 export function isGone(outcome: Forwarded["outcome"]): boolean {
   return outcome === "client_gone" || outcome === "shutdown";

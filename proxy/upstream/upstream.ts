@@ -1,6 +1,6 @@
 /**
- * The port to a provider: one request out, one response in, piece by piece. `http-upstream.ts`
- * implements it by undici, `simulated-upstream.ts` by the simulator.
+ * The port to a provider: one request out, one response in, piece by piece.
+ * `client/http-upstream.ts` implements it by undici, `simulated-upstream.ts` by the simulator.
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 
@@ -17,6 +17,11 @@ export interface UpstreamRequest {
   /** Flat names and values, without credentials. */
   readonly headers: readonly string[];
   readonly body: RequestBody;
+  /**
+   * Whether it may be carried out twice: a provider that broke off may have done so. What is stored
+   * or submitted may not.
+   */
+  readonly isRepeatable: boolean;
 }
 
 /**

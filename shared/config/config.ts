@@ -47,7 +47,13 @@ export interface ProviderConfig {
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  /** How long an idle connection is kept, unless the provider says for how long it keeps it. */
+  readonly keepAliveMs: number;
   readonly connectionsMax: number;
+  /** How often a request that failed is sent to the same target again. */
+  readonly retries: number;
+  /** A provider that wants to be left alone for longer isn't asked again. */
+  readonly retryWaitMaxMs: number;
 }
 
 export type Strategy = "round_robin" | "cost" | "failover";

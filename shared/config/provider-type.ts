@@ -30,7 +30,16 @@ interface TypeTraits {
   /** Whether `GET /models` answers with the ids that requests may name. */
   readonly listsModels: boolean;
   readonly maxTokensField: MaxTokensField;
+  /**
+   * How long an idle connection is kept, where the provider doesn't say how long it keeps it
+   * itself: uvicorn, which most Python servers run on, closes after 5 s.
+   */
+  readonly keepAliveMs: number;
 }
+
+/** Of the known services, whose load balancers close after a minute or later. */
+export const serviceKeepAliveMs = 30_000;
+const ownServerKeepAliveMs = 3_000;
 
 const openaiOperations = operations.filter(
   (operation) => operation !== "messages" && operation !== "count_tokens",
@@ -44,6 +53,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: openaiOperations,
     listsModels: true,
     maxTokensField: "max_tokens",
+    keepAliveMs: ownServerKeepAliveMs,
   },
   anthropic: {
     baseUrl: "https://api.anthropic.com/v1",
@@ -51,6 +61,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["messages", "count_tokens"],
     listsModels: true,
     maxTokensField: "max_tokens",
+    keepAliveMs: serviceKeepAliveMs,
   },
   // Google's OpenAI-compatible endpoint.
   gemini: {
@@ -59,6 +70,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions", "embeddings", "images"],
     listsModels: true,
     maxTokensField: "max_tokens",
+    keepAliveMs: serviceKeepAliveMs,
   },
   // It lists the models of the region, not the deployments that requests name.
   azure: {
@@ -67,6 +79,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: openaiOperations,
     listsModels: false,
     maxTokensField: "max_completion_tokens",
+    keepAliveMs: serviceKeepAliveMs,
   },
   ollama: {
     baseUrl: "http://127.0.0.1:11434/v1",
@@ -74,6 +87,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions", "embeddings"],
     listsModels: true,
     maxTokensField: "max_tokens",
+    keepAliveMs: serviceKeepAliveMs,
   },
   vllm: {
     baseUrl: "http://127.0.0.1:8000/v1",
@@ -81,6 +95,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
     listsModels: true,
     maxTokensField: "max_tokens",
+    keepAliveMs: ownServerKeepAliveMs,
   },
   simulator: {
     baseUrl: null,
@@ -88,5 +103,6 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions"],
     listsModels: false,
     maxTokensField: "max_tokens",
+    keepAliveMs: ownServerKeepAliveMs,
   },
 };

@@ -81,6 +81,11 @@ export function fakeGateway(yaml: string): FakeGateway {
       rewriters: () => [],
       capacity: fakeCapacity(),
       monoMs: () => 0,
+      setTimer(_ms: number, run: () => void) {
+        queueMicrotask(run);
+        return () => {};
+      },
+      random: () => 0,
       nowMs: () => 0,
       isUtf8: () => true,
     } as unknown as Gateway,

@@ -22,7 +22,10 @@ export function providerConfig(
     connectTimeoutMs: 5000,
     firstByteTimeoutMs: 600_000,
     idleTimeoutMs: 300_000,
+    keepAliveMs: traits.keepAliveMs,
     connectionsMax: 4096,
+    retries: 1,
+    retryWaitMaxMs: 2000,
     ...own,
   };
 }

@@ -30,6 +30,7 @@ const proxyBelowGateway = [
   "proxy/limiter",
   "proxy/routing",
   "proxy/upstream",
+  "proxy/upstream/client",
   "proxy/upstream/errors",
   "proxy/upstream/passthrough",
   "proxy/usage",
@@ -62,6 +63,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/http": ["proxy/body", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": ["proxy/body", "proxy/http", "proxy/usage", "proxy/upstream/errors"],
+  "proxy/upstream/client": ["proxy/http", "proxy/upstream", "proxy/upstream/errors"],
   "proxy/upstream/passthrough": [
     "proxy/body",
     "proxy/http",
@@ -92,7 +94,19 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/handlers/cache": ["proxy/http", "proxy/upstream", "proxy/usage"],
   "proxy/gateway": proxyBelowGateway,
   "proxy/handlers/admin": ["proxy/gateway", "proxy/auth", "proxy/http", "proxy/routing"],
-  "proxy/handlers": ["proxy/gateway", "proxy/dialects/translation", ...proxyBelowGateway],
+  "proxy/handlers/attempts": [
+    "proxy/gateway",
+    "proxy/http",
+    "proxy/limiter",
+    "proxy/upstream",
+    "proxy/upstream/errors",
+  ],
+  "proxy/handlers": [
+    "proxy/gateway",
+    "proxy/handlers/attempts",
+    "proxy/dialects/translation",
+    ...proxyBelowGateway,
+  ],
 
   "limiterd/store": [],
   "limiterd/store/lmdb": ["limiterd/store"],

@@ -88,8 +88,25 @@ export function failoverReason(failure: Failure): string | null {
 }
 
 /** Whether the provider refuses our credentials or account. */
-export function isRefusal({ code }: Failure): boolean {
+export function isRefusal({ code }: Pick<Failure, "code">): boolean {
   return code === "provider_credentials";
+}
+
+/** Codes of a 429 that lasts until somebody pays. */
+const unpaidCodes: ReadonlySet<string> = new Set([
+  "insufficient_quota",
+  "billing_hard_limit_reached",
+]);
+
+/**
+ * Whether the same target may answer if it is asked again soon: it has too much to do, or something
+ * in it has failed. 501 and 505 say that it can't at all.
+ */
+export function isTransient({ status, code }: Failure): boolean {
+  if (status === 429) return code === null || !unpaidCodes.has(code);
+  return (
+    status === 408 || (status >= 500 && status !== 501 && status !== 505 && !isRefusal({ code }))
+  );
 }
 
 /** A failure of one target, as far as it is compared with those of others. */
@@ -102,8 +119,10 @@ export interface TargetFailure {
   readonly credentials: boolean;
   /** Whether the target responded: false when it couldn't be reached, or timed out. */
   readonly answered: boolean;
-  /** The provider's; empty when it gave none. */
-  readonly retryAfter: string;
+  /** For how long the provider wants no further request; null: it doesn't say. */
+  readonly retryAfterMs: number | null;
+  /** Whether it may answer if it is asked again soon. */
+  readonly worthRetrying: boolean;
 }
 
 /**
@@ -122,7 +141,7 @@ function isTemporary({ status, credentials }: TargetFailure): boolean {
   return (status >= 500 && !credentials) || status === 429;
 }
 
-/** In seconds; a date, or none at all, counts as the longest. */
-function waitOf({ retryAfter }: TargetFailure): number {
-  return /^\d+$/.test(retryAfter) ? Number(retryAfter) : Number.POSITIVE_INFINITY;
+/** None at all counts as the longest. */
+function waitOf({ retryAfterMs }: TargetFailure): number {
+  return retryAfterMs ?? Infinity;
 }

@@ -42,6 +42,11 @@ const unreachableCodes = new Set([
   "UND_ERR_SOCKET",
 ]);
 
+/** Whether the other side, or the way to it, has ended the connection. */
+export function isConnectionLost({ code }: Error & { code?: string }): boolean {
+  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+}
+
 /** An error of Node, undici or TLS, by its code. */
 export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";

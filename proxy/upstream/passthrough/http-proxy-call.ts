@@ -6,7 +6,11 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Deadlines } from "../call-deadlines.js";
-import { asUpstreamFailure, type UpstreamFailure } from "../errors/upstream-failure.js";
+import {
+  asUpstreamFailure,
+  isConnectionLost,
+  type UpstreamFailure,
+} from "../errors/upstream-failure.js";
 import type { Watched } from "../timeout-watch.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { PassthroughRequest } from "./passthrough-upstream.js";
@@ -33,11 +37,20 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   #awaitsClient = false;
   #paused = false;
   #over = false;
+  #sendAnew: (() => void) | null = null;
 
   constructor(sink: UpstreamSink, deadlines: Deadlines, provider: ProviderConfig) {
     this.#sink = sink;
     this.#deadlines = deadlines;
     this.#provider = provider;
+  }
+
+  /**
+   * `send` sends the request once more, on a new connection, if the one that it got has been closed
+   * since its last answer.
+   */
+  mayBeSentAnew(send: () => void): void {
+    this.#sendAnew = send;
   }
 
   /**
@@ -108,7 +121,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
     });
     // Nothing else closes it without an event before.
     outgoing.once("close", () => {
-      if (this.#answer === null)
+      if (this.#answer === null && this.#outgoing === outgoing)
         this.#fail({ kind: "broken", reason: "it switched protocols unasked" });
     });
     this.#deadlines.watch(this);
@@ -137,7 +150,19 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   onError(error: Error): void {
     if (this.#over) return;
     this.#release();
-    this.#fail(asUpstreamFailure(error));
+    const sendAnew = this.#sendAnew;
+    if (sendAnew === null || !this.#foundClosed(error)) return this.#fail(asUpstreamFailure(error));
+    this.#sendAnew = null;
+    this.#outgoing = null;
+    this.#deadlines.unwatch(this);
+    sendAnew();
+  }
+
+  /** The provider closed the connection while it was idle, and hasn't answered on it. */
+  #foundClosed(error: Error): boolean {
+    return (
+      this.#answer === null && this.#outgoing?.reusedSocket === true && isConnectionLost(error)
+    );
   }
 
   #fail(failure: UpstreamFailure): void {

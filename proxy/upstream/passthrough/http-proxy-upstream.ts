@@ -41,12 +41,10 @@ function loadHttpProxy(): typeof HttpProxy {
   }
 }
 
-/**
- * As undici's pool: most servers close an idle connection later, and those that close earlier
- * announce it.
- */
-const idleConnectionMs = 30_000;
 const idleConnectionsMax = 256;
+
+/** RFC 9110, section 9.2.2: to be carried out twice is as to be carried out once. */
+const idempotentMethods = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 
 /** `blame`: what a failed connection was about, if not what its error says. */
 export function createHttpProxyUpstream(
@@ -78,15 +76,19 @@ export function createHttpProxyUpstream(
     ]);
   return {
     send(request, sink) {
+      const { method, path, body } = request;
       const call = new HttpProxyCall(sink, deadlines, provider);
-      const substitute = call.substitute(
-        request,
-        headersOf(request.path, [...request.headers, ...framing(request.body)]),
-      );
-      // The substitute has no method: http-proxy takes the body's length from a DELETE, and would
-      // send what was a body as another request.
-      const options = { agent, method: request.method };
-      server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
+      const headers = headersOf(path, [...request.headers, ...framing(body)]);
+      const sendBy = (by: HttpAgent | false): void => {
+        // The substitute has no method: http-proxy takes the body's length from a DELETE, and would
+        // send what was a body as another request.
+        const options = { agent: by, method };
+        const substitute = call.substitute(request, { ...headers });
+        server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
+      };
+      if (idempotentMethods.has(method) && (body === null || Buffer.isBuffer(body)))
+        call.mayBeSentAnew(() => sendBy(false));
+      sendBy(agent);
       return call;
     },
     tunnel(client, { path, headers }, sink) {
@@ -114,12 +116,12 @@ export function createHttpProxyUpstream(
   };
 }
 
-function newAgent({ protocol }: URL, { connectionsMax }: ProviderConfig): HttpAgent {
+function newAgent({ protocol }: URL, { connectionsMax, keepAliveMs }: ProviderConfig): HttpAgent {
   return new (protocol === "https:" ? HttpsAgent : HttpAgent)({
     keepAlive: true,
     maxSockets: connectionsMax,
     maxFreeSockets: idleConnectionsMax,
-    timeout: idleConnectionMs,
+    timeout: keepAliveMs,
   });
 }
 

@@ -12,7 +12,7 @@ import { baseUrl } from "../kinds/url-kinds.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { modelName } from "../model-name.js";
 import type { Problems } from "../problems.js";
-import { type ProviderType, providerTraits } from "../provider-type.js";
+import { type ProviderType, providerTraits, serviceKeepAliveMs } from "../provider-type.js";
 import {
   baseUrlVariable,
   findPreset,
@@ -216,6 +216,12 @@ function fromFields(
     connectTimeoutMs: fields.connect_timeout_ms,
     firstByteTimeoutMs: fields.first_byte_timeout_ms,
     idleTimeoutMs: fields.idle_timeout_ms,
+    keepAliveMs:
+      type === "openai" && presetAt(address) !== undefined
+        ? serviceKeepAliveMs
+        : traits.keepAliveMs,
     connectionsMax: fields.max_connections,
+    retries: fields.retries,
+    retryWaitMaxMs: fields.retry_wait_max_ms,
   };
 }

@@ -125,6 +125,22 @@ export const providerSettings = {
     unit: null,
     meaning: "How many connections a proxy opens to it at most.",
   }),
+  retries: field({
+    kind: integer({ min: 0, max: 10 }),
+    defaultValue: 1,
+    defaultText: "1",
+    unit: null,
+    meaning:
+      "How often a model request is sent to it again after a 429, a 5xx or a broken connection, before another target is tried.",
+  }),
+  retry_wait_max_ms: field({
+    kind: integer({ min: 0, max: 60_000 }),
+    defaultValue: 2000,
+    defaultText: "2000",
+    unit: "milliseconds",
+    meaning:
+      "How long such a retry waits at most; a Retry-After that asks for more is not waited for.",
+  }),
 } as const;
 
 /** The checked fields of one provider, by their keys in the file. */

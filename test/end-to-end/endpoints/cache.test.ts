@@ -18,7 +18,7 @@ const byMaster = { authorization: "Bearer master-key-of-the-test" };
 const config = `
 server: { master_key: master-key-of-the-test }
 providers:
-  test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] }
+  test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"], retries: 0 }
 cache: { enabled: true, max_entry_bytes: 4096 }
 prices:
   test/*: { input: 3, output: 15 }

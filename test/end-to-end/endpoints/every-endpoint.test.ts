@@ -17,8 +17,8 @@ const site = makeSite(
   `
 server: { max_body_bytes: 100000, max_upload_bytes: 200000 }
 providers:
-  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test] }
-  claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test] }
+  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], retries: 0 }
+  claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test], retries: 0 }
   bare: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [bare-test], operations: [files] }
 rate_limits:
   user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
@@ -320,7 +320,11 @@ for (const { path, type, body, subject, named } of endpoints) {
         t.equal(answer.headers.get("retry-after"), refusesKey ? null : "9");
         t.equal(answer.headers.get("x-should-retry"), refusesKey ? "false" : null);
       }
-      api.intercept = (request) => request.socket.destroy();
+      // On a connection that was used before it is sent once more.
+      api.intercept = (request) => {
+        request.socket.destroy();
+        api.intercept = (again) => again.socket.destroy();
+      };
       t.match(await ask(path, { type, body }), {
         status: 502,
         error: { message: /^provider (openai|claude) can't be reached/ },

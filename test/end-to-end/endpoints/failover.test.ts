@@ -31,12 +31,13 @@ const site = makeSite(
   `
 limiter: { deadline_ms: 60000 }
 providers:
-  one: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["*"], first_byte_timeout_ms: 400, idle_timeout_ms: 400 }
-  two: { type: openai, base_url: "${second.baseUrl}", api_key: none, models: ["m"] }
-  refusing: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["m"] }
-  resetting: { type: openai, base_url: "http://127.0.0.1:${resettingPort}/v1", api_key: none, models: ["m"] }
-  nameless: { type: openai, base_url: "http://no-such-host.invalid/v1", api_key: none, models: ["m"] }
-  tls: { type: openai, base_url: "https://127.0.0.1:${new URL(first.baseUrl).port}/v1", api_key: none, models: ["m"] }
+  one: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["*"], retries: 0, first_byte_timeout_ms: 400, idle_timeout_ms: 400 }
+  patient: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["m"], retries: 2 }
+  two: { type: openai, base_url: "${second.baseUrl}", api_key: none, models: ["m"], retries: 0 }
+  refusing: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["m"], retries: 0 }
+  resetting: { type: openai, base_url: "http://127.0.0.1:${resettingPort}/v1", api_key: none, models: ["m"], retries: 0 }
+  nameless: { type: openai, base_url: "http://no-such-host.invalid/v1", api_key: none, models: ["m"], retries: 0 }
+  tls: { type: openai, base_url: "https://127.0.0.1:${new URL(first.baseUrl).port}/v1", api_key: none, models: ["m"], retries: 0 }
 virtual_models:
   smart: { strategy: failover, targets: [{ model: one/a }, { model: two/b }] }
   refused: { strategy: failover, targets: [{ model: refusing/m }, { model: two/b }] }
@@ -220,6 +221,32 @@ t.test("a target that can't be reached in any way", async (t) => {
     tried: [{ target: "refusing/m" }, { target: "resetting/m" }],
   });
   t.same(await counted(), [1, 7, 1, 7, 0, 0]);
+});
+
+t.test("a target that fails is asked again, and that counts as one request", async (t) => {
+  const statuses = [503, 429];
+  first.answer = (call) => {
+    const status = statuses.shift();
+    if (status === undefined) replyCompletion(call, 7);
+    else call.response.writeHead(status, json).end("{}");
+  };
+  const response = await chat(url, { model: "patient/m" });
+  t.equal(response.status, 200);
+  t.match(await logged(response), {
+    target: "patient/m",
+    tries: 3,
+    tried: [
+      { target: "patient/m", why: "503" },
+      { target: "patient/m", why: "429" },
+    ],
+  });
+  t.match(await recorded(response), [{ total_tokens: 7 }]);
+  t.same(await counted(), [1, 7, 0, 0, 0, 0]);
+  first.answer = (call) => call.response.writeHead(429, { ...json, "retry-after": "60" }).end("{}");
+  const calls = first.calls.length;
+  t.equal((await chat(url, { model: "patient/m" })).headers.get("retry-after"), "60");
+  t.equal(first.calls.length, calls + 1, "so long a wait is the caller's");
+  t.same(await counted(), [1, 0, 0, 0, 0, 0]);
 });
 
 t.test("a stream is taken over until an answer begins", async (t) => {

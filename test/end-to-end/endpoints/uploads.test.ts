@@ -19,7 +19,7 @@ const site = makeSite(
   `
 server: { max_upload_bytes: ${bytesMax} }
 providers:
-  test: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], first_byte_timeout_ms: 1000 }
+  test: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], retries: 0, first_byte_timeout_ms: 1000 }
   other: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [another-test] }
 virtual_models:
   either: { strategy: failover, targets: [{ model: test/gpt-test }, { model: other/another-test }] }

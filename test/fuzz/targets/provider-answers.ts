@@ -7,7 +7,7 @@ import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
 import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
-import { DecodedAnswer } from "../../../proxy/upstream/decoded-answer.js";
+import { DecodedAnswer } from "../../../proxy/upstream/client/decoded-answer.js";
 import { forward } from "../../../proxy/upstream/forward.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import { WebSocketFrameReader } from "../../../proxy/upstream/passthrough/frame-reader.js";
@@ -200,7 +200,13 @@ async function tryForward(random: Random): Promise<void> {
     upstream:
       translator === null ? provider.upstream : translatedUpstream(provider.upstream, translator),
     provider: "p",
-    request: { method: "POST", path: "/x", headers: [], body: Buffer.from("{}") },
+    request: {
+      method: "POST",
+      path: "/x",
+      headers: [],
+      body: Buffer.from("{}"),
+      isRepeatable: true,
+    },
     headers: [],
     operation,
     translator,
@@ -306,7 +312,13 @@ async function tryCoded(random: Random): Promise<void> {
   const forwarding = forward(exchange, {
     upstream,
     provider: "p",
-    request: { method: "POST", path: "/x", headers: [], body: Buffer.from("{}") },
+    request: {
+      method: "POST",
+      path: "/x",
+      headers: [],
+      body: Buffer.from("{}"),
+      isRepeatable: true,
+    },
     headers: [],
     operation: "chat_completions",
     translator: null,

@@ -56,7 +56,7 @@ function call(translator: AnswerTranslator = lower()): {
     close: () => Promise.resolve(),
   };
   translatedUpstream(upstream, translator).send(
-    { method: "POST", path: "/x", headers: [], body: null },
+    { method: "POST", path: "/x", headers: [], body: null, isRepeatable: true },
     {
       onHead: (status, headers) =>
         void received.push(

@@ -56,7 +56,13 @@ async function chargedFor({
           { ...context, request: { stream: isStream } },
           eventCharsMax,
         );
-  const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
+  const request = {
+    method: "POST" as const,
+    path: "/x",
+    headers: [],
+    body: Buffer.from("{}"),
+    isRepeatable: true,
+  };
   const promise = forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: "p",

@@ -106,13 +106,14 @@ t.test("a request is sent to its next target when one fails, and settled once", 
   t.same(asked, ["second"]);
   t.same(
     fake.sent.map(({ what }) => what.split(" ")[0]),
-    ["chat", "second"],
+    ["chat", "chat", "second"],
+    "the first target is asked once more before",
   );
   t.match(fake.settled, [
     { tokens: 5, estimated: false, record: { provider: "second", totalCost: null } },
   ]);
   t.equal(fake.settled.length, 1);
-  t.match(record, { target: { provider: "second" }, tries: 2, model: "both", outcome: "complete" });
+  t.match(record, { target: { provider: "second" }, tries: 3, model: "both", outcome: "complete" });
   t.equal(exchange.sent("x-sluice-target"), "second/x");
 });
 

@@ -54,7 +54,13 @@ class Forwarding {
     this.#promise = forward(this.exchange, {
       upstream,
       provider: "openai",
-      request: { method: "POST", path: "/chat/completions", headers: [], body: Buffer.from("{}") },
+      request: {
+        method: "POST",
+        path: "/chat/completions",
+        headers: [],
+        body: Buffer.from("{}"),
+        isRepeatable: true,
+      },
       headers: limits,
       operation: "chat_completions",
       translator: null,
@@ -232,7 +238,13 @@ t.test(
     }
     const deleted = new Forwarding({
       operation: "responses",
-      request: { method: "DELETE", path: "/responses/r", headers: [], body: null },
+      request: {
+        method: "DELETE",
+        path: "/responses/r",
+        headers: [],
+        body: null,
+        isRepeatable: true,
+      },
     })
       .head(204, [])
       .end();
@@ -658,6 +670,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
     fails: (forwarding: Forwarding) => void,
     why: string | null,
     status: number,
+    worthRetrying?: boolean,
   ])[] = [
     ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
     ["no file descriptor of ours", (it) => void it.fail("exhausted", "EMFILE"), null, 503],
@@ -666,6 +679,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       (it) => void it.fail("timed_out", "no response for 400 ms"),
       "no response for 400 ms",
       504,
+      false,
     ],
     [
       "a plain answer that breaks off",
@@ -678,8 +692,29 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       (it) => void it.head(200).data('{"cho').fail("timed_out", "nothing for 400 ms"),
       "nothing for 400 ms",
       504,
+      false,
     ],
     ["a server error", (it) => void it.head(503).data("{}").end(), "503", 503],
+    ["no such method", (it) => void it.head(501).data("{}").end(), "501", 501, false],
+    ["no such model", (it) => void it.head(404).data("{}").end(), "404", 404, false],
+    [
+      "a server that says so",
+      (it) =>
+        void it
+          .head(503, [...json, "x-should-retry", "false"])
+          .data("{}")
+          .end(),
+      "503",
+      503,
+      false,
+    ],
+    [
+      "an account without money",
+      (it) => void it.head(429).data('{"error":{"code":"insufficient_quota"}}').end(),
+      "429",
+      429,
+      false,
+    ],
     [
       "too many requests",
       (it) =>
@@ -707,6 +742,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       (it) => void it.head(200, eventStream).fail("timed_out", "nothing for 400 ms"),
       "nothing for 400 ms",
       504,
+      false,
     ],
     ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
     [
@@ -761,9 +797,15 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       502,
     ],
     ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
-    ["a wrong key", (it) => void it.head(401).data("{}").end(), "502 provider_credentials", 502],
+    [
+      "a wrong key",
+      (it) => void it.head(401).data("{}").end(),
+      "502 provider_credentials",
+      502,
+      false,
+    ],
   ];
-  for (const [what, fails, why, status] of table) {
+  for (const [what, fails, why, status, worthRetrying = true] of table) {
     const forwarding = new Forwarding({ hasFallback: true });
     fails(forwarding);
     t.ok(await forwarding.isOver(), what);
@@ -772,7 +814,15 @@ t.test("a failure before anything was sent may fail over, and says why", async (
     t.match(
       { failed, usage },
       {
-        failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" },
+        failed:
+          why === null
+            ? null
+            : {
+                why,
+                status,
+                worthRetrying,
+                retryAfterMs: what === "too many requests" ? 7000 : null,
+              },
         usage: null,
       },
       what,
@@ -1027,6 +1077,7 @@ t.test("the request is sent to the provider as it was made", async (t) => {
     path: "/chat/completions",
     headers: ["a", "b"],
     body: Buffer.from("body"),
+    isRepeatable: true,
   };
   const forwarding = new Forwarding({ request });
   t.equal(forwarding.request, request);

@@ -2,7 +2,7 @@
  * The proxy's limiter client, wired to a simulated socket and clock as
  * `proxy/limiter/connect-limiter.ts` wires it to real ones, and the requests that the proxy serves:
  * each asks for an admission, runs for a while if it may, goes to another target when one fails, as
- * in `proxy/handlers/fail-over.ts`, and is settled.
+ * in `proxy/handlers/attempts/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { PeerState } from "../../../limiterd/peer.js";

@@ -40,9 +40,9 @@ export async function startSdkSite(t: Test): Promise<SdkSite> {
     t,
     `
 providers:
-  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test] }
-  chatty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [llama-test], operations: [chat_completions] }
-  claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test] }
+  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], retries: 0 }
+  chatty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [llama-test], operations: [chat_completions], retries: 0 }
+  claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test], retries: 0 }
 virtual_models:
   smart: { strategy: failover, targets: [{ model: chatty/llama-test }, { model: claude/claude-test }, { model: openai/gpt-test }] }
 rate_limits:

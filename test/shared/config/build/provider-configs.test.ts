@@ -1,6 +1,6 @@
 import t from "tap";
 import type { ProviderConfig } from "../../../../shared/config/config.js";
-import { findPreset, presets } from "../../../../shared/config/settings/presets.js";
+import { findPreset, presetAt, presets } from "../../../../shared/config/settings/presets.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted, refused } from "../build-sample.js";
 
@@ -23,6 +23,7 @@ function openai(
     apiKey,
     models,
     maxTokensField: name === "openai" ? "max_completion_tokens" : "max_tokens",
+    keepAliveMs: presetAt(baseUrl) === undefined ? 3_000 : 30_000,
   });
 }
 
@@ -76,6 +77,7 @@ t.test("every preset is registered by its key only", async (t) => {
           takesStreamOptions,
           maxTokensField,
           models: listsModels ? null : [],
+          keepAliveMs: type === "vllm" ? 3_000 : 30_000,
         }),
       ],
       name,
@@ -123,7 +125,7 @@ t.test("a provider without its key stays, and sends none", async (t) => {
 
 t.test("every field of a provider is read, numbers as texts too", async (t) => {
   const text =
-    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4 } }\n';
+    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4, retries: 2, retry_wait_max_ms: 9 } }\n';
   t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [
     providerConfig({
       name: "a",
@@ -138,6 +140,8 @@ t.test("every field of a provider is read, numbers as texts too", async (t) => {
       firstByteTimeoutMs: 2,
       idleTimeoutMs: 3,
       connectionsMax: 4,
+      retries: 2,
+      retryWaitMaxMs: 9,
     }),
   ]);
 });

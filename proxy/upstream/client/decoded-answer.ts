@@ -6,9 +6,9 @@
  * Not here: passthrough, where such an answer passes as it is.
  */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import { headerOf, withoutCoding } from "../http/copy-headers.js";
-import type { UpstreamFailure } from "./errors/upstream-failure.js";
-import type { UpstreamSink } from "./upstream.js";
+import { headerOf, withoutCoding } from "../../http/copy-headers.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
+import type { UpstreamSink } from "../upstream.js";
 
 type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
 
@@ -46,6 +46,16 @@ export function codingOf(rawHeaders: readonly Buffer[]): string {
     }
   }
   return "";
+}
+
+/** The sink of an answer that is encoded, in front of the real one; null: it isn't. */
+export function decodedAnswer(
+  rawHeaders: readonly Buffer[],
+  sink: UpstreamSink,
+  source: EncodedSource,
+): DecodedAnswer | null {
+  const coding = codingOf(rawHeaders);
+  return coding === "" ? null : new DecodedAnswer(sink, coding, source);
 }
 
 /** The sink of an encoded answer; it passes the decoded one to the real sink. */

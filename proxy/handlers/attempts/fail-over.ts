@@ -3,16 +3,14 @@
  * chooses among the targets that weren't tried, and the request is sent again, until one answers or
  * none is left. Only while nothing has gone to the client, and while the client is there.
  */
-import { assert } from "../../shared/assert.js";
-import { refusalMessage } from "../../shared/domain/refusal-message.js";
-import type { Target } from "../../shared/domain/target-name.js";
-import type { Exchange } from "../http/exchange.js";
-import { successHeaders } from "../http/rate-limit-headers.js";
-import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
-import type { RequestContext } from "../request-context.js";
-import type { Tried } from "../request-record.js";
-import { isMoreUseful } from "../upstream/errors/failover-reason.js";
-import { type Forwarded, goneEnding } from "../upstream/forwarded.js";
+import { assert } from "../../../shared/assert.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import { successHeaders } from "../../http/rate-limit-headers.js";
+import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
+import type { RequestContext } from "../../request-context.js";
+import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
+import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 
 interface FailOver {
   readonly admission: Admission;
@@ -38,13 +36,10 @@ export async function failOver(
   let bestTarget = admission.target;
   let last = first;
   let untried = targets;
-  const tried: Tried[] = [];
-  record.tried = tried;
-  record.tries = 1;
   for (;;) {
     const { target } = admission;
     assert(target !== null && last.failed !== null && best.failed !== null, "a target has failed");
-    tried.push({ target, why: last.failed.why });
+    record.failedAt(target, last.failed.why);
     if (last !== best && isMoreUseful(last.failed, best.failed)) {
       best = last;
       bestTarget = target;
@@ -58,7 +53,6 @@ export async function failOver(
     if (outcome.kind !== "admitted")
       return { ...best, note: `no other target: ${whyNotAdmitted(outcome)}` };
     record.target = admission.target;
-    record.tries++;
     last = await send(admission.target!, successHeaders(outcome.headers), untried.length > 1);
     if (last.failed === null) return last;
   }
@@ -68,8 +62,4 @@ function whyNotAdmitted(outcome: Exclude<AdmissionOutcome, { readonly kind: "adm
   return outcome.kind === "refused" || outcome.kind === "exceeded"
     ? refusalMessage(outcome.breach)
     : "the limiter daemon does not answer";
-}
-
-function abandoned(forwarded: Forwarded, exchange: Exchange): Forwarded {
-  return { ...forwarded, ...goneEnding(exchange), finish: () => {} };
 }

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from "node:events";
 import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import t from "tap";
-import { codingOf, DecodedAnswer } from "../../../proxy/upstream/decoded-answer.js";
-import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
+import { codingOf, DecodedAnswer } from "../../../../proxy/upstream/client/decoded-answer.js";
+import type { UpstreamFailure } from "../../../../proxy/upstream/errors/upstream-failure.js";
 
 /** A sink, and the source of what goes to it. */
 class Answering extends EventEmitter {

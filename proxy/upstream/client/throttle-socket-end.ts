@@ -4,11 +4,21 @@
  */
 import type { Socket } from "node:net";
 
-/** From now on the socket's end is delivered when `throttledEnds` runs it. */
-export function throttleSocketEnd(socket: Socket, throttledEnds: (run: () => void) => void): void {
+/**
+ * From now on the socket's end is delivered when `throttledEnds` runs it. `onBytes` is called when
+ * bytes have come.
+ */
+export function throttleSocketEnd(
+  socket: Socket,
+  throttledEnds: (run: () => void) => void,
+  onBytes: () => void,
+): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
-    if (chunk !== null) return push(chunk, encoding);
+    if (chunk !== null) {
+      onBytes();
+      return push(chunk, encoding);
+    }
     throttledEnds(() => {
       if (socket.destroyed) return;
       push(null);

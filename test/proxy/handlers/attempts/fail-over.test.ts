@@ -1,12 +1,12 @@
 import t from "tap";
-import { failOver } from "../../../proxy/handlers/fail-over.js";
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import type { RequestContext } from "../../../proxy/request-context.js";
-import { RequestRecord } from "../../../proxy/request-record.js";
-import type { TargetFailure } from "../../../proxy/upstream/errors/failover-reason.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
-import type { Target } from "../../../shared/domain/target-name.js";
-import { FakeExchange } from "../fake-exchange.js";
+import { failOver } from "../../../../proxy/handlers/attempts/fail-over.js";
+import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import type { RequestContext } from "../../../../proxy/request-context.js";
+import { RequestRecord } from "../../../../proxy/request-record.js";
+import type { TargetFailure } from "../../../../proxy/upstream/errors/failover-reason.js";
+import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
+import type { Target } from "../../../../shared/domain/target-name.js";
+import { FakeExchange } from "../../fake-exchange.js";
 
 const targets: readonly Target[] = ["a", "b", "c", "d"].map((provider) => ({
   provider,
@@ -22,7 +22,8 @@ function ended(how: string, name: string): Forwarded {
       : {
           answered: how !== "-",
           status: how === "-" ? 502 : Number(status),
-          retryAfter,
+          retryAfterMs: retryAfter === "" ? null : Number(retryAfter) * 1000,
+          worthRetrying: false,
           credentials: false,
           why: `${how} of ${name}`,
         };
@@ -53,6 +54,7 @@ interface Run {
 async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run) {
   const exchange = new FakeExchange();
   const record = new RequestRecord(0);
+  record.tries = 1;
   const sent: string[] = [];
   const asked: string[] = [];
   const admission = { target: targets[0]! as Target | null } as Admission;
@@ -98,6 +100,7 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
       admission,
       targets,
       async send(target, headers, hasFallback) {
+        record.tries++;
         sent.push(
           `${target.provider}${hasFallback ? "+" : ""} ${headers.length > 0 ? headers[1] : ""}`,
         );

@@ -1,0 +1,54 @@
+/**
+ * Sends a request to one target: once more, and again, as the provider's `retries` allow, while its
+ * failures are such that it may answer the next time (docs/http-api.md, "Retries"). To the limiter
+ * it stays one request at one target.
+ */
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Gateway } from "../../gateway.js";
+import { providerOf } from "../../gateway.js";
+import type { Exchange } from "../../http/exchange.js";
+import type { RequestContext } from "../../request-context.js";
+import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
+import { retryWaitMs } from "../../upstream/retry-wait.js";
+
+interface TargetSending {
+  readonly target: Target;
+  /** Whether the request can be sent more than once. */
+  readonly isRepeatable: boolean;
+  readonly send: () => Promise<Forwarded>;
+}
+
+/** The first answer, or the last failure. Each failure before that is noted in the record. */
+export async function sendToTarget(
+  { gateway, exchange, record }: RequestContext<"providers" | "monoMs" | "random" | "setTimer">,
+  { target, isRepeatable, send }: TargetSending,
+): Promise<Forwarded> {
+  const { config } = providerOf(gateway, target);
+  const startedMonoMs = gateway.monoMs();
+  for (let retried = 0; ; retried++) {
+    record.tries++;
+    const forwarded = await send();
+    if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
+    const elapsedMs = gateway.monoMs() - startedMonoMs;
+    const attempts = { retried, elapsedMs, random: gateway.random() };
+    const waitMs = retryWaitMs(forwarded.failed, attempts, config);
+    if (waitMs === null) return forwarded;
+    record.failedAt(target, forwarded.failed.why);
+    if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
+  }
+}
+
+/** Waits; false as soon as the client has left. */
+function stays(
+  { setTimer }: Pick<Gateway, "setTimer">,
+  exchange: Exchange,
+  ms: number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = setTimer(ms, () => resolve(true));
+    exchange.onGone(() => {
+      cancel();
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * The connections to one provider, by undici: a pool that keeps them alive, and single ones beside
+ * it. This file alone knows the package.
+ */
+import type { Socket } from "node:net";
+import { buildConnector, Client, type Dispatcher, Pool } from "undici";
+import { endsPerTurn } from "../../../shared/bounds.js";
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import { createThrottledEnds } from "../../../shared/throttled-queue.js";
+import type { CallConnection, CallHandler } from "./http-call.js";
+import { throttleSocketEnd } from "./throttle-socket-end.js";
+
+type CallOptions = Pick<Dispatcher.DispatchOptions, "method" | "path" | "body"> & {
+  readonly headers: string[];
+};
+
+interface ConnectionPool {
+  dispatch(options: CallOptions, call: CallHandler): void;
+  /** On a connection that is made for this call, and closed after it. */
+  dispatchAlone(options: CallOptions, call: CallHandler): void;
+  /** Destroys all of them. */
+  close(): Promise<void>;
+}
+
+/** `blame`: what a failed connection was about, if not what its error says. */
+export function createConnectionPool(
+  { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
+  blame: (error: Error) => Error,
+): ConnectionPool {
+  const { origin } = new URL(baseUrl);
+  const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
+  const options = {
+    connect: connector(buildConnector({ timeout: connectTimeoutMs }), blame),
+    // `createDeadlines` keeps these two.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: keepAliveMs,
+  };
+  const pool = new Pool(origin, {
+    ...options,
+    factory: (to, given) => new Connection(to, given, throttledEnds),
+    connections: connectionsMax,
+  });
+  const alone = new Set<Connection>();
+  return {
+    dispatch(request, call) {
+      pool.dispatch(request, call);
+    },
+    dispatchAlone(request, call) {
+      const connection = new Connection(origin, options, throttledEnds);
+      alone.add(connection);
+      connection.dispatch({ ...request, reset: true }, call);
+      void connection.close().finally(() => alone.delete(connection));
+    },
+    async close() {
+      await Promise.all([pool, ...alone].map((each) => each.destroy()));
+    },
+  };
+}
+
+function connector(
+  connect: buildConnector.connector,
+  blame: (error: Error) => Error,
+): buildConnector.connector {
+  return (to, done) =>
+    connect(to, (error, socket) =>
+      error === null ? done(null, socket!) : done(blame(error), null),
+    );
+}
+
+/**
+ * A connection that hands itself to the call it works for, so that aborting the call closes the
+ * socket. undici's own abort closes it too, but keeps the request and connects for it anew, only to
+ * find it aborted (nodejs/undici#5845): a handshake and an unused connection for each client that
+ * leaves.
+ */
+class Connection extends Client implements CallConnection {
+  socket: Socket | null = null;
+  isUsed = false;
+  isSilent = true;
+
+  constructor(origin: string | URL, options: object, throttledEnds: (run: () => void) => void) {
+    const { connect, ...others } = options as { readonly connect: buildConnector.connector };
+    super(origin, {
+      ...others,
+      connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
+        connect(to, (error, socket) => {
+          this.socket = socket;
+          this.isUsed = false;
+          if (error !== null) return done(error, null);
+          throttleSocketEnd(socket!, throttledEnds, () => {
+            this.isSilent = false;
+          });
+          done(null, socket!);
+        }),
+    });
+  }
+
+  override dispatch(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
+    (handler as CallHandler).connection = this;
+    return super.dispatch(options, handler);
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Whether a request that has failed is sent to the same target once more, and after which time:
+ * exponential backoff with full jitter, or what the provider asked for (docs/http-api.md,
+ * "Retries").
+ *
+ * Not here: which failures are worth it (`errors/failover-reason.ts`), and the waiting.
+ */
+import { firstRetryWaitMs } from "../../shared/bounds.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { headerOf } from "../http/copy-headers.js";
+import type { TargetFailure } from "./errors/failover-reason.js";
+
+interface Attempts {
+  /** Retries so far. */
+  readonly retried: number;
+  /** Since the first attempt began. */
+  readonly elapsedMs: number;
+  /** From 0 to 1. */
+  readonly random: number;
+}
+
+/**
+ * Null: it isn't sent again. The next attempt begins within `first_byte_timeout_ms` of the first.
+ */
+export function retryWaitMs(
+  { worthRetrying, retryAfterMs }: Pick<TargetFailure, "worthRetrying" | "retryAfterMs">,
+  { retried, elapsedMs, random }: Attempts,
+  provider: Pick<ProviderConfig, "retries" | "retryWaitMaxMs" | "firstByteTimeoutMs">,
+): number | null {
+  const { retries, retryWaitMaxMs, firstByteTimeoutMs } = provider;
+  if (!worthRetrying || retried >= retries) return null;
+  const askedMs = retryAfterMs ?? 0;
+  if (askedMs > retryWaitMaxMs) return null;
+  const waitMs = askedMs + random * Math.min(retryWaitMaxMs, firstRetryWaitMs * 2 ** retried);
+  return elapsedMs + waitMs < firstByteTimeoutMs ? waitMs : null;
+}
+
+/**
+ * How long a provider wants to be left alone, from the headers of its answer; null when it says
+ * nothing, Infinity when it names a date but not its own. OpenAI and Azure say it in milliseconds
+ * too.
+ */
+export function readRetryAfterMs(rawHeaders: readonly (Buffer | string)[]): number | null {
+  const ms = headerOf(rawHeaders, "retry-after-ms");
+  if (/^\d{1,12}$/.test(ms)) return Number(ms);
+  const after = headerOf(rawHeaders, "retry-after").trim();
+  if (after === "") return null;
+  if (/^\d{1,9}(?:\.\d+)?$/.test(after)) return Number(after) * 1000;
+  // What else Date.parse takes isn't a date of HTTP.
+  if (!/^[A-Z][a-z]{2}/.test(after)) return Infinity;
+  const waitMs = Date.parse(after) - Date.parse(headerOf(rawHeaders, "date"));
+  return Number.isNaN(waitMs) ? Infinity : Math.max(0, waitMs);
+}

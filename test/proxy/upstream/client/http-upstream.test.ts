@@ -1,0 +1,160 @@
+/** Connections that are kept alive, and providers that close them: over sockets on loopback. */
+import { createServer, type Server, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { createHttpUpstream } from "../../../../proxy/upstream/client/http-upstream.js";
+import { createHttpProxyUpstream } from "../../../../proxy/upstream/passthrough/http-proxy-upstream.js";
+import type {
+  RequestBody,
+  UpstreamCall,
+  UpstreamSink,
+} from "../../../../proxy/upstream/upstream.js";
+import { providerConfig } from "../../../support/provider-config.js";
+
+const answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+interface Provider {
+  readonly baseUrl: string;
+  /** How many requests each connection has carried. */
+  readonly requests: number[];
+}
+
+/** A provider that does with the n-th request of a connection what `serve` says. */
+async function startProvider(
+  t: Test,
+  serve: (socket: Socket, nth: number) => void,
+): Promise<Provider> {
+  const requests: number[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    const at = requests.push(0) - 1;
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (bytes: Buffer) => {
+      if (bytes.toString("latin1").includes(" HTTP/1.1\r\n")) serve(socket, ++requests[at]!);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as { port: number };
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, requests };
+}
+
+/** The status, or the reason why there was none. */
+function outcome(send: (sink: UpstreamSink) => UpstreamCall): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let status = 0;
+    send({
+      onHead(code) {
+        status = code;
+      },
+      onData() {},
+      onEnd: () => resolve(String(status)),
+      onFailure: ({ reason }) => resolve(reason),
+      onBug: reject,
+    });
+  });
+}
+
+async function* pieces(): AsyncGenerator<Buffer> {
+  yield Buffer.from("{}");
+}
+
+const ends: Readonly<Record<string, (socket: Socket) => void>> = {
+  closes: (socket) => void socket.end(),
+  resets: (socket) => void socket.resetAndDestroy(),
+};
+
+t.test(
+  "a call whose connection was closed since its last answer is sent once more, on a new connection",
+  async (t) => {
+    for (const [name, end] of Object.entries(ends)) {
+      const { baseUrl, requests } = await startProvider(t, (socket, nth) =>
+        nth === 1 ? socket.write(answer) : end(socket),
+      );
+      const upstream = createHttpUpstream(
+        providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
+      );
+      t.teardown(() => upstream.close());
+      const send = (body: RequestBody, isRepeatable: boolean): Promise<string> =>
+        outcome((sink) =>
+          upstream.send({ method: "POST", path: "/x", headers: [], body, isRepeatable }, sink),
+        );
+      const body = Buffer.from("{}");
+      for (let i = 0; i < 4; i++) t.equal(await send(body, true), "200", `${name}, call ${i}`);
+      // Each second call found its connection closed, and got one of its own.
+      t.same(requests, [2, 1, 2, 1]);
+      t.equal(await send(body, true), "200");
+      t.match(await send(body, false), /ECONNRESET|UND_ERR_SOCKET/, "it could be done twice");
+      t.equal(await send(body, true), "200");
+      t.match(
+        await send({ pieces: pieces(), bytes: 2 }, true),
+        /ECONNRESET|UND_ERR_SOCKET/,
+        "a body that has passed is gone",
+      );
+    }
+  },
+);
+
+t.test("a call is never sent a third time, nor after a first connection's failure", async (t) => {
+  let answers = 1;
+  const { baseUrl, requests } = await startProvider(t, (socket) =>
+    answers-- > 0 ? socket.write(answer) : socket.resetAndDestroy(),
+  );
+  const upstream = createHttpUpstream(providerConfig({ name: "x", baseUrl, connectionsMax: 1 }));
+  t.teardown(() => upstream.close());
+  const send = (): Promise<string> =>
+    outcome((sink) =>
+      upstream.send(
+        { method: "POST", path: "/x", headers: [], body: Buffer.from("{}"), isRepeatable: true },
+        sink,
+      ),
+    );
+  t.equal(await send(), "200");
+  t.equal(await send(), "ECONNRESET");
+  t.same(requests, [2, 1]);
+  t.equal(await send(), "ECONNRESET", "a new connection isn't a reused one");
+  t.same(requests, [2, 1, 1]);
+});
+
+t.test("a call of which an answer had begun isn't sent again", async (t) => {
+  const { baseUrl, requests } = await startProvider(t, (socket, nth) => {
+    if (nth === 1) socket.write(answer);
+    else socket.write("HTTP/1.1 200 OK\r\ncontent-ty", () => socket.destroy());
+  });
+  const upstream = createHttpUpstream(providerConfig({ name: "x", baseUrl, connectionsMax: 1 }));
+  t.teardown(() => upstream.close());
+  const send = (): Promise<string> =>
+    outcome((sink) =>
+      upstream.send(
+        { method: "POST", path: "/x", headers: [], body: null, isRepeatable: true },
+        sink,
+      ),
+    );
+  t.equal(await send(), "200");
+  t.not(await send(), "200");
+  t.same(requests, [2]);
+});
+
+t.test("what passes is sent once more if its method may be carried out twice", async (t) => {
+  for (const [name, end] of Object.entries(ends)) {
+    const { baseUrl, requests } = await startProvider(t, (socket, nth) =>
+      nth === 1 ? socket.write(answer) : end(socket),
+    );
+    const upstream = createHttpProxyUpstream(
+      providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
+    );
+    t.teardown(() => upstream.close());
+    const send = (method: string, body: RequestBody = null): Promise<string> =>
+      outcome((sink) => upstream.send({ method, path: "/v1/x", headers: [], body }, sink));
+    for (const method of ["GET", "GET", "PUT"])
+      t.equal(await send(method), "200", `${name} at ${method}`);
+    t.equal(await send("PUT", Buffer.from("{}")), "200");
+    t.same(requests, [2, 1, 2, 1]);
+    t.equal(await send("POST"), "200");
+    t.not(await send("POST", Buffer.from("{}")), "200", "a provider may have done it");
+    t.same(requests, [2, 1, 2, 1, 2]);
+  }
+});
