@@ -8,14 +8,16 @@ import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../s
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { typesOf } from "../shared/config/model-name.js";
-import type { Log } from "../shared/log.js";
+import { createThrottledCount, type Log } from "../shared/log.js";
 import { listen } from "../shared/socket/ipc.js";
 import type { Peer } from "../shared/socket/socket-peer.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
+import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import { toWire } from "../shared/wire/to-wire.js";
+import { wireVersions } from "../shared/wire/wire-versions.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
@@ -171,6 +173,23 @@ function logStoreState({ file: store }: Store, log: Log): (error: Error | null) 
   };
 }
 
+/** A peer of an unknown release tries again and again: it is reported every ten seconds at most. */
+function createForeignVersionLog(log: Log): (hello: ForeignHello) => void {
+  let last: ForeignHello | null = null;
+  const note = createThrottledCount(
+    (ms, run) => void setTimeout(run, ms).unref(),
+    (peers) =>
+      log.warn(
+        { peers, role: last?.role, wire_version: last?.wireVersion, spoken: wireVersions },
+        "a peer speaks another wire version: of a proxy, settles alone are taken",
+      ),
+  );
+  return (hello) => {
+    last = hello;
+    note();
+  };
+}
+
 async function openState(
   store: Store,
   { config, log, end }: { config: Config; log: Log; end: (reason: Error) => void },
@@ -179,6 +198,7 @@ async function openState(
   const logState = logStoreState(store, log);
   const settings = {
     version,
+    wireVersions,
     pid: process.pid,
     rateLimitsEnabled: config.rateLimits.enabled,
     usageEnabled: config.usageEnabled,
@@ -203,6 +223,7 @@ async function openState(
         { proxy, field, record },
         "a usage record of a proxy is invalid: its request is counted without it",
       ),
+    onForeignVersion: createForeignVersionLog(log),
     yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onUnentitled: (templates: readonly string[]) =>
       log.warn(

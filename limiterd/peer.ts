@@ -24,8 +24,13 @@ export interface PeerState {
    */
   readonly sendBulk: (message: FromDaemon, then: (nowMs: number) => void) => void;
   readonly close: () => void;
-  /** Null until its last hello has arrived. */
-  role: Role | null;
+  /**
+   * Null until its last hello has arrived. `settler`: a proxy of a wire version that this daemon
+   * doesn't speak; its settles are taken, and nothing else.
+   */
+  role: Role | "settler" | null;
+  /** Of the connection, from its hello on; 0 before. */
+  wireVersion: number;
   proxy: KnownProxy | null;
   /** Whether it was welcomed: only then may it ask for admissions. */
   welcomed: boolean;

@@ -6,6 +6,8 @@
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { Execution } from "../shared/wire/execution.js";
+import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
+import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { KeyRing } from "./keys/key-ring.js";
@@ -19,6 +21,8 @@ import type { UsageLog } from "./usage/usage-log.js";
 
 export interface DaemonSettings {
   readonly version: string;
+  /** Those that it speaks. */
+  readonly wireVersions: WireVersions;
   readonly pid: number;
   readonly rateLimitsEnabled: boolean;
   readonly usageEnabled: boolean;
@@ -70,6 +74,8 @@ export interface DaemonState {
    * log.
    */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
+  /** Called with each hello of a wire version that isn't spoken, for the log. */
+  readonly onForeignVersion: (hello: ForeignHello) => void;
   readonly counts: DaemonCounts;
   /** Why the store can't be written, as it was announced to the proxies; null when it can. */
   storeFailing: string | null;

@@ -95,3 +95,29 @@ function createTimestamp(): () => string {
     return `${prefix}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z"`;
   };
 }
+
+/** Between two reports of what happens again and again. */
+const reportIntervalMs = 10_000;
+
+/**
+ * Counts what may happen thousands of times a second: the first one is reported at once, those of
+ * the seconds after it together. `report` gets how many there were since it was called last.
+ */
+export function createThrottledCount(
+  schedule: (ms: number, run: () => void) => void,
+  report: (count: number) => void,
+): () => void {
+  let count = 0;
+  let waiting = false;
+  function reportAll(): void {
+    waiting = count > 0;
+    if (!waiting) return;
+    report(count);
+    count = 0;
+    schedule(reportIntervalMs, reportAll);
+  }
+  return () => {
+    count++;
+    if (!waiting) reportAll();
+  };
+}

@@ -5,8 +5,8 @@
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import { wireVersion } from "../../shared/version.js";
-import type { Hello, Lease } from "../../shared/wire/message-to-daemon.js";
+import type { ForeignHello, Hello, Lease } from "../../shared/wire/message-to-daemon.js";
+import { describeVersions } from "../../shared/wire/wire-versions.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { proxyChange } from "../proxies.js";
 import { hold } from "../rules/charge.js";
@@ -16,7 +16,7 @@ import type { DaemonState } from "../state.js";
 import { welcomeOrWait } from "./reconnect-grace.js";
 import { welcomePeer } from "./welcome-peer.js";
 
-/** False: the peer broke the grammar, or speaks another version of it. */
+/** False: the peer broke the grammar. */
 export function acceptHello(
   state: DaemonState,
   peer: PeerState,
@@ -24,11 +24,8 @@ export function acceptHello(
   nowMs: number,
 ): boolean {
   if (peer.role !== null) return false;
-  if (message.wireVersion !== wireVersion) {
-    sendWrongVersion(peer, message);
-    return false;
-  }
   if (message.role === "cli") {
+    peer.wireVersion = message.wireVersion;
     peer.role = "cli";
     peer.helloId = message.id;
     welcomePeer(state, peer);
@@ -42,6 +39,7 @@ export function acceptHello(
     if (peer.leases.get(lease.lease) !== undefined) return false;
     holdAgain(state, { peer, proxy }, lease, nowMs);
   }
+  peer.wireVersion = message.wireVersion;
   if (message.more) return true;
   peer.role = "proxy";
   peer.helloId = message.id;
@@ -49,16 +47,38 @@ export function acceptHello(
   return true;
 }
 
-function sendWrongVersion(peer: PeerState, { id, wireVersion: theirs }: Hello): void {
+/**
+ * A hello of a wire version that isn't spoken here. The peer is told so; a proxy stays connected,
+ * for the settles of what it has served: they are the same in every version. Its leases aren't
+ * read, so they hold no slots. False: the peer is closed.
+ */
+export function refuseVersion(
+  state: DaemonState,
+  peer: PeerState,
+  message: ForeignHello,
+  nowMs: number,
+): boolean {
+  // A proxy says hello several times when it holds many leases.
+  if (peer.role === "settler") return true;
+  if (peer.role !== null || peer.proxy !== null) return false;
+  const { id, wireVersion: theirs, role, proxyId } = message;
+  const ours = describeVersions(state.settings.wireVersions);
   peer.send({
     kind: "failed",
     id,
     failure: plainFailure(
       400,
       "invalid_request_error",
-      `the daemon speaks wire version ${wireVersion}, this peer ${theirs}`,
+      `the daemon speaks ${ours}, this peer ${theirs}`,
     ),
   });
+  state.onForeignVersion(message);
+  if (role !== "proxy" || proxyId === null) return false;
+  // The reconnect grace period still waits for it: it may come back with an older version.
+  attachProxy(state, peer, state.proxies.get(proxyId, nowMs), nowMs);
+  peer.role = "settler";
+  peer.wireVersion = theirs;
+  return true;
 }
 
 function attachProxy(

@@ -19,7 +19,8 @@ export function applySettle(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  const maySettle = (peer.role === "proxy" && peer.welcomed) || peer.role === "settler";
+  if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
   const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
   if (held !== undefined) releaseSettled(peer, held, message);

@@ -23,6 +23,7 @@ export function connect(
     connectedAtMs: nowMs,
     askedAtMs: nowMs,
     role: null,
+    wireVersion: 0,
     proxy: null,
     welcomed: false,
     helloId: 0,

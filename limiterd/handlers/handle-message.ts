@@ -7,11 +7,17 @@ import { unreachable } from "../../shared/assert.js";
 import { readsWaitingMax } from "../../shared/bounds.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
 import { isAdministration, isChange } from "../../shared/wire/admin-op.js";
-import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type {
+  Admin,
+  ForeignHello,
+  RefusalNote,
+  Release,
+  ToDaemon,
+} from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
-import { acceptHello } from "./accept-hello.js";
+import { acceptHello, refuseVersion } from "./accept-hello.js";
 import type { AdminPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { admitRequest } from "./admit-request.js";
@@ -28,7 +34,7 @@ export function handleFrame(
   frame: unknown,
   nowMs: number,
 ): boolean {
-  const message = parseToDaemon(frame);
+  const message = parseToDaemon(frame, state.settings.wireVersions);
   if (message === null) return false;
   const valid = handleMessage(state, peer, message, nowMs);
   state.book.reclaim();
@@ -38,7 +44,7 @@ export function handleFrame(
 function handleMessage(
   state: DaemonState,
   peer: PeerState,
-  message: ToDaemon,
+  message: ToDaemon | ForeignHello,
   nowMs: number,
 ): boolean {
   switch (message.kind) {
@@ -52,6 +58,8 @@ function handleMessage(
       return authorize(state, peer, message, nowMs);
     case "hello":
       return acceptHello(state, peer, message, nowMs);
+    case "foreign hello":
+      return refuseVersion(state, peer, message, nowMs);
     case "release":
       return releaseEnded(peer, message);
     case "refusal":

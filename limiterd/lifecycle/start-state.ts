@@ -41,6 +41,8 @@ interface StartPorts {
   onUnreadable(error: Error): void;
   /** Called for each invalid usage record of a proxy. */
   onDroppedRecord: DaemonState["onDroppedRecord"];
+  /** Called for each hello of a wire version that isn't spoken. */
+  onForeignVersion: DaemonState["onForeignVersion"];
   /** Resolved in the next turn of the event loop, after all that waits for it. */
   yieldToEventLoop(): Promise<void>;
 }
@@ -82,6 +84,7 @@ export async function startState(
     onUnentitled,
     onUnreadable,
     onDroppedRecord,
+    onForeignVersion,
     yieldToEventLoop,
   }: StartPorts,
   { settings, rules, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
@@ -144,6 +147,7 @@ export async function startState(
     onInert,
     onUnreadable,
     onDroppedRecord,
+    onForeignVersion,
     counts: newCounts(),
     storeFailing: null,
     lastSnapshotAtMs: null,

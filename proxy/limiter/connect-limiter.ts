@@ -2,16 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
-import type { Log } from "../../shared/log.js";
+import { createThrottledCount, type Log } from "../../shared/log.js";
 import { dial } from "../../shared/socket/ipc.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { FromDaemon, UnknownEvent } from "../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { asBrokenLimiterState } from "./broken-limiter-state.js";
 import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
-import { createThrottledCount } from "./throttled-count.js";
 
 /**
  * How long a start waits for the daemon before the proxy reports that it is ready; after that it
@@ -77,6 +76,11 @@ export function connectLimiter(
       onLate: createThrottledCount(schedule, (questions) =>
         log.warn({ ...seen, questions }, "the limiter daemon doesn't answer in time"),
       ),
+      onRefused: (message) =>
+        logOnce(
+          message,
+          "the limiter daemon is of another release: it takes this proxy's settles alone",
+        ),
       onDropped: createThrottledCount(schedule, (settles) =>
         log.error(
           { settles },
@@ -103,6 +107,7 @@ export function connectLimiter(
         client.connected({
           send: (message) => peer.send(encodeFrame(toWire(message))),
           whenSent: (run) => peer.whenSent(() => orBroken(run)),
+          close: () => peer.close(),
         }),
       );
     },
@@ -110,8 +115,6 @@ export function connectLimiter(
       const valid = reader.feed(bytes, (frame) => {
         const message = parseFromDaemon(frame);
         if (message === null) noteUnreadable();
-        else if (message.kind === "failed" && client.state === "away")
-          logOnce(message.failure.message, "the limiter daemon refuses this proxy");
         receive(client, message);
       });
       if (!valid) peer.close();
@@ -129,7 +132,7 @@ export function connectLimiter(
   };
 }
 
-function receive(client: LimiterClient, message: FromDaemon | null): void {
+function receive(client: LimiterClient, message: FromDaemon | UnknownEvent | null): void {
   try {
     client.received(message);
   } catch (error) {

@@ -5,6 +5,7 @@
  */
 import { framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
 import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import { type WireVersions, wireVersions } from "../../shared/wire/wire-versions.js";
 import type { DaemonLine, LimiterClientPorts, LinkState } from "./limiter-link.js";
 
 type ConnectionPorts = Pick<
@@ -24,9 +25,15 @@ export class DaemonConnection {
   /** Null: it isn't silent. */
   #silentSinceMonoMs: number | null = null;
   #lastId = 0;
+  readonly #versions: WireVersions;
+  #offeredVersion: number;
+  /** Whether the daemon doesn't speak the offered version. */
+  #refused = false;
 
-  constructor(ports: ConnectionPorts, deadlineMs: number) {
+  constructor(ports: ConnectionPorts, deadlineMs: number, versions = wireVersions) {
     this.#ports = ports;
+    this.#versions = versions;
+    this.#offeredVersion = versions.newest;
     this.#deadlineMs = deadlineMs;
     this.#lostMonoMs = this.#heardMonoMs = ports.monoMs();
   }
@@ -42,6 +49,16 @@ export class DaemonConnection {
     return this.#linked;
   }
 
+  /** Whether the daemon takes settles: once it is linked, or refuses all else. */
+  get takesSettles(): boolean {
+    return this.#linked || (this.#refused && this.#offeredVersion === this.#versions.oldest);
+  }
+
+  /** The wire version of the next hello, and then of the connection. */
+  get wireVersion(): number {
+    return this.#offeredVersion;
+  }
+
   /**
    * The daemon is there, but it says nothing: it is stopped, or stuck. What it was asked last tells
    * when it goes on: it answers that first. Until then nothing more is asked.
@@ -54,7 +71,9 @@ export class DaemonConnection {
     return ++this.#lastId;
   }
 
-  /** Only while linked; before the welcome nothing but a hello is sent. */
+  /**
+   * Only while linked, or a settle while those are taken; before that nothing but a hello is sent.
+   */
   send(message: ToDaemon): void {
     this.#line!.send(message);
   }
@@ -72,7 +91,7 @@ export class DaemonConnection {
     });
   }
 
-  /** As in `DaemonLine`; only while linked. */
+  /** As in `DaemonLine`. */
   whenSent(run: () => void): void {
     this.#line!.whenSent(run);
   }
@@ -85,8 +104,22 @@ export class DaemonConnection {
   connected(line: DaemonLine): void {
     this.#line = line;
     this.#ports.schedule(this.#deadlineMs + reconnectGraceMs, () => {
-      if (line === this.#line && !this.#linked) this.#fallSilent();
+      if (line === this.#line && !this.#linked && !this.#refused) this.#fallSilent();
     });
+  }
+
+  /**
+   * The daemon doesn't speak the offered version. If there is an older one, the next connection
+   * offers that; otherwise this one stays, for settles: it ends with the daemon, and the next one
+   * may be of another release. Whether it stays.
+   */
+  refused(): boolean {
+    if (this.#refused) return false;
+    this.#refused = true;
+    this.#silentSinceMonoMs = null;
+    if (this.takesSettles) return true;
+    this.#line!.close();
+    return false;
   }
 
   welcomed(): void {
@@ -113,8 +146,10 @@ export class DaemonConnection {
   /** Whether it was linked until now. */
   lost(): boolean {
     const wasLinked = this.#linked;
+    const offersOlder = this.#refused && this.#offeredVersion > this.#versions.oldest;
+    this.#offeredVersion = offersOlder ? this.#offeredVersion - 1 : this.#versions.newest;
     this.#line = null;
-    this.#linked = false;
+    this.#linked = this.#refused = false;
     // One that never welcomes stays silent over all attempts, and is reported once.
     if (wasLinked) {
       this.#lostMonoMs = this.#ports.monoMs();

@@ -1,6 +1,5 @@
 /** The hellos of a proxy on each connection: its id, and the leases that it holds. */
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../shared/bounds.js";
-import { wireVersion } from "../../shared/version.js";
 import type { Hello, Lease } from "../../shared/wire/message-to-daemon.js";
 import type { Admission } from "./limiter.js";
 
@@ -9,7 +8,7 @@ const leaseOverheadBytes = 100;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function* helloMessages(
-  proxyId: string,
+  { proxyId, wireVersion }: Pick<Hello, "proxyId" | "wireVersion">,
   held: readonly Admission[],
   nextId: () => number,
 ): Generator<Hello, void> {

@@ -10,7 +10,12 @@ import type { Target } from "../../shared/domain/target-name.js";
 import { IdMap } from "../../shared/id-map.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
-import type { FromDaemon, Welcome } from "../../shared/wire/message-from-daemon.js";
+import type {
+  Failed,
+  FromDaemon,
+  UnknownEvent,
+  Welcome,
+} from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import { assertLimiter } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
@@ -53,10 +58,10 @@ export class LimiterClient implements Limiter, LimiterLink {
   #expiryScheduled = false;
 
   constructor(ports: LimiterClientPorts, options: LimiterClientOptions) {
-    const { deadlineMs, failureMode, settleWindow } = options;
+    const { deadlineMs, failureMode, settleWindow, wireVersions } = options;
     const monoMs = (): number => ports.monoMs();
     this.#ports = ports;
-    this.#connection = new DaemonConnection(ports, deadlineMs);
+    this.#connection = new DaemonConnection(ports, deadlineMs, wireVersions);
     this.#outbox = new SettleOutbox(ports, this.#connection, settleWindow);
     this.#late = new LateAdmissions(this.#held, this.#outbox, monoMs);
     this.#pending = new PendingAdmissions({
@@ -144,21 +149,8 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#afterSending(then);
   }
 
-  settleCached(
-    { userPath, startedMonoMs, estimated, record }: AnsweredFromCache,
-    then: () => void,
-  ): void {
-    const unleased = {
-      lease: 0,
-      userPath,
-      admittedAtMs: 0,
-      lsn: 0,
-      target: null,
-      targetAtMs: 0,
-      targetLsn: 0,
-      startedMonoMs,
-    };
-    this.#outbox.add("cached", unleased, { tokens: 0, estimated, record }, this.#ports.monoMs());
+  settleCached(answered: AnsweredFromCache, then: () => void): void {
+    this.#outbox.addCached(answered, this.#ports.monoMs());
     this.#afterSending(then);
   }
 
@@ -183,12 +175,14 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#connection.connected(line);
     const held = this.#held.entries().map(([, admission]) => admission);
     const nextId = (): number => this.#connection.nextId();
-    this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, nextId));
+    const { proxyId } = this.#ports;
+    const { wireVersion } = this.#connection;
+    this.#connection.sendInWindows(helloMessages({ proxyId, wireVersion }, held, nextId));
   }
 
-  received(message: FromDaemon | null): void {
+  received(message: FromDaemon | UnknownEvent | null): void {
     this.#connection.heard();
-    if (message === null) return;
+    if (message === null || message.kind === "unknown event") return;
     switch (message.kind) {
       case "welcome":
         return this.#welcomed(message);
@@ -205,8 +199,9 @@ export class LimiterClient implements Limiter, LimiterLink {
         return this.#outbox.acknowledge(message.seq, this.#ports.monoMs());
       case "authorized":
       case "answer":
-      case "failed":
         return this.#calls.replied(message);
+      case "failed":
+        return this.#connection.linked ? this.#calls.replied(message) : this.#refused(message);
       case "event":
         return applyEvent(this.#notices, message);
     }
@@ -236,6 +231,13 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#connection.sendInWindows(this.#pending.unsent());
     this.#connection.sendInWindows(this.#calls.unsent());
     this.#ports.onLinkChange(true);
+  }
+
+  /** The answer to a hello whose wire version the daemon doesn't speak. */
+  #refused({ failure }: Failed): void {
+    if (!this.#connection.refused()) return;
+    this.#ports.onRefused(failure.message);
+    this.#outbox.welcomed(this.#ports.monoMs());
   }
 
   /** One timer for all deadlines, as long as anything waits. */

@@ -1,7 +1,8 @@
 /** What the limiter client needs of its surroundings, and what the owner of its socket calls. */
 import type { FailureMode } from "../../shared/config/config.js";
-import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { FromDaemon, UnknownEvent } from "../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { WireVersions } from "../../shared/wire/wire-versions.js";
 
 export interface LimiterClientPorts {
   readonly proxyId: string;
@@ -20,13 +21,18 @@ export interface LimiterClientPorts {
   onAnswering(silentMs: number): void;
   /** A question had no answer in time from a daemon that isn't silent: too much waits for it. */
   onLate(): void;
+  /**
+   * The daemon speaks none of this proxy's wire versions, as it says in `message`: it takes
+   * settles, and nothing else.
+   */
+  onRefused(message: string): void;
   /** The oldest settle was dropped: too many wait. */
   onDropped(): void;
 }
 
 /**
  * What the proxy knows of its daemon. `away`: there is no connection, or the daemon hasn't welcomed
- * this proxy yet. `silent`: there is one, and no answer.
+ * this proxy, yet or at all. `silent`: there is one, and no answer.
  */
 export type LinkState = "away" | "silent" | "connected";
 
@@ -42,6 +48,8 @@ export interface LimiterClientOptions {
   readonly deadlineMs: number;
   readonly failureMode: FailureMode;
   readonly settleWindow?: SettleWindow | undefined;
+  /** Those that this proxy speaks; by default those of this release. */
+  readonly wireVersions?: WireVersions | undefined;
 }
 
 /** One connection to the daemon, as the limiter client sees it. */
@@ -49,12 +57,13 @@ export interface DaemonLine {
   send(message: ToDaemon): void;
   /** Runs `run` once the kernel has taken all that was sent; never if it is lost before. */
   whenSent(run: () => void): void;
+  close(): void;
 }
 
 /** What the socket's owner calls. */
 export interface LimiterLink {
   connected(line: DaemonLine): void;
   /** Null: a frame that can't be read. */
-  received(message: FromDaemon | null): void;
+  received(message: FromDaemon | UnknownEvent | null): void;
   lost(): void;
 }

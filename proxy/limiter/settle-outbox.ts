@@ -17,7 +17,7 @@ import {
   type SettledPart,
 } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
-import type { Admission, Spent } from "./limiter.js";
+import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
 
 /** What is settled; an admission is one. */
@@ -90,6 +90,16 @@ export class SettleOutbox {
       connection.send({ kind: "release", id: admission.lease });
   }
 
+  /** What was answered from the cache had no admission. */
+  addCached(
+    { userPath, startedMonoMs, estimated, record }: AnsweredFromCache,
+    endedMonoMs: number,
+  ): void {
+    const noTarget = { target: null, targetAtMs: 0, targetLsn: 0 };
+    const unleased = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, ...noTarget, startedMonoMs };
+    this.add("cached", unleased, { tokens: 0, estimated, record }, endedMonoMs);
+  }
+
   /** Numbers a settle, keeps it, and sends it if it may; at the bound the oldest is dropped. */
   add(part: SettledPart, settled: SettledLease, spent: Spent, endedMonoMs: number): void {
     const item: QueuedSettle = {
@@ -113,10 +123,10 @@ export class SettleOutbox {
       this.#removeUntil(this.#first + 1);
       this.#ports.onDropped();
     }
-    if (this.#connection.linked) this.#send(endedMonoMs);
+    if (this.#connection.takesSettles) this.#send(endedMonoMs);
   }
 
-  /** Begins to send all of them to a daemon that has just welcomed this proxy. */
+  /** Begins to send all of them to a daemon that has welcomed this proxy, or takes nothing else. */
   welcomed(nowMonoMs: number): void {
     const firstSeq = this.#items[this.#first]?.seq ?? this.#lastSeq + 1;
     this.#allowedSeq = firstSeq - 1 + this.#window.unacknowledged;
@@ -137,7 +147,7 @@ export class SettleOutbox {
     this.#removeUntil(first);
     this.#allowedSeq = Math.max(this.#allowedSeq, seq + this.#window.unacknowledged);
     if (this.size > 0) {
-      if (this.#connection.linked) this.#send(nowMonoMs);
+      if (this.#connection.takesSettles) this.#send(nowMonoMs);
       return;
     }
     const callbacks = this.#emptyCallbacks;
@@ -178,7 +188,7 @@ export class SettleOutbox {
     const allowed = this.#allowedSeq;
     this.#ports.schedule(acknowledgementWaitMs, () => {
       this.#waitsForAcknowledgement = false;
-      if (!this.#connection.linked) return;
+      if (!this.#connection.takesSettles) return;
       if (this.#allowedSeq === allowed) this.#allowedSeq += this.#window.unacknowledged;
       this.#send(this.#ports.monoMs());
     });

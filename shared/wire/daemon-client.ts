@@ -9,7 +9,7 @@ import type { Failure } from "../error-code.js";
 import { dial } from "../socket/ipc.js";
 import type { Peer } from "../socket/socket-peer.js";
 import { adminSocketBeside } from "../socket/socket-place.js";
-import { version, wireVersion } from "../version.js";
+import { version } from "../version.js";
 import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
@@ -17,11 +17,12 @@ import type { FromDaemon } from "./message-from-daemon.js";
 import type { ToDaemon } from "./message-to-daemon.js";
 import { parseFromDaemon } from "./parse-from-daemon.js";
 import { toWire } from "./to-wire.js";
+import { describeVersions, wireVersions } from "./wire-versions.js";
 
 /** How long the command line waits for a connection, and for each answer. */
 const daemonDeadlineMs = 5_000;
 
-const thisBuild = `sluice ${version}, wire version ${wireVersion}`;
+const thisBuild = `sluice ${version}, ${describeVersions(wireVersions)}`;
 const lookAtLog = `see its log; this command line is ${thisBuild}`;
 
 /** The daemon's answer or failure, both as the HTTP API would give them. */
@@ -40,7 +41,8 @@ export interface DaemonClient {
 
 /**
  * Connects and waits for the welcome; rejects with `DaemonError`. The deadline holds for this and
- * for each later call.
+ * for each later call. A daemon that doesn't speak this release's wire version is offered the older
+ * ones, on a connection each.
  */
 export async function connectDaemon(options: {
   readonly socketPath: string;
@@ -49,16 +51,19 @@ export async function connectDaemon(options: {
   readonly deadlineMs?: number;
 }): Promise<DaemonClient> {
   const { socketPath, adminSocketPath = adminSocketBeside(socketPath) } = options;
-  const conversation = new Conversation(
-    { socketPath, adminSocketPath },
-    options.deadlineMs ?? daemonDeadlineMs,
-  );
-  try {
-    await conversation.open();
-    return conversation;
-  } catch (error) {
-    conversation.close();
-    throw error;
+  for (let offered = wireVersions.newest; ; offered--) {
+    const conversation = new Conversation(
+      { socketPath, adminSocketPath },
+      options.deadlineMs ?? daemonDeadlineMs,
+    );
+    try {
+      await conversation.open(offered);
+      return conversation;
+    } catch (error) {
+      conversation.close();
+      const refused = error instanceof DaemonError && error.trouble === "refused";
+      if (!refused || offered <= wireVersions.oldest) throw error;
+    }
   }
 }
 
@@ -88,7 +93,7 @@ class Conversation implements DaemonClient {
     this.#deadlineMs = deadlineMs;
   }
 
-  async open(): Promise<void> {
+  async open(wireVersion: number): Promise<void> {
     await this.#connect();
     const reply = await this.#exchange((id) => ({
       kind: "hello",
@@ -199,7 +204,8 @@ class Conversation implements DaemonClient {
       return;
     }
     // Events and settles are for proxies; an answer with an unknown id is dropped.
-    if (message.kind === "event" || message.kind === "settled") return;
+    if (message.kind === "event" || message.kind === "unknown event") return;
+    if (message.kind === "settled") return;
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     waiting?.resolve(message);

@@ -100,7 +100,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     keyId,
   ]: readonly unknown[] = flat;
   if (
-    flat.length !== fields ||
+    flat.length < fields ||
     !isText(requestId) ||
     !isText(endpoint) ||
     !isText(provider) ||

@@ -99,6 +99,11 @@ export type DaemonEvent =
   | { readonly kind: "event"; readonly name: "keys_exist"; readonly value: true }
   | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
 
+/** An event of a later release: it is passed over. */
+export interface UnknownEvent {
+  readonly kind: "unknown event";
+}
+
 export type FromDaemon =
   | Welcome
   | Admitted

@@ -46,6 +46,15 @@ export interface Hello {
   readonly more: boolean;
 }
 
+/** A hello of a version that isn't spoken here. Null: it says no role, or no id of a proxy. */
+export interface ForeignHello {
+  readonly kind: "foreign hello";
+  readonly id: number;
+  readonly wireVersion: number;
+  readonly role: Role | null;
+  readonly proxyId: string | null;
+}
+
 /**
  * Who a request claims to be from. `authenticated`: the proxy has checked the caller, who is on
  * `userPath`. `none`: the caller has no credentials, which is allowed as long as no key exists.

@@ -17,13 +17,17 @@ import type {
   FromDaemon,
   KeyOfCaller,
   Refused,
+  UnknownEvent,
   Welcome,
 } from "./message-from-daemon.js";
 
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent", "children"];
 
-/** What a frame from the daemon holds, or null when it breaks the grammar. */
-export function parseFromDaemon(frame: unknown): FromDaemon | null {
+/**
+ * What a frame from the daemon holds, or null when it breaks the grammar. Fields behind the known
+ * ones are a later release's, and are passed over.
+ */
+export function parseFromDaemon(frame: unknown): FromDaemon | UnknownEvent | null {
   if (!Array.isArray(frame)) return null;
   const [kind, id, third]: readonly unknown[] = frame;
   if (!isCount(id)) return null;
@@ -159,7 +163,7 @@ function welcomeFromWire(id: number, frame: readonly unknown[]): Welcome | null 
   };
 }
 
-function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | null {
+function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | UnknownEvent | null {
   switch (name) {
     case "limited":
       return typeof value === "boolean" ? { kind: "event", name, value } : null;
@@ -171,7 +175,7 @@ function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | nul
     case "store_failing":
       return value === null || typeof value === "string" ? { kind: "event", name, value } : null;
     default:
-      return null;
+      return typeof name === "string" ? { kind: "unknown event" } : null;
   }
 }
 
@@ -200,7 +204,7 @@ function isTextOrNull(value: unknown): value is string | null {
 }
 
 function headersFromWire(flat: readonly unknown[]): SuccessHeaders | null {
-  if (flat.length !== 6) return null;
+  if (flat.length < 6) return null;
   const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] = flat;
   if (!isCount(requestLimit) || !isCount(requestsLeft) || !isCount(requestReset)) return null;
   if (!isCount(tokenLimit) || !isCount(tokensLeft) || !isCount(tokenReset)) return null;

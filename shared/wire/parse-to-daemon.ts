@@ -11,6 +11,7 @@ import { adminOps } from "./admin-op.js";
 import { executionFromWire } from "./execution.js";
 import {
   type Admit,
+  type ForeignHello,
   type Hello,
   type Lease,
   type Reroute,
@@ -18,37 +19,42 @@ import {
   settledParts,
   type ToDaemon,
 } from "./message-to-daemon.js";
+import { speaks, type WireVersions, wireVersions } from "./wire-versions.js";
 
-/** What a frame towards the daemon holds, or null when it breaks the grammar. */
-export function parseToDaemon(frame: unknown): ToDaemon | null {
+/**
+ * What a frame towards the daemon holds, or null when it breaks the grammar. Fields behind the
+ * known ones are a later release's, and are passed over.
+ */
+export function parseToDaemon(
+  frame: unknown,
+  versions: WireVersions = wireVersions,
+): ToDaemon | ForeignHello | null {
   if (!Array.isArray(frame)) return null;
   const id: unknown = frame[1];
   if (!isCount(id)) return null;
   switch (frame[0]) {
     case "admit":
-      return frame.length === 6 ? admitFromWire(id, frame) : null;
+      return frame.length >= 6 ? admitFromWire(id, frame) : null;
     case "settle":
-      return frame.length === 13 ? settleFromWire(id, frame) : null;
+      return frame.length >= 13 ? settleFromWire(id, frame) : null;
     case "release":
-      return frame.length === 2 && id > 0 ? { kind: "release", id } : null;
+      return id > 0 ? { kind: "release", id } : null;
     case "refusal":
-      return frame.length === 4 && isRequestId(frame[2]) && isModelName(frame[3])
+      return isRequestId(frame[2]) && isModelName(frame[3])
         ? { kind: "refusal", id, requestId: frame[2], model: frame[3] }
         : null;
     case "authorize":
-      return frame.length === 3 && isCredential(frame[2])
-        ? { kind: "authorize", id, credential: frame[2] }
-        : null;
+      return isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
     case "reroute":
-      return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
+      return frame.length >= 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
     case "admin": {
       const op = adminOps.find((known) => known === frame[2]);
-      return frame.length === 4 && op !== undefined
+      return frame.length >= 4 && op !== undefined
         ? { kind: "admin", id, op, body: frame[3] as unknown }
         : null;
     }
     case "hello":
-      return frame.length === 7 ? helloFromWire(id, frame) : null;
+      return helloFromWire(id, frame, versions);
     default:
       return null;
   }
@@ -142,15 +148,22 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   };
 }
 
-function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
-  const [, , theirVersion, role, proxyId, flat, more] = frame;
-  if (!isCount(theirVersion) || (role !== "proxy" && role !== "cli") || typeof more !== "boolean")
-    return null;
-  if (typeof proxyId !== "string" || !/^[\w-]{1,64}$/.test(proxyId)) return null;
+function helloFromWire(
+  id: number,
+  frame: readonly unknown[],
+  versions: WireVersions,
+): Hello | ForeignHello | null {
+  const [, , theirVersion, theirRole, theirId, flat, more] = frame;
+  if (!isCount(theirVersion)) return null;
+  const role = theirRole === "proxy" || theirRole === "cli" ? theirRole : null;
+  const proxyId = isProxyId(theirId) ? theirId : null;
+  if (!speaks(versions, theirVersion))
+    return { kind: "foreign hello", id, wireVersion: theirVersion, role, proxyId };
+  if (role === null || proxyId === null || typeof more !== "boolean") return null;
   if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
   const leases: Lease[] = [];
   for (const item of flat as unknown[]) {
-    const lease = Array.isArray(item) && item.length === 6 ? leaseFromWire(item) : null;
+    const lease = Array.isArray(item) && item.length >= 6 ? leaseFromWire(item) : null;
     if (lease === null || lease.lease === 0 || (lease.submission && lease.target !== null))
       return null;
     leases.push(lease);
@@ -177,7 +190,7 @@ function leaseFromWire(flat: readonly unknown[]): Lease | null {
     };
   const [provider, model, targetAtMs, targetLsn] = attempt as unknown[];
   if (
-    attempt.length !== 4 ||
+    attempt.length < 4 ||
     !isName(provider) ||
     !isModelName(model) ||
     !isCount(targetAtMs) ||
@@ -194,6 +207,10 @@ function leaseFromWire(flat: readonly unknown[]): Lease | null {
     targetLsn,
     submission,
   };
+}
+
+function isProxyId(value: unknown): value is string {
+  return typeof value === "string" && /^[\w-]{1,64}$/.test(value);
 }
 
 function isRequestId(value: unknown): value is string {

@@ -6,7 +6,8 @@
  * Towards the daemon:
  *
  *   hello id wireVersion role proxyId leases more
- *     first on each connection; `more`: another hello with further leases follows
+ *     first on each connection; wireVersion: see `wire-versions.ts`; `more`: another hello with
+ *     further leases follows
  *   admit id userPath credential targets submission
  *     credential: see `Claimed`; targets: [provider, model, provider, model, …] in order of
  *     preference; model "": the request names none
@@ -47,13 +48,16 @@
  *   answer id body
  *     to admin
  *   failed id failure
- *     to admin, and to a hello that can't be welcomed
+ *     to admin; to an admit or a reroute that the daemon can't take; and to a hello of a version
+ *     that it doesn't speak: then it takes a proxy's settles, and nothing else
  *   event 0 name value
  *     `limited`: whether any rule or budget exists, so whether requests need a verdict
  *     `inert_rules`, `inert_budgets`: how many are loaded and do nothing
  *     `keys_exist`: a managed key exists, so that callers without credentials are denied
  *     `store_failing`: why the store can't be written, null once it can; after a welcome only if
  *     it can't
+ *
+ * Fields behind these are a later release's, and are passed over.
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it
  * is `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log

@@ -26,14 +26,16 @@ import {
 import { failure, type invalid, plainFailure } from "../../shared/error-code.js";
 import { listen } from "../../shared/socket/ipc.js";
 import type { Peer } from "../../shared/socket/socket-peer.js";
+import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
-import type { Admin, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { Admin, ForeignHello, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 
 export interface FakeDaemonOptions {
-  readonly onHello?: "welcome" | "refuse" | "hang-up" | "silence" | "garbage";
+  /** `older`: it speaks the wire version before this one, and no other. */
+  readonly onHello?: "welcome" | "older" | "refuse" | "hang-up" | "silence" | "garbage";
   readonly onAdmin?: "answer" | "silence" | "hang-up";
   readonly perChildEntitled?: boolean;
   readonly rulesPerPage?: number;
@@ -99,10 +101,11 @@ function onMessage(
   daemon: FakeDaemon,
   options: FakeDaemonOptions,
   peer: Peer,
-  message: ToDaemon | null,
+  message: ToDaemon | ForeignHello | null,
 ): void {
   if (message?.kind === "hello") {
-    switch (options.onHello ?? "welcome") {
+    const older = message.wireVersion < wireVersion ? "welcome" : "refuse";
+    switch (options.onHello === "older" ? older : (options.onHello ?? "welcome")) {
       case "welcome":
         return send(peer, {
           kind: "welcome",

@@ -33,6 +33,7 @@ import type { Execution } from "../../shared/wire/execution.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
+import { wireVersions } from "../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 
 export interface TestPeer {
@@ -53,6 +54,8 @@ export interface TestDaemon {
   readonly damageReports: readonly string[];
   /** The invalid usage records, as they were reported for the log. */
   readonly droppedRecords: readonly string[];
+  /** Role and version of each hello that isn't spoken, as it was reported for the log. */
+  readonly foreignVersions: readonly string[];
   /** By the socket for administration, unless it is told otherwise. */
   connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
@@ -88,12 +91,14 @@ export function startDaemon(
     labelsOf = (_keyId: string): readonly string[] => [],
     providers = [] as readonly ProviderConfig[],
     upMs = 0,
+    versions = wireVersions,
   } = {},
 ): TestDaemon {
   const timers: (() => void)[] = [];
   const inertReports: string[] = [];
   const damageReports: string[] = [];
   const droppedRecords: string[] = [];
+  const foreignVersions: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
     hashKey: [1, 2],
@@ -132,6 +137,7 @@ export function startDaemon(
   const state: DaemonState = {
     settings: {
       version: "test",
+      wireVersions: versions,
       pid: 1,
       rateLimitsEnabled,
       usageEnabled,
@@ -160,6 +166,8 @@ export function startDaemon(
     onUnreadable: (error) => void damageReports.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) =>
       void droppedRecords.push(`${proxyId} ${requestId} ${field}`),
+    onForeignVersion: ({ wireVersion: theirs, role }) =>
+      void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
     counts: newCounts(),
     storeFailing: null,
     lastSnapshotAtMs: null,
@@ -174,6 +182,7 @@ export function startDaemon(
     inertReports,
     damageReports,
     droppedRecords,
+    foreignVersions,
     connect(mayAdminister = true) {
       const received: FromDaemon[] = [];
       const peer: PeerState = {
@@ -187,6 +196,7 @@ export function startDaemon(
         },
         close: () => {},
         role: null,
+        wireVersion: 0,
         proxy: null,
         welcomed: false,
         helloId: 0,

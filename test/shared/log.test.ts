@@ -1,6 +1,7 @@
 /** The log as whoever reads standard output sees it, in a process of its own. */
 import { execFileSync } from "node:child_process";
 import t from "tap";
+import { createThrottledCount } from "../../shared/log.js";
 
 const log = new URL("../../shared/log.js", import.meta.url).href;
 
@@ -56,3 +57,25 @@ t.test("many lines are complete, in order and written once", (t) => {
   );
   t.end();
 });
+
+t.test(
+  "the first is reported at once, those until the next report together, none twice",
+  async (t) => {
+    const timers: (() => void)[] = [];
+    const reports: number[] = [];
+    const count = createThrottledCount(
+      (_, run) => void timers.push(run),
+      (n) => void reports.push(n),
+    );
+    count();
+    t.same([reports, timers.length], [[1], 1]);
+    for (let i = 0; i < 1000; i++) count();
+    t.same([reports, timers.length], [[1], 1]);
+    timers.shift()!();
+    t.same([reports, timers.length], [[1, 1000], 1]);
+    timers.shift()!();
+    t.same([reports, timers.length], [[1, 1000], 0], "nothing has happened since");
+    count();
+    t.same([reports, timers.length], [[1, 1000, 1], 1], "so the next one is a first one");
+  },
+);

@@ -12,6 +12,7 @@ import { type FaultMix, scheduleFaults, someFaults } from "./faults.js";
 import { type DaemonProcess, startDaemonProcess } from "./processes/daemon-process.js";
 import { createDisk, type Disk } from "./processes/disk.js";
 import { type ProxyProcess, startProxyProcess } from "./processes/proxy-process.js";
+import { type Releases, someReleases } from "./releases.js";
 import { ledgers, someOperation, someRequest, someRules } from "./workload.js";
 import { createWorld, type World } from "./world.js";
 
@@ -37,7 +38,7 @@ const beginMs = 1_767_225_600_000;
 
 export async function simulate(seed: number): Promise<SimulationResult> {
   const world = createWorld(seed);
-  const violation = await violationOf(new Simulation(world));
+  const violation = await violationOf(new Simulation(world, seed));
   const { events, traceHash, tally, lines } = world;
   return { seed, violation, events, traceHash, tally, lines };
 }
@@ -66,6 +67,7 @@ class Simulation {
   readonly #diskFaults: FaultMix["disk"];
   readonly #disk: Disk;
   readonly #witness: Witness;
+  readonly #releases: Releases;
   /** The host's wall clock, less the time of the world. */
   #wallAheadMs: number;
   #requests = 0;
@@ -75,9 +77,10 @@ class Simulation {
   readonly #proxies: ProxyProcess[] = [];
   readonly #everyProxy: ProxyProcess[] = [];
 
-  constructor(world: World) {
+  constructor(world: World, seed: number) {
     const { random } = world;
     this.#world = world;
+    this.#releases = someReleases(seed);
     this.#mix = someFaults(random);
     this.#bare = random.chance(0.1);
     this.#rules = this.#bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
@@ -134,6 +137,7 @@ class Simulation {
       budgets: this.#bare ? [] : simulatedBudgets,
       flushIntervalMs: this.#flushIntervalMs,
       usageFlushMs: this.#usageFlushMs,
+      release: this.#releases.daemon(this.#healing),
       nowMs: () => this.#nowMs(),
       isAlive: (proxyId) =>
         this.#proxies.some(({ id, process }) => id === proxyId && process.alive),
@@ -152,6 +156,7 @@ class Simulation {
       id: `proxy-${this.#everyProxy.length + 1}`,
       failureMode: this.#failureMode,
       socketFaults: this.#socketFaults,
+      wireVersions: this.#releases.proxy().wireVersions,
       daemon: () => this.#daemon,
     });
     this.#proxies[place] = proxy;
@@ -224,6 +229,7 @@ class Simulation {
       this.#world.resume(process);
       process.doomed = false;
     }
+    if (this.#releases.replacesDaemon) this.#world.kill(this.#daemon.process);
   }
 
   #mustBeAtRest(): void {

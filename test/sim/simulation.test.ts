@@ -40,6 +40,9 @@ t.test(
       "reroute refused, exact",
       "lease reported again between two targets",
       "late admission withdrawn",
+      "hello of version 10 refused",
+      "hello of version 9 refused",
+      "proxy settles alone",
     ];
     t.same(
       expected.filter((kind) => !tally.has(kind)),

@@ -15,9 +15,11 @@ import type { DaemonState } from "../../state.js";
 export function daemonStatus(state: DaemonState, nowMs: number): Record<string, unknown> {
   const { book, counts, settings, writer } = state;
   let proxies = 0;
+  let olderProxies = 0;
   let inFlight = 0;
   for (const peer of state.peers) {
     if (peer.role === "proxy") proxies++;
+    if (peer.role === "proxy" && peer.wireVersion < settings.wireVersions.newest) olderProxies++;
     for (const { submission } of peer.leases.values()) if (!submission) inFlight++;
   }
   return {
@@ -35,6 +37,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     budgets_enabled: settings.budgetsEnabled && settings.usageEnabled,
     budgets: state.budgets.budgets.size,
     proxies,
+    older_proxies: olderProxies,
     in_flight: inFlight,
     admitted: counts.admitted,
     refused: counts.refused,

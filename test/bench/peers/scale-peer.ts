@@ -62,7 +62,7 @@ export function connectPeer(path: string, proxyId: string): Promise<ScalePeer> {
       onBytes(_peer, bytes) {
         reader.feed(bytes, (frame) => {
           const message = parseFromDaemon(frame);
-          if (message !== null) onMessage(message);
+          if (message !== null && message.kind !== "unknown event") onMessage(message);
         });
       },
       onClose: () => reject(new Error("the daemon closed the connection")),

@@ -69,3 +69,75 @@ t.test("the leases of an epoch that wrote nothing are counted again in the next 
   endReconnectGrace(third.state);
   t.same(counts(third, minute), { requests: 1, tokens: 0, inFlight: 1 });
 });
+
+const hello = { kind: "hello", id: 1, role: "proxy", leases: [], more: false } as const;
+
+t.test(
+  "a proxy of a version that isn't spoken is told so, and its settles are taken all the same",
+  async (t) => {
+    const versions = { oldest: 20, newest: 21 };
+    const daemon = startDaemon([minute, gauge], { versions });
+    const speaks = (wireVersion: number, proxyId: string, more = false) => {
+      const peer = daemon.connect();
+      const kept = peer.send({ ...hello, wireVersion, proxyId, more });
+      return { peer, kept };
+    };
+    const lease = askFor(speaks(20, "p1").peer, 2, "/team")!;
+    for (const [wireVersion, proxyId] of [
+      [19, "before"],
+      [22, "after"],
+      [5000, "long-after"],
+    ] as const) {
+      const { peer, kept } = speaks(wireVersion, proxyId, true);
+      t.ok(kept);
+      t.match(peer.received, [
+        {
+          kind: "failed",
+          id: 1,
+          failure: {
+            message: `the daemon speaks wire versions 20 to 21, this peer ${wireVersion}`,
+          },
+        },
+      ]);
+      t.ok(peer.send({ ...hello, id: 2, wireVersion, proxyId }), "a hello with further leases");
+      t.ok(peer.send(settleOf({ ...lease, lease: 77 }, 1, 10)));
+      t.ok(peer.send(settleOf({ ...lease, lease: 77 }, 1, 10)), "a repeated one");
+      await daemon.commit();
+      t.match(peer.received.at(-1), { kind: "settled", seq: 1 });
+      t.notOk(peer.send({ ...hello, wireVersion: 20, proxyId }), "but it is no proxy like others");
+      t.notOk(askFor(peer, 3, "/team"));
+    }
+    t.match(counts(daemon, minute), { tokens: 30, inFlight: 1 });
+    t.same(daemon.foreignVersions, ["proxy 19", "proxy 22", "proxy 5000"]);
+  },
+);
+
+t.test("a peer of another version that isn't a proxy is told so, and closed", (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.connect();
+  t.notOk(peer.send({ ...hello, role: "cli", wireVersion: 500, proxyId: "cli-1" }));
+  t.match(peer.received, [
+    { kind: "failed", failure: { message: /wire versions \d+ to \d+, this/ } },
+  ]);
+  t.same(daemon.foreignVersions, ["cli 500"]);
+  t.end();
+});
+
+t.test(
+  "a restarted daemon waits for a proxy that comes back with another version first",
+  async (t) => {
+    const first = startDaemon([gauge]);
+    const lease = askFor(first.proxy("p1"), 2, "/team")!;
+    first.proxy("p2");
+    await first.commit();
+    const next = startDaemon([gauge], { store: first.store.crash(), nowMs: first.nowMs });
+    const foreign = next.connect();
+    foreign.send({ ...hello, wireVersion: 500, proxyId: "p1" });
+    const other = next.proxy("p2");
+    t.same(other.received, [], "its slots aren't held yet");
+    foreign.close();
+    next.proxy("p1", [lease]);
+    t.match(other.received, [{ kind: "welcome" }]);
+    t.same(counts(next, gauge).inFlight, 1);
+  },
+);

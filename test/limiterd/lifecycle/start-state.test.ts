@@ -11,6 +11,7 @@ import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
+import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
@@ -53,11 +54,13 @@ async function start(
       onUnentitled: () => {},
       onUnreadable: (error) => void log.push(error.message),
       onDroppedRecord: () => {},
+      onForeignVersion: () => {},
       yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     },
     {
       settings: {
         version: "test",
+        wireVersions,
         pid: 1,
         rateLimitsEnabled: enabled,
         budgetsEnabled: enabled,
@@ -306,6 +309,7 @@ t.test(
           onUnentitled: (templates) => void named.push(...templates),
           onUnreadable: () => {},
           onDroppedRecord: () => {},
+          onForeignVersion: () => {},
           yieldToEventLoop: () => Promise.resolve(),
         },
         {

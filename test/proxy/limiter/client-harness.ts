@@ -3,7 +3,7 @@ import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter
 import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import type { LimiterClientOptions } from "../../../proxy/limiter/limiter-link.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { FromDaemon, UnknownEvent } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 
 export const gpt = { provider: "openai", model: "gpt-4o" };
@@ -23,6 +23,10 @@ export class ClientHarness {
   readonly sent: ToDaemon[] = [];
   readonly links: boolean[] = [];
   dropped = 0;
+  /** How often the client has closed its connection. */
+  closed = 0;
+  /** What daemons of other releases have answered to hellos. */
+  readonly refusals: string[] = [];
   /** The silences and answers of the daemon that were reported, in their order. */
   readonly silences: string[] = [];
   readonly client: LimiterClient;
@@ -42,6 +46,7 @@ export class ClientHarness {
         onSilent: (wasLinked) => void this.silences.push(wasLinked ? "silent" : "no welcome"),
         onAnswering: (silentMs) => void this.silences.push(`answers after ${silentMs}`),
         onLate: () => void this.silences.push("late"),
+        onRefused: (message) => void this.refusals.push(message),
         onDropped: () => void this.dropped++,
       },
       { deadlineMs, failureMode: "closed", ...options },
@@ -53,6 +58,7 @@ export class ClientHarness {
     this.client.connected({
       send: (message) => void this.sent.push(message),
       whenSent: (run) => void this.#whenSent.push(run),
+      close: () => void this.closed++,
     });
   }
 
@@ -83,7 +89,7 @@ export class ClientHarness {
     });
   }
 
-  receive(message: FromDaemon | null): void {
+  receive(message: FromDaemon | UnknownEvent | null): void {
     this.client.received(message);
   }
 

@@ -2,6 +2,7 @@ import t from "tap";
 import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
 import { wireVersion } from "../../../shared/version.js";
+import type { Failed } from "../../../shared/wire/message-from-daemon.js";
 import {
   ClientHarness,
   deadlineMs,
@@ -9,6 +10,7 @@ import {
   gpt,
   kinds,
   linkedHarness,
+  nothing,
   promisesResolved,
 } from "./client-harness.js";
 
@@ -300,4 +302,74 @@ t.test("a proxy with more leases than fit reports them in windows too", async (t
   t.equal(harness.take().length, framesPerWindow);
   t.ok(harness.takenByKernel());
   t.match(harness.take(), [{ kind: "hello", leases: { length: 1 }, more: false }]);
+});
+
+const refusal: Failed = { kind: "failed", id: 1, failure: invalid("another wire version") };
+
+t.test(
+  "a daemon that doesn't speak this version is offered the one before, on the next connection",
+  async (t) => {
+    const harness = new ClientHarness({ wireVersions: { oldest: 3, newest: 5 } });
+    for (const [wireVersion, closed] of [
+      [5, 1],
+      [4, 2],
+    ] as const) {
+      harness.connect();
+      t.match(harness.take(), [{ kind: "hello", wireVersion }]);
+      harness.receive(refusal);
+      t.equal(harness.closed, closed, "it closes the connection itself");
+      harness.receive(refusal);
+      t.equal(harness.closed, closed, "once");
+      harness.lose();
+    }
+    harness.connect();
+    t.match(harness.take(), [{ kind: "hello", wireVersion: 3 }]);
+    harness.welcome();
+    t.ok(harness.client.reachable);
+    harness.lose();
+    harness.connect();
+    t.match(harness.take(), [{ kind: "hello", wireVersion: 5 }], "the next may be a newer one");
+    t.same(harness.refusals, [], "nothing of it is news");
+  },
+);
+
+t.test(
+  "a daemon that speaks none of this proxy's versions gets its settles, and is asked nothing",
+  async (t) => {
+    const harness = linkedHarness({ wireVersions: { oldest: 4, newest: 5 } });
+    const [running, ended] = [await harness.granted(), await harness.granted()];
+    harness.lose();
+    harness.client.settle(ended, { ...nothing, tokens: 5 }, () => {});
+    harness.advance(deadlineMs);
+    harness.connect();
+    harness.receive(refusal);
+    harness.lose();
+    harness.connect();
+    harness.take();
+    harness.receive(refusal);
+    t.same(harness.refusals, ["another wire version"], "reported once");
+    t.match(harness.take(), [{ kind: "settle", seq: 1, tokens: 5 }]);
+    harness.client.settle(running, { ...nothing, tokens: 7 }, () => {});
+    t.match(harness.take(), [{ kind: "settle", seq: 2, tokens: 7 }]);
+    harness.receive({ kind: "settled", seq: 2 });
+    t.equal(harness.client.unsettled, 0);
+    const asked = harness.ask();
+    await promisesResolved();
+    t.match(asked.outcome, { kind: "unavailable" }, "as if it were away");
+    t.equal(harness.client.state, "away");
+    harness.advance(10 * deadlineMs);
+    t.same(harness.silences, [], "it is no silent daemon");
+    t.same(harness.take(), []);
+    t.equal(harness.closed, 1, "the connection stays until that daemon ends");
+    harness.lose();
+    harness.connect();
+    t.match(harness.take(), [{ kind: "hello", wireVersion: 5 }]);
+  },
+);
+
+t.test("an event of a later release changes nothing", async (t) => {
+  const harness = linkedHarness();
+  harness.receive({ kind: "unknown event" });
+  t.ok(harness.client.reachable);
+  t.same(harness.take(), []);
 });

@@ -136,6 +136,7 @@ t.test(
       onUnentitled: () => {},
       onUnreadable: () => {},
       onDroppedRecord: () => {},
+      onForeignVersion: () => {},
       yieldToEventLoop: () => Promise.resolve(),
     };
     await startState(ports, {

@@ -32,6 +32,13 @@ t.test("a call resolves with the daemon's answer", async (t) => {
   t.match(await troubleOf(client.call("status", null)), { name: "DaemonError", trouble: "lost" });
 });
 
+t.test("a daemon of the release before is spoken to in its version", async (t) => {
+  const daemon = await startFakeDaemon(t, { onHello: "older" });
+  const client = await connectDaemon({ socketPath: daemon.socket });
+  t.match(await client.call("status", null), { ok: true, body: { pid: 42 } });
+  client.close();
+});
+
 t.test("a call resolves with the daemon's failure", async (t) => {
   const daemon = await startFakeDaemon(t);
   const client = await connectDaemon({ socketPath: daemon.socket });
@@ -101,7 +108,7 @@ t.test("the error says how a daemon misbehaves", async (t) => {
       error: {
         trouble: "refused",
         message:
-          /refuses this command line .*wire version \d+\): this daemon speaks wire version 999$/,
+          /refuses this command line .*wire versions \d+ to \d+\): this daemon speaks wire version 999$/,
       },
     },
     {

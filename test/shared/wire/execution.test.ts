@@ -35,7 +35,7 @@ const recordIn = (frame: unknown): Execution =>
   (parseToDaemon(frame) as Extract<ToDaemon, { kind: "settle" }>).record!;
 
 t.test(
-  "the record of a settle is refused when a field has another type, is missing or is too many",
+  "the record of a settle is refused when a field has another type, or is missing",
   async (t) => {
     t.same(recordIn(settleWith(executedFlat)), executed);
     for (const [at, item] of executedFlat.entries()) {
@@ -49,7 +49,7 @@ t.test(
         `field ${at}`,
       );
     }
-    t.equal(parseToDaemon(settleWith([...executedFlat, 1])), null, "one more");
+    t.same(recordIn(settleWith([...executedFlat, 1])), executed, "one more is a later release's");
     t.equal(parseToDaemon(settleWith(executedFlat.slice(0, -1))), null, "one less");
   },
 );

@@ -10,6 +10,7 @@ import type { Execution } from "../../../shared/wire/execution.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
+import { wireVersions } from "../../../shared/wire/wire-versions.js";
 
 export const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
 
@@ -92,7 +93,7 @@ export const toDaemon: {
   hello: fc.record({
     kind: fc.constant("hello"),
     id: count,
-    wireVersion: count,
+    wireVersion: fc.constantFrom(wireVersions.oldest, wireVersions.newest),
     role: fc.constantFrom("proxy", "cli"),
     proxyId: fc.stringMatching(/^[\w-]{1,64}$/),
     leases: fc.array(held, { maxLength: 4 }),
@@ -304,7 +305,7 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
   hello: [
     "hello",
     1,
-    1,
+    wireVersions.newest,
     "proxy",
     "p",
     [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false]],

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import {
@@ -10,6 +9,7 @@ import {
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
+import { speaks, wireVersions } from "../../../shared/wire/wire-versions.js";
 import { anything, executed, executedFlat, good, near, toDaemon } from "./message-samples.js";
 
 t.test("a frame towards the daemon that breaks the grammar anywhere is refused", async (t) => {
@@ -58,7 +58,6 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["openai"],
     ["openai", "gpt-4o"],
     ["openai", "gpt-4o", 9],
-    ["openai", "gpt-4o", 9, 10, 11],
     ...oneOf(0, notNames),
     ...oneOf(1, notModels),
     ...oneOf(2, notCounts),
@@ -130,7 +129,6 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
         [[]],
         [null],
         [[5, "/team", 7, 8, []]],
-        [[5, "/team", 7, 8, [], false, 9]],
         ...notFlags.map((value) => oneLease(5, value)),
         oneLease(5, true),
         ...[0, ...notCounts].map((value) => oneLease(0, value)),
@@ -148,7 +146,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   ];
   for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
     t.equal(parseToDaemon(good[kind])?.kind, kind);
-    t.equal(parseToDaemon([...good[kind], null]), null, `${kind}: one more`);
+    t.same(parseToDaemon([...good[kind], null]), parseToDaemon(good[kind]), `${kind}: one more`);
     t.equal(parseToDaemon(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
   const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
@@ -185,6 +183,39 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     t.equal(parseToDaemon(frame), null, String(JSON.stringify(frame)));
 });
 
+/** Whether a value holds all of `known`, and nothing else but fields behind those of an array. */
+function startsWith(value: unknown, known: unknown): boolean {
+  if (!Array.isArray(known)) return Object.is(value, known);
+  return Array.isArray(value) && known.every((item, i) => startsWith(value[i], item));
+}
+
+t.test("of a hello of another version its role and its proxy are read", async (t) => {
+  const [, , , ...rest] = good.hello;
+  for (const wireVersion of [0, wireVersions.oldest - 1, wireVersions.newest + 1, 10_000]) {
+    t.same(parseToDaemon(["hello", 4, wireVersion, "proxy", "p-1"]), {
+      kind: "foreign hello",
+      id: 4,
+      wireVersion,
+      role: "proxy",
+      proxyId: "p-1",
+    });
+    t.match(parseToDaemon(["hello", 4, wireVersion, ...rest, "more"]), { kind: "foreign hello" });
+    for (const odd of [[], ["king", "../a"], [7, {}, []]])
+      t.match(parseToDaemon(["hello", 4, wireVersion, ...odd]), { role: null, proxyId: null });
+  }
+  for (const wireVersion of [wireVersions.oldest, wireVersions.newest])
+    t.match(parseToDaemon(["hello", 4, wireVersion, ...rest]), { kind: "hello", wireVersion });
+});
+
+t.test("a settle means the same whatever is added behind any of its fields", async (t) => {
+  const known = parseToDaemon(good.settle);
+  t.match(known, { kind: "settle" });
+  const longer = good.settle.map((item) =>
+    Array.isArray(item) && item.length > 0 ? [...item, "later"] : item,
+  );
+  t.same(parseToDaemon([...longer, 5, null]), known);
+});
+
 t.test(
   "any frame towards the daemon is refused, or accepted with exactly its values, and nothing throws",
   async (t) => {
@@ -199,7 +230,8 @@ t.test(
           const message = parseToDaemon(frame);
           if (message === null) return true;
           taken++;
-          return message.kind === "admin" || isDeepStrictEqual(toWire(message), frame);
+          if (message.kind === "foreign hello") return !speaks(wireVersions, message.wireVersion);
+          return message.kind === "admin" || startsWith(frame, toWire(message));
         },
       ),
       { numRuns: 10_000 },

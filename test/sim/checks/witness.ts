@@ -11,6 +11,7 @@ import type { Admitted, FromDaemon } from "../../../shared/wire/message-from-dae
 import type {
   Admin,
   Admit,
+  ForeignHello,
   Hello,
   Reroute,
   Settle,
@@ -105,7 +106,7 @@ export class Witness {
   }
 
   /** A frame arrives; `handle` lets the daemon handle it. */
-  frame(peer: PeerState, message: ToDaemon, nowMs: number, handle: Handle): void {
+  frame(peer: PeerState, message: ToDaemon | ForeignHello, nowMs: number, handle: Handle): void {
     this.#tick++;
     this.#replies = [];
     const holder = this.#holders.get(peer) ?? { proxyId: "?", leases: new Map() };
@@ -120,6 +121,9 @@ export class Witness {
         return this.#onSettle(holder, message, nowMs, handle);
       case "hello":
         return this.#onHello(holder, message, nowMs, handle);
+      case "foreign hello":
+        holder.proxyId = message.proxyId ?? "?";
+        return handle();
       case "release":
         this.#account.released(holder, message.id);
         return handle();

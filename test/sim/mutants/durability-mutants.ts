@@ -1,4 +1,4 @@
-/** Bugs in what the daemon writes, removes and restores. */
+/** Bugs in what the daemon writes, removes and restores, and between releases. */
 import type { Mutant } from "./mutant.js";
 
 const epoch = "limiterd/lifecycle/stored-epoch.js";
@@ -138,5 +138,19 @@ export const durabilityMutants: readonly Mutant[] = [
     find: "this.#ports.schedule(this.#options.retryMs, () => void this.#commit(jobs));",
     put: "this.#committing = false; this.#ports.schedule(this.#options.retryMs, () => { this.#jobs.push(...jobs); this.#pump(); }); this.#pump();",
     often: false,
+  },
+  {
+    name: "settles of a proxy of another release not taken",
+    file: "limiterd/handlers/apply-settle.js",
+    find: 'const maySettle = (peer.role === "proxy" && peer.welcomed) || peer.role === "settler";',
+    put: 'if (peer.role === "settler") return true; const maySettle = true;',
+    often: true,
+  },
+  {
+    name: "an older wire version is never offered",
+    file: "proxy/limiter/daemon-connection.js",
+    find: "offersOlder ? this.#offeredVersion - 1 : this.#versions.newest",
+    put: "this.#versions.newest",
+    often: true,
   },
 ];

@@ -16,6 +16,7 @@ import { toWire } from "../../../shared/wire/to-wire.js";
 import { oracleProviderTypes } from "../../limiterd/rules/oracle.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
 import type { Witness } from "../checks/witness.js";
+import type { Release } from "../releases.js";
 import type { Process, World } from "../world.js";
 import type { Disk } from "./disk.js";
 import type { End } from "./stream-socket.js";
@@ -28,6 +29,7 @@ export interface DaemonOptions {
   readonly budgets: readonly BudgetDefinition[];
   readonly flushIntervalMs: number;
   readonly usageFlushMs: number;
+  readonly release: Release;
   /** The host's wall clock. */
   nowMs(): number;
   isAlive(proxyId: string): boolean;
@@ -54,6 +56,7 @@ export function startDaemonProcess({
   budgets,
   flushIntervalMs,
   usageFlushMs,
+  release,
   nowMs,
   isAlive,
 }: DaemonOptions): DaemonProcess {
@@ -75,6 +78,7 @@ export function startDaemonProcess({
   async function start(): Promise<void> {
     const settings = {
       version: "simulated",
+      wireVersions: release.wireVersions,
       pid: 1,
       rateLimitsEnabled: true,
       usageEnabled: true,
@@ -92,6 +96,8 @@ export function startDaemonProcess({
         onUnreadable: (error) => world.fail(error.message),
         onDroppedRecord: (proxyId, field) =>
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
+        onForeignVersion: ({ wireVersion }) =>
+          world.count(`hello of version ${wireVersion} refused`),
         yieldToEventLoop: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
       },
       {
@@ -147,12 +153,13 @@ export function startDaemonProcess({
     const witnessed: FrameReader = {
       feed: (bytes, onFrame) =>
         reader.feed(bytes, (frame) => {
-          const message = parseToDaemon(frame);
+          const message = parseToDaemon(frame, release.wireVersions);
           if (message === null)
             return world.fail(
               `a proxy sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
             );
           witness.frame(peer!, message, nowMs(), () => onFrame(frame));
+          if (message.kind === "foreign hello" && release.hangsUp) end.close();
         }),
     };
     end.onBytes = (bytes) => {

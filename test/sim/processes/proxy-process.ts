@@ -15,6 +15,7 @@ import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { isUnnumbered, type SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
+import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
@@ -25,6 +26,8 @@ export interface ProxyOptions {
   readonly id: string;
   readonly failureMode: FailureMode;
   readonly socketFaults: SocketFaults;
+  /** Those of its release. */
+  readonly wireVersions: WireVersions;
   /** The daemon that runs now. */
   daemon(): DaemonProcess;
 }
@@ -67,6 +70,7 @@ export function startProxyProcess({
   id,
   failureMode,
   socketFaults,
+  wireVersions,
   daemon,
 }: ProxyOptions): ProxyProcess {
   const owner = world.process(id);
@@ -74,6 +78,8 @@ export function startProxyProcess({
   const running = new Set<Admission>();
   let connection: Connection | null = null;
   let welcomed = false;
+  /** Whether the daemon takes settles of it, and nothing else. */
+  let refused = false;
   /** Questions that wait for the daemon's answer. */
   let unanswered = 0;
   /** Settles that wait for their acknowledgement. */
@@ -93,9 +99,14 @@ export function startProxyProcess({
       onSilent: (wasLinked) => world.count(wasLinked ? "daemon silent" : "no welcome"),
       onAnswering: () => world.count("daemon answers again"),
       onLate: () => world.count("daemon late"),
+      onRefused() {
+        refused = true;
+        world.count("proxy settles alone");
+        world.trace(`${id} is of another release than the daemon`);
+      },
       onDropped: () => world.fail(`${id} drops a settle`),
     },
-    { deadlineMs, failureMode, settleWindow },
+    { deadlineMs, failureMode, settleWindow, wireVersions },
   );
 
   function dial(): void {
@@ -111,7 +122,7 @@ export function startProxyProcess({
     end.onBytes = (bytes) => {
       const valid = reader.feed(bytes, (frame) => {
         const message = parseFromDaemon(frame);
-        if (message === null)
+        if (message === null || message.kind === "unknown event")
           return world.fail(
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
           );
@@ -121,6 +132,7 @@ export function startProxyProcess({
     };
     end.onClose = () => {
       connection = null;
+      refused = false;
       client.lost();
       world.after(reconnectMs, owner, dial);
     };
@@ -128,6 +140,7 @@ export function startProxyProcess({
     client.connected({
       send: (message) => end.send(encodeFrame(toWire(message))),
       whenSent: (run) => end.whenSent(run),
+      close: () => end.close(),
     });
   }
 
@@ -231,6 +244,6 @@ export function startProxyProcess({
       running.size === 0 &&
       unsettled === 0 &&
       client.unsettled === 0 &&
-      client.reachable,
+      (client.reachable || refused),
   };
 }
