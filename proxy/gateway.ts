@@ -11,6 +11,7 @@ import type { Credentials } from "./auth/authenticate.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ConnectionRoom } from "./capacity/connection-room.js";
+import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { Spool } from "./http/body-spool.js";
@@ -35,6 +36,8 @@ export interface Provider {
 export interface Capacity {
   readonly connections: Pick<ConnectionRoom<never>, "isFull" | "max" | "open" | "requests">;
   readonly files: Pick<OpenFiles, "exhausted">;
+  readonly memory: Pick<MemoryLedger, "held" | "max">;
+  readonly strangers: Pick<MemoryLedger, "take" | "give">;
 }
 
 export interface Gateway {

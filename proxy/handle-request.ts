@@ -45,6 +45,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   } catch (error) {
     failRequest({ gateway, exchange, record }, error);
   }
+  exchange.memory.handled();
   try {
     if (record.bug !== null) logBug(gateway.log, exchange.id, record.bug);
     logRequest(gateway.log, { exchange, record, endedMonoMs: gateway.monoMs() });
@@ -81,7 +82,7 @@ async function answerRequest(
   const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
   if (page !== null) return refuseCaller({ exchange, record }, area, { ok: false, failure: page });
   // The caller of a limited request is checked with its admission, in one question to the daemon.
-  if (meetsLimits(endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
+  if (meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange))
     return serve({ gateway, exchange, caller, record }, endpoint);
   const authorized = await authorizeCaller(gateway.limiter, caller, area);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);

@@ -101,6 +101,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
   const listener = await listenHttp({
     listen: { host: config.server.host, port: config.server.port },
     connections: capacity.connections,
+    memory: capacity.memory,
     stalledClientMs: config.server.stalledClientMs,
     handle: (exchange) => void handleRequest(gateway, exchange),
   }).catch(async (error: unknown) => {

@@ -181,6 +181,26 @@ export const pricedTargetsMax = 10_000;
  */
 export const connectionsReserveMax = 256;
 
+// Memory.
+
+/**
+ * What a proxy holds of requests and answers, of the memory that it may use, unless
+ * `server.max_held_bytes` says otherwise. The rest is for the program, and for what parsing and
+ * copying leave to the garbage collector.
+ */
+export const heldMemoryShare = 1 / 4;
+/** As far as that goes: V8's heap, where parsed bodies are, doesn't grow with the machine. */
+export const heldBytesMaxByDefault = 2 * 1024 * 1024 * 1024;
+/** Of it, what answers may fill and requests may not: those that run must be able to end. */
+export const memoryForAnswersShare = 1 / 4;
+/** What a piece of a body takes beside its bytes: a Buffer, and what it is made of. */
+export const heldPieceBytes = 256;
+/**
+ * What a body takes that is translated, in multiples of its bytes: it is parsed, and written in
+ * another dialect.
+ */
+export const translatedBodyFactor = 3;
+
 // Requests and answers.
 
 /** Responses that a proxy ends in one turn of its event loop, at some 30 microseconds each. */

@@ -59,6 +59,10 @@ const impure: Readonly<
     kind: "main",
     why: "wires what the process can hold: the log, the clock",
   },
+  "proxy/capacity/memory-limit.ts": {
+    kind: "adapter",
+    why: "asks the system how much memory the process may use",
+  },
   "proxy/capacity/open-files.ts": {
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",

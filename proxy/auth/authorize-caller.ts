@@ -4,7 +4,7 @@
  * checks the caller by itself.
  */
 import { unreachable } from "../../shared/assert.js";
-import { unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
+import { strangerBodyMs, unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
@@ -73,12 +73,21 @@ function identified(
   };
 }
 
+/** What `mustAuthorizeFirst` uses of the gateway. */
+interface DoorKeeper {
+  readonly limiter: Limiter;
+  readonly capacity: {
+    readonly strangers: { take(bytes: number): boolean; give(bytes: number): void };
+  };
+}
+
 /**
  * Whether the caller of a limited request is checked before its body is read, and not with the
- * admission.
+ * admission. Until a caller is known its body must be small and come soon, and there is little room
+ * for all such bodies: it is taken here, and while there is none, callers are checked first.
  */
 export function mustAuthorizeFirst(
-  limiter: Limiter,
+  { limiter, capacity: { strangers } }: DoorKeeper,
   { credential, pathFailure }: Caller,
   exchange: Exchange,
 ): boolean {
@@ -86,7 +95,10 @@ export function mustAuthorizeFirst(
   if (pathFailure !== null || (credential === "none" && limiter.keysExist === true)) return true;
   if (credential === "none") return false;
   const length = exchange.header("content-length");
-  return length === undefined
-    ? exchange.header("transfer-encoding") !== undefined
-    : Number(length) > unauthorizedBodyBytesMax;
+  if (length === undefined) return exchange.header("transfer-encoding") !== undefined;
+  const bytes = Number(length);
+  if (bytes > unauthorizedBodyBytesMax) return true;
+  if (!strangers.take(bytes)) return true;
+  exchange.awaitBody(strangerBodyMs, () => strangers.give(bytes));
+  return false;
 }

@@ -3,6 +3,7 @@
  * that it names; then all of it is passed on, and what names another model on its way is refused.
  */
 import { peekedBodyBytesMax } from "../../shared/bounds.js";
+import type { HeldPieces } from "../capacity/memory-ledger.js";
 import { ModelScan } from "./model-scan.js";
 import { boundaryOf, FieldFinder } from "./multipart.js";
 import { usableModel } from "./passthrough-model.js";
@@ -16,6 +17,18 @@ interface ModelFinder {
   /** What isn't readable for sure. */
   readonly problem: string | null;
   readonly over: boolean;
+}
+
+/** What a body is read with. */
+interface BodyReading {
+  /** How long the client says it is, or null. */
+  readonly bytesAnnounced: number | null;
+  /** What is read ahead takes memory there. */
+  readonly memory: HeldPieces;
+  /** What is thrown when there is none. */
+  readonly noMemory: () => Error;
+  /** What is thrown for a problem that is found while the body passes. */
+  readonly refused: (problem: string) => Error;
 }
 
 /** How a body is described, and what is wanted of it. */
@@ -38,31 +51,21 @@ export class PeekedBody {
   /** How many bytes have come so far. */
   bytes = 0;
   readonly #source: AsyncIterator<Buffer>;
-  readonly #bytesAnnounced: number | null;
-  readonly #refused: (problem: string) => Error;
+  readonly #reading: BodyReading;
   readonly #held: Buffer[] = [];
   #finder: ModelFinder | null = null;
   /** A model was found, for which the request is admitted. */
   #named = false;
   #ended = false;
 
-  /**
-   * `bytesAnnounced`: how long the client says it is, or null. `refused`: what is thrown for a
-   * problem that is found while the body passes.
-   */
-  constructor(
-    pieces: AsyncIterable<Buffer>,
-    bytesAnnounced: number | null,
-    refused: (problem: string) => Error,
-  ) {
+  constructor(pieces: AsyncIterable<Buffer>, reading: BodyReading) {
     this.#source = pieces[Symbol.asyncIterator]();
-    this.#bytesAnnounced = bytesAnnounced;
-    this.#refused = refused;
+    this.#reading = reading;
   }
 
   /**
    * The model that the body names. One that isn't required is empty when the body names none, only
-   * beyond the bound, or can't be read. Throws as its pieces do.
+   * beyond the bound, or can't be read. Throws as its pieces do, and for want of memory.
    */
   async model({ contentType, contentEncoding, requiredWithin }: BodyHead): Promise<PeekedModel> {
     const isPlain = /^(?:identity)?$/i.test(contentEncoding.trim());
@@ -77,11 +80,12 @@ export class PeekedBody {
     while (finder.model === "" && !finder.over && this.bytes < bytesMax) {
       const piece = await this.#next();
       if (piece === null) break;
+      if (!this.#reading.memory.hold(piece.length)) throw this.#reading.noMemory();
       this.#held.push(piece);
     }
     // Its end is read too if it is there: only a connection whose request was read to the end can
     // be used again.
-    if (this.bytes === this.#bytesAnnounced) await this.#next();
+    if (this.bytes === this.#reading.bytesAnnounced) await this.#next();
     if (finder.model !== "" || finder.repeated || requiredWithin !== null) {
       const problem = problemOf(finder);
       if (problem !== null) return wrong(problem);
@@ -107,10 +111,13 @@ export class PeekedBody {
 
   /** All of the body; to be called once. A piece that names another model isn't passed on. */
   async *pieces(): AsyncGenerator<Buffer> {
-    yield* this.#held.splice(0);
+    for (const piece of this.#held.splice(0)) {
+      yield piece;
+      this.#reading.memory.release(piece.length);
+    }
     for (let piece = await this.#next(); piece !== null; piece = await this.#next()) {
       const problem = this.#named ? problemOf(this.#finder!) : null;
-      if (problem !== null) throw this.#refused(problem);
+      if (problem !== null) throw this.#reading.refused(problem);
       yield piece;
     }
   }

@@ -1,14 +1,22 @@
 /** What this process can hold, from its settings and from what the system lets it have. */
 import type { Socket } from "node:net";
+import { heldBytesMaxByDefault, heldMemoryShare } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
+import { memoryForStrangersShare } from "../../shared/domain/credential-bounds.js";
 import type { Log } from "../../shared/log.js";
 import { ConnectionRoom, connectionsWithin } from "./connection-room.js";
+import { MemoryLedger } from "./memory-ledger.js";
+import { memoryLimit } from "./memory-limit.js";
 import { type OpenFiles, watchOpenFiles } from "./open-files.js";
 import { sayOnce } from "./say-once.js";
 
 export interface ProxyCapacity {
   readonly connections: ConnectionRoom<Socket>;
   readonly files: OpenFiles;
+  /** What requests and answers hold. */
+  readonly memory: MemoryLedger;
+  /** Bodies on their way, of callers whose key the daemon hasn't checked yet. */
+  readonly strangers: MemoryLedger;
 }
 
 /** Idle connections that are closed at once when no file descriptor is left. */
@@ -33,5 +41,25 @@ export function createCapacity(server: Config["server"], log: Log): ProxyCapacit
       () => performance.now(),
     ),
   );
-  return { connections, files };
+  return { connections, files, ...createMemory(server, log) };
+}
+
+function createMemory(
+  { heldBytesMax }: Config["server"],
+  log: Log,
+): Pick<ProxyCapacity, "memory" | "strangers"> {
+  const max =
+    heldBytesMax ?? Math.min(heldBytesMaxByDefault, Math.floor(memoryLimit() * heldMemoryShare));
+  const memory = new MemoryLedger(
+    max,
+    sayOnce(
+      () =>
+        log.warn(
+          { held_bytes: memory.held, max },
+          "as many bytes of requests and answers as the proxy holds: further requests get 503",
+        ),
+      () => performance.now(),
+    ),
+  );
+  return { memory, strangers: new MemoryLedger(Math.floor(max * memoryForStrangersShare)) };
 }

@@ -135,7 +135,7 @@ export async function refuseUnadmitted(
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
   record.identified(authorized.caller);
-  record.end(failure.status, "refused");
+  record.end(failure.status, failure.code === "overloaded" ? "overloaded" : "refused");
   if (failure.status >= 500) record.note = failure.message;
   replyFailure(exchange, "model", failure, headers);
 }

@@ -13,7 +13,7 @@ export function replyHealth(
   exchange: Exchange,
   isDetailed: boolean,
 ): number {
-  const { connections, files } = capacity;
+  const { connections, files, memory } = capacity;
   const isWell = limiter.reachable && limiter.storeFailing === null && !files.exhausted;
   const status = isWell ? "ok" : "degraded";
   if (!isDetailed) {
@@ -36,6 +36,8 @@ export function replyHealth(
       connections: connections.open,
       requests: connections.requests,
       requests_max: connections.max,
+      held_bytes: memory.held,
+      held_bytes_max: memory.max,
       file_descriptors_exhausted: files.exhausted,
     },
   });

@@ -3,8 +3,9 @@
  * images. A provider of the same dialect gets the client's bytes; only the model's name may differ.
  */
 import { assert } from "../../shared/assert.js";
+import { translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
-import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
+import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
@@ -20,6 +21,7 @@ import type {
   TranslatedRequest,
   Translation,
 } from "../dialects/translation/translation.js";
+import { noMemory, unreadBody } from "../http/body-spool.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 
@@ -39,14 +41,7 @@ export async function readJsonCall(
       ),
     };
   const body = await exchange.readBody(bodyBytesMax);
-  if (!body.ok)
-    return {
-      ok: false,
-      failure:
-        body.reason === "gone"
-          ? null
-          : failure("request_too_large", `the body is larger than ${bodyBytesMax} bytes`),
-    };
+  if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8);
   return parsed.ok
     ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
@@ -69,6 +64,8 @@ class JsonCall implements ModelCall {
   /** The client's body, parsed for the first translation; and the translations, by provider. */
   #parsed: JsonObject | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
+  /** Whether it has taken memory for them. */
+  #hasMemory = false;
 
   constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody, source: CallSource) {
     this.operation = operation;
@@ -97,8 +94,16 @@ class JsonCall implements ModelCall {
     const dialect = chooseDialect(this.operation, provider.operations);
     if (dialect === null) return notOffered(provider, this.operation);
     if (dialect.translation === null) return null;
+    if (!this.#mayTranslate()) return noMemory();
     const translated = this.#inDialect(dialect.translation, provider);
     return translated.ok ? null : translated.failure;
+  }
+
+  #mayTranslate(): boolean {
+    this.#hasMemory ||= this.#source.exchange.memory.take(
+      this.#bytes.length * translatedBodyFactor,
+    );
+    return this.#hasMemory;
   }
 
   requestTo(

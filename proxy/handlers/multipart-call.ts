@@ -2,7 +2,7 @@
  * A call whose body is a multipart form: transcriptions and translations of audio. The form is
  * passed on while it is read, with the target's name in its `model` field where that differs. It is
  * read ahead until the model is known: what comes before is held in memory, and on disk once it
- * outgrows that.
+ * outgrows that, or no memory is left.
  */
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -11,6 +11,7 @@ import { type Failure, failure, invalid, plainFailure } from "../../shared/error
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
+import { type HeldPieces, requestPieces } from "../capacity/memory-ledger.js";
 import {
   type Spool,
   SpoolFailed,
@@ -33,6 +34,7 @@ export async function readMultipartCall(
   const form = new Form(
     exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),
     finder,
+    requestPieces(exchange.memory),
     newSpool,
   );
   try {
@@ -88,6 +90,7 @@ export function noForm(): Failure {
 class Form {
   readonly #pieces: AsyncIterator<Buffer>;
   readonly #finder: FieldFinder;
+  readonly #memory: HeldPieces;
   readonly #newSpool: () => Promise<Spool>;
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
@@ -95,9 +98,15 @@ class Form {
   /** Whether all of it has been read. */
   complete = false;
 
-  constructor(pieces: AsyncIterator<Buffer>, finder: FieldFinder, newSpool: () => Promise<Spool>) {
+  constructor(
+    pieces: AsyncIterator<Buffer>,
+    finder: FieldFinder,
+    memory: HeldPieces,
+    newSpool: () => Promise<Spool>,
+  ) {
     this.#pieces = pieces;
     this.#finder = finder;
+    this.#memory = memory;
     this.#newSpool = newSpool;
   }
 
@@ -117,7 +126,9 @@ class Form {
       this.#finder.push(next.value);
       if (
         this.#spool === null &&
-        (this.#finder.place !== null || this.#heldBytes + next.value.length <= heldUploadBytesMax)
+        (this.#finder.place !== null ||
+          this.#heldBytes + next.value.length <= heldUploadBytesMax) &&
+        this.#memory.hold(next.value.length)
       ) {
         this.#held.push(next.value);
         this.#heldBytes += next.value.length;

@@ -13,8 +13,15 @@ import {
   operationAt,
 } from "../body/passthrough-model.js";
 import { PeekedBody } from "../body/peeked-body.js";
+import { requestPieces } from "../capacity/memory-ledger.js";
 import type { Gateway } from "../gateway.js";
-import { UploadGone, UploadRefused, UploadTooLarge } from "../http/body-spool.js";
+import {
+  NoMemory,
+  noMemory,
+  UploadGone,
+  UploadRefused,
+  UploadTooLarge,
+} from "../http/body-spool.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -165,11 +172,12 @@ function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): Peeked
   const bytes = lengthOf(exchange);
   if (bytes === 0 || (bytes === null && exchange.header("transfer-encoding") === undefined))
     return null;
-  return new PeekedBody(
-    exchange.readPieces(config.server.uploadBytesMax),
-    bytes,
-    (problem) => new UploadRefused(problem),
-  );
+  return new PeekedBody(exchange.readPieces(config.server.uploadBytesMax), {
+    bytesAnnounced: bytes,
+    memory: requestPieces(exchange.memory),
+    noMemory: () => new NoMemory(),
+    refused: (problem) => new UploadRefused(problem),
+  });
 }
 
 function lengthOf(exchange: Exchange): number | null {
@@ -226,6 +234,7 @@ async function modelInBody(
     return named.ok ? named : { ok: false, failure: invalid(named.problem, "model") };
   } catch (error) {
     if (error instanceof UploadGone) return { ok: false, failure: null };
+    if (error instanceof NoMemory) return { ok: false, failure: noMemory() };
     if (error instanceof UploadTooLarge)
       return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;

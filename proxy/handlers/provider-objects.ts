@@ -10,11 +10,12 @@
 import { assert } from "../../shared/assert.js";
 import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { type Failure, failure, invalid } from "../../shared/error-code.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { kindOf, parseJson } from "../body/json-value.js";
 import { boundaryOf } from "../body/multipart.js";
 import type { Provider } from "../gateway.js";
+import { unreadBody } from "../http/body-spool.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -146,14 +147,9 @@ async function readBody({ gateway, exchange }: RequestContext<"config">): Promis
       },
     };
   const read = await exchange.readBody(bytesMax);
-  if (read.ok) return { ok: true, body: read.bytes.length === 0 ? null : read.bytes };
-  return {
-    ok: false,
-    failure:
-      read.reason === "gone"
-        ? null
-        : failure("request_too_large", `the body is larger than ${bytesMax} bytes`),
-  };
+  return read.ok
+    ? { ok: true, body: read.bytes.length === 0 ? null : read.bytes }
+    : { ok: false, failure: unreadBody(read, bytesMax) };
 }
 
 /** What makes a batch one that no provider can take. */

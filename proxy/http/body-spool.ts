@@ -1,4 +1,28 @@
-/** What can go wrong with a request body that is read in pieces, and its place on disk. */
+/** What can go wrong with a request's body while it is read, and its place on disk. */
+import { type Failure, failure } from "../../shared/error-code.js";
+import type { BodyResult } from "./exchange.js";
+
+/** Why a body couldn't be read. Null: the client is gone. */
+export function unreadBody(
+  { reason }: Extract<BodyResult, { readonly ok: false }>,
+  bytesMax: number,
+): Failure | null {
+  switch (reason) {
+    case "gone":
+      return null;
+    case "too_large":
+      return failure("request_too_large", `the body is larger than ${bytesMax} bytes`);
+    case "no_memory":
+      return noMemory();
+  }
+}
+
+export function noMemory(): Failure {
+  return failure(
+    "overloaded",
+    "Sluice holds as many requests and answers as its memory allows: try again",
+  );
+}
 
 /** The body is larger than allowed; thrown while it is read. */
 export class UploadTooLarge extends Error {
@@ -15,6 +39,11 @@ export class UploadRefused extends Error {
 /** The client left before its body was complete; thrown while it is read. */
 export class UploadGone extends Error {
   override name = "UploadGone";
+}
+
+/** There is no memory for what must be held of the body; thrown while it is read. */
+export class NoMemory extends Error {
+  override name = "NoMemory";
 }
 
 /** Writing to the disk, or reading from it, has failed. */

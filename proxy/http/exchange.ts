@@ -4,10 +4,11 @@
  */
 
 import type { Duplex } from "node:stream";
+import type { MemoryShare } from "../capacity/memory-ledger.js";
 
 export type BodyResult =
   | { readonly ok: true; readonly bytes: Buffer }
-  | { readonly ok: false; readonly reason: "too_large" | "gone" };
+  | { readonly ok: false; readonly reason: "too_large" | "no_memory" | "gone" };
 
 /** The client's side of a WebSocket, for a tunnel. */
 export interface ClientSocket {
@@ -36,6 +37,13 @@ export interface Exchange extends RequestHeaders {
   readonly query: string;
   /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];
+  /** What this request holds of the proxy's memory. */
+  readonly memory: MemoryShare;
+  /**
+   * The body must arrive within `ms`, or the client gets 408 and is cut off. `then` runs once it
+   * has, or the client is gone.
+   */
+  awaitBody(ms: number, then: () => void): void;
   /** Reads the body to its end, once, up to `bytesMax`. */
   readBody(bytesMax: number): Promise<BodyResult>;
   /**

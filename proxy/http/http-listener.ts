@@ -8,6 +8,7 @@ import { endsPerTurn } from "../../shared/bounds.js";
 import { invalid, plainFailure } from "../../shared/error-code.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { ConnectionRoom } from "../capacity/connection-room.js";
+import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import {
@@ -26,6 +27,8 @@ interface ListenerOptions {
   readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
   /** Kept up to date with what is open and running. */
   readonly connections: ConnectionRoom<Socket>;
+  /** What its requests hold counts there. */
+  readonly memory: MemoryLedger;
   /** A client that reads nothing of its response for this long is cut off. */
   readonly stalledClientMs: number;
   /** How long a client may take to send its request; the defaults are below. */
@@ -66,8 +69,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   let closing = false;
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const cutByStop = new WeakSet<Socket>();
-  const { connections, stalledClientMs } = options;
-  const context = { idOf: createRequestIds(), stalledClientMs, throttled, cutByStop };
+  const { connections, memory, stalledClientMs } = options;
+  const context = { idOf: createRequestIds(), stalledClientMs, memory, throttled, cutByStop };
   const onAnswered = function (this: ServerResponse): void {
     connections.ended(this.req.socket as Socket);
   };
@@ -76,7 +79,9 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     connections.began(request.socket as Socket);
     response.once("close", onAnswered);
     if (closing) response.setHeader("connection", "close");
-    return new NodeExchange(request, response, context);
+    const exchange = new NodeExchange(request, response, context);
+    giveBackAfter(exchange, response);
+    return exchange;
   };
   // Node itself would answer a request without Host with a bare 400.
   const server = createServer(
@@ -121,13 +126,17 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   server.on("upgrade", (request, socket, head) => {
     // It runs as long as its socket is open.
     connections.began(socket as Socket);
-    options.handle(createUpgradeExchange(request, socket as Socket, head, context));
+    const exchange = createUpgradeExchange(request, socket as Socket, head, context);
+    socket.once("close", () => exchange.memory.answered());
+    options.handle(exchange);
   });
   server.on("clientError", refuseUnreadable);
   const onClosed = function (this: Socket): void {
     connections.gone(this);
   };
   server.on("connection", (socket) => {
+    // Each request that waits behind others on its connection watches the socket.
+    socket.setMaxListeners(0);
     socket.once("close", onClosed);
     connections.opened(socket);
   });
@@ -174,6 +183,17 @@ class ServedRequest extends IncomingMessage {
   set upgrade(wants: boolean | null) {
     this.wantsUpgrade = wants;
   }
+}
+
+/**
+ * What the request holds is given back when its response is closed. One that waits behind another
+ * on its connection has no socket yet, and may end with the connection, without an event of its
+ * own.
+ */
+function giveBackAfter({ memory }: NodeExchange, response: ServerResponse): void {
+  const answered = (): void => memory.answered();
+  response.once("close", answered);
+  if (response.socket === null) response.req.socket.once("close", answered);
 }
 
 /** RFC 9112 section 3.2: only HTTP/1.0 may omit it. */

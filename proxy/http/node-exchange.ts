@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { HeldBody } from "../capacity/held-body.js";
+import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
+import { discardBody, refuseIfLate } from "./refuse-unreadable.js";
 
-/** How much of a refused body is still read. */
-const discardedBytesMax = 64 * 1024 * 1024;
-const discardMs = 500;
 /**
  * How much of a complete response may be unsent without a timer: the operating system buffers about
  * as much, and a timer for every small reply would cost more than it saves.
@@ -20,6 +20,7 @@ const unreadBytesMax = 64 * 1024;
 export interface ExchangeContext {
   readonly idOf: (given: unknown) => string;
   readonly stalledClientMs: number;
+  readonly memory: MemoryLedger;
   /** Runs what is to do after a client has left, perhaps together with thousands of others. */
   readonly throttled: (run: () => void) => void;
   /** Those that were cut off because the listener closes. */
@@ -33,6 +34,7 @@ export class NodeExchange implements Exchange {
   readonly query: string;
   readonly rawHeaders: readonly string[];
   readonly webSocket: ClientSocket | null;
+  readonly memory: MemoryShare;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #context: ExchangeContext;
@@ -55,6 +57,7 @@ export class NodeExchange implements Exchange {
     this.#request = request;
     this.#response = response;
     this.#context = context;
+    this.memory = new MemoryShare(context.memory);
     this.#socket = request.socket;
     this.id = context.idOf(request.headers["x-request-id"]);
     this.method = request.method ?? "GET";
@@ -74,23 +77,30 @@ export class NodeExchange implements Exchange {
     return this.rawHeaders.filter(isNamed).length > 1;
   }
 
+  awaitBody(ms: number, then: () => void): void {
+    refuseIfLate(this.#request, ms, then);
+  }
+
   readBody(bytesMax: number): Promise<BodyResult> {
     return new Promise((resolve) => {
       const request = this.#request;
-      if (Number(request.headers["content-length"] ?? 0) > bytesMax)
-        return resolve(this.#tooLarge());
-      const chunks: Buffer[] = [];
-      let bytes = 0;
+      const announced = Number(request.headers["content-length"] ?? Infinity);
+      if (announced !== Infinity && announced > bytesMax)
+        return resolve(this.#refuseBody("too_large"));
+      const body = new HeldBody(announced, this.memory);
       request.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= bytesMax) return void chunks.push(chunk);
+        const reason =
+          body.length + chunk.length > bytesMax
+            ? "too_large"
+            : body.append(chunk)
+              ? null
+              : "no_memory";
+        if (reason === null) return;
         request.removeAllListeners("data");
-        resolve(this.#tooLarge());
+        body.discard();
+        resolve(this.#refuseBody(reason));
       });
-      request.on("end", () => {
-        const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes);
-        resolve({ ok: true, bytes: body });
-      });
+      request.on("end", () => resolve({ ok: true, bytes: body.whole() }));
       request.on("close", () => resolve({ ok: false, reason: "gone" }));
     });
   }
@@ -115,35 +125,9 @@ export class NodeExchange implements Exchange {
     }
   }
 
-  /**
-   * The connection ends with the answer, but a client that sends everything before it reads gets a
-   * chance to finish: a reset would destroy the answer. What it sends meanwhile is discarded, up to
-   * a bound.
-   */
-  #tooLarge(): Promise<BodyResult> {
+  #refuseBody(reason: "too_large" | "no_memory"): Promise<BodyResult> {
     this.#response.setHeader("connection", "close");
-    return this.#discard().then(() => ({ ok: false, reason: "too_large" }));
-  }
-
-  #discard(): Promise<void> {
-    const request = this.#request;
-    return new Promise((resolve) => {
-      let discarded = 0;
-      const done = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(done, discardMs);
-      request.on("end", done);
-      request.on("close", done);
-      request.on("data", (chunk: Buffer) => {
-        discarded += chunk.length;
-        if (discarded > discardedBytesMax) done();
-      });
-      // The iterator that read it in pieces has stopped in the middle, and would keep it paused.
-      request.removeAllListeners("readable");
-      request.resume();
-    });
+    return discardBody(this.#request).then(() => ({ ok: false, reason }));
   }
 
   get gone(): boolean {
@@ -239,7 +223,9 @@ export class NodeExchange implements Exchange {
     if (this.#unread) {
       this.#unread = false;
       this.#response.setHeader("connection", "close");
-      return void this.#discard().then(() => this.reply(status, headers, body, encoding));
+      return void discardBody(this.#request).then(() =>
+        this.reply(status, headers, body, encoding),
+      );
     }
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     const length = status === 204 ? [] : ["content-length", String(bytes)];

@@ -1,5 +1,9 @@
-/** Answers to what never becomes an exchange: bytes that Node's parser refuses, and CONNECT. */
+/**
+ * Answers to what no handler answers: bytes that Node's parser refuses, CONNECT, and bodies that
+ * come late; and what becomes of the rest of a body that is refused.
+ */
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
@@ -20,6 +24,52 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
     socket as Socket,
     unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"],
   );
+}
+
+/**
+ * A request whose body isn't complete after `ms` gets 408, and its client is cut off. `then` runs
+ * once it is complete, or the client is gone.
+ */
+export function refuseIfLate(request: IncomingMessage, ms: number, then: () => void): void {
+  const refuseLate = (): void => refuse(request.socket, unreadable["ERR_HTTP_REQUEST_TIMEOUT"]!);
+  const timer = setTimeout(refuseLate, ms);
+  let isOver = false;
+  const over = (): void => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    then();
+  };
+  request.once("end", over);
+  request.once("close", over);
+}
+
+/** How much of a refused body is still read. */
+const discardedBytesMax = 64 * 1024 * 1024;
+const discardMs = 500;
+
+/**
+ * Reads on, up to a bound, before the connection ends with the answer: so a client that sends
+ * everything before it reads gets a chance to finish. A reset would destroy the answer.
+ */
+export function discardBody(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let discarded = 0;
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(done, discardMs);
+    request.on("end", done);
+    request.on("close", done);
+    request.on("data", (chunk: Buffer) => {
+      discarded += chunk.length;
+      if (discarded > discardedBytesMax) done();
+    });
+    // The iterator that read it in pieces has stopped in the middle, and would keep it paused.
+    request.removeAllListeners("readable");
+    request.resume();
+  });
 }
 
 /** For the server's "connect", which hands over the bare socket. */

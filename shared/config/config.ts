@@ -120,6 +120,8 @@ export interface Config {
     readonly userPathHeader: string;
     readonly bodyBytesMax: number;
     readonly uploadBytesMax: number;
+    /** Null: by the memory that the process may use. */
+    readonly heldBytesMax: number | null;
     readonly connectionsMax: number;
     /** How long a stopping proxy lets requests finish. */
     readonly drainMs: number;

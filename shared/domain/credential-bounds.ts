@@ -40,3 +40,7 @@ export const labelBytesMax = 64;
  * clients can't fill the memory.
  */
 export const unauthorizedBodyBytesMax = 256 * 1024;
+/** How long such a body may be on its way. */
+export const strangerBodyMs = 15_000;
+/** What all such bodies may take of the memory for requests and answers. */
+export const memoryForStrangersShare = 1 / 16;

@@ -73,6 +73,8 @@ async function ask({
   exchange.sentPieces = [Buffer.from(body)];
   if (webSocket) exchange.webSocket = {} as ClientSocket;
   await handleRequest(fake.gateway, exchange);
+  exchange.memory.answered();
+  if (exchange.ledger.held > 0) throw new Error("memory is still taken");
   return { ...fake, exchange, lines, authorized };
 }
 

@@ -3,6 +3,7 @@
  * breaks the port's order.
  */
 
+import { MemoryLedger, MemoryShare } from "../../proxy/capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "../../proxy/http/body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchange.js";
 
@@ -13,6 +14,10 @@ export class FakeExchange implements Exchange {
   readonly query: string;
   readonly rawHeaders: readonly string[];
   webSocket: ClientSocket | null = null;
+  /** What was asked of a body on its way. */
+  awaited: { readonly ms: number; readonly then: () => void } | null = null;
+  ledger = new MemoryLedger(1e9);
+  memory = new MemoryShare(this.ledger);
   gone = false;
   cutByStop = false;
   begun = false;
@@ -65,11 +70,16 @@ export class FakeExchange implements Exchange {
     return undefined;
   }
 
+  awaitBody(ms: number, then: () => void): void {
+    this.awaited = { ms, then };
+  }
+
   readBody(bytesMax: number): Promise<BodyResult> {
     if (this.gone) return Promise.resolve({ ok: false, reason: "gone" });
     const bytes = Buffer.concat(this.sentPieces);
+    if (bytes.length > bytesMax) return Promise.resolve({ ok: false, reason: "too_large" });
     return Promise.resolve(
-      bytes.length > bytesMax ? { ok: false, reason: "too_large" } : { ok: true, bytes },
+      this.memory.take(bytes.length) ? { ok: true, bytes } : { ok: false, reason: "no_memory" },
     );
   }
 

@@ -3,6 +3,7 @@
  * every request unless the test sets a verdict.
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
+import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
@@ -47,6 +48,8 @@ export function fakeCapacity(): Capacity {
   return {
     connections: { isFull: false, max: 10, open: 1, requests: 1 },
     files: { exhausted: false },
+    memory: new MemoryLedger(1e9),
+    strangers: new MemoryLedger(1e9),
   };
 }
 

@@ -108,6 +108,8 @@ async function run({ body, path, change, play, prepare }: Injection): Promise<Ru
   ];
   prepare?.(exchange);
   await handleRequest({ ...gateway, ...change?.(gateway) }, exchange);
+  exchange.memory.answered();
+  if (exchange.ledger.held > 0) throw new Error("memory is still taken");
   return { exchange, fake, bugs, lines, aborted };
 }
 

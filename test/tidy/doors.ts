@@ -55,7 +55,7 @@ const limiterdBelowState = [
 
 /** The rooms that a room may import, besides itself; every program may import all of `shared`. */
 export const doors: Readonly<Record<string, readonly string[]>> = {
-  "proxy/body": [],
+  "proxy/body": ["proxy/capacity"],
   "proxy/limiter": [],
   "proxy/capacity": [],
   "proxy/body/rewriters": ["proxy/body"],
@@ -91,7 +91,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream/errors",
     "proxy/usage",
   ],
-  "proxy/handlers/cache": ["proxy/http", "proxy/upstream", "proxy/usage"],
+  "proxy/handlers/cache": ["proxy/capacity", "proxy/http", "proxy/upstream", "proxy/usage"],
   "proxy/gateway": proxyBelowGateway,
   "proxy/handlers/admin": ["proxy/gateway", "proxy/auth", "proxy/http", "proxy/routing"],
   "proxy/handlers/attempts": [

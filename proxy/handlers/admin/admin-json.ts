@@ -1,5 +1,6 @@
 /** The JSON body of a request to /admin, and a failure in the shape of /admin. */
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
+import { unreadBody } from "../../http/body-spool.js";
 import { replyFailure } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 
@@ -25,10 +26,7 @@ export type JsonBody =
 export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">): Promise<JsonBody> {
   const body = await exchange.readBody(adminBodyBytesMax);
   if (!body.ok)
-    return {
-      ok: false,
-      failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`),
-    };
+    return { ok: false, failure: unreadBody(body, adminBodyBytesMax) ?? invalid("it broke off") };
   if (!gateway.isUtf8(body.bytes))
     return {
       ok: false,

@@ -3,6 +3,7 @@
  * answer on its way, as long as it may be worth caching. Nothing is held back.
  */
 import { ByteBuffer } from "../../../shared/byte-buffer.js";
+import type { MemoryShare } from "../../capacity/memory-ledger.js";
 import { headerOf } from "../../http/copy-headers.js";
 import type { BodyResult, ClientSocket, Exchange } from "../../http/exchange.js";
 import type { ResponseCache } from "./response-cache.js";
@@ -107,6 +108,14 @@ export class RecordingExchange implements Exchange {
 
   get webSocket(): ClientSocket | null {
     return this.#exchange.webSocket;
+  }
+
+  get memory(): MemoryShare {
+    return this.#exchange.memory;
+  }
+
+  awaitBody(ms: number, then: () => void): void {
+    this.#exchange.awaitBody(ms, then);
   }
 
   get gone(): boolean {

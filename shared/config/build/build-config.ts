@@ -95,6 +95,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       userPathHeader: values.userPathHeader,
       bodyBytesMax: values.bodyBytesMax,
       uploadBytesMax: values.uploadBytesMax,
+      heldBytesMax: values.heldBytesMax,
       connectionsMax: values.connectionsMax,
       drainMs: values.drainMs,
       stalledClientMs: values.stalledClientMs,

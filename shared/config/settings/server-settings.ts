@@ -112,6 +112,17 @@ export const serverSettings = {
     meaning:
       "The largest upload that is accepted, audio or a file, which isn't held in memory; a larger one gets 413.",
   }),
+  heldBytesMax: setting<number | null>({
+    path: "server.max_held_bytes",
+    env: null,
+    flag: null,
+    kind: integer({ min: 1_048_576, max: 1_099_511_627_776 }),
+    defaultValue: null,
+    defaultText: "a quarter of the memory, at most 2 GiB",
+    unit: null,
+    meaning:
+      "How many bytes of requests and answers a proxy holds in memory at once; a request that doesn't fit gets 503.",
+  }),
   connectionsMax: setting({
     path: "server.max_connections",
     env: null,

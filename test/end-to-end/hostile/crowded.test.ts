@@ -1,6 +1,6 @@
 /**
- * A proxy that could be filled up, by connections or for want of file descriptors: it is still
- * probed, says what it lacks, and its other clients lose nothing.
+ * A proxy that could be filled up, by connections, bodies, or for want of file descriptors: it is
+ * still probed, says what it lacks, and its other clients lose nothing.
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -23,6 +23,18 @@ async function idle(t: Test, url: string, count: number): Promise<readonly Socke
     for (const socket of sockets) socket.destroy();
   });
   return sockets;
+}
+
+/** The head of a request, with so many bytes of a body to come. */
+const headOf = (length: number, key = ""): string =>
+  `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n${key}content-length: ${length}\r\n\r\n`;
+
+/** What `/health` says of the memory that requests hold. */
+async function heldBytes(url: string): Promise<number> {
+  const health = (await (await fetch(`${url}/health`)).json()) as {
+    capacity: { held_bytes: number };
+  };
+  return health.capacity.held_bytes;
 }
 
 const status = async (url: string): Promise<number> =>
@@ -96,5 +108,48 @@ t.test(
     );
     t.equal((await chat(proxy.ready, { model: "sim/x" })).status, 200);
     t.equal(proxy.output().match(/no file descriptors are left/g)?.length, 1);
+    t.notMatch(proxy.output(), /MaxListeners/);
   },
 );
+
+t.test("bodies that don't fit into the memory any more get 503, and fit again later", async (t) => {
+  const site = makeSite(t, `providers: { ${models} }\nserver: { max_held_bytes: 1048576 }\n`);
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  const body = (bytes: number): string =>
+    JSON.stringify({ model: "sim/x", messages: [{ role: "user", content: "x".repeat(bytes) }] });
+  const large = body(700_000);
+  const [client] = await idle(t, proxy.ready, 1);
+  let answer = "";
+  client!.on("data", (bytes: Buffer) => (answer += bytes.toString("latin1")));
+  client!.write(headOf(large.length));
+  client!.write(large.slice(0, 650_000));
+  await until(
+    () => heldBytes(proxy.ready),
+    (held) => held >= 650_000,
+  );
+  const refused = await fetch(`${proxy.ready}/v1/chat/completions`, {
+    method: "POST",
+    body: body(400_000),
+  });
+  t.same([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+  t.match(await refused.json(), { error: { type: "internal_error", code: "overloaded" } });
+  t.equal((await chat(proxy.ready, { model: "sim/x" })).status, 200, "a small one fits");
+  client!.write(large.slice(650_000));
+  await until(
+    () => Promise.resolve(answer),
+    (text) => text.startsWith("HTTP/1.1 200"),
+  );
+  await until(
+    () => heldBytes(proxy.ready),
+    (held) => held === 0,
+  );
+  const again = await fetch(`${proxy.ready}/v1/chat/completions`, {
+    method: "POST",
+    body: body(400_000),
+  });
+  t.equal(again.status, 200);
+  await proxy.printed(/as many bytes of requests and answers as the proxy holds/);
+  await proxy.printed(/"status":503,"outcome":"overloaded"/);
+  t.notMatch(proxy.output(), /MaxListeners/);
+});

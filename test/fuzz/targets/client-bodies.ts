@@ -5,7 +5,7 @@
  */
 import { PeekedBody } from "../../../proxy/body/peeked-body.js";
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
-import { UploadRefused } from "../../../proxy/http/body-spool.js";
+import { NoMemory, UploadRefused } from "../../../proxy/http/body-spool.js";
 import { bytesOf } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";
@@ -75,11 +75,12 @@ async function tryPeeked(random: Random): Promise<void> {
     ? formOf(random)
     : Buffer.from(mutator.text(random.pick(requestSamples).body, random));
   if (random.chance(0.3)) bytes = mutateBytes(bytes, random);
-  const body = new PeekedBody(
-    piecesOf(cutBytes(bytes, random)),
-    random.chance(0.5) ? bytes.length : null,
-    (problem) => new UploadRefused(problem),
-  );
+  const body = new PeekedBody(piecesOf(cutBytes(bytes, random)), {
+    bytesAnnounced: random.chance(0.5) ? bytes.length : null,
+    memory: { hold: () => true, release: () => {} },
+    noMemory: () => new NoMemory(),
+    refused: (problem) => new UploadRefused(problem),
+  });
   const named = await body.model({
     contentType: isForm ? "multipart/form-data; boundary=B" : "application/json",
     contentEncoding: "",

@@ -1,12 +1,17 @@
 import t from "tap";
 import { authorizeCaller, mustAuthorizeFirst } from "../../../proxy/auth/authorize-caller.js";
 import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
+import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
-import { unauthorizedBodyBytesMax } from "../../../shared/domain/credential-bounds.js";
+import {
+  strangerBodyMs,
+  unauthorizedBodyBytesMax,
+} from "../../../shared/domain/credential-bounds.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
 import { invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";
+import { fakeCapacity } from "../fake-gateway.js";
 
 const pathFailure = invalid("invalid X-Sluice-User-Path header");
 const keyCaller: Caller = { ...authenticatedCaller("/header"), credential: hashKey("k") };
@@ -126,25 +131,47 @@ t.test(
   "the caller of a limited request is checked with its admission, unless its body is too large to hold for a stranger, or the refusal is certain",
   async (t) => {
     const { limiter } = daemon({ kind: "denied", ended: null });
+    const capacity = fakeCapacity();
+    const gateway = { limiter, capacity };
     const body = (length: string | null): FakeExchange =>
       new FakeExchange({
         headers: length === null ? ["Transfer-Encoding", "chunked"] : ["Content-Length", length],
       });
-    t.notOk(mustAuthorizeFirst(limiter, keyCaller, body("200")));
-    t.notOk(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax))));
-    t.ok(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax + 1))));
-    t.ok(mustAuthorizeFirst(limiter, keyCaller, body(null)), "a body of unknown size");
-    t.notOk(mustAuthorizeFirst(limiter, keyCaller, new FakeExchange()), "no body at all");
-    t.ok(mustAuthorizeFirst(limiter, { ...keyCaller, pathFailure }, body("200")));
-    t.notOk(mustAuthorizeFirst(limiter, authenticatedCaller("/"), body(null)));
-    t.notOk(mustAuthorizeFirst(limiter, anonymous, body(null)));
+    t.notOk(mustAuthorizeFirst(gateway, keyCaller, body("200")));
+    t.notOk(mustAuthorizeFirst(gateway, keyCaller, body(String(unauthorizedBodyBytesMax))));
+    t.ok(mustAuthorizeFirst(gateway, keyCaller, body(String(unauthorizedBodyBytesMax + 1))));
+    t.ok(mustAuthorizeFirst(gateway, keyCaller, body(null)), "a body of unknown size");
+    t.notOk(mustAuthorizeFirst(gateway, keyCaller, new FakeExchange()), "no body at all");
+    t.ok(mustAuthorizeFirst(gateway, { ...keyCaller, pathFailure }, body("200")));
+    t.notOk(mustAuthorizeFirst(gateway, authenticatedCaller("/"), body(null)));
+    t.notOk(mustAuthorizeFirst(gateway, anonymous, body(null)));
     t.ok(
       mustAuthorizeFirst(
-        daemon({ kind: "denied", ended: null }, { keysExist: true }).limiter,
+        { limiter: daemon({ kind: "denied", ended: null }, { keysExist: true }).limiter, capacity },
         anonymous,
         body("200"),
       ),
     );
     t.equal(wrongToken.status, 401);
+  },
+);
+
+t.test(
+  "a stranger's body on its way must come soon; when there is no room for one more, the caller is checked first",
+  async (t) => {
+    const { limiter } = daemon({ kind: "denied", ended: null });
+    const strangers = new MemoryLedger(1000);
+    const gateway = { limiter, capacity: { strangers } };
+    const onItsWay = (): FakeExchange => new FakeExchange({ headers: ["Content-Length", "600"] });
+    const first = onItsWay();
+    t.notOk(mustAuthorizeFirst(gateway, keyCaller, first));
+    t.equal(first.awaited?.ms, strangerBodyMs);
+    const second = onItsWay();
+    t.ok(mustAuthorizeFirst(gateway, keyCaller, second));
+    t.equal(second.awaited, null);
+    t.notOk(mustAuthorizeFirst(gateway, authenticatedCaller("/"), onItsWay()), "a known caller");
+    first.awaited?.then();
+    t.equal(strangers.held, 0);
+    t.notOk(mustAuthorizeFirst(gateway, keyCaller, second));
   },
 );

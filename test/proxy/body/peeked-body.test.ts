@@ -1,5 +1,6 @@
 import t from "tap";
 import { PeekedBody } from "../../../proxy/body/peeked-body.js";
+import type { HeldPieces } from "../../../proxy/capacity/memory-ledger.js";
 import { peekedBodyBytesMax } from "../../../shared/bounds.js";
 
 /** Pieces that count how many were read; one more than there are is their end. */
@@ -30,8 +31,17 @@ async function whole(body: PeekedBody): Promise<string> {
 
 const json = "application/json; charset=utf-8";
 
-const bodyOf = (coming: AsyncIterable<Buffer>, announced: number | null = null): PeekedBody =>
-  new PeekedBody(coming, announced, (problem) => new Error(`refused: ${problem}`));
+const bodyOf = (
+  coming: AsyncIterable<Buffer>,
+  announced: number | null = null,
+  memory: HeldPieces = { hold: () => true, release: () => {} },
+): PeekedBody =>
+  new PeekedBody(coming, {
+    bytesAnnounced: announced,
+    memory,
+    noMemory: () => new Error("no memory"),
+    refused: (problem) => new Error(`refused: ${problem}`),
+  });
 
 /** The model, or what is wrong with it. */
 async function modelIn(
@@ -101,6 +111,27 @@ t.test("a body that isn't complete is passed on in pieces", async (t) => {
   const body = bodyOf(pieces('{"model":"m"', "}").coming, 13);
   t.equal(await modelIn(body), "m");
   t.equal(body.complete, null);
+});
+
+t.test("what is read ahead takes memory until it is passed on, or is refused", async (t) => {
+  let held = 0;
+  const memory = (max: number): HeldPieces => ({
+    hold(bytes) {
+      if (held + bytes > max) return false;
+      held += bytes;
+      return true;
+    },
+    release(bytes) {
+      held -= bytes;
+    },
+  });
+  const texts = ['{"mo', 'del":"', 'm"', ',"x":1}'];
+  const body = bodyOf(pieces(...texts).coming, null, memory(100));
+  t.equal(await modelIn(body), "m");
+  t.equal(held, 12);
+  t.equal(await whole(body), texts.join(""));
+  t.equal(held, 0);
+  await t.rejects(modelIn(bodyOf(pieces(...texts).coming, null, memory(5))), /no memory/);
 });
 
 t.test("an error while reading goes to the reader", async (t) => {

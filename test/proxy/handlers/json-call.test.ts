@@ -1,7 +1,9 @@
 import t from "tap";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
+import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
+import { translatedBodyFactor } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -298,6 +300,30 @@ t.test(
     t.same(await read("chat_completions", chat, { gone: true }), { ok: false, failure: null });
   },
 );
+
+t.test("a translation needs memory: without it the request is refused for now", async (t) => {
+  const exchange = new FakeExchange();
+  exchange.sentPieces = [Buffer.from(chat)];
+  exchange.ledger = new MemoryLedger(2 * chat.length);
+  exchange.ledger.take(1);
+  exchange.memory = new MemoryShare(exchange.ledger);
+  const result = await readJsonCall("chat_completions", {
+    exchange,
+    bodyBytesMax: 10_000,
+    uploadBytesMax: 0,
+    isUtf8: () => true,
+    newSpool: () => Promise.reject(new Error("no disk")),
+    nowMs: () => 0,
+  });
+  if (!result.ok) throw new Error("it was read");
+  t.equal(result.call.problemAt(chatty), null);
+  t.match(result.call.problemAt(claude), { status: 503, code: "overloaded" });
+  exchange.ledger.give(1);
+  t.equal(result.call.problemAt(claude), null);
+  t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length);
+  t.equal(result.call.problemAt(claude), null);
+  t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length, "once");
+});
 
 t.test("a body in a content coding is refused, and the coding named", async (t) => {
   for (const [coding, status] of [

@@ -1,4 +1,5 @@
 import t from "tap";
+import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import type { ModelCall, ReadCall } from "../../../proxy/handlers/model-call.js";
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
 import { type Spool, SpoolFailed, UploadRefused } from "../../../proxy/http/body-spool.js";
@@ -48,7 +49,14 @@ async function read(
     length,
     uploadBytesMax = 10_000_000,
     gone = false,
-  }: { contentType?: string; length?: number; uploadBytesMax?: number; gone?: boolean } = {},
+    memoryMax = 1e9,
+  }: {
+    contentType?: string;
+    length?: number;
+    uploadBytesMax?: number;
+    gone?: boolean;
+    memoryMax?: number;
+  } = {},
 ): Promise<Reading> {
   const bytes = Buffer.from(form);
   const headers = [
@@ -58,6 +66,10 @@ async function read(
   ];
   const exchange = new FakeExchange({ headers });
   exchange.gone = gone;
+  const ledger = new MemoryLedger(memoryMax);
+  // Of another request: this one isn't alone.
+  ledger.take(1);
+  exchange.memory = new MemoryShare(ledger);
   let taken = 0;
   for (let at = 0; at < bytes.length; at += 65_536)
     exchange.sentPieces.push(bytes.subarray(at, at + 65_536));
@@ -122,6 +134,15 @@ t.test(
     t.same(reading.spools, []);
   },
 );
+
+t.test("without memory a form waits on disk, and is sent from there", async (t) => {
+  const form = `${field("model", "whisper")}${file(200_000)}${end}`;
+  const reading = await read(form, { memoryMax: 100_000 });
+  const call = callOf(reading);
+  t.equal(reading.spools.length, 1);
+  t.equal(call.repeatable, true);
+  t.same(await sentAs(call, "other"), { text: form.replace("whisper", "other"), bytes: null });
+});
 
 t.test(
   "a large form whose model comes first is read ahead up to the memory bound, and can be sent once",

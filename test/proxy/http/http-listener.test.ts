@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import net from "node:net";
 import t, { type Test } from "tap";
 import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
+import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { type HttpListener, listenHttp } from "../../../proxy/http/http-listener.js";
 import { refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
@@ -26,11 +27,13 @@ async function listening(
     stalledClientMs = 60_000,
     timeouts,
     connections = new ConnectionRoom(10_000),
+    memory = new MemoryLedger(1e9),
   }: {
     handle?: (exchange: Exchange) => void;
     stalledClientMs?: number;
     timeouts?: { headersMs: number; requestMs: number; everyMs: number };
     connections?: ConnectionRoom<net.Socket>;
+    memory?: MemoryLedger;
   } = {},
 ): Promise<Listening> {
   const arrived: Exchange[] = [];
@@ -38,6 +41,7 @@ async function listening(
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
     connections,
+    memory,
     stalledClientMs,
     ...(timeouts === undefined ? {} : { timeouts }),
     handle:
@@ -101,6 +105,11 @@ class RawClient {
   #change(): void {
     for (const run of this.#changed.splice(0)) run();
   }
+}
+
+/** Looks again whenever something has happened. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Answers with what became of the body. */
@@ -556,6 +565,83 @@ t.test("a client that leaves in the middle of its body gives a body that is gone
   t.same(await body, { ok: false, reason: "gone" });
 });
 
+t.test("a body for which there is no memory is refused, and its connection ends", async (t) => {
+  const memory = new MemoryLedger(1000);
+  const { port, next } = await listening(t, { memory });
+  const other = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Content-Length: 900");
+  other.socket.write("x".repeat(200));
+  const held = await next();
+  const reading = held.readBody(10_000);
+  await until(() => memory.held > 0);
+  for (const length of ["Content-Length: 800", "Transfer-Encoding: chunked"]) {
+    const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", length);
+    client.socket.write(length.includes("800") ? "x".repeat(700) : `400\r\n${"x".repeat(1024)}`);
+    const exchange = await next();
+    await tellBody(exchange, 10_000);
+    exchange.memory.handled();
+    t.match(await client.response(), /connection: close[^]*no_memory$/i);
+  }
+  other.socket.write("x".repeat(700));
+  t.match(await reading, { ok: true }, "the one that was first gets what it needs");
+  held.reply(200, text, "all", "utf8");
+  await other.until(() => other.received.endsWith("all"));
+  t.equal(memory.held, 900, "held as long as its handler runs");
+  held.memory.handled();
+  t.equal(memory.held, 0);
+});
+
+t.test("what a request holds is given back however it ends", async (t) => {
+  const memory = new MemoryLedger(10_000);
+  const { port, next } = await listening(t, { memory });
+  const post = ["POST / HTTP/1.1", "Host: a", "Content-Length: 5"];
+  const read = async (exchange: Exchange): Promise<void> => {
+    await exchange.readBody(100);
+    exchange.memory.take(10);
+    exchange.memory.handled();
+  };
+  const answered = new RawClient(t, port).send(...post, "", "hello");
+  const first = await next();
+  await read(first);
+  t.equal(memory.held, 15);
+  first.reply(200, text, "all", "utf8");
+  await answered.until(() => answered.received.endsWith("all"));
+  await until(() => memory.held === 0);
+  const leaving = new RawClient(t, port).send(...post, "", "hello");
+  await read(await next());
+  leaving.socket.destroy();
+  await until(() => memory.held === 0);
+  // The second of these waits behind the first, and never has a socket.
+  const pipelined = new RawClient(t, port).send(
+    ...post,
+    "",
+    `hello${post.join("\r\n")}`,
+    "",
+    "hello",
+  );
+  for (const exchange of [await next(), await next()]) await read(exchange);
+  t.equal(memory.held, 30);
+  pipelined.socket.destroy();
+  await until(() => memory.held === 0);
+});
+
+t.test("a body that is awaited, and doesn't come in time, gets 408", async (t) => {
+  const { port, next } = await listening(t);
+  const post = ["POST / HTTP/1.1", "Host: a", "Content-Length: 5"];
+  const slow = new RawClient(t, port).send(...post);
+  const exchange = await next();
+  const over = new Promise<void>((resolve) => exchange.awaitBody(20, resolve));
+  const body = exchange.readBody(100);
+  t.match(await slow.response(), /^HTTP\/1.1 408 .*connection: close/s);
+  await over;
+  t.same(await body, { ok: false, reason: "gone" });
+  const quick = new RawClient(t, port).send(...post, "", "hello");
+  const second = await next();
+  const arrived = new Promise<void>((resolve) => second.awaitBody(20, resolve));
+  await tellBody(second, 100);
+  await arrived;
+  await quick.until(() => quick.received.endsWith("read 5"));
+});
+
 t.test(
   "a stream's head doesn't wait for its first byte, and its pieces don't wait for each other",
   async (t) => {
@@ -840,6 +926,7 @@ t.test("an address that is taken is refused with the operating system's reason",
     listenHttp({
       listen: { host: "127.0.0.1", port },
       connections: new ConnectionRoom(1),
+      memory: new MemoryLedger(1),
       stalledClientMs: 1000,
       handle: () => {},
     }),
@@ -853,6 +940,7 @@ t.test("the listener says where it listens, on IPv6 in brackets", async (t) => {
   const six = await listenHttp({
     listen: { host: "::1", port: 0 },
     connections: new ConnectionRoom(1),
+    memory: new MemoryLedger(1),
     stalledClientMs: 1000,
     handle: () => {},
   }).catch(() => null);

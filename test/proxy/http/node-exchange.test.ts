@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
+import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "../../../proxy/http/body-spool.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { listenHttp } from "../../../proxy/http/http-listener.js";
@@ -25,6 +26,7 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
     connections: new ConnectionRoom(10_000),
+    memory: new MemoryLedger(1e9),
     stalledClientMs: 60_000,
     handle: (exchange) => take(exchange),
   });

@@ -17,6 +17,7 @@ const builtIn: Config = {
     userPathHeader: "x-sluice-user-path",
     bodyBytesMax: 33_554_432,
     uploadBytesMax: 536_870_912,
+    heldBytesMax: null,
     connectionsMax: 10_000,
     drainMs: 25_000,
     stalledClientMs: 60_000,
@@ -70,7 +71,7 @@ t.test(
   "the sections of a file, the environment and the flags end in one configuration",
   async (t) => {
     const text = `
-server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_connections: 7, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
+server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_held_bytes: 2000000, max_connections: 7, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
 limiter: { socket: run/l.sock, admin_socket: run/a.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
 usage: { enabled: false }
@@ -97,6 +98,7 @@ log_level: warn
         userPathHeader: "x-path",
         bodyBytesMax: 1024,
         uploadBytesMax: 536_870_912,
+        heldBytesMax: 2_000_000,
         connectionsMax: 7,
         drainMs: 0,
         stalledClientMs: 1500,

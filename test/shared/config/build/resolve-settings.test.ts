@@ -55,6 +55,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     userPathHeader: ["X-Path", "x-other", "x-path"],
     bodyBytesMax: ["", 2048, 2048],
     uploadBytesMax: ["", 2048, 2048],
+    heldBytesMax: ["", 2_000_000, 2_000_000],
     connectionsMax: ["", 20, 20],
     drainMs: ["", 0.5, 500],
     stalledClientMs: ["", 2, 2000],
