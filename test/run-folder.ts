@@ -6,8 +6,12 @@
 import { readdirSync } from "node:fs";
 import t from "tap";
 
-/** @param name below `test/`, with the folders in it. */
-export async function testFolder(name: string): Promise<void> {
+/**
+ * @param name below `test/`, with the folders in it.
+ * @param jobs how many tests run side by side: more than one where they wait for processes.
+ */
+export async function testFolder(name: string, jobs = 1): Promise<void> {
+  t.jobs = jobs;
   const folder = new URL(`${name}/`, import.meta.url);
   // Read from the sources: what a moved or deleted test has left in dist/ isn't run.
   const sources = new URL(`../../test/${name}/`, import.meta.url);

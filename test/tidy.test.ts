@@ -557,7 +557,7 @@ t.test("every folder of tests is run: by one file of its name, or as it is", asy
     t.ok(
       tests.some(
         ({ path, text }) =>
-          path === `test/${folder}.test.ts` && text.includes(`testFolder("${folder}")`),
+          path === `test/${folder}.test.ts` && text.includes(`testFolder("${folder}"`),
       ),
       folder,
     );

@@ -19,9 +19,15 @@ const understood: Readonly<Partial<Record<ProviderType, readonly RegExp[]>>> = {
 
 /** The name of a provider's model, without what means nothing to that type of provider. */
 export function modelName(type: ProviderType, written: string): string {
-  let name = written.trim();
-  for (const part of understood[type] ?? []) name = name.replace(part, "");
-  return name === "" ? written.trim() : name;
+  const trimmed = written.trim();
+  let [before, name] = ["", trimmed];
+  // What is left out may be there twice: `models/ models/x`, `x:latest:latest`.
+  while (name !== before) {
+    before = name;
+    for (const part of understood[type] ?? []) name = name.replace(part, "").trim();
+    if (name === "") return before;
+  }
+  return name;
 }
 
 /** The configured providers' types, by their names in lower case. */

@@ -12,6 +12,7 @@ import { admin } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 t.setTimeout(120_000);
+t.jobs = 2;
 const isRoot = process.getuid?.() === 0;
 const skip = isRoot ? false : "only root can start processes of other users";
 
@@ -78,15 +79,19 @@ t.test("the group asks for requests, the daemon's user alone administers", { ski
     [users.stranger, limits, 69, /permission denied/],
     [users.stranger, explain, 69, /permission denied/],
   ];
-  for (const [user, args, code, said] of table) {
-    const done = await sluice(user, args);
-    t.equal(done.code, code, `uid ${user.uid}: ${args.slice(2).join(" ")}: ${done.output}`);
-    t.match(done.output, said);
-  }
+  await Promise.all(
+    table.map(async ([user, args, code, said]) => {
+      const done = await sluice(user, args);
+      t.equal(done.code, code, `uid ${user.uid}: ${args.slice(2).join(" ")}: ${done.output}`);
+      t.match(done.output, said);
+    }),
+  );
 
   const byMaster = { authorization: "Bearer master-key-of-the-test" };
-  const ofDaemon = await site.startProxy(socket, users.daemon);
-  const ofMember = await site.startProxy(socket, users.member);
+  const [ofDaemon, ofMember] = await Promise.all([
+    site.startProxy(socket, users.daemon),
+    site.startProxy(socket, users.member),
+  ]);
   for (const { ready: url } of [ofDaemon, ofMember])
     t.equal(await ask(url, byMaster), 200, "both ask for admissions");
   t.equal(await ask(ofMember.ready, byMaster), 429, "of one window");

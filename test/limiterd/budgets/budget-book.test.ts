@@ -192,21 +192,21 @@ t.test(
   },
 );
 
-t.test("a million records add up to the pico-dollar", async (t) => {
+t.test("200,000 records add up to the pico-dollar", async (t) => {
   const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
   const { budget } = book.put(
     { scope: "user_path", subject: "/", periodSeconds: 2_592_000, amountUsd: 1, perChild: false },
     { source: "manual", nowMs: begin },
   );
   let expected = 0n;
-  for (let i = 0; i < 1_000_000; i++) {
+  for (let i = 0; i < 200_000; i++) {
     const cost = (i * 2_654_435_761) % 37_500_001;
     expected += BigInt(cost);
     book.charge(record("/a", begin, cost), [], begin);
   }
   const { spent, requests } = book.running(budget.own!, begin);
   t.equal(BigInt(spent.microUsd) * 1_000_000n + BigInt(spent.picoUsd), expected);
-  t.equal(requests, 1_000_000);
+  t.equal(requests, 200_000);
 });
 
 t.test(

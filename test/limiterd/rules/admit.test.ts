@@ -612,7 +612,7 @@ t.test(
           if (found !== null) throw new Error(found);
         },
       ),
-      { numRuns: 2000, includeErrorInReport: true },
+      { numRuns: 1000, includeErrorInReport: true },
     );
     t.ok(
       tally.admitted > 1000 && tally.refused > 1000 && tally.waited > 1000,

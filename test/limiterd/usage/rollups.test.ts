@@ -207,7 +207,7 @@ t.test(
 );
 
 t.test(
-  "a million records add up to the pico-dollar: all of them, each team's, each key's, each model's, each label's",
+  "200,000 records add up to the pico-dollar: all of them, each team's, each key's, each model's, each label's",
   async (t) => {
     const rollups = new Rollups({
       store: createMemoryStore(),
@@ -221,7 +221,7 @@ t.test(
     // One object, filled anew for each record: what takes the time is to be the sums.
     const record: { -readonly [field in keyof UsageRecord]: UsageRecord[field] } = recordOn("/");
     let seed = 1;
-    for (let i = 0; i < 1_000_000; i++) {
+    for (let i = 0; i < 200_000; i++) {
       seed = (seed * 48_271) % 2_147_483_647;
       // Less than a nano-dollar, and now and then up to 2,000 dollars.
       const inputCost = i % 1000 === 0 ? seed * 1_000_003 : seed % 37_501;

@@ -179,7 +179,7 @@ t.test("a chat request survives a round trip through Anthropic's dialect", async
     fc.property(chatRequests, (request) =>
       assert.deepEqual(translated(messagesToChat, translated(chatToMessages, request)), request),
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -190,7 +190,7 @@ t.test("a request for messages survives a round trip through chat completions", 
       const messages = translated(chatToMessages, request);
       assert.deepEqual(translated(chatToMessages, translated(messagesToChat, messages)), messages);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -272,7 +272,7 @@ t.test("an Anthropic answer survives a round trip through chat completions", asy
         answer,
       ),
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -325,7 +325,7 @@ t.test("a chat completion survives a round trip through Anthropic's dialect", as
         answer,
       ),
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -397,7 +397,7 @@ t.test(
         assert.deepEqual(assembleChat(chat), chatToMessages.answer(answer, context));
         assert.deepEqual(assembleMessages(run(messagesToChat.events(context), chat)), answer);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   },
 );
@@ -511,7 +511,7 @@ t.test(
           assert.equal(ends.length, 1);
           assert.equal(given.at(-1), ends[0]);
         }),
-        { numRuns: 500 },
+        { numRuns: 250 },
       );
     }
   },

@@ -1236,7 +1236,7 @@ t.test(
           );
         },
       ),
-      { numRuns: 1500, includeErrorInReport: true },
+      { numRuns: 600, includeErrorInReport: true },
     );
     t.same(
       [...outcomes.keys()].sort(),

@@ -17,6 +17,9 @@ t.test("what a type of provider takes as understood isn't in the name", async (t
     ["ollama", "registry.ollama.ai/me/own:latest", "me/own"],
     ["ollama", "example.com/library/llama3", "example.com/library/llama3"],
     ["ollama", ":latest", ":latest"],
+    ["ollama", "models/ :latest", "models/"],
+    ["ollama", "x:latest:latest", "x"],
+    ["gemini", "models/ models/x", "x"],
     ["openai", "models/gpt-4o:latest\n", "models/gpt-4o:latest"],
     ["azure", "My-Deployment", "My-Deployment"],
   ] as const;

@@ -1,6 +1,14 @@
-/** Runs seeds against a copy of the compiled product in which one bug was planted. */
+/** Runs seeds against the compiled product with one bug planted in it. */
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,19 +58,17 @@ export async function runMutant(
   { file, find, put }: Mutant,
   { from, seeds, untilCaught }: SeedRange,
 ): Promise<MutantRun> {
-  const copy = mkdtempSync(join(tmpdir(), "sluice-mutant-"));
+  const view = mkdtempSync(join(tmpdir(), "sluice-mutant-"));
   try {
-    for (const part of ["limiterd", "proxy", "shared", "test/sim", "test/limiterd"])
-      cpSync(join(dist, part), join(copy, "dist", part), { recursive: true });
-    for (const name of ["node_modules", "package.json"])
-      symlinkSync(join(root, name), join(copy, name));
     const text = readFileSync(join(dist, file), "utf8");
-    writeFileSync(
-      join(copy, "dist", file),
-      text.replace(anyFormat(find), () => put),
-    );
+    exchangeFile(root, view, {
+      path: ["dist", ...file.split("/")],
+      text: text.replace(anyFormat(find), () => put),
+    });
     const args = [
-      join(copy, "dist/test/sim/main.js"),
+      "--preserve-symlinks",
+      "--preserve-symlinks-main",
+      join(view, "dist/test/sim/main.js"),
       "--from",
       String(from),
       "--seeds",
@@ -72,8 +78,22 @@ export async function runMutant(
     ];
     return JSON.parse(await output(args)) as MutantRun;
   } finally {
-    rmSync(copy, { recursive: true, force: true });
+    rmSync(view, { recursive: true, force: true });
   }
+}
+
+/** Makes `to` what `from` is, through links, but for one file below it. */
+function exchangeFile(
+  from: string,
+  to: string,
+  { path: [name, ...rest], text }: { readonly path: readonly string[]; readonly text: string },
+): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from))
+    if (entry !== name) symlinkSync(join(from, entry), join(to, entry));
+  const [source, target] = [join(from, name!), join(to, name!)];
+  if (rest.length === 0) writeFileSync(target, text);
+  else exchangeFile(source, target, { path: rest, text });
 }
 
 function output(args: readonly string[]): Promise<string> {

@@ -456,7 +456,7 @@ t.test(
           }
         },
       ),
-      { numRuns: 400, includeErrorInReport: true },
+      { numRuns: 150, includeErrorInReport: true },
     );
     t.ok(tally.admitted > 500 && tally.refused > 500 && tally.waited > 200, JSON.stringify(tally));
   },

@@ -70,7 +70,7 @@ t.test(
   async (t) => {
     const directory = temporary(t);
     const { size } = statSync(await filledStore(directory, 3000));
-    for (const bytes of [0, 20, 100, 4095, 4096, 8192, 12_288, Math.floor(size / 2)]) {
+    for (const bytes of [20, 4095, 8192, 12_288, Math.floor(size / 2)]) {
       const copy = join(directory, `cut-${bytes}`);
       mkdirSync(copy);
       const file = join(copy, "limiterd.mdb");
