@@ -1,364 +1,215 @@
 /**
- * The boundary around a request: something is thrown at each step of its way, and the request alone
- * ends, with a 500 or a cut, one settle, and its stack in the log.
+ * A request through the proxy without a socket: each is answered once, by whom it is for, after the
+ * checks that are its. What is thrown on its way is in `handlers/fail-request.test.ts`.
  */
 import t from "tap";
-import type { Gateway } from "../../proxy/gateway.js";
+import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { handleRequest } from "../../proxy/handle-request.js";
-import { BrokenLimiterState } from "../../proxy/limiter/broken-limiter-state.js";
-import type { Spent } from "../../proxy/limiter/limiter.js";
-import type { UpstreamSink } from "../../proxy/upstream/upstream.js";
+import type { ClientSocket } from "../../proxy/http/exchange.js";
 import { FakeExchange } from "./fake-exchange.js";
-import { type FakeGateway, fakeGateway } from "./fake-gateway.js";
+import { fakeCapacity, fakeGateway } from "./fake-gateway.js";
 
 const yaml = `
 providers:
-  plain: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [m] }
-  other: { type: anthropic, base_url: "http://127.0.0.1:1/v1", models: [n] }
+  one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x] }
 `;
 
-const planted = new TypeError("planted");
-const fail = (): never => {
-  throw planted;
-};
-
-/** Bytes that can't be read: what throws in the middle of the reading. */
-function unreadable(bytes: Buffer): Buffer {
-  return new Proxy(bytes, { get: fail });
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: readonly string[];
+  readonly body?: string;
+  readonly masterKey?: string | null;
+  readonly keysExist?: boolean;
+  readonly authorization?: unknown;
+  readonly webSocket?: boolean;
+  readonly capacity?: Capacity;
 }
 
-const head = ["content-type", "application/json"];
-const streamHead = ["content-type", "text/event-stream"];
-const answer = Buffer.from(
-  JSON.stringify({
-    id: "1",
-    object: "chat.completion",
-    choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-  }),
-);
-const chunk = Buffer.from(
-  'data: {"choices":[{"index":0,"delta":{"content":"some words of an answer"}}]}\n\n',
-);
-const event = Buffer.from(
-  'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"n","usage":{"input_tokens":3,"output_tokens":1}}}\n\n',
-);
-
-interface Run {
-  readonly exchange: FakeExchange;
-  readonly fake: FakeGateway;
-  readonly bugs: readonly { readonly request_id: string; readonly err: unknown }[];
-  readonly lines: readonly string[];
-  readonly aborted: boolean;
-}
-
-interface Injection {
-  readonly body?: object;
-  readonly path?: string;
-  /** What a gateway has in place of its own. */
-  change?(gateway: Gateway): Partial<Gateway>;
-  /** What the provider answers. */
-  play?(sink: UpstreamSink): void;
-  prepare?(exchange: FakeExchange): void;
-}
-
-async function run({ body, path, change, play, prepare }: Injection): Promise<Run> {
+async function ask({
+  method = "GET",
+  path,
+  headers = [],
+  body = "",
+  masterKey = "master-key-of-the-test",
+  keysExist = false,
+  authorization = { kind: "authorized", userPath: "/of-key", keyId: "key_1" },
+  webSocket = false,
+  capacity = fakeCapacity(),
+}: Ask) {
   const fake = fakeGateway(yaml);
-  const bugs: { request_id: string; err: unknown }[] = [];
-  const lines: string[] = [];
-  let aborted = false;
-  const upstream = {
-    send(_: unknown, sink: UpstreamSink) {
-      setImmediate(() => {
-        if (play !== undefined) return play(sink);
-        sink.onHead(200, head);
-        sink.onData(answer);
-        sink.onEnd();
-      });
-      return { pause() {}, resume() {}, abort: () => (aborted = true) };
-    },
-    redact: (text: string) => text,
-    close: () => Promise.resolve(),
-  };
-  const gateway = {
-    ...fake.gateway,
-    providers: new Map(
-      [...fake.gateway.providers].map(([name, provider]) => [name, { ...provider, upstream }]),
-    ),
+  const lines: { readonly level: string; readonly fields: Record<string, unknown> }[] = [];
+  const authorized: string[] = [];
+  Object.assign(fake.gateway, {
+    capacity,
     credentials: {
-      masterKey: null,
+      masterKey,
       jwt: null,
       userPathHeader: "x-sluice-user-path",
-      open: true,
-      adminOpen: true,
-      sameSecret: () => true,
-      hashKey: () => "",
+      open: masterKey === null,
+      adminOpen: masterKey === null,
+      sameSecret: (given: string, expected: string) => given === expected,
+      hashKey: (key: string) => `hash of ${key}`,
     },
-    limiter: Object.assign(fake.gateway.limiter, { keysExist: false, reachable: true }),
     log: {
-      error: (fields: { request_id: string; err: unknown }) => void bugs.push(fields),
-      line: (_: string, fields: string) => void lines.push(fields),
+      line: (level: string, fields: string) =>
+        void lines.push({ level, fields: JSON.parse(`{${fields}}`) as Record<string, unknown> }),
+      error() {},
+      warn() {},
+      info() {},
     },
-  } as unknown as Gateway;
-  const exchange = new FakeExchange({ path: path ?? "/v1/chat/completions" });
-  exchange.sentPieces = [
-    Buffer.from(
-      JSON.stringify(body ?? { model: "plain/m", messages: [{ role: "user", content: "x" }] }),
-    ),
-  ];
-  prepare?.(exchange);
-  await handleRequest({ ...gateway, ...change?.(gateway) }, exchange);
+    stopping: () => false,
+  } as unknown as Partial<Gateway>);
+  Object.assign(fake.gateway.limiter, {
+    reachable: true,
+    keysExist,
+    unsettled: 0,
+    inertRules: 0,
+    inertBudgets: 0,
+    storeFailing: null,
+    authorize(credential: string) {
+      authorized.push(credential);
+      return Promise.resolve(authorization);
+    },
+    call: () => Promise.resolve({ ok: true, body: { rules: [], next: null } }),
+  });
+  const exchange = new FakeExchange({ method, path, headers });
+  exchange.sentPieces = [Buffer.from(body)];
+  if (webSocket) exchange.webSocket = {} as ClientSocket;
+  await handleRequest(fake.gateway, exchange);
   exchange.memory.answered();
   if (exchange.ledger.held > 0) throw new Error("memory is still taken");
-  return { exchange, fake, bugs, lines, aborted };
+  return { ...fake, exchange, lines, authorized };
 }
 
-/** The first call throws. */
-function failingOnce<Args extends unknown[], Result>(
-  call: (...args: Args) => Result,
-): (...args: Args) => Result {
-  let failed = false;
-  return (...args) => {
-    if (failed) return call(...args);
-    failed = true;
-    return fail();
-  };
-}
+const master = ["authorization", "Bearer master-key-of-the-test"];
+const managed = ["authorization", `Bearer sk-sluice-${"a".repeat(43)}`];
+const chat = '{"model":"one/x","messages":[]}';
 
-interface Expected extends Injection {
-  readonly name: string;
-  /** Of the answer; a cut one has that of its head. */
-  readonly ended: "reply" | "cut";
-  readonly status?: number;
-  /** Null: nothing was admitted. */
-  readonly settled: Partial<Spent> | null;
-}
-
-const translated = { model: "other/n", messages: [{ role: "user", content: "x" }], stream: true };
-
-const table: readonly Expected[] = [
-  {
-    name: "route",
-    prepare: (exchange) =>
-      Object.defineProperty(exchange, "method", { get: failingOnce(() => "POST") }),
-    ended: "reply",
-    settled: null,
-  },
-  {
-    name: "authenticate",
-    change: ({ credentials }) => ({
-      credentials: { ...credentials, open: false, masterKey: "key", sameSecret: fail },
-    }),
-    prepare: (exchange) =>
-      Object.defineProperty(exchange, "header", {
-        value: (name: string) => (name === "authorization" ? "Bearer x" : undefined),
-      }),
-    ended: "reply",
-    settled: null,
-  },
-  {
-    name: "read the body",
-    prepare: (exchange) => Object.assign(exchange, { readBody: fail }),
-    ended: "reply",
-    settled: null,
-  },
-  {
-    name: "resolve",
-    change: ({ models }) => ({ models: { ...models, current: fail } }),
-    ended: "reply",
-    settled: null,
-  },
-  {
-    name: "order",
-    change: () => ({ targetOrder: { order: fail, peek: fail } }),
-    ended: "reply",
-    settled: null,
-  },
-  {
-    name: "admit",
-    change: ({ limiter }) => ({
-      limiter: { ...limiter, admit: () => Promise.reject(planted) } as never,
-    }),
-    ended: "reply",
-    settled: null,
-  },
-  {
-    name: "make the provider's request",
-    change: () => ({ rewriters: fail }),
-    ended: "reply",
-    settled: { tokens: 0, record: null },
-  },
-  {
-    name: "forward",
-    change: ({ providers }) => ({
-      providers: new Map(
-        [...providers].map(([name, provider]) => [
-          name,
-          { ...provider, upstream: { ...provider.upstream, send: fail } },
-        ]),
-      ),
-    }),
-    ended: "reply",
-    settled: { tokens: 0, estimated: true },
-  },
-  {
-    name: "the head of an answer",
-    play: (sink) =>
-      sink.onHead(
-        200,
-        [fail as never, "x"].map((value) => ({ toString: value }) as never),
-      ),
-    ended: "reply",
-    settled: { tokens: 0 },
-  },
-  {
-    name: "usage reading",
-    play(sink) {
-      sink.onHead(200, head);
-      sink.onData(unreadable(answer));
-      sink.onEnd();
-    },
-    change: () => ({}),
-    ended: "reply",
-    settled: { estimated: true },
-  },
-  {
-    name: "an event of a stream",
-    body: { model: "plain/m", messages: [], stream: true },
-    play(sink) {
-      sink.onHead(200, streamHead);
-      sink.onData(chunk);
-      sink.onData(unreadable(chunk));
-      sink.onData(chunk);
-      sink.onEnd();
-    },
-    ended: "cut",
-    status: 200,
-    settled: { estimated: true },
-  },
-  {
-    name: "the first event of a translated stream",
-    body: translated,
-    play(sink) {
-      sink.onHead(200, streamHead);
-      sink.onData(unreadable(event));
-      sink.onEnd();
-    },
-    ended: "cut",
-    status: 200,
-    settled: { estimated: true },
-  },
-  {
-    name: "a later event of a translated stream",
-    body: translated,
-    play(sink) {
-      sink.onHead(200, streamHead);
-      sink.onData(event);
-      sink.onData(unreadable(event));
-      sink.onFailure({ kind: "broken", reason: "aborted" });
-    },
-    ended: "cut",
-    status: 200,
-    settled: { estimated: true },
-  },
-  {
-    name: "a translated answer",
-    body: { ...translated, stream: false },
-    play(sink) {
-      sink.onHead(200, head);
-      sink.onData({
-        get length() {
-          return fail();
-        },
-      } as never);
-      sink.onEnd();
-    },
-    ended: "reply",
-    settled: { estimated: true },
-  },
-  {
-    name: "a failure of the provider",
-    play: (sink) =>
-      sink.onFailure({
-        kind: "broken",
-        get reason() {
-          return fail();
-        },
-      } as never),
-    ended: "reply",
-    settled: { estimated: true },
-  },
-  {
-    name: "price",
-    change: ({ prices }) => ({ prices: { ...prices, priceOf: fail } as never }),
-    ended: "reply",
-    settled: { tokens: 12, record: null },
-  },
-  {
-    name: "settle",
-    change: ({ limiter }) => ({
-      limiter: { ...limiter, settle: failingOnce(limiter.settle.bind(limiter)) } as never,
-    }),
-    ended: "reply",
-    settled: { tokens: 12, record: null },
-  },
-  {
-    name: "send the answer",
-    prepare: (exchange) =>
-      Object.assign(exchange, { reply: failingOnce(exchange.reply.bind(exchange)) }),
-    ended: "reply",
-    settled: { tokens: 12 },
-  },
-];
-
-t.test("an exception at any step ends its request, and nothing else", async (t) => {
-  for (const { name, ended, status = 500, settled, ...injection } of table) {
-    const { exchange, fake, bugs, lines, aborted } = await run(injection);
-    t.equal(exchange.ended, ended, name);
-    t.equal(exchange.status, status, name);
-    if (ended === "reply")
-      t.match(JSON.parse(exchange.body.toString()), {
-        error: { type: "internal_error", code: null, param: null, message: /req_test/ },
-      });
-    t.equal(fake.settled.length, settled === null ? 0 : 1, `${name}: settled once`);
-    if (settled !== null) t.match(fake.settled[0], settled, name);
-    t.match(bugs, [{ request_id: "req_test", err: TypeError }], name);
-    t.equal(lines.length, 1, name);
-    if (name !== "send the answer") t.match(lines[0], '"outcome":"internal_error"', name);
-    if (injection.play !== undefined) t.ok(aborted, `${name}: the provider is let go`);
+t.test("each request is answered once, and has one line in the log", async (t) => {
+  const table: readonly (readonly [Ask, number, string])[] = [
+    [{ path: "/nowhere" }, 404, "refused"],
+    [{ path: "/v1/nowhere" }, 404, "refused"],
+    [{ method: "DELETE", path: "/v1/chat/completions" }, 405, "refused"],
+    [{ path: "/v1/models" }, 401, "refused"],
+    [{ path: "/v1/models", headers: ["authorization", "Bearer wrong"] }, 401, "refused"],
+    [{ path: "/v1/models", headers: master }, 200, "answered"],
+    [{ path: "/v1/models/one/x", headers: master }, 200, "answered"],
+    [{ path: "/admin/rate-limits", headers: managed }, 403, "refused"],
+    [
+      { path: "/v1/models", headers: managed, authorization: { kind: "denied", ended: null } },
+      401,
+      "refused",
+    ],
+    [
+      { path: "/v1/models", headers: managed, authorization: { kind: "unavailable" } },
+      503,
+      "limiter_unavailable",
+    ],
+    [
+      { method: "POST", path: "/v1/chat/completions", headers: master, body: chat },
+      200,
+      "complete",
+    ],
+    [{ method: "POST", path: "/v1/chat/completions", headers: master, body: "{" }, 400, "refused"],
+    [{ path: "/v1/realtime", headers: master }, 426, "refused"],
+    [{ path: "/v1/models", masterKey: null }, 200, "answered"],
+    [{ path: "/v1/models", masterKey: null, keysExist: true }, 401, "refused"],
+  ];
+  for (const [request, status, outcome] of table) {
+    const { exchange, lines } = await ask(request);
+    const what = `${request.method ?? "GET"} ${request.path} ${status}`;
+    t.equal(exchange.status, status, what);
+    t.not(exchange.ended, null, what);
+    t.match(
+      lines,
+      [{ level: "info", fields: { status, outcome, path: request.path, request_id: "req_test" } }],
+      what,
+    );
+    t.equal(lines.length, 1);
+    if (status === 405) t.match(exchange.sent("allow"), /POST/);
   }
 });
 
-t.test("a client that speaks Anthropic's dialect gets the 500 in it", async (t) => {
-  const { exchange } = await run({
-    path: "/v1/messages",
-    change: ({ models }) => ({ models: { ...models, current: fail } }),
-  });
-  t.match(JSON.parse(exchange.body.toString()), { type: "error", error: { type: "api_error" } });
-  const admin = await run({
-    path: "/admin/explain",
-    prepare: (e) => Object.assign(e, { readBody: fail }),
-  });
-  t.match(JSON.parse(admin.exchange.body.toString()), { status_code: 500, type: "internal_error" });
+t.test("health is answered without a caller, and logged where only a debugger looks", async (t) => {
+  for (const path of ["/health", "/ready"]) {
+    const { exchange, lines, authorized } = await ask({ path });
+    t.equal(exchange.status, 200);
+    t.match(lines, [{ level: "debug", fields: { outcome: "answered" } }]);
+    t.same(authorized, []);
+  }
 });
 
-t.test("a log that fails costs its line alone", async (t) => {
-  const { exchange, fake, bugs } = await run({
-    change: ({ log }) => ({ log: { ...log, line: fail } as never }),
-  });
-  t.equal(exchange.status, 200);
-  t.equal(fake.settled.length, 1);
-  t.match(bugs, [{ request_id: "req_test", err: planted }]);
+t.test(
+  "the key of a limited request is checked with its admission, of any other before",
+  async (t) => {
+    const limited = await ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: [...managed, "content-length", String(chat.length)],
+      body: chat,
+    });
+    t.same(limited.authorized, []);
+    t.equal(limited.admitted.length, 1);
+    const large = await ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: [...managed, "transfer-encoding", "chunked"],
+      body: chat,
+    });
+    t.equal(large.authorized.length, 1, "one whose body may be large, before it is read");
+    const plain = await ask({ path: "/v1/models", headers: managed });
+    t.equal(plain.authorized.length, 1);
+    t.match(plain.lines, [{ fields: { user_path: "/of-key", key: "key_1" } }]);
+    t.notMatch(JSON.stringify(plain.lines), /sk-sluice/);
+  },
+);
+
+t.test("a browser's key among the subprotocols counts at an upgrade alone", async (t) => {
+  const headers = [
+    "sec-websocket-protocol",
+    "realtime, openai-insecure-api-key.master-key-of-the-test",
+  ];
+  const upgrade = await ask({ path: "/v1/realtime", headers, webSocket: true });
+  t.equal(upgrade.exchange.status, 400, "it gets past the door: it names no model");
+  const plain = await ask({ path: "/v1/realtime", headers });
+  t.equal(plain.exchange.status, 401);
 });
 
-t.test("a broken limiter state is no request's to survive", async (t) => {
-  const broken = new BrokenLimiterState("planted");
-  await t.rejects(
-    run({
-      change: ({ limiter }) => ({
-        limiter: { ...limiter, admit: () => Promise.reject(broken) } as never,
-      }),
-    }),
-    broken,
-  );
-});
+t.test(
+  "a full proxy refuses all but probes before anything else, and says what it lacks",
+  async (t) => {
+    const room = fakeCapacity();
+    const full = { ...room, connections: { ...room.connections, isFull: true } };
+    const exhausted = { ...room, files: { exhausted: true } };
+    for (const path of ["/nowhere", "/v1/models", "/admin/rate-limits", "/v1/chat/completions"])
+      for (const [capacity, message] of [
+        [full, "10 requests are running already"],
+        [exhausted, "Sluice has no file descriptors left"],
+      ] as const) {
+        const { exchange, lines, authorized } = await ask({ path, headers: managed, capacity });
+        t.same(
+          [exchange.status, exchange.sent("retry-after"), exchange.sent("connection")],
+          [503, "1", "close"],
+          path,
+        );
+        const answer = JSON.parse(exchange.body.toString()) as { error?: object };
+        t.match(answer.error ?? answer, { code: "overloaded", type: "internal_error", message });
+        t.match(lines, [{ fields: { status: 503, outcome: "overloaded" } }]);
+        t.same(authorized, []);
+      }
+    t.equal((await ask({ path: "/ready", capacity: full })).exchange.status, 200);
+    const { exchange } = await ask({ path: "/ready", capacity: exhausted });
+    t.equal(exchange.status, 503);
+    t.same(JSON.parse(exchange.body.toString()), {
+      status: "not ready",
+      reason: "file_descriptors",
+    });
+    const health = await ask({ path: "/health", capacity: exhausted });
+    t.equal(health.exchange.status, 200);
+    t.match(JSON.parse(health.exchange.body.toString()), {
+      status: "degraded",
+      capacity: { requests_max: 10, file_descriptors_exhausted: true },
+    });
+  },
+);
