@@ -24,11 +24,13 @@ export class AccountSweep {
       }
       const account = next.value;
       const { budget, spends } = account;
-      const lastStartMs = spends.at(-1)?.startMs ?? 0;
-      const idleFromMs = lastStartMs + 2 * budget.definition.periodSeconds * 1000;
-      if (account.dirty || budget.backfill || nowMs < idleFromMs) continue;
+      const twoPeriodsMs = 2 * budget.definition.periodSeconds * 1000;
+      // A period far ahead is of a clock that has stepped back since.
+      const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < twoPeriodsMs);
+      if (account.dirty || budget.backfill || isNear) continue;
       budget.children.delete(account.child);
       // Should the clock step back, its periods are looked up.
+      const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;
       budget.sinceMs = Math.max(budget.sinceMs, lastStartMs + 1);
       forgotten.push(account);
     }

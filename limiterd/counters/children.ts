@@ -19,7 +19,7 @@ import { checkedOutMark, dirtyMark } from "./child-record.js";
 import { ChildTable } from "./child-table.js";
 import { type ChildCounters, Counter, copyCounter, type Rule } from "./counter.js";
 import type { CounterPool } from "./counter-pool.js";
-import type { Window } from "./window.js";
+import { rollWindow, type Window } from "./window.js";
 
 /** Of templates that have children. */
 interface Kept {
@@ -158,12 +158,19 @@ export class Children implements ChildCounters {
     return counter !== null && counter.inFlight > 0 ? counter : null;
   }
 
-  idleSinceMs(place: number): number | null {
+  idleSinceMs(place: number, nowMs: number): number | null {
     const kept = this.#kept!;
     const { table } = kept;
     const counter = checkedOutAt(kept, place);
     if ((counter !== null && counter.inFlight > 0) || table.hasMark(place, dirtyMark)) return null;
-    return counter === null ? readStartMs(table, place) : counter.window.startMs;
+    const startMs = counter === null ? readStartMs(table, place) : counter.window.startMs;
+    const { periodMs } = this.rule;
+    if (startMs <= nowMs + periodMs) return startMs;
+    // Since a clock that was ahead stepped back.
+    const window = counter?.window ?? readWindow(table, place);
+    rollWindow(window, periodMs, nowMs);
+    if (counter === null) writeNumbers(table, place, window, readRestoredLsn(table, place));
+    return window.startMs;
   }
 
   tidy(place: number): void {

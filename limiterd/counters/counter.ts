@@ -205,8 +205,11 @@ export interface ChildCounters {
   name(place: number): string;
   /** The counter at a place, if it has requests in flight. */
   busyAt(place: number): Counter | null;
-  /** When the window at a place began; null while it is held or is to be written. */
-  idleSinceMs(place: number): number | null;
+  /**
+   * When the window at a place began; null while it is held or is to be written. One that is ahead
+   * of the clock moves with it, as if a request had met it.
+   */
+  idleSinceMs(place: number, nowMs: number): number | null;
   /** Moves a child out of memory that is mostly free. */
   tidy(place: number): void;
 }

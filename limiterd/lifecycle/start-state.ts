@@ -102,7 +102,7 @@ export async function startState(
     const number = keyNumber(keyId);
     return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
   };
-  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);
   const {
     budgets,
     incomplete,

@@ -77,7 +77,7 @@ export function startTimers(
   };
   state.usage.onFlushDue(() => void flush());
   void sweep(() => removeStaleWindows(state, staleWindows));
-  const trimmer = createUsageTrimmer(state.store, usageRetentionDays);
+  const trimmer = createUsageTrimmer(state.store, state.usage.days, usageRetentionDays);
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't grow.
     const removals =

@@ -131,7 +131,7 @@ export class Templates {
     const place = sweep === null || sweep.rule.children !== sweep.children ? -1 : sweep.walk.next();
     if (sweep === null || place === -1) return this.#nextTemplate() ? null : undefined;
     const { rule, children } = sweep;
-    const sinceMs = children.idleSinceMs(place);
+    const sinceMs = children.idleSinceMs(place, nowMs);
     if (sinceMs === null || nowMs < sinceMs + 2 * rule.periodMs) {
       children.tidy(place);
       return null;

@@ -12,6 +12,7 @@ export const tables = [
   "epochs",
   "keys",
   "usage",
+  "days",
   "rollups",
   "marks",
   "budgets",

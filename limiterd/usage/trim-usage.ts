@@ -1,12 +1,12 @@
 /**
- * Removes usage that is older than its retention, a slice at a call: records by their keys, which
- * ascend with time; sums by a walk over all of them, once a day.
+ * Removes usage that is older than its retention, a slice at a call: records by their days, sums by
+ * a walk over all of them, once a day.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import type { Change, Store } from "../store/store.js";
+import type { RecordDays } from "./record-days.js";
 import { dayOfKey } from "./rollup-keys.js";
-import { usageKey } from "./usage-records.js";
 
 interface UsageTrimmer {
   /**
@@ -19,7 +19,11 @@ interface UsageTrimmer {
 /** Above every key of a table. */
 const end = "\u{10ffff}";
 
-export function createUsageTrimmer(store: Store, retentionDays: number): UsageTrimmer {
+export function createUsageTrimmer(
+  store: Store,
+  days: RecordDays,
+  retentionDays: number,
+): UsageTrimmer {
   /** The day of the last walk, and the key where it continues; null: it is done. */
   let walkedDay = "";
   let cursor: string | null = null;
@@ -42,16 +46,21 @@ export function createUsageTrimmer(store: Store, retentionDays: number): UsageTr
       .map((key) => ({ table: "rollups", key, value: undefined }));
   }
 
+  function oldRecords(nowMs: number, rolledUpKey: number): Change[] {
+    const oldestMs = nowMs - retentionDays * dayMs;
+    const changes: Change[] = [];
+    for (const { run, from, before, complete } of days.endedBefore(oldestMs, rolledUpKey + 1)) {
+      const limit = batchesPerTrim - changes.length;
+      if (limit <= 0) break;
+      const keys = store.keys("usage", { from, before, limit });
+      for (const key of keys) changes.push({ table: "usage", key, value: undefined });
+      if (keys.length === limit) break;
+      if (complete) changes.push(days.forget(run));
+    }
+    return changes;
+  }
+
   return {
-    next(nowMs, rolledUpKey) {
-      const before = Math.min(
-        usageKey(Math.max(0, nowMs - retentionDays * dayMs)),
-        rolledUpKey + 1,
-      );
-      const records: Change[] = store
-        .keys("usage", { from: 0, before, limit: batchesPerTrim })
-        .map((key) => ({ table: "usage", key, value: undefined }));
-      return [...records, ...oldSums(nowMs)];
-    },
+    next: (nowMs, rolledUpKey) => [...oldRecords(nowMs, rolledUpKey), ...oldSums(nowMs)],
   };
 }

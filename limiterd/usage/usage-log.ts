@@ -6,9 +6,10 @@
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
 import type { Contributor } from "../store/writer.js";
+import type { RecordDays } from "./record-days.js";
 import type { Cell } from "./rollup-cache.js";
 import type { Rollups } from "./rollups.js";
-import { recordsToStored, type UsageRecord, usageKey } from "./usage-records.js";
+import { recordsToStored, type UsageRecord } from "./usage-records.js";
 
 /** Records that the store doesn't hold yet; `key` null: their batch is still open. */
 interface UnwrittenRecords {
@@ -18,6 +19,7 @@ interface UnwrittenRecords {
 
 export interface UsageLog extends Contributor {
   readonly rollups: Rollups;
+  readonly days: RecordDays;
   /** The key of the last batch that was closed, in this epoch or an earlier one; 0 before any. */
   readonly lastKey: number;
   /** The sums in the store hold every record up to this key: no start will need those again. */
@@ -39,11 +41,14 @@ interface UsageKeys {
   readonly rolledUpKey: number;
   /** Records that were added to the sums again. */
   readonly replayed: number;
+  readonly days: RecordDays;
 }
 
 export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
   let { lastKey, rolledUpKey } = before;
   let open: UsageRecord[] = [];
+  /** When the first record of the open batch ended, and when the last one was recorded. */
+  let fromMs = 0;
   let latestMs = 0;
   let gathered = before.replayed;
   let flushDue = (): void => {};
@@ -54,6 +59,7 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
   }[] = [];
   return {
     rollups,
+    days: before.days,
     get lastKey() {
       return lastKey;
     },
@@ -64,9 +70,10 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
       rolledUpKey = key;
     },
     add(record, nowMs) {
-      // A batch stays open while the store fails: a reader of the time since a moment must find
-      // what ended after it.
-      latestMs = open.length === 0 ? nowMs : Math.max(latestMs, nowMs);
+      // A batch stays open while the store fails, for days and steps of the clock.
+      const first = open.length === 0;
+      fromMs = first ? record.atMs : Math.min(fromMs, record.atMs);
+      latestMs = first ? nowMs : Math.max(latestMs, nowMs);
       open.push(record);
       rollups.add(record);
       gathered++;
@@ -74,12 +81,14 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
     },
     changes(lsn) {
       if (open.length === 0) return [];
-      // A clock that stepped back must not make it descend.
-      lastKey = Math.max(lastKey + 1, usageKey(latestMs));
+      lastKey++;
       closed.push({ key: lastKey, lsn, records: open });
       const value = recordsToStored(lsn, open);
       open = [];
-      return [{ table: "usage", key: lastKey, value }];
+      return [
+        { table: "usage", key: lastKey, value },
+        ...before.days.add(lastKey, fromMs, latestMs),
+      ];
     },
     committed(lsn) {
       while (closed.length > 0 && closed[0]!.lsn <= lsn) closed.shift();

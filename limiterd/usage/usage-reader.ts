@@ -4,11 +4,12 @@
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
 import { type Store, throwMalformed } from "../store/store.js";
+import type { RecordKeys } from "./record-days.js";
 import { addRollup, emptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
 import type { UsageLog } from "./usage-log.js";
-import { recordsFromStored, type UsageRecord, usageKey } from "./usage-records.js";
+import { recordsFromStored, type UsageRecord } from "./usage-records.js";
 
 export interface UsageReader {
   readonly store: Store;
@@ -135,14 +136,29 @@ export async function readRecords(
     if (key !== null) early.add(key);
     for (const record of records) hand(record);
   }
-  for (let from = usageKey(fromMs); ; ) {
-    const [entry] = store.range("usage", { from, before: lastKey + 1, limit: 1 });
-    if (entry === undefined) return;
-    const key = Number(entry.key);
-    if (!early.has(key))
-      for (const record of recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key))
-        hand(record);
-    from = key + 1;
+  const moments = { fromMs, beforeMs: null };
+  for (const { key, records } of batchesIn(store, usage.days.keysOf(moments, lastKey + 1))) {
+    if (!early.has(key)) for (const record of records) hand(record);
     await yieldToEventLoop();
   }
+}
+
+/**
+ * The batches of records in ranges of keys, from `fromKey` on: one short look at the store for each
+ * as it is asked for. Throws `StoreUnreadableError`.
+ */
+export function* batchesIn(
+  store: Store,
+  ranges: readonly RecordKeys[],
+  fromKey = 0,
+): Generator<{ readonly key: number; readonly records: readonly UsageRecord[] }> {
+  for (const { from, before } of ranges)
+    for (let next = Math.max(from, fromKey); next < before; ) {
+      const [entry] = store.range("usage", { from: next, before, limit: 1 });
+      if (entry === undefined) break;
+      const key = Number(entry.key);
+      const records = recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key);
+      yield { key, records };
+      next = key + 1;
+    }
 }

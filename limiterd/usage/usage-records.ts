@@ -1,6 +1,6 @@
 /**
  * The record of one executed request, and the records of one commit as the store keeps them: as one
- * entry, under a number that ascends with recording, so that retention and windows are ranges.
+ * entry, under a number that ascends with recording. When they ended is in `record-days.ts`.
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -20,7 +20,7 @@ export interface UsageRecord extends Execution {
 
 /**
  * The record of a settle that has just arrived for the first time. One that arrives later than a
- * week after its request ended is recorded as of a week ago, so that a window of records is a
+ * week after its request ended is recorded as of a week ago, so that the records of a day are a
  * bounded part of the table.
  */
 export function recordOf(
@@ -52,14 +52,6 @@ export function recordOf(
     firstByteMs: record.firstByteMs,
     keyId: record.keyId,
   };
-}
-
-/** Room for a thousand commits in a millisecond; the key of a year is below 2^53 until 2248. */
-const keysPerMs = 1024;
-
-/** The first key of what is recorded at a moment, if no clock stepped back before it. */
-export function usageKey(ms: number): number {
-  return ms * keysPerMs;
 }
 
 /**

@@ -63,7 +63,7 @@ async function seed(
   records: number,
 ): Promise<{ readonly ms: number; readonly bytes: number }> {
   const store = await openLmdbStore(dataDir);
-  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail });
+  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail }, Date.now());
   const startedAt = performance.now();
   let lsn = 0;
   let changes: Change[] = [];

@@ -107,7 +107,7 @@ export function startDaemon(
     uptime: { boot: "boot", upMs },
   });
   const onUnreadable = (error: Error): void => void damageReports.push(error.message);
-  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);
   const {
     budgets,
     incomplete,

@@ -2,12 +2,13 @@
  * The usage records, page by page in the order in which they were recorded: for the command line,
  * in bounded memory on both sides.
  */
-import { recordLatenessMs, recordsPerTurn } from "../../../shared/bounds.js";
+import { recordsPerTurn } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
-import { StoreFailingError, throwMalformed } from "../../store/store.js";
-import { recordsFromStored, type UsageRecord, usageKey } from "../../usage/usage-records.js";
+import { StoreFailingError } from "../../store/store.js";
+import { batchesIn } from "../../usage/usage-reader.js";
+import type { UsageRecord } from "../../usage/usage-records.js";
 import type { ExportPage } from "./usage-query.js";
 
 /** How many records one page examines, so that a filter that leaves out most delays no page. */
@@ -33,40 +34,29 @@ export async function exportRecords(
         `the latest usage can't be read: the store can't be written (${failing.message})`,
       );
   }
-  const before = Math.min(
-    usage.lastKey + 1,
-    page.beforeMs === null ? Infinity : usageKey(page.beforeMs + recordLatenessMs),
-  );
-  const first = Number(
-    store.keys("usage", { from: usageKey(page.fromMs ?? 0), before, limit: 1 })[0] ?? before,
-  );
+  const ranges = usage.days.keysOf(page, usage.lastKey + 1);
+  const first = ranges[0]?.from ?? 0;
+  const end = ranges.at(-1)?.before ?? 0;
+  const { key: fromKey, index: fromIndex } = page.after ?? { key: 0, index: 0 };
   const records: Record<string, unknown>[] = [];
-  let cursor = page.after ?? { key: first, index: 0 };
+  let examined = 0;
   let sinceTurn = 0;
-  for (let examined = 0; ; ) {
-    const [entry] = store.range("usage", { from: cursor.key, before, limit: 1 });
-    if (entry === undefined) return answer(records, null, 1, nowMs);
-    const key = Number(entry.key);
-    const batch = recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key);
-    let index = key === cursor.key ? cursor.index : 0;
+  for (const { key, records: batch } of batchesIn(store, ranges, fromKey)) {
+    let index = key === fromKey ? fromIndex : 0;
     for (; index < batch.length && records.length < page.limit; index++) {
       if (isWanted(batch[index]!, page)) records.push(recordItem(`${key}.${index}`, batch[index]!));
     }
     examined += batch.length;
-    cursor = index < batch.length ? { key, index } : { key: key + 1, index: 0 };
     if (records.length >= page.limit || examined >= examinedMax) {
-      return answer(
-        records,
-        `${cursor.key}.${cursor.index}`,
-        Math.min(1, (cursor.key - first) / Math.max(1, before - first)),
-        nowMs,
-      );
+      const next = index < batch.length ? `${key}.${index}` : `${key + 1}.0`;
+      return answer(records, next, Math.min(1, (key - first) / Math.max(1, end - first)), nowMs);
     }
     sinceTurn += batch.length;
     if (sinceTurn < recordsPerTurn) continue;
     sinceTurn = 0;
     await state.yieldToEventLoop();
   }
+  return answer(records, null, 1, nowMs);
 }
 
 function answer(

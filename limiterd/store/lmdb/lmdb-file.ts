@@ -23,7 +23,7 @@ export function openRoot(file: string): Root {
       path: file,
       noSubdir: true,
       encoding: "binary",
-      maxDbs: 16,
+      maxDbs: 32,
       eventTurnBatching: false,
     });
   } catch (error) {

@@ -209,6 +209,28 @@ t.test("200,000 records add up to the pico-dollar", async (t) => {
   t.equal(requests, 200_000);
 });
 
+t.test("a child of a clock that was ahead is forgotten once that has stepped back", async (t) => {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
+  const { budget } = book.put(
+    { scope: "user_path", subject: "/a", periodSeconds: 3600, amountUsd: 1, perChild: true },
+    { source: "manual", nowMs: begin },
+  );
+  const left = (nowMs: number): string[] => {
+    book.forgetIdle(nowMs, 10);
+    return [...budget.children.keys()];
+  };
+  const ahead = begin + 1000 * hourMs;
+  book.charge(record("/a/ahead", ahead, 1), [], ahead);
+  book.charge(record("/a/both", ahead, 1), [], ahead);
+  book.charge(record("/a/both", begin, 1), [], begin);
+  book.charge(record("/a/soon", begin + hourMs, 1), [], begin + hourMs);
+  book.takeDirty();
+  t.same(left(begin), ["both", "soon"]);
+  t.equal(budget.sinceMs, begin, "what other children have spent isn't looked up for it");
+  t.same(left(begin + 2 * hourMs), ["soon"]);
+  t.same(left(begin + 3 * hourMs), []);
+});
+
 t.test(
   "children that spent nothing are forgotten, and nothing is looked up for them",
   async (t) => {

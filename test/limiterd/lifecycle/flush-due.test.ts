@@ -25,12 +25,15 @@ t.test("a start reads the records since the sums were last written, and no other
     if (table === "usage") read += found.length;
     return found;
   };
-  const usage = restoreUsage({ store, labelsOf, onDamaged: (error) => t.fail(error.message) });
+  const usage = restoreUsage(
+    { store, labelsOf, onDamaged: (error) => t.fail(error.message) },
+    noonMs,
+  );
   t.equal(read, 3);
   t.equal(usage.rollups.find("t\n\n\n2026-03-10")!.requests, 20);
   t.equal(usage.lastKey, daemon.state.usage.lastKey);
   await store.commit([{ ...rollupProgressChange(0), value: ["?"] }]);
-  t.throws(() => restoreUsage({ store, labelsOf, onDamaged: () => {} }), {
+  t.throws(() => restoreUsage({ store, labelsOf, onDamaged: () => {} }, noonMs), {
     name: "StoreUnreadableError",
     message: /of marks/,
   });
@@ -41,7 +44,7 @@ t.test(
   async (t) => {
     const daemon = startDaemon([], { nowMs: noonMs });
     const peer = daemon.proxy("p");
-    const trimmer = createUsageTrimmer(daemon.store, 30);
+    const trimmer = createUsageTrimmer(daemon.store, daemon.state.usage.days, 30);
     const years = noonMs + 1000 * dayMs;
     settleOne(peer, 1);
     await daemon.flush();
@@ -129,11 +132,10 @@ t.test(
 t.test(
   "a flush is due when so many records have arrived, or have changed so many sums",
   async (t) => {
-    const usage = restoreUsage({
-      store: createMemoryStore(),
-      labelsOf,
-      onDamaged: (error) => t.fail(error.message),
-    });
+    const usage = restoreUsage(
+      { store: createMemoryStore(), labelsOf, onDamaged: (error) => t.fail(error.message) },
+      noonMs,
+    );
     let told = 0;
     usage.onFlushDue(() => told++);
     for (let i = 0; i < rollupRecordsMax; i++) usage.add(recordOn("/a"), noonMs);

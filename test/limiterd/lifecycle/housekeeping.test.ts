@@ -119,6 +119,36 @@ t.test("idle children of rules go with the tick, in memory and in the store", as
 });
 
 t.test(
+  "a child whose window is ahead of a clock that stepped back keeps its counts, and is idle two periods later",
+  async (t) => {
+    const daemon = startDaemon([template], { nowMs: noon + 365 * dayMs });
+    const { ring } = wind(daemon, 250);
+    const peer = daemon.proxy("p");
+    peer.send(settleOf(askFor(peer, 2, "/users/a")!, 1, 1));
+    const left = async (nowMs: number): Promise<unknown> => {
+      daemon.nowMs = nowMs;
+      for (let i = 0; i < 2; i++) {
+        ring(250);
+        ring(tick);
+        await turns(daemon, 20);
+      }
+      return [
+        childNames(daemon.state.book.find(template)!.children),
+        keysIn(daemon, "windows").length,
+      ];
+    };
+    t.same(await left(noon + 1000), [["a"], 1]);
+    const again = startDaemon([template], { nowMs: noon + 1000, store: daemon.store.crash() });
+    t.equal(
+      again.state.book.childOf(again.state.book.find(template)!, "a", noon).window.currentRequests,
+      1,
+    );
+    t.same(await left(noon + 119_999), [["a"], 1]);
+    t.same(await left(noon + 120_000), [[], 0]);
+  },
+);
+
+t.test(
   "a sweep yields after each slice, whether there was something to forget or not",
   async (t) => {
     const daemon = startDaemon([template]);

@@ -1,5 +1,6 @@
 import t from "tap";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
+import { RecordDays } from "../../../limiterd/usage/record-days.js";
 import { modelSuffix, modelsPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { printableName } from "../../../shared/domain/target-name.js";
@@ -48,7 +49,7 @@ t.test(
       ),
       new Map([...expected].map(([name, count]) => [`openai/${name === "" ? "-" : name}`, count])),
     );
-    const trimmer = createUsageTrimmer(secondStore, 1);
+    const trimmer = createUsageTrimmer(secondStore, new RecordDays([]), 1);
     const removed = trimmer.next(noonMs + 800 * 86_400_000, Number.MAX_SAFE_INTEGER);
     await secondStore.commit(removed);
     t.same([...secondStore.entries("rollups")], [], "and they can be removed");

@@ -13,7 +13,10 @@ import { labelsOf, noonMs, recordOn } from "../lifecycle/flush-fixture.js";
 
 function open() {
   const store = createMemoryStore();
-  const usage = restoreUsage({ store, labelsOf, onDamaged: (error) => void t.fail(error.message) });
+  const usage = restoreUsage(
+    { store, labelsOf, onDamaged: (error) => void t.fail(error.message) },
+    noonMs,
+  );
   let lsn = 0;
   let yields = 0;
   const reader = {

@@ -8,6 +8,7 @@ import type { DaemonState } from "../../../limiterd/state.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { dayMs } from "../../../shared/utc-day.js";
 import { accountsOf, picosOf, rollupsOf } from "../../limiterd/usage/usage-oracle.js";
 import type { Disk } from "../processes/disk.js";
 import { paths } from "../workload.js";
@@ -36,6 +37,8 @@ export function usageDifference(
   const records = recordsOn(disk);
   const ids = new Set(records.map(({ requestId }) => requestId));
   if (ids.size !== records.length) return `${records.length} records of ${ids.size} requests`;
+  const misplaced = recordOutsideItsDays(disk);
+  if (misplaced !== null) return misplaced;
   const expected = rollupsOf(records, noLabels);
   for (const [key, { requests, tokens, cost }] of expected) {
     const sum = usage.rollups.find(key);
@@ -60,6 +63,20 @@ export function usageDifference(
     const right = owed.get(`${scope} ${subject} ${account.subject}`) ?? 0n;
     if (spent !== right)
       return `${account.subject} has spent ${spent} pico-dollars of the budget of ${subject}, its records are ${right}`;
+  }
+  return null;
+}
+
+/** Whether the index of days on the disk leads to every record. */
+function recordOutsideItsDays(disk: Disk): string | null {
+  const runs = disk.entries("days");
+  for (const { key, value } of disk.entries("usage")) {
+    const [fromDay, toDay] = runs.findLast((run) => run.key <= key)?.value ?? [];
+    for (const { atMs, requestId } of recordsFromStored(value)!) {
+      const day = Math.floor(atMs / dayMs);
+      if (!(day >= Number(fromDay) && day <= Number(toDay)))
+        return `the record ${requestId} of the day ${day} is in a run of ${fromDay} to ${toDay}`;
+    }
   }
   return null;
 }

@@ -77,6 +77,20 @@ export const durabilityMutants: readonly Mutant[] = [
     often: false,
   },
   {
+    name: "a clock that steps begins no new run of days",
+    file: "limiterd/usage/record-days.js",
+    find: "if (!fits) {",
+    put: "if (last === undefined) {",
+    often: false,
+  },
+  {
+    name: "a run of days isn't written with its first records",
+    file: "limiterd/usage/record-days.js",
+    find: "this.#unwritten = [...this.#unwritten, run];",
+    put: "",
+    often: true,
+  },
+  {
     name: "log of spends not read",
     file: "limiterd/budgets/restore-budgets.js",
     find: "account.spends.length = 0;\n            append(account.spends, image.spends);",

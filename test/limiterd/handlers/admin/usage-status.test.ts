@@ -3,9 +3,10 @@
  * for it.
  */
 import t from "tap";
+import { RecordDays } from "../../../../limiterd/usage/record-days.js";
 import { totalPrefix } from "../../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../../limiterd/usage/trim-usage.js";
-import { type UsageRecord, usageKey } from "../../../../limiterd/usage/usage-records.js";
+import type { UsageRecord } from "../../../../limiterd/usage/usage-records.js";
 import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
 import { dayOf } from "../../../../shared/utc-day.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
@@ -512,7 +513,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
   const { records } = (await ask(daemon, "usage.export", { limit: 1 })) as { records: unknown[] };
   t.same(records, [
     {
-      id: `${usageKey(nowMs)}.0`,
+      id: "1.0",
       time: "2026-03-10T12:00:20.000Z",
       request_id: "r0-0",
       user_path: "/a/b",
@@ -552,19 +553,25 @@ t.test(
     const daysAgo = (days: number): number => nowMs - days * dayMs;
     const records = Array.from({ length: batchesPerTrim + 3 }, (_, i) => ({
       table: "usage" as const,
-      key: usageKey(daysAgo(31)) + i,
+      key: i + 1,
       value: [1],
     }));
-    const kept = { table: "usage" as const, key: usageKey(daysAgo(29)), value: [1] };
+    const kept = { table: "usage" as const, key: batchesPerTrim + 4, value: [1] };
+    const dayNumber = (ago: number): number => Math.floor(daysAgo(ago) / dayMs);
+    const old = { firstKey: 1, fromDay: dayNumber(38), toDay: dayNumber(31) };
+    const days = new RecordDays([
+      old,
+      { firstKey: kept.key, fromDay: dayNumber(36), toDay: dayNumber(29) },
+    ]);
     const sums = [0, 365, 366, 367, 500].map((days) => ({
       table: "rollups" as const,
       key: totalPrefix("/a") + dayOf(daysAgo(days)),
       value: [1],
     }));
     await store.commit([...records, kept, ...sums]);
-    const trimmer = createUsageTrimmer(store, 30);
+    const trimmer = createUsageTrimmer(store, days, 30);
     const removed: (string | number)[] = [];
-    for (const expected of [batchesPerTrim + 2, 3, 0]) {
+    for (const expected of [batchesPerTrim + 2, 4, 0]) {
       const changes = trimmer.next(nowMs, Infinity);
       t.equal(changes.length, expected);
       t.ok(changes.every(({ value }) => value === undefined));
@@ -585,7 +592,7 @@ t.test(
       "the day after the next sum's time has come",
     );
     t.equal(
-      createUsageTrimmer(store, 500).next(nowMs, Infinity).length,
+      createUsageTrimmer(store, days, 500).next(nowMs, Infinity).length,
       0,
       "a longer retention keeps sums as long",
     );

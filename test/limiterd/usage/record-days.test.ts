@@ -1,0 +1,231 @@
+/** Records under clocks that are ahead, behind and right again. */
+import fc from "fast-check";
+import t from "tap";
+import { type KeyRun, storedRecordDays } from "../../../limiterd/usage/record-days.js";
+import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
+import { batchesIn } from "../../../limiterd/usage/usage-reader.js";
+import { dayOf } from "../../../shared/utc-day.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { ask, startDaemon } from "../in-memory-daemon.js";
+import { dayMs, noonMs, recordOn, recordsIn, spend } from "./usage-fixture.js";
+
+const retentionDays = 30;
+const noLabels = (): readonly string[] => [];
+
+/** Records on a store, under a clock that is set. */
+function open(nowMs: number, store = createMemoryStore()) {
+  const usage = restoreUsage({ store, labelsOf: noLabels, onDamaged: () => {} }, nowMs);
+  const trimmer = createUsageTrimmer(store, usage.days, retentionDays);
+  let lsn = usage.lastKey;
+  return {
+    store,
+    usage,
+    async write(records: readonly { readonly atMs: number; readonly nowMs: number }[]) {
+      for (const { atMs, nowMs: recordedMs } of records)
+        usage.add(recordOn("/a", { atMs, requestId: `r${atMs}` }), recordedMs);
+      await store.commit(usage.changes(++lsn));
+      usage.committed(lsn);
+    },
+    read(fromMs: number | null, beforeMs: number | null): number[] {
+      const ranges = usage.days.keysOf({ fromMs, beforeMs }, usage.lastKey + 1);
+      return [...batchesIn(store, ranges)]
+        .flatMap(({ records }) => records.map(({ atMs }) => atMs))
+        .filter((atMs) => atMs >= (fromMs ?? -Infinity) && atMs < (beforeMs ?? Infinity));
+    },
+    async trim(atMs: number) {
+      for (;;) {
+        const changes = trimmer.next(atMs, usage.lastKey);
+        if (changes.length === 0) return;
+        await store.commit(changes);
+      }
+    },
+    runs: (): readonly (readonly unknown[])[] =>
+      [...store.entries("days")].map(({ key, value }) => [key, ...value]),
+  };
+}
+
+const day = (ms: number): number => Math.floor(ms / dayMs);
+
+t.test(
+  "whatever the clock did, an export of some days has their records, and retention removes what is old",
+  async (t) => {
+    const year = 365 * dayMs;
+    for (const { clock, stepsMs } of [
+      { clock: "right", stepsMs: [0, 1000, 2000] },
+      { clock: "a day ahead, and back", stepsMs: [0, dayMs, 1000, 2000] },
+      { clock: "a week ahead, and back", stepsMs: [0, 7 * dayMs, 1000, dayMs] },
+      { clock: "a year ahead, and back", stepsMs: [0, year, 1000, dayMs, 2 * dayMs] },
+      { clock: "a year behind, and right again", stepsMs: [0, -year, 1000, 2000] },
+      { clock: "ahead twice", stepsMs: [0, year, 1000, year + 1000, 2000] },
+      { clock: "in 1970", stepsMs: [-noonMs, 0, 1000] },
+    ]) {
+      const daemon = startDaemon([], { nowMs: noonMs });
+      const peer = daemon.proxy("p");
+      const atMs = stepsMs.map((step) => noonMs + step);
+      for (const [i, nowMs] of atMs.entries()) {
+        daemon.nowMs = nowMs;
+        spend(peer, i + 1, `/n${i}`);
+        await daemon.commit();
+      }
+      await daemon.flush();
+      for (const date of new Set(atMs.map(dayOf))) {
+        const { records } = await ask(daemon, "usage.export", { start_date: date, end_date: date });
+        t.same(
+          (records as { user_path: string }[]).map(({ user_path: path }) => path),
+          atMs.flatMap((ms, i) => (dayOf(ms) === date ? [`/n${i}`] : [])),
+          `${clock}: ${date}`,
+        );
+      }
+      const until = await ask(daemon, "usage.export", { end_date: dayOf(noonMs + 2 * dayMs) });
+      t.equal(
+        (until["records"] as unknown[]).length,
+        atMs.filter((ms) => ms < noonMs + 3 * dayMs).length,
+        `${clock}: all that is later is there, too`,
+      );
+      const { store, usage } = daemon.state;
+      const trimmer = createUsageTrimmer(store, usage.days, retentionDays);
+      const laterMs = noonMs + (retentionDays + 10) * dayMs;
+      for (let i = 0; i < 3; i++) await store.commit(trimmer.next(laterMs, usage.lastKey));
+      t.same(
+        recordsIn(daemon.store).map((record) => record.atMs),
+        atMs.filter((ms) => ms > laterMs),
+        `${clock}: retention`,
+      );
+    }
+  },
+);
+
+t.test("records are numbered one after the other, whatever the clock says", async (t) => {
+  const log = open(noonMs);
+  for (const nowMs of [noonMs, noonMs + 365 * dayMs, noonMs, 0])
+    await log.write([{ atMs: nowMs, nowMs }]);
+  t.same(
+    [...log.store.entries("usage")].map(({ key }) => key),
+    [1, 2, 3, 4],
+  );
+  const today = day(noonMs);
+  t.same(log.runs(), [
+    [1, today - 7, today],
+    [2, today + 358, today + 365],
+    [3, today - 7, today],
+    [4, -7, 0],
+  ]);
+});
+
+t.test("around midnight, and for late records, no run is begun anew", async (t) => {
+  const log = open(noonMs);
+  const midnight = noonMs + dayMs / 2;
+  for (const nowMs of [noonMs, midnight, midnight - 1, midnight + 1, midnight - 1])
+    await log.write([
+      { atMs: nowMs, nowMs },
+      { atMs: nowMs - 6 * dayMs, nowMs },
+    ]);
+  t.equal(log.runs().length, 2);
+});
+
+interface Step {
+  readonly byMs: number;
+  readonly lateMs: readonly number[];
+  readonly crash: boolean;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  byMs: fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 0, max: dayMs }) },
+    { weight: 1, arbitrary: fc.constantFrom(-1, -dayMs, -400 * dayMs, 400 * dayMs) },
+    { weight: 1, arbitrary: fc.integer({ min: -20 * dayMs, max: 20 * dayMs }) },
+  ),
+  lateMs: fc.array(fc.constantFrom(0, 0, 1, dayMs, 7 * dayMs), { minLength: 1, maxLength: 3 }),
+  crash: fc.boolean(),
+});
+
+t.test(
+  "under any clock each record is found by its day, and removed when it is old and not before",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 25 }),
+        fc.integer({ min: -50, max: 500 }),
+        async (steps, laterDays) => {
+          let nowMs = noonMs;
+          let log = open(nowMs);
+          const written: { readonly atMs: number; readonly nowMs: number }[] = [];
+          for (const { byMs, lateMs, crash } of steps) {
+            // A batch may be open while the clock steps.
+            const records = lateMs.map((late, i) => {
+              if (i <= 1) nowMs = Math.max(7 * dayMs, nowMs + byMs / 2);
+              return { atMs: Math.floor(nowMs) - late, nowMs: Math.floor(nowMs) };
+            });
+            await log.write(records);
+            written.push(...records);
+            if (crash) log = open(nowMs, log.store.crash());
+          }
+          const all = written.map(({ atMs }) => atMs);
+          const sorted = (list: readonly number[]): string => [...list].sort().join();
+          for (const ms of [...all, nowMs])
+            for (const [fromMs, beforeMs] of [
+              [ms, ms + dayMs],
+              [ms - dayMs, ms],
+              [ms, null],
+              [null, ms],
+            ] as const) {
+              const expected = all.filter(
+                (atMs) => atMs >= (fromMs ?? -Infinity) && atMs < (beforeMs ?? Infinity),
+              );
+              if (sorted(log.read(fromMs, beforeMs)) !== sorted(expected)) return false;
+            }
+          const laterMs = nowMs + laterDays * dayMs;
+          await log.trim(laterMs);
+          const left = new Set(log.read(null, null));
+          const oldestMs = laterMs - retentionDays * dayMs;
+          const lastOf = Math.max(...written.map((record) => record.nowMs));
+          return (
+            all.every((atMs) => atMs < oldestMs || left.has(atMs)) &&
+            (lastOf >= oldestMs - 2 * dayMs || left.size === 0)
+          );
+        },
+      ),
+      { seed: 7, numRuns: 300 },
+    );
+  },
+);
+
+t.test("the runs of a store of an earlier release are those of its keys", async (t) => {
+  const timed = (ms: number): number => ms * 1024;
+  const today = day(noonMs);
+  const store = createMemoryStore();
+  const old = [noonMs - 3 * dayMs, noonMs - 3 * dayMs + 5, noonMs, noonMs + 365 * dayMs];
+  await store.commit(old.map((ms) => ({ table: "usage" as const, key: timed(ms), value: [1] })));
+  const days = storedRecordDays(store, noonMs);
+  const firstKeys = (from: number, to: number): number[] =>
+    days
+      .keysOf({ fromMs: from * dayMs, beforeMs: to * dayMs }, Infinity)
+      .map(({ from: key }) => key);
+  t.same(firstKeys(today, today + 1), [timed(noonMs), timed(noonMs + 365 * dayMs)]);
+  t.same(firstKeys(0, 1), [timed(noonMs + 365 * dayMs)], "its records may be of any day");
+  t.same(firstKeys(today + 300, today + 400), [], "and are of none to come");
+  const changes = days.add(timed(noonMs + 365 * dayMs) + 1, noonMs, noonMs);
+  const run = ({ firstKey, fromDay, toDay }: KeyRun) => ({
+    table: "days",
+    key: firstKey,
+    value: [fromDay, toDay],
+  });
+  t.same(
+    changes,
+    [
+      { firstKey: timed(old[0]!), fromDay: today - 10, toDay: today - 3 },
+      { firstKey: timed(noonMs), fromDay: today - 7, toDay: today },
+      { firstKey: timed(old[3]!), fromDay: 0, toDay: today },
+    ].map(run),
+    "all are written with the next records",
+  );
+});
+
+t.test("a damaged run is told, with its table", async (t) => {
+  for (const value of [[], [1], ["1", 2], [1, 2.5]]) {
+    const store = createMemoryStore();
+    await store.commit([{ table: "days", key: 1, value }]);
+    t.throws(() => storedRecordDays(store, noonMs), { name: "StoreUnreadableError" });
+  }
+});
