@@ -41,6 +41,9 @@ export class MemoryLedger {
   }
 }
 
+/** Where an answer takes memory. */
+export type AnswerMemory = Pick<MemoryShare, "takeForAnswer" | "give">;
+
 /** What is held in pieces, and may be full. */
 export interface HeldPieces {
   /** One more piece. False: there is no memory for it. */

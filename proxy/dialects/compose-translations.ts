@@ -70,6 +70,10 @@ class PipedEvents implements EventTranslator {
     this.#inner = inner;
   }
 
+  get heldBytes(): number {
+    return this.#inner.heldBytes + this.#outer.heldBytes;
+  }
+
   get usage(): unknown {
     return this.#inner.usage;
   }

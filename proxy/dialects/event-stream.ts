@@ -44,6 +44,11 @@ export class EventSplitter {
     return this.#overflow;
   }
 
+  /** Characters of the event that isn't complete yet. */
+  get openChars(): number {
+    return this.#overflow === null ? this.#chars : 0;
+  }
+
   /** The events that these bytes complete. */
   push(bytes: Uint8Array): readonly StreamEvent[] {
     const text = this.#overflow !== null ? "" : this.#decoder.decode(bytes, { stream: true });

@@ -16,6 +16,7 @@ import { isObject } from "../../shared/checked.js";
 import { ElidedJson } from "../body/elided-json.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { nestedDeeperThan } from "../body/json-depth.js";
+import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
 import { beforeAnyText } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/find-usage.js";
@@ -29,31 +30,47 @@ import {
   UntranslatableAnswer,
 } from "./translation/translation.js";
 
-/**
- * `eventCharsMax` bounds one event of the provider's stream; a larger one ends it with an error.
- */
+/** What an answer may take up while it is translated. */
+interface AnswerBounds {
+  readonly memory: AnswerMemory;
+  /** Of one event of the provider's stream; a larger one ends it with an error. */
+  readonly eventCharsMax?: number;
+}
+
 export function createAnswerTranslator(
   translation: Translation,
   context: AnswerContext,
-  eventCharsMax = translatedEventCharsMax,
+  { memory, eventCharsMax = translatedEventCharsMax }: AnswerBounds,
 ): AnswerTranslator {
-  return new DialectTranslator(translation, context, eventCharsMax);
+  return new DialectTranslator(translation, context, memory, eventCharsMax);
 }
+
+/** What a stream keeps is counted in steps: most streams keep less. */
+const heldStepBytes = 4096;
 
 class DialectTranslator implements AnswerTranslator {
   readonly #translation: Translation;
   readonly #context: AnswerContext;
+  readonly #memory: AnswerMemory;
   readonly #eventCharsMax: number;
   readonly #splitter: EventSplitter;
   #events: EventTranslator | null = null;
   #buffered: Buffer[] = [];
+  /** Taken for what a stream keeps. */
+  #heldBytes = 0;
   #usage: unknown = null;
   untranslatedBytes = 0;
   refused: string | null = null;
 
-  constructor(translation: Translation, context: AnswerContext, eventCharsMax: number) {
+  constructor(
+    translation: Translation,
+    context: AnswerContext,
+    memory: AnswerMemory,
+    eventCharsMax: number,
+  ) {
     this.#translation = translation;
     this.#context = context;
+    this.#memory = memory;
     this.#eventCharsMax = eventCharsMax;
     this.#splitter = new EventSplitter(eventCharsMax);
   }
@@ -72,6 +89,8 @@ class DialectTranslator implements AnswerTranslator {
       throw new UntranslatableAnswer(
         `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
       );
+    if (!this.#memory.takeForAnswer(chunk.length))
+      throw new UntranslatableAnswer("there is no memory for the answer, to translate it");
     this.#buffered.push(chunk);
   }
 
@@ -82,6 +101,7 @@ class DialectTranslator implements AnswerTranslator {
   translateBuffered(): TranslatedAnswer {
     const body = Buffer.concat(this.#buffered);
     this.#buffered = [];
+    this.#memory.give(body.length);
     const text = body.toString("utf8");
     const value = parseBodyExactly(text);
     const readable = value ?? usageAtEnd(text) ?? undefined;
@@ -118,10 +138,13 @@ class DialectTranslator implements AnswerTranslator {
     let text = "";
     for (const { event, data } of this.#splitter.push(chunk))
       text += formatted(events.push(event, data));
-    if (this.#splitter.overflow !== null && this.refused === null) {
-      this.untranslatedBytes = textBytesIn(this.#splitter.overflow);
-      this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;
-      text += formatted(events.refuse(this.refused));
+    if (this.refused === null) {
+      if (this.#splitter.overflow !== null) {
+        this.untranslatedBytes = textBytesIn(this.#splitter.overflow);
+        this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;
+      } else if (!this.#hasMemory(events))
+        this.refused = "there is no memory for what the translation of the stream keeps";
+      if (this.refused !== null) text += formatted(events.refuse(this.refused));
     }
     return text === "" ? null : Buffer.from(text);
   }
@@ -129,6 +152,16 @@ class DialectTranslator implements AnswerTranslator {
   end(): Buffer | null {
     const text = formatted(this.#eventTranslator().end());
     return text === "" ? null : Buffer.from(text);
+  }
+
+  /** Takes memory for what is kept by now. */
+  #hasMemory({ heldBytes }: EventTranslator): boolean {
+    const more = this.#splitter.openChars + heldBytes - this.#heldBytes;
+    if (Math.abs(more) < heldStepBytes) return true;
+    if (more < 0) this.#memory.give(-more);
+    else if (!this.#memory.takeForAnswer(more)) return false;
+    this.#heldBytes += more;
+    return true;
   }
 
   #eventTranslator(): EventTranslator {

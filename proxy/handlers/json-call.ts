@@ -179,7 +179,7 @@ class JsonCall implements ModelCall {
       body,
       savedBytes,
       hideUsageChunk,
-      translator: createAnswerTranslator(translation, context),
+      translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
     };
   }
 

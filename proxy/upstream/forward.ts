@@ -58,7 +58,7 @@ class Forwarding extends AnswerRelay {
   #retryAfterMs: number | null = null;
 
   constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
-    super(exchange, new ResponseMeter(what, what.translator), resolve);
+    super(exchange, new ResponseMeter(what, what.translator, exchange.memory), resolve);
     this.#what = what;
   }
 
@@ -100,7 +100,8 @@ class Forwarding extends AnswerRelay {
     if (meter.isStream) return this.#onEvents(chunk);
     meter.keep(chunk);
     if (this.exchange.begun) return this.write(chunk);
-    if (meter.bytes <= heldResponseBytesMax && !this.#passesAtOnce) return;
+    const isHeld = meter.bytes <= heldResponseBytesMax && !meter.isFull;
+    if (isHeld && !this.#passesAtOnce) return;
     if (this.status >= 300) {
       // An error page this long isn't read to its end.
       this.abortCall();

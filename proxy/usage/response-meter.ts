@@ -5,9 +5,10 @@
  *
  * Not here: what the client gets of it, and when.
  */
-import { readableResponseBytesMax } from "../../shared/bounds.js";
+import { heldPieceBytes, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
 import { parseJson } from "../body/json-value.js";
+import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import {
   countUsage,
   joinedNotes,
@@ -57,19 +58,28 @@ export class ResponseMeter {
   readonly #request: MeteredRequest;
   /** Null: the answer isn't translated. */
   readonly #translation: TranslationReport | null;
+  readonly #memory: AnswerMemory;
   #form: BodyForm = "unmetered";
   /** Why its usage can't be read, for the log. */
   #unreadable: string | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
   #isHeld = false;
-  /** Null: it isn't needed, or is too large. */
+  /** Null: it isn't needed, or not kept. */
   #kept: Buffer[] | null = null;
+  #keptBytes = 0;
+  /** Why it isn't kept any more, for the log. */
+  #notKept: string | null = null;
   #bytes = 0;
 
-  constructor(request: MeteredRequest, translation: TranslationReport | null) {
+  constructor(
+    request: MeteredRequest,
+    translation: TranslationReport | null,
+    memory: AnswerMemory,
+  ) {
     this.#request = request;
     this.#translation = translation;
+    this.#memory = memory;
   }
 
   /** The head announces a stream of events. */
@@ -119,27 +129,46 @@ export class ResponseMeter {
   keep(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#kept === null) return;
+    const bytes = chunk.length + heldPieceBytes;
+    if (this.#memory.takeForAnswer(bytes)) this.#keptBytes += bytes;
+    else this.#notKept = "there is no memory to keep the answer";
     this.#kept.push(chunk);
-    if (!this.#isHeld && this.#bytes > readableResponseBytesMax) this.#kept = null;
+    if (!this.#isHeld) this.#forgetUnlessReadable();
+  }
+
+  /** There is no memory to hold more: it is to be released. */
+  get isFull(): boolean {
+    return this.#notKept !== null;
   }
 
   /** Returns what was held so far. From now on the response is kept only to be read. */
   release(): readonly Buffer[] {
     const held = this.#kept!;
     this.#isHeld = false;
-    if (this.#form !== "json" || this.#bytes > readableResponseBytesMax) this.#kept = null;
+    if (this.#form === "json") this.#forgetUnlessReadable();
+    else this.#forget();
     return held;
+  }
+
+  #forgetUnlessReadable(): void {
+    if (this.#bytes > readableResponseBytesMax)
+      this.#notKept = `the answer is larger than ${readableResponseBytesMax} bytes`;
+    if (this.#notKept !== null) this.#forget();
+  }
+
+  #forget(): void {
+    this.#kept = null;
+    this.#memory.give(this.#keptBytes);
+    this.#keptBytes = 0;
   }
 
   /**
    * The body, in Latin-1: it keeps every byte as it came, and what is searched for is ASCII. Empty
-   * when the body isn't kept.
+   * when the body isn't kept. To be called once: the text takes the place of the pieces.
    */
   text(): string {
-    if (this.#kept === null) return "";
-    return (this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept)).toString(
-      "latin1",
-    );
+    const kept = this.#kept?.splice(0) ?? [];
+    return (kept.length === 1 ? kept[0]! : Buffer.concat(kept)).toString("latin1");
   }
 
   /**
@@ -169,10 +198,7 @@ export class ResponseMeter {
     return {
       usage,
       estimated,
-      note:
-        this.#form === "json" && this.#kept === null
-          ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes`
-          : note,
+      note: this.#form === "json" && this.#kept === null ? `usage unknown: ${this.#notKept}` : note,
     };
   }
 

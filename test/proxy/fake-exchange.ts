@@ -70,6 +70,12 @@ export class FakeExchange implements Exchange {
     return undefined;
   }
 
+  /** Others hold all but so many bytes. Returns what they hold. */
+  fillMemory(left: number): number {
+    this.ledger.take(this.ledger.max - left);
+    return this.ledger.held;
+  }
+
   awaitBody(ms: number, then: () => void): void {
     this.awaited = { ms, then };
   }

@@ -33,6 +33,10 @@ export class ChatStreamToResponses implements EventTranslator {
     this.#builder = new ResponseBuilder(context, (event) => this.#emit(event));
   }
 
+  get heldBytes(): number {
+    return this.#builder.bytes;
+  }
+
   get usage(): unknown {
     return this.#builder.usage;
   }

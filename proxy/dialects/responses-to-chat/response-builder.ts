@@ -54,7 +54,7 @@ export class ResponseBuilder {
   #usage: unknown = null;
   #serviceTier: string | null = null;
   /** Roughly the memory that the response takes so far. */
-  #bytes = 0;
+  bytes = 0;
 
   /** `emit` must write an event out at once: it holds items that change afterwards. */
   constructor(context: AnswerContext, emit: (event: ResponseEvent) => void) {
@@ -85,8 +85,8 @@ export class ResponseBuilder {
    * large: its last event repeats all of it.
    */
   add(piece: ChatPiece): void {
-    this.#bytes += bytesOf(piece);
-    if (this.#bytes > readableResponseBytesMax)
+    this.bytes += bytesOf(piece);
+    if (this.bytes > readableResponseBytesMax)
       throw new UntranslatableAnswer(
         `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
       );

@@ -19,6 +19,8 @@ import {
 const none: readonly ClientEvent[] = [];
 
 export abstract class GuardedTranslator implements EventTranslator {
+  /** A few numbers and names. */
+  readonly heldBytes = 0;
   #out: ClientEvent[] = [];
   #ended = false;
   #failed = false;

@@ -47,6 +47,8 @@ export interface EventTranslator {
    * the upstream's stream ended too early.
    */
   readonly failed: boolean;
+  /** Roughly what is kept of the stream so far. */
+  readonly heldBytes: number;
   /** The upstream's usage so far, in its own fields; null or undefined: none yet. */
   readonly usage: unknown;
 }

@@ -53,7 +53,7 @@ class Relaying extends AnswerRelay {
   #last: Buffer | null = null;
 
   constructor(exchange: Exchange, what: RelayRequest, resolve: (forwarded: Forwarded) => void) {
-    super(exchange, new ResponseMeter(what, null), resolve);
+    super(exchange, new ResponseMeter(what, null, exchange.memory), resolve);
     this.#what = what;
   }
 
@@ -118,7 +118,7 @@ class Relaying extends AnswerRelay {
   }
 
   #hold(): void {
-    if (this.meter.bytes <= heldResponseBytesMax) return;
+    if (this.meter.bytes <= heldResponseBytesMax && !this.meter.isFull) return;
     this.#begin();
     for (const kept of this.meter.release()) this.write(kept);
   }

@@ -194,7 +194,9 @@ async function tryForward(random: Random): Promise<void> {
             requestId: "req-1",
             request: { ...body, stream: random.chance(0.7) },
           },
-          random.chance(0.1) ? 200 : undefined,
+          random.chance(0.1)
+            ? { memory: exchange.memory, eventCharsMax: 200 }
+            : { memory: exchange.memory },
         );
   const forwarding = forward(exchange, {
     upstream:

@@ -35,6 +35,7 @@ function wrapping(name: string): Translation {
         refuse: (message) => [{ event: null, data: message }],
         usage: name,
         failed: false,
+        heldBytes: name.length,
       };
     },
   };
@@ -42,6 +43,10 @@ function wrapping(name: string): Translation {
 
 const composed = composeTranslations(wrapping("outer"), wrapping("inner"));
 const context: AnswerContext = { model: "m", nowSeconds: 7, requestId: "r", request: { q: 1 } };
+
+t.test("both keep what they keep of a stream", async (t) => {
+  t.equal(composed.events(context).heldBytes, "outer".length + "inner".length);
+});
 
 t.test("a request goes through the outer translation, then the inner one", async (t) => {
   t.strictSame(composed.request({ q: 1 }, { maxTokensDefault: 5 }), {
@@ -117,6 +122,7 @@ const capitals: Translation = {
     refuse: () => [],
     usage: null,
     failed: false,
+    heldBytes: 0,
   }),
 };
 

@@ -24,6 +24,8 @@ interface Script {
   readonly ends?: "complete" | "left" | "broken";
   /** Whether another target could answer instead. */
   readonly hasFallback?: boolean;
+  /** What others leave of the memory. */
+  readonly memoryLeft?: number;
 }
 
 /** Of a translated stream. */
@@ -36,8 +38,10 @@ async function chargedFor({
   sent,
   ends = "complete",
   hasFallback = false,
+  memoryLeft = 1e9,
 }: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
+  const others = exchange.fillMemory(memoryLeft);
   let sink: UpstreamSink | null = null;
   const upstream = {
     send: (_: unknown, to: UpstreamSink) => {
@@ -54,7 +58,7 @@ async function chargedFor({
       : createAnswerTranslator(
           translation,
           { ...context, request: { stream: isStream } },
-          eventCharsMax,
+          { memory: exchange.memory, eventCharsMax },
         );
   const request = {
     method: "POST" as const,
@@ -85,6 +89,9 @@ async function chargedFor({
   else sink!.onEnd();
   const forwarded = await promise;
   forwarded.finish();
+  exchange.memory.handled();
+  exchange.memory.answered();
+  if (exchange.ledger.held !== others) throw new Error("memory is still taken");
   return { ...forwarded, body: exchange.body.toString() };
 }
 
@@ -459,6 +466,34 @@ t.test(
     }
   },
 );
+
+t.test("what can't be kept for want of memory ends in an error, and is charged", async (t) => {
+  const content = "x".repeat(9000);
+  const message = "there is no memory for";
+  const stream = [
+    { choices: [{ index: 0, delta: { role: "assistant", content }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: reported },
+  ];
+  const plain = {
+    id: "c",
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    usage: reported,
+  };
+  for (const client of clients) {
+    const short = await chargedFor({ ...client, sent: plain, memoryLeft: 8000 });
+    t.match(short, { status: 502, outcome: "upstream_error", estimated: true }, client.operation);
+    t.match(short.body, message);
+    t.match(await chargedFor({ ...client, sent: plain, memoryLeft: 40_000 }), { status: 200 });
+  }
+  const [, responses] = clients;
+  const streamed = await chargedFor({ ...responses, sent: stream, memoryLeft: 8000 });
+  t.match(streamed, { status: 200, outcome: "upstream_error", estimated: true });
+  t.match(streamed.body, /event: response.failed\ndata: .*there is no memory for/);
+  t.match(await chargedFor({ ...responses, sent: stream, memoryLeft: 40_000 }), {
+    outcome: "complete",
+    usage: { inputTokens: 10, outputTokens: 5 },
+  });
+});
 
 t.test(
   "when a stream is empty, or breaks off before any content, another target is tried, and nothing is charged",

@@ -481,6 +481,34 @@ t.test(
 );
 
 t.test(
+  "an answer for which there is no memory passes at once, is charged by an estimate, and leaves the memory to others",
+  async (t) => {
+    const piece = Buffer.alloc(10_000, 0x20);
+    const forwarding = new Forwarding();
+    const others = forwarding.exchange.fillMemory(25_000);
+    forwarding.head(200).data(piece, piece);
+    t.same(forwarding.exchange.calls, [], "it is held as long as it fits");
+    t.ok(forwarding.exchange.ledger.held > others + 20_000);
+    forwarding.data(piece);
+    t.equal(forwarding.exchange.begun, true);
+    t.equal(forwarding.exchange.ledger.held, others);
+    forwarding.data('{"usage":{"total_tokens":5}}').end();
+    t.match(await forwarding.finished(), {
+      outcome: "complete",
+      status: 200,
+      estimated: true,
+      note: /^usage unknown: there is no memory to keep the answer/,
+    });
+    t.equal(forwarding.exchange.body.length, 30_028);
+    const failing = new Forwarding();
+    failing.exchange.fillMemory(5_000);
+    failing.head(500).data(piece, piece);
+    t.equal(failing.aborted, true, "an error page isn't read to its end");
+    t.match(await failing.finished(), { status: 500, outcome: "upstream_error" });
+  },
+);
+
+t.test(
   "an upstream's error is sent in our envelope with status, message and Retry-After, at no cost",
   async (t) => {
     const table: readonly (readonly [

@@ -238,6 +238,18 @@ t.test("a large answer isn't held", async (t) => {
   );
 });
 
+t.test("an answer for which there is no memory isn't held", async (t) => {
+  const relaying = new Relaying();
+  const others = relaying.exchange.fillMemory(12_000);
+  const piece = Buffer.alloc(10_000, "x");
+  relaying.head(200).data(piece);
+  t.notOk(relaying.exchange.begun);
+  relaying.data(piece).end();
+  t.same(relaying.exchange.calls, ["begin", "write", "write"]);
+  t.equal(relaying.exchange.ledger.held, others);
+  t.equal((await relaying.finished()).status, 200);
+});
+
 t.test("what a request is charged", async (t) => {
   const chat = { operation: "chat_completions" as const };
   const messages = { operation: "messages" as const };
