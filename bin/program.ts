@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { addBudgets } from "./commands/budgets.js";
 import { addConfig } from "./commands/config-check.js";
 import { addExplain } from "./commands/explain.js";
+import { addJwts } from "./commands/jwts.js";
 import { addKeys } from "./commands/keys.js";
 import { addLimits } from "./commands/limits.js";
 import { addStatus } from "./commands/status.js";
@@ -47,6 +48,7 @@ export function createProgram(session: Session): Command {
   addUp(program, session);
   addLimits(program, session);
   addKeys(program, session);
+  addJwts(program, session);
   addBudgets(program, session);
   addExplain(program, session);
   addUsage(program, session);

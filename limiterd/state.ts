@@ -10,6 +10,7 @@ import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
+import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
@@ -36,6 +37,7 @@ export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
   readonly keys: KeyRing;
+  readonly denials: JwtDenials;
   readonly budgets: BudgetBook;
   /** The labels of a managed key; none for the empty id. */
   readonly labelsOf: (keyId: string) => readonly string[];

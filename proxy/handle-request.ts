@@ -8,6 +8,7 @@ import { corsHeaders, preflightHeaders } from "./auth/cors.js";
 import { webPageProblem } from "./auth/web-page.js";
 import type { Gateway } from "./gateway.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
+import { handleDeniedJwts } from "./handlers/admin/denied-jwts-api.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
 import { handleLimits } from "./handlers/admin/limits-api.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
@@ -202,6 +203,8 @@ function serve(
     case "auth-keys-deactivate":
     case "auth-keys-delete":
       return handleAuthKeys(context, endpoint);
+    case "denied-jwts":
+      return handleDeniedJwts(context);
     case "explain":
       return explainRequest(context);
     default:

@@ -174,6 +174,7 @@ async function createGateway({
       ? null
       : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
           nowMs: () => Date.now(),
+          isDenied: (claims) => limiter.isDeniedJwt(claims, Date.now()),
           digest: digestToken,
         });
   const prices = createPriceTable(config, {

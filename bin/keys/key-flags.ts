@@ -56,11 +56,7 @@ export function keyIssueFromFlags({
     if (!checked.ok) problems.push(asFlagProblem(checked.failure));
   }
   const expiry = expires === undefined ? {} : readExpiry(expires);
-  if (expiry === null)
-    problems.push({
-      message: `--expires must be ${expiresExpected}, not ${JSON.stringify(expires)}`,
-      param: "--expires",
-    });
+  if (expiry === null) problems.push(expiryProblem(expires));
   if (problems.length > 0 || expiry === null) return { ok: false, problems };
   return {
     ok: true,
@@ -101,7 +97,18 @@ export function asFlagProblem({
     : { message: message.replace(/^\w+/, flag), param: flag };
 }
 
-function readExpiry(text: string): { readonly at?: string; readonly inSeconds?: number } | null {
+/** What is wrong with a time that `readExpiry` doesn't take. */
+export function expiryProblem(text: string | undefined): ArgumentProblem {
+  return {
+    message: `--expires must be ${expiresExpected}, not ${JSON.stringify(text)}`,
+    param: "--expires",
+  };
+}
+
+/** A moment, or a length of time from now on; null for anything else. */
+export function readExpiry(
+  text: string,
+): { readonly at?: string; readonly inSeconds?: number } | null {
   if (parseTimestamp(text) !== null) return { at: text.trim() };
   const inSeconds = readDuration(text);
   return inSeconds === null ? null : { inSeconds };

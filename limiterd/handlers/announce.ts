@@ -1,5 +1,6 @@
 /** What the daemon sends to its proxies on its own account: events, which answer nothing. */
-import type { DaemonEvent } from "../../shared/wire/message-from-daemon.js";
+import { deniedJwtsPerPage } from "../../shared/domain/credential-bounds.js";
+import type { DaemonEvent, JwtChange } from "../../shared/wire/message-from-daemon.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 
@@ -31,4 +32,30 @@ export function sendStoreState(
 ): void {
   if (storeFailing !== null && peer.role === "proxy")
     peer.send({ kind: "event", name: "store_failing", value: storeFailing });
+}
+
+/** Sends every proxy a change of the list of denied JWTs, in parts. */
+export function announceJwts(state: Pick<DaemonState, "peers">, change: JwtChange): void {
+  for (const part of partsOf(change)) announce(state, part);
+}
+
+/** Sends a proxy that has just been welcomed the whole list, if there is any. */
+export function sendJwts({ denials }: Pick<DaemonState, "denials">, peer: PeerState): void {
+  if (denials.size === 0 || peer.role !== "proxy") return;
+  for (const part of partsOf({ denied: [...denials.all()], allowed: [], complete: true }))
+    peer.send(part);
+}
+
+/** In frames of a bounded size; the last one completes the list if it is one. */
+function* partsOf({ denied, allowed, complete }: JwtChange): Generator<DaemonEvent, void> {
+  const length = Math.max(denied.length, allowed.length);
+  for (let i = 0; i < length; i += deniedJwtsPerPage) {
+    const end = i + deniedJwtsPerPage;
+    const value = {
+      denied: denied.slice(i, end),
+      allowed: allowed.slice(i, end),
+      complete: complete && end >= length,
+    };
+    yield { kind: "event", name: "jwts_denied", value };
+  }
 }

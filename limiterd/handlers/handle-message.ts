@@ -21,7 +21,7 @@ import { acceptHello, refuseVersion } from "./accept-hello.js";
 import type { AdminPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { admitRequest } from "./admit-request.js";
-import { announce } from "./announce.js";
+import { announce, announceJwts } from "./announce.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { releaseLease } from "./release-slots.js";
@@ -134,6 +134,7 @@ function announcements(state: DaemonState): Omit<AdminPorts, "answer" | "fail"> 
   return {
     limitedMayHaveChanged: (before) => announceLimited(state, before),
     inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
+    jwtsChanged: (change) => announceJwts(state, change),
     firstKeyMade: () => announce(state, { kind: "event", name: "keys_exist", value: true }),
   };
 }

@@ -2,7 +2,7 @@
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
-import { sendStoreState } from "./announce.js";
+import { sendJwts, sendStoreState } from "./announce.js";
 
 export function welcomePeer(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
@@ -15,6 +15,8 @@ export function welcomePeer(state: DaemonState, peer: PeerState): void {
     inertRules: state.inertRules.size,
     inertBudgets: countInertBudgets(state),
     keysExist: state.keys.size > 0,
+    deniedJwts: state.denials.size,
   });
+  sendJwts(state, peer);
   sendStoreState(state, peer);
 }

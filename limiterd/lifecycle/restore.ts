@@ -9,6 +9,7 @@ import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
 import { splitWindowKey, windowFromStored } from "../counters/stored-window.js";
+import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
@@ -30,6 +31,7 @@ interface Restored {
   readonly book: RuleBook;
   readonly proxies: Proxies;
   readonly keys: KeyRing;
+  readonly denials: JwtDenials;
   /** Proxies that were connected when the last daemon ended. */
   readonly expectedProxies: Set<string>;
   /** The first log sequence number that no earlier epoch of the daemon can have given out. */
@@ -119,6 +121,7 @@ export function restore(
     book,
     proxies,
     keys: restoreKeys(store),
+    denials: restoreDenials(store),
     expectedProxies,
     epochStartLsn,
     journaled,

@@ -132,6 +132,7 @@ export async function startState(
     labelsOf,
     proxies: restored.proxies,
     keys: restored.keys,
+    denials: restored.denials,
     writer,
     peers: new Set(),
     stopping: false,

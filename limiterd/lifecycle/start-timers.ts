@@ -12,7 +12,7 @@ import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
 import { snapshot } from "./snapshot.js";
 import type { Started } from "./start-state.js";
-import { removeStaleWindows, sweepChildren, sweepSpends } from "./sweep.js";
+import { removeStaleWindows, sweepChildren, sweepDenials, sweepSpends } from "./sweep.js";
 
 interface TimerPorts {
   /** Wall time in ms since the epoch. */
@@ -94,6 +94,7 @@ export function startTimers(
       if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
+      sweepDenials(state, ports.nowMs());
       flushKeyUses(state);
       void sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
       trim(ports.nowMs());

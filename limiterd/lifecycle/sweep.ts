@@ -1,11 +1,14 @@
 /**
  * Removes what is no longer needed, in memory and in the store, in slices: idle children of rules
- * and of budgets, and windows that no rule counts any more.
+ * and of budgets, windows that no rule counts any more, and denials of JWTs that have expired.
  */
 import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/stored-budget.js";
 import { splitWindowKey, windowKey } from "../counters/stored-window.js";
+import { announceJwts } from "../handlers/announce.js";
+import { denialRemoval } from "../keys/jwt-denials.js";
 import type { DaemonState } from "../state.js";
+import { writeSlices } from "../store/write-slices.js";
 
 /** How many children a sweep examines. It runs once a second. */
 export function examinedPerSweep(childCount: number): number {
@@ -55,6 +58,16 @@ export async function removeStaleWindows(
     });
     await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));
   }
+}
+
+/** Accepts the JWTs again whose denial has expired. */
+export function sweepDenials(state: DaemonState, nowMs: number): void {
+  const { denials, writer } = state;
+  const expired = denials.expired(nowMs);
+  if (expired.length === 0) return;
+  for (const denial of expired) denials.delete(denial);
+  announceJwts(state, { denied: [], allowed: expired, complete: false });
+  void writeSlices(writer, expired.map(denialRemoval));
 }
 
 /**

@@ -11,6 +11,7 @@ export const tables = [
   "proxies",
   "epochs",
   "keys",
+  "denials",
   "usage",
   "days",
   "rollups",

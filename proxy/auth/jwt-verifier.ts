@@ -8,6 +8,8 @@ import { plainFailure } from "../../shared/error-code.js";
 import { type Authentication, authenticatedCaller, wrongToken } from "./caller.js";
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
 
+type TokenClaims = Readonly<Record<string, unknown>>;
+
 export type Judgement =
   | {
       readonly kind: "verified";
@@ -33,25 +35,29 @@ export interface JwtVerifier {
 
 interface JwtPorts {
   readonly nowMs: () => number;
+  /** Whether a genuine token with these claims is denied all the same. */
+  readonly isDenied: (claims: TokenClaims) => boolean;
   /** A digest of a token, so that no token is kept in memory. */
   readonly digest: (token: string) => string;
 }
 
 interface Remembered {
   readonly authentication: Authentication;
+  /** What a denial names a token by. */
+  readonly claims: TokenClaims;
   readonly untilMs: number;
 }
 
 export function createJwtVerifier(
   issuers: readonly JwtIssuer[],
-  { nowMs, digest }: JwtPorts,
+  { nowMs, isDenied, digest }: JwtPorts,
 ): JwtVerifier {
   // In the order of their last use: the first is the one to forget.
   const remembered = new Map<string, Remembered>();
 
-  function remember(key: string, authentication: Authentication, untilMs: number): void {
+  function remember(key: string, known: Remembered): void {
     remembered.delete(key);
-    remembered.set(key, { authentication, untilMs });
+    remembered.set(key, known);
     if (remembered.size > verifiedTokensMax) remembered.delete(remembered.keys().next().value!);
   }
 
@@ -73,9 +79,14 @@ export function createJwtVerifier(
           wrong = { reason: `its claims give no user path for ${issuer.userPath}` };
           continue;
         }
-        const authentication: Authentication = { ok: true, caller: authenticatedCaller(userPath) };
-        remember(key, authentication, Math.min(judgement.claims.exp * 1000, now + verifiedTokenMs));
-        return authentication;
+        const { iss, jti, sub, exp } = judgement.claims;
+        const known: Remembered = {
+          authentication: { ok: true, caller: authenticatedCaller(userPath) },
+          claims: { iss, jti, sub },
+          untilMs: Math.min(exp * 1000, now + verifiedTokenMs),
+        };
+        remember(key, known);
+        return unlessDenied(known);
       }
     }
     if (unavailable !== null)
@@ -92,13 +103,20 @@ export function createJwtVerifier(
     return { ok: false, failure: wrongToken, note: `JWT refused: ${reason}`, ...expiry };
   }
 
+  /** Each time: a denial is in force at once. */
+  function unlessDenied({ authentication, claims }: Remembered): Authentication {
+    return isDenied(claims)
+      ? { ok: false, failure: wrongToken, note: "JWT refused: it is denied" }
+      : authentication;
+  }
+
   return {
     async verify(token) {
       const key = digest(token);
       const known = remembered.get(key);
       if (known === undefined || known.untilMs <= nowMs()) return judge(token, key);
-      remember(key, known.authentication, known.untilMs);
-      return known.authentication;
+      remember(key, known);
+      return unlessDenied(known);
     },
   };
 }

@@ -36,6 +36,7 @@ export type Endpoint =
   | "auth-keys-rotate"
   | "auth-keys-deactivate"
   | "auth-keys-delete"
+  | "denied-jwts"
   | "explain"
   | "health"
   | "ready";
@@ -93,6 +94,10 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
   ["/admin/auth-keys", { area: "admin", methods: { GET: "auth-keys", POST: "auth-keys" } }],
+  [
+    "/admin/denied-jwts",
+    { area: "admin", methods: { GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" } },
+  ],
   [
     "/admin/budgets",
     { area: "admin", methods: { GET: "budgets", PUT: "budgets", DELETE: "budgets" } },

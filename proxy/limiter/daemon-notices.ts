@@ -1,5 +1,6 @@
 /** What the daemon last reported of itself, in its welcome and in events. */
 import type { DaemonEvent, Welcome } from "../../shared/wire/message-from-daemon.js";
+import { DeniedJwts } from "./denied-jwts.js";
 
 export interface DaemonNotices {
   /**
@@ -14,6 +15,7 @@ export interface DaemonNotices {
    * Whether a managed key exists, so that callers need credentials; null before the first welcome.
    */
   keysExist: boolean | null;
+  readonly deniedJwts: DeniedJwts;
   /** Why the daemon can't write its store; null when it can, and before the first welcome. */
   storeFailing: string | null;
 }
@@ -24,14 +26,16 @@ export function createNotices(): DaemonNotices {
     inertRules: null,
     inertBudgets: null,
     keysExist: null,
+    deniedJwts: new DeniedJwts(),
     storeFailing: null,
   };
 }
 
 export function applyWelcome(
   notices: DaemonNotices,
-  { limited, inertRules, inertBudgets, keysExist }: Welcome,
+  { limited, inertRules, inertBudgets, keysExist, deniedJwts }: Welcome,
 ): void {
+  notices.deniedJwts.welcomed(deniedJwts);
   // If the store fails, an event right behind the welcome reports it.
   Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, storeFailing: null });
 }
@@ -49,6 +53,9 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "keys_exist":
       notices.keysExist = event.value;
+      return;
+    case "jwts_denied":
+      notices.deniedJwts.apply(event.value);
       return;
     case "store_failing":
       notices.storeFailing = event.value;

@@ -98,6 +98,10 @@ export class LimiterClient implements Limiter, LimiterLink {
     return this.#notices.keysExist;
   }
 
+  isDeniedJwt(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean {
+    return this.#notices.deniedJwts.has(claims, nowMs);
+  }
+
   admit(
     caller: Claimed,
     targets: readonly Target[],

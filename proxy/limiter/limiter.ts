@@ -111,6 +111,11 @@ export interface Limiter {
   /** Whether a managed key exists; null before the first welcome. */
   readonly keysExist: boolean | null;
   /**
+   * Whether a JWT with these claims is denied, as the daemon has last said; nothing is known before
+   * the first welcome.
+   */
+  isDeniedJwt(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean;
+  /**
    * Asks for the verdict on one request; resolves at once, without the daemon, when no rule exists
    * and no key is to be looked up. Never rejects, ends within the deadline. Without the daemon a
    * caller with a key is never admitted.

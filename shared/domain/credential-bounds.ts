@@ -6,6 +6,12 @@ export const jwtBytesMax = 8 * 1024;
 export const verifiedTokensMax = 10_000;
 /** How long it remembers one: after that a key that its issuer has withdrawn is refused. */
 export const verifiedTokenMs = 60_000;
+/** Denied JWTs: every proxy has them in memory, and gets them all when it connects. */
+export const deniedJwtsMax = 10_000;
+/** Denied JWTs in one page of a list, and in one message to a proxy. */
+export const deniedJwtsPerPage = 500;
+/** A claim by which JWTs are denied, and their issuer. */
+export const deniedClaimBytesMax = 256;
 /** The key set of an issuer, which comes from the network. */
 export const keySetBytesMax = 1024 * 1024;
 /** How long loading a key set may take: requests with its tokens wait for it. */

@@ -2,6 +2,7 @@
  * The messages from the daemon, as types. Their grammar is in `to-wire.ts`, their check in
  * `parse-from-daemon.ts`.
  */
+import type { JwtDenial, JwtName } from "../domain/jwt-denial.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
 import type { Failure } from "../error-code.js";
 
@@ -21,6 +22,8 @@ export interface Welcome {
   readonly inertRules: number;
   readonly inertBudgets: number;
   readonly keysExist: boolean;
+  /** How many JWTs are denied; if any, an event with their list follows. */
+  readonly deniedJwts: number;
 }
 
 export interface Admitted {
@@ -88,6 +91,14 @@ export interface Failed {
   readonly failure: Failure;
 }
 
+/** How the list of denied JWTs changes. */
+export interface JwtChange {
+  readonly denied: readonly JwtDenial[];
+  readonly allowed: readonly JwtName[];
+  /** Ends the list after a welcome: those that it hasn't named aren't denied any more. */
+  readonly complete: boolean;
+}
+
 /** Sent to every proxy when the value changes. */
 export type DaemonEvent =
   | { readonly kind: "event"; readonly name: "limited"; readonly value: boolean }
@@ -97,6 +108,7 @@ export type DaemonEvent =
       readonly value: number;
     }
   | { readonly kind: "event"; readonly name: "keys_exist"; readonly value: true }
+  | { readonly kind: "event"; readonly name: "jwts_denied"; readonly value: JwtChange }
   | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
 
 /** An event of a later release: it is passed over. */

@@ -8,6 +8,7 @@ import { scopes } from "../domain/rule.js";
 import type { Dimension, SuccessHeaders } from "../domain/verdict.js";
 import { errorTypes, type Failure } from "../error-code.js";
 import { isMoment } from "../time.js";
+import { jwtChangeFromWire } from "./jwt-change.js";
 import type {
   Admitted,
   Authorized,
@@ -141,7 +142,7 @@ function authorizedFromWire(id: number, frame: readonly unknown[]): Authorized |
 }
 
 function welcomeFromWire(id: number, frame: readonly unknown[]): Welcome | null {
-  const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keysExist] = frame;
+  const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keysExist, jwts] = frame;
   if (
     typeof daemonVersion !== "string" ||
     !isCount(settledSeq) ||
@@ -160,6 +161,8 @@ function welcomeFromWire(id: number, frame: readonly unknown[]): Welcome | null 
     inertRules,
     inertBudgets,
     keysExist,
+    // Daemons of earlier releases don't know any.
+    deniedJwts: isCount(jwts) ? jwts : 0,
   };
 }
 
@@ -172,6 +175,10 @@ function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | Unk
       return isCount(value) ? { kind: "event", name, value } : null;
     case "keys_exist":
       return value === true ? { kind: "event", name, value } : null;
+    case "jwts_denied": {
+      const change = jwtChangeFromWire(value);
+      return change === null ? null : { kind: "event", name, value: change };
+    }
     case "store_failing":
       return value === null || typeof value === "string" ? { kind: "event", name, value } : null;
     default:

@@ -29,8 +29,9 @@
  *
  * From the daemon:
  *
- *   welcome id daemonVersion settledSeq limited inertRules inertBudgets keysExist
- *     settledSeq: the last settle of this proxy that is durable; the rest as in the events
+ *   welcome id daemonVersion settledSeq limited inertRules inertBudgets keysExist deniedJwts
+ *     settledSeq: the last settle of this proxy that is durable; deniedJwts: how many; the rest as
+ *     in the events
  *   admitted id target admittedAtMs lsn headers key
  *     to admit and reroute; target: index into its targets; headers: [] or six counts; key:
  *     [userPath, keyId] of a caller with a managed key, else []
@@ -54,6 +55,10 @@
  *     `limited`: whether any rule or budget exists, so whether requests need a verdict
  *     `inert_rules`, `inert_budgets`: how many are loaded and do nothing
  *     `keys_exist`: a managed key exists, so that callers without credentials are denied
+ *     `jwts_denied`: [complete, denied, allowed], how the list of denied JWTs changes; denied:
+ *     [claim, value, issuer, expiresAtMs, …], allowed: [claim, value, issuer, …], issuer "" and
+ *     expiresAtMs 0 for none; the whole list follows a welcome, unless it is empty, the last
+ *     part `complete`
  *     `store_failing`: why the store can't be written, null once it can; after a welcome only if
  *     it can't
  *
@@ -77,6 +82,7 @@
 import type { Target } from "../domain/target-name.js";
 import type { SuccessHeaders } from "../domain/verdict.js";
 import { executionToWire } from "./execution.js";
+import { jwtChangeToWire } from "./jwt-change.js";
 import type { FromDaemon, KeyOfCaller } from "./message-from-daemon.js";
 import type { Lease, ToDaemon } from "./message-to-daemon.js";
 
@@ -173,6 +179,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.inertRules,
         message.inertBudgets,
         message.keysExist,
+        message.deniedJwts,
       ];
     case "release":
       return ["release", message.id];
@@ -185,7 +192,9 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
     case "failed":
       return ["failed", message.id, message.failure];
     case "event":
-      return ["event", 0, message.name, message.value];
+      return message.name === "jwts_denied"
+        ? ["event", 0, message.name, jwtChangeToWire(message.value)]
+        : ["event", 0, message.name, message.value];
   }
 }
 

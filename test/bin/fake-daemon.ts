@@ -116,6 +116,7 @@ function onMessage(
           inertRules: 0,
           inertBudgets: 0,
           keysExist: false,
+          deniedJwts: 0,
         });
       case "refuse":
         return send(peer, {
@@ -224,6 +225,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "keys.rotate":
     case "keys.deactivate":
     case "keys.delete":
+    case "jwts.list":
+    case "jwts.deny":
+    case "jwts.allow":
     case "explain":
       return { kind: "answer", body: options.explanation ?? {} };
     case "usage.status":

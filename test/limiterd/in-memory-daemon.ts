@@ -150,6 +150,7 @@ export function startDaemon(
     book: restored.book,
     proxies: restored.proxies,
     keys: restored.keys,
+    denials: restored.denials,
     writer,
     store,
     usage,

@@ -5,6 +5,7 @@
 import { type Checked, isObject } from "../../../shared/checked.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 
@@ -23,6 +24,8 @@ export interface AnswerPorts {
 export interface AdminPorts extends AnswerPorts {
   /** Called with the first key: from now on credentials are required. */
   firstKeyMade(): void;
+  /** Called with a change of the list of denied JWTs. */
+  jwtsChanged(change: JwtChange): void;
   /** Called after a change of the set of rules or budgets, with what `isLimited` was before it. */
   limitedMayHaveChanged(before: boolean): void;
   /** Called after the number of inert rules, or that of inert budgets, has changed. */

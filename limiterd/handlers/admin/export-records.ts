@@ -7,9 +7,9 @@ import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError } from "../../store/store.js";
+import type { ExportPage } from "../../usage/usage-query.js";
 import { batchesIn } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
-import type { ExportPage } from "./usage-query.js";
 
 /** How many records one page examines, so that a filter that leaves out most delays no page. */
 const examinedMax = 20_000;

@@ -9,6 +9,7 @@ import { type AdminPorts, checkedValue } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
 import { handleBudgets } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
+import { handleJwts } from "./handle-jwts.js";
 import { handleKeys } from "./handle-keys.js";
 import { handleRules } from "./handle-rules.js";
 import { handleUsage } from "./handle-usage.js";
@@ -32,6 +33,10 @@ export function handleAdmin(
     case "keys.deactivate":
     case "keys.delete":
       return handleKeys(state, { op, body }, nowMs, ports);
+    case "jwts.list":
+    case "jwts.deny":
+    case "jwts.allow":
+      return handleJwts(state, { op, body }, nowMs, ports);
     case "usage.status":
     case "usage.summary":
     case "usage.export":

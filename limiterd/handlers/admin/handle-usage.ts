@@ -7,10 +7,10 @@ import { failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
+import { parseExportPage, parseGrouping, parseUsageWindow } from "../../usage/usage-query.js";
 import type { AdminRequest, AnswerPorts } from "./admin-operation.js";
 import { exportRecords } from "./export-records.js";
 import { summarizeUsage } from "./summarize-usage.js";
-import { parseExportPage, parseGrouping, parseUsageWindow } from "./usage-query.js";
 import { usageStatus } from "./usage-status.js";
 
 type UsageOp = Extract<AdminOp, `usage.${string}`>;

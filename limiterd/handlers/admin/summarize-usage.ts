@@ -20,8 +20,8 @@ import {
   under,
 } from "../../usage/rollup-keys.js";
 import type { RollupView } from "../../usage/rollups.js";
+import type { UsageWindow } from "../../usage/usage-query.js";
 import { readRollups, readStored, readUnstored } from "../../usage/usage-reader.js";
-import type { UsageWindow } from "./usage-query.js";
 import { usageSummary } from "./usage-status.js";
 
 /**

@@ -10,10 +10,10 @@ import { secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
 import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
 import { totalPrefix } from "../../usage/rollup-keys.js";
+import type { UsageWindow } from "../../usage/usage-query.js";
 import { type Days, readRollups } from "../../usage/usage-reader.js";
 import { budgetStatuses } from "./list-budgets.js";
 import { liveCounts } from "./list-rules.js";
-import type { UsageWindow } from "./usage-query.js";
 
 /**
  * A plain object, ready for the wire. `keyId`: whose labels' budgets are listed too; empty for a

@@ -114,6 +114,19 @@ rate_limits:
       [200, [{ subject: "/k8s/team-a", requests_used: 2 }]],
     );
 
+    const other = await cluster.sign(serviceAccountClaims("team-b", "app"));
+    const { sub } = serviceAccountClaims("team-b", "app") as { sub: string };
+    const deny = (method: string): Promise<Response> =>
+      fetch(`${url}/admin/denied-jwts`, {
+        method,
+        headers: { authorization: `Bearer ${masterKey}` },
+        body: JSON.stringify({ sub }),
+      });
+    t.equal((await deny("PUT")).status, 200);
+    t.equal((await call(url, other)).status, 401, "a denied subject, on the next request");
+    t.equal((await deny("DELETE")).status, 204);
+    t.equal((await call(url, other)).status, 200);
+
     const stranger = await makeSigner("cluster", "RS256");
     const wrong: Readonly<Record<string, string>> = {
       "another's signature": await stranger.sign(serviceAccountClaims("team-b", "app")),

@@ -192,6 +192,9 @@ const adminRoutes: readonly (readonly [method: string, path: string, body?: unkn
   ["POST", "/admin/auth-keys", { user_path: "/" }],
   ["POST", `/admin/auth-keys/${ofB.id}/rotate`, {}],
   ["POST", `/admin/auth-keys/${ofB.id}/deactivate`],
+  ["GET", "/admin/denied-jwts"],
+  ["PUT", "/admin/denied-jwts", { sub: "nobody" }],
+  ["DELETE", "/admin/denied-jwts", { sub: "nobody" }],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
 ];
 

@@ -73,6 +73,8 @@ const endpoints = [
   "GET /admin/budgets",
   "GET /admin/auth-keys",
   "POST /admin/auth-keys",
+  "GET /admin/denied-jwts",
+  "PUT /admin/denied-jwts",
   "POST /admin/explain",
 ];
 const upgrade = {

@@ -139,6 +139,7 @@ export const fromDaemonSamples: readonly FromDaemon[] = [
     inertRules: 0,
     inertBudgets: 0,
     keysExist: false,
+    deniedJwts: 0,
   },
   { kind: "admitted", id: 2, target: 0, admittedAtMs: 100, lsn: 70, headers: null, key: null },
   {
@@ -192,5 +193,14 @@ export const fromDaemonSamples: readonly FromDaemon[] = [
   { kind: "event", name: "limited", value: true },
   { kind: "event", name: "inert_rules", value: 2 },
   { kind: "event", name: "keys_exist", value: true },
+  {
+    kind: "event",
+    name: "jwts_denied",
+    value: {
+      denied: [{ claim: "jti", value: "a", issuer: null, expiresAtMs: null }],
+      allowed: [{ claim: "sub", value: "b", issuer: "c" }],
+      complete: false,
+    },
+  },
   { kind: "event", name: "store_failing", value: "disk full" },
 ];

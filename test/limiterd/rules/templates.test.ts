@@ -52,6 +52,7 @@ async function admin(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<un
       fail: resolve,
       limitedMayHaveChanged: () => {},
       inertChanged: () => {},
+      jwtsChanged: () => {},
       firstKeyMade: () => {},
     });
   });

@@ -13,13 +13,15 @@ const tokenOf = (claims: object, mark = "x"): string =>
 
 interface Case {
   readonly verifier: JwtVerifier;
+  readonly denied: Set<unknown>;
   readonly judged: string[];
   nowMs: number;
 }
 
 function start(judgement: (token: string) => Judgement, issuers = ["a"]): Case {
   const judged: string[] = [];
-  const world = { nowMs: 1_000_000, judged };
+  const denied = new Set<unknown>();
+  const world = { nowMs: 1_000_000, judged, denied };
   const made = issuers.map(
     (issuer): JwtIssuer => ({
       issuer,
@@ -33,6 +35,7 @@ function start(judgement: (token: string) => Judgement, issuers = ["a"]): Case {
   return Object.assign(world, {
     verifier: createJwtVerifier(made, {
       nowMs: () => world.nowMs,
+      isDenied: ({ sub }) => denied.has(sub),
       digest: (token) => `digest of ${token}`,
     }),
   });
@@ -136,3 +139,25 @@ t.test("the memory of tokens is bounded: the least recently used one is dropped"
   t.notOk(await isJudgedAgain(0));
   t.ok(await isJudgedAgain(1), "the second was");
 });
+
+t.test(
+  "a denied token is refused from the next request on, remembered or not, until it is allowed",
+  async (t) => {
+    const world = start(() => good(9_999_999));
+    const token = tokenOf({ iss: "a" });
+    t.equal(resultOf(await world.verifier.verify(token)), "/u/ann");
+    world.denied.add("ann");
+    t.match(await world.verifier.verify(token), {
+      ok: false,
+      failure: { status: 401, message: "authentication failed" },
+      note: "JWT refused: it is denied",
+    });
+    t.equal(
+      resultOf(await world.verifier.verify(tokenOf({ iss: "a", x: 1 }))),
+      "401 authentication failed",
+    );
+    world.denied.delete("ann");
+    t.equal(resultOf(await world.verifier.verify(token)), "/u/ann");
+    t.equal(world.judged.length, 2, "it stays remembered meanwhile");
+  },
+);

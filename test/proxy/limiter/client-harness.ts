@@ -76,6 +76,7 @@ export class ClientHarness {
     inertRules = 0,
     inertBudgets = 0,
     keysExist = false,
+    deniedJwts = 0,
   } = {}): void {
     this.receive({
       kind: "welcome",
@@ -86,6 +87,7 @@ export class ClientHarness {
       inertRules,
       inertBudgets,
       keysExist,
+      deniedJwts,
     });
   }
 

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import { budgetScopes } from "../../../shared/domain/budget.js";
+import { deniedClaims } from "../../../shared/domain/jwt-denial.js";
 import { scopes } from "../../../shared/domain/rule.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
@@ -159,6 +160,13 @@ export const toDaemon: {
   }),
 };
 
+const moment = fc.integer({ min: 1, max: 4_102_444_800_000 });
+const jwtName = {
+  claim: fc.constantFrom(...deniedClaims),
+  value: fc.string({ minLength: 1 }),
+  issuer: fc.option(fc.string({ minLength: 1 })),
+};
+
 export const fromDaemon: {
   readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>>;
 } = {
@@ -171,6 +179,7 @@ export const fromDaemon: {
     inertRules: count,
     inertBudgets: count,
     keysExist: fc.boolean(),
+    deniedJwts: count,
   }),
   admitted: fc.record({
     kind: fc.constant("admitted"),
@@ -198,7 +207,7 @@ export const fromDaemon: {
     ended: fc.option(
       fc.record({
         keyId: fc.constant("key_7"),
-        expiredAtMs: fc.option(fc.integer({ min: 1, max: 4_102_444_800_000 })),
+        expiredAtMs: fc.option(moment),
       }),
     ),
   }),
@@ -247,6 +256,15 @@ export const fromDaemon: {
       kind: fc.constant("event" as const),
       name: fc.constant("keys_exist" as const),
       value: fc.constant(true as const),
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("jwts_denied" as const),
+      value: fc.record({
+        denied: fc.array(fc.record({ ...jwtName, expiresAtMs: fc.option(moment) })),
+        allowed: fc.array(fc.record(jwtName)),
+        complete: fc.boolean(),
+      }),
     }),
     fc.record({
       kind: fc.constant("event" as const),

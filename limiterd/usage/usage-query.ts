@@ -1,11 +1,11 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
-import { exportedRecordsMax, usageDaysMax } from "../../../shared/bounds.js";
-import { type Checked, isAbsent, isCount, isObject, show } from "../../../shared/checked.js";
-import { parseUserPath } from "../../../shared/domain/limit-key.js";
-import { type Failure, invalid } from "../../../shared/error-code.js";
-import { dayMs, parseDay } from "../../../shared/utc-day.js";
-import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
-import type { Days } from "../../usage/usage-reader.js";
+import { exportedRecordsMax, usageDaysMax } from "../../shared/bounds.js";
+import { type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
+import { parseUserPath } from "../../shared/domain/limit-key.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
+import { dayMs, parseDay } from "../../shared/utc-day.js";
+import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
+import type { Days } from "./usage-reader.js";
 
 export interface UsageWindow extends Days {
   readonly userPath: string;

@@ -1,0 +1,84 @@
+/** `sluice jwts …`: denies JWTs that are genuine, allows them again, lists them. */
+import type { Command } from "commander";
+import { append } from "../../shared/long-lists.js";
+import type { DaemonClient } from "../../shared/wire/daemon-client.js";
+import { type JwtFlags, jwtDenialFromFlags, jwtNameFromFlags } from "../keys/jwt-flags.js";
+import { type DeniedJwt, renderDeniedJwts } from "../keys/jwt-table.js";
+import { usageFailure } from "../session/command-failure.js";
+import { answered } from "../session/daemon-answer.js";
+import type { Session } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
+import { type CommandFlags, jsonOption } from "./command-flags.js";
+
+/** Adds `jwts` to the program. */
+export function addJwts(program: Command, session: Session): void {
+  const jwts = program
+    .command("jwts")
+    .description("deny JWTs that are genuine, and allow them again");
+  const named = (name: string, description: string): Command =>
+    jwts
+      .command(name)
+      .description(description)
+      .option("--jti <id>", "the token with this jti")
+      .option("--sub <subject>", "all tokens of this subject")
+      .option("--issuer <iss>", "of this issuer alone");
+  named("deny", "refuse a token, or a subject's, from the next request on, in every proxy")
+    .option(
+      "--expires <when>",
+      "until then, such as 12h or 2030-01-31T12:00:00Z: when the token expires by itself",
+    )
+    .addOption(jsonOption("print the response of PUT /admin/denied-jwts"))
+    .action((_options, command: Command) =>
+      denyJwt(session, command.optsWithGlobals<CommandFlags & JwtFlags>()),
+    );
+  named("allow", "accept what was denied again")
+    .addOption(jsonOption("print the answer as an object"))
+    .action((_options, command: Command) =>
+      allowJwt(session, command.optsWithGlobals<CommandFlags & JwtFlags>()),
+    );
+  jwts
+    .command("list")
+    .description("what is denied")
+    .addOption(jsonOption("print the response of GET /admin/denied-jwts"))
+    .action(async (_options, command: Command) => {
+      const flags = command.optsWithGlobals<CommandFlags>();
+      const denied = await withDaemon(session, flags, listDenied);
+      session.terminal.out(
+        flags.json === true ? JSON.stringify({ denied_jwts: denied }) : renderDeniedJwts(denied),
+      );
+    });
+}
+
+async function denyJwt(session: Session, flags: CommandFlags & JwtFlags): Promise<void> {
+  const denial = jwtDenialFromFlags(flags);
+  if (!denial.ok) throw usageFailure(denial.problems);
+  const denied = await withDaemon(
+    session,
+    flags,
+    async (client) => answered(await client.call("jwts.deny", denial.value)) as DeniedJwt,
+  );
+  session.terminal.out(flags.json === true ? JSON.stringify(denied) : renderDeniedJwts([denied]));
+}
+
+async function allowJwt(session: Session, flags: CommandFlags & JwtFlags): Promise<void> {
+  const name = jwtNameFromFlags(flags);
+  if (!name.ok) throw usageFailure(name.problems);
+  const done = await withDaemon(session, flags, async (client) =>
+    answered(await client.call("jwts.allow", name.value)),
+  );
+  session.terminal.out(flags.json === true ? JSON.stringify(done) : "allowed again");
+}
+
+async function listDenied(client: DaemonClient): Promise<readonly DeniedJwt[]> {
+  const denied: DeniedJwt[] = [];
+  let after: number | null = null;
+  do {
+    const page = answered(await client.call("jwts.list", { after })) as {
+      readonly denied_jwts: readonly DeniedJwt[];
+      readonly next: number | null;
+    };
+    append(denied, page.denied_jwts);
+    after = page.next;
+  } while (after !== null);
+  return denied;
+}

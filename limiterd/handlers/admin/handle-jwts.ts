@@ -1,0 +1,102 @@
+/**
+ * The admin operations on denied JWTs. Every proxy is told before the operation is answered, and an
+ * answered one survives a crash.
+ */
+
+import { periodSecondsMax } from "../../../shared/bounds.js";
+import { isCount, isObject, show } from "../../../shared/checked.js";
+import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import { parseJwtDenial, parseJwtName } from "../../../shared/domain/jwt-denial.js";
+import { invalid, plainFailure } from "../../../shared/error-code.js";
+import { formatMillis, formatSeconds } from "../../../shared/time.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import { denialChange, denialRemoval, type StoredDenial } from "../../keys/jwt-denials.js";
+import type { DaemonState } from "../../state.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  checkedValue,
+  writeChange,
+} from "./admin-operation.js";
+
+type JwtOp = Extract<AdminOp, `jwts.${string}`>;
+
+/**
+ * The bodies: `jwts.list` {after?: the `next` of the page before}; `jwts.deny` {jwt: what PUT
+ * /admin/denied-jwts takes, expires_in_seconds?}; `jwts.allow`: what DELETE takes.
+ */
+export function handleJwts(
+  state: DaemonState,
+  { op, body }: AdminRequest<JwtOp>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  switch (op) {
+    case "jwts.list":
+      return list(state, body, nowMs, ports);
+    case "jwts.deny":
+      return deny(state, body, nowMs, ports);
+    case "jwts.allow":
+      return allow(state, body, ports);
+  }
+}
+
+function list({ denials }: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const after = (isObject(body) ? body["after"] : null) ?? 0;
+  if (!isCount(after))
+    return ports.fail(invalid("after must be the next of the page before", "after"));
+  const page = [...denials.all()].slice(after, after + deniedJwtsPerPage);
+  const next = after + page.length;
+  ports.answer({
+    denied_jwts: page.map(listed),
+    next: next < denials.size ? next : null,
+    server_time: formatMillis(nowMs),
+  });
+}
+
+function deny(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const fields = isObject(body) ? body : {};
+  const denial = checkedValue(parseJwtDenial(fields["jwt"], nowMs), ports);
+  if (denial === null) return;
+  const seconds = fields["expires_in_seconds"] ?? null;
+  if (seconds !== null && !(isCount(seconds, 1) && seconds <= periodSecondsMax))
+    return ports.fail(
+      invalid(
+        `expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, not ${show(seconds)}`,
+        "expires_in_seconds",
+      ),
+    );
+  const { denials } = state;
+  if (denials.size >= deniedJwtsMax && !denials.has(denial))
+    return ports.fail(
+      invalid(`no more can be denied: there are ${denials.size}, the most that there may be`),
+    );
+  const expiresAtMs = seconds === null ? denial.expiresAtMs : nowMs + seconds * 1000;
+  const stored = { ...denial, expiresAtMs, deniedAtMs: nowMs };
+  denials.put(stored);
+  ports.jwtsChanged({ denied: [stored], allowed: [], complete: false });
+  writeChange(state, [denialChange(stored)], ports, () => ports.answer(listed(stored)));
+}
+
+function allow(state: DaemonState, body: unknown, ports: AdminPorts): void {
+  const name = checkedValue(parseJwtName(body), ports);
+  if (name === null) return;
+  if (!state.denials.has(name))
+    return ports.fail({
+      ...plainFailure(404, "not_found_error", `no JWT with this ${name.claim} is denied`),
+      param: name.claim,
+    });
+  state.denials.delete(name);
+  ports.jwtsChanged({ denied: [], allowed: [name], complete: false });
+  writeChange(state, [denialRemoval(name)], ports, () => ports.answer({ status: "ok" }));
+}
+
+function listed({ claim, value, issuer, deniedAtMs, expiresAtMs }: StoredDenial): object {
+  return {
+    jti: claim === "jti" ? value : null,
+    sub: claim === "sub" ? value : null,
+    issuer,
+    denied_at: formatSeconds(deniedAtMs),
+    expires_at: expiresAtMs === null ? null : formatSeconds(expiresAtMs),
+  };
+}

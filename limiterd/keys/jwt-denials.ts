@@ -1,0 +1,88 @@
+/**
+ * The JWTs that are refused although they are genuine, as the daemon keeps them: in `denials`,
+ * [claim, value, issuer, deniedAtMs, expiresAtMs] by their name. The proxies, which judge tokens,
+ * are told of each.
+ */
+import {
+  deniedClaims,
+  type JwtDenial,
+  type JwtName,
+  jwtNameKey,
+} from "../../shared/domain/jwt-denial.js";
+import { isMoment } from "../../shared/time.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
+
+export interface StoredDenial extends JwtDenial {
+  readonly deniedAtMs: number;
+}
+
+export class JwtDenials {
+  readonly #byName = new Map<string, StoredDenial>();
+
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  has(name: JwtName): boolean {
+    return this.#byName.has(jwtNameKey(name));
+  }
+
+  all(): Iterable<StoredDenial> {
+    return this.#byName.values();
+  }
+
+  /** In the place of one with the same name. */
+  put(denial: StoredDenial): void {
+    const key = jwtNameKey(denial);
+    this.#byName.delete(key);
+    this.#byName.set(key, denial);
+  }
+
+  delete(name: JwtName): void {
+    this.#byName.delete(jwtNameKey(name));
+  }
+
+  /** Those that have expired. */
+  expired(nowMs: number): readonly StoredDenial[] {
+    return [...this.#byName.values()].filter(
+      ({ expiresAtMs }) => expiresAtMs !== null && expiresAtMs <= nowMs,
+    );
+  }
+}
+
+export function denialChange(denial: StoredDenial): Change {
+  const { claim, value, issuer, deniedAtMs, expiresAtMs } = denial;
+  return {
+    table: "denials",
+    key: jwtNameKey(denial),
+    value: [claim, value, issuer, deniedAtMs, expiresAtMs],
+  };
+}
+
+export function denialRemoval(name: JwtName): Change {
+  return { table: "denials", key: jwtNameKey(name), value: undefined };
+}
+
+/** Throws `StoreUnreadableError` when an entry isn't what it should be: its tokens would pass. */
+export function restoreDenials(store: Store): JwtDenials {
+  const denials = new JwtDenials();
+  for (const { key, value } of store.entries("denials")) {
+    const denial = denialFromStored(value) ?? throwMalformed(store, "denials", key);
+    denials.put(denial);
+  }
+  return denials;
+}
+
+function denialFromStored([
+  rawClaim,
+  value,
+  issuer,
+  deniedAtMs,
+  expiresAtMs,
+]: readonly unknown[]): StoredDenial | null {
+  const claim = deniedClaims.find((known) => known === rawClaim);
+  if (claim === undefined || typeof value !== "string") return null;
+  if (!(issuer === null || typeof issuer === "string") || !isMoment(deniedAtMs)) return null;
+  if (!(expiresAtMs === null || isMoment(expiresAtMs))) return null;
+  return { claim, value, issuer, deniedAtMs, expiresAtMs };
+}

@@ -1,0 +1,41 @@
+/**
+ * The /admin/denied-jwts endpoint (docs/http-api.md). The daemon checks the fields of a body, for
+ * the command line too.
+ */
+import { append } from "../../../shared/long-lists.js";
+import { replyJson, replyNothing } from "../../http/respond.js";
+import type { RequestContext } from "../../request-context.js";
+import { failAdmin, readJson } from "./admin-json.js";
+
+export async function handleDeniedJwts(
+  context: RequestContext<"limiter" | "isUtf8">,
+): Promise<void> {
+  const { gateway, exchange, record } = context;
+  if (exchange.method === "GET") return list(context);
+  const body = await readJson(context);
+  if (!body.ok) return failAdmin(context, body.failure);
+  const isPut = exchange.method === "PUT";
+  const done = await (isPut
+    ? gateway.limiter.call("jwts.deny", { jwt: body.value })
+    : gateway.limiter.call("jwts.allow", body.value));
+  if (!done.ok) return failAdmin(context, done.failure);
+  record.end(isPut ? 200 : 204, "answered");
+  return isPut ? replyJson(exchange, 200, done.body) : replyNothing(exchange);
+}
+
+async function list(context: RequestContext<"limiter">): Promise<void> {
+  const denied: unknown[] = [];
+  let after: number | null = null;
+  do {
+    const page = await context.gateway.limiter.call("jwts.list", { after });
+    if (!page.ok) return failAdmin(context, page.failure);
+    const { denied_jwts: more, next } = page.body as {
+      readonly denied_jwts: readonly unknown[];
+      readonly next: number | null;
+    };
+    append(denied, more);
+    after = next;
+  } while (after !== null);
+  context.record.end(200, "answered");
+  replyJson(context.exchange, 200, { denied_jwts: denied });
+}

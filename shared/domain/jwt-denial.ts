@@ -1,0 +1,102 @@
+/**
+ * JWTs that are refused although they are genuine (`docs/authentication.md`): one by its `jti`, all
+ * of a subject by its `sub`.
+ */
+import { bad, type Checked, isObject, shortName, show } from "../checked.js";
+import { parseTimestamp } from "../time.js";
+import { utf8Bytes } from "../utf8-bytes.js";
+import { deniedClaimBytesMax } from "./credential-bounds.js";
+import { isPrintable } from "./target-name.js";
+
+export const deniedClaims = ["jti", "sub"] as const;
+type DeniedClaim = (typeof deniedClaims)[number];
+
+/** Which tokens are meant. */
+export interface JwtName {
+  readonly claim: DeniedClaim;
+  readonly value: string;
+  /** Null: of whatever issuer. */
+  readonly issuer: string | null;
+}
+
+export interface JwtDenial extends JwtName {
+  /** From this moment on they are accepted again; null: never. */
+  readonly expiresAtMs: number | null;
+}
+
+/** One text for each name. */
+export function jwtNameKey({ claim, value, issuer }: JwtName): string {
+  return JSON.stringify([claim, value, issuer]);
+}
+
+/** What a denial's names are looked up by, of a token with these claims. */
+export function namesOfToken(claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const issuer = claims["iss"];
+  const keys: string[] = [];
+  for (const claim of deniedClaims) {
+    const value = claims[claim];
+    if (typeof value !== "string") continue;
+    keys.push(jwtNameKey({ claim, value, issuer: null }));
+    if (typeof issuer === "string") keys.push(jwtNameKey({ claim, value, issuer }));
+  }
+  return keys;
+}
+
+const nameFields = ["jti", "sub", "issuer"];
+
+/** The body of DELETE /admin/denied-jwts. */
+export function parseJwtName(body: unknown): Checked<JwtName> {
+  return parseName(body, nameFields);
+}
+
+/** The body of PUT /admin/denied-jwts. `nowMs` is the daemon's clock. */
+export function parseJwtDenial(body: unknown, nowMs: number): Checked<JwtDenial> {
+  const name = parseName(body, [...nameFields, "expires_at"]);
+  if (!name.ok) return name;
+  const raw = (body as Readonly<Record<string, unknown>>)["expires_at"];
+  if (raw === undefined || raw === null)
+    return { ok: true, value: { ...name.value, expiresAtMs: null } };
+  const expiresAtMs = typeof raw === "string" ? parseTimestamp(raw) : null;
+  if (expiresAtMs === null || expiresAtMs <= nowMs)
+    return bad(
+      `expires_at must be an RFC 3339 timestamp in the future, not ${show(raw)}`,
+      "expires_at",
+    );
+  return { ok: true, value: { ...name.value, expiresAtMs } };
+}
+
+function parseName(body: unknown, fields: readonly string[]): Checked<JwtName> {
+  if (!isObject(body)) return bad(`the body must be a JSON object, not ${show(body)}`, "body");
+  const unknown = Object.keys(body).find((field) => !fields.includes(field));
+  if (unknown !== undefined)
+    return bad(
+      `unknown field ${shortName(unknown)}: expected ${fields.join(", ")}`,
+      shortName(unknown),
+    );
+  const given = deniedClaims.filter((claim) => (body[claim] ?? null) !== null);
+  const claim = given[0];
+  if (claim === undefined || given.length > 1)
+    return bad("exactly one of jti and sub is required", "jti");
+  const value = parseClaim(body[claim], claim);
+  if (!value.ok) return value;
+  if ((body["issuer"] ?? null) === null)
+    return { ok: true, value: { claim, value: value.value, issuer: null } };
+  const issuer = parseClaim(body["issuer"], "issuer");
+  return issuer.ok
+    ? { ok: true, value: { claim, value: value.value, issuer: issuer.value } }
+    : issuer;
+}
+
+/** Compared with the claim of a token as it is, so nothing is trimmed. */
+function parseClaim(raw: unknown, field: string): Checked<string> {
+  if (typeof raw !== "string" || raw === "")
+    return bad(`${field} must be a text that isn't empty, not ${show(raw)}`, field);
+  if (utf8Bytes(raw) > deniedClaimBytesMax)
+    return bad(
+      `${field} must be at most ${deniedClaimBytesMax} bytes, not ${utf8Bytes(raw)}`,
+      field,
+    );
+  return isPrintable(raw)
+    ? { ok: true, value: raw }
+    : bad(`${field} must not hold control characters, as ${show(raw)} does`, field);
+}

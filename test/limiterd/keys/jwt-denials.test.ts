@@ -1,0 +1,123 @@
+import t from "tap";
+import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { ask, refusal, startDaemon, type TestPeer } from "../in-memory-daemon.js";
+import { wind } from "../lifecycle/clockwork.js";
+
+const jwtsOf = ({ received }: TestPeer): readonly JwtChange[] =>
+  received.flatMap((message) =>
+    message.kind === "event" && message.name === "jwts_denied"
+      ? [(message as Extract<DaemonEvent, { name: "jwts_denied" }>).value]
+      : [],
+  );
+
+t.test(
+  "a denial reaches every proxy before it is answered, is listed, survives a crash and can be taken back",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const proxies = [daemon.proxy("p1"), daemon.proxy("p2")];
+    const answered = ask(daemon, "jwts.deny", { jwt: { jti: "a", issuer: "x" } });
+    const denied = { claim: "jti", value: "a", issuer: "x", expiresAtMs: null };
+    for (const peer of proxies) t.match(jwtsOf(peer), [{ denied: [denied], complete: false }]);
+    const listed = {
+      jti: "a",
+      sub: null,
+      issuer: "x",
+      denied_at: "2026-01-01T00:00:00Z",
+      expires_at: null,
+    };
+    t.same(await answered, listed);
+    await ask(daemon, "jwts.deny", { jwt: { sub: "ann" }, expires_in_seconds: 60 });
+    await ask(daemon, "jwts.deny", { jwt: { sub: "ann", expires_at: "2026-01-01T00:02:00Z" } });
+    for (const life of [daemon, startDaemon([], { store: daemon.store.crash() })])
+      t.match(await ask(life, "jwts.list", {}), {
+        denied_jwts: [listed, { jti: null, sub: "ann", expires_at: "2026-01-01T00:02:00Z" }],
+        next: null,
+      });
+    t.match(daemon.proxy("p3").received[0], { kind: "welcome", deniedJwts: 2 });
+    t.match(jwtsOf(daemon.proxy("p4")), [{ denied: { length: 2 }, complete: true }]);
+    await ask(daemon, "jwts.allow", { jti: "a", issuer: "x" });
+    t.match(jwtsOf(proxies[0]!).at(-1), { denied: [], allowed: [{ value: "a" }] });
+    t.match(await refusal(ask(daemon, "jwts.allow", { jti: "a", issuer: "x" })), {
+      status: 404,
+      param: "jti",
+    });
+    const reborn = startDaemon([], { store: daemon.store.crash() });
+    t.equal(reborn.state.denials.size, 1);
+  },
+);
+
+t.test("a denial that has expired is taken back by itself", async (t) => {
+  const daemon = startDaemon([]);
+  const { ring } = wind(daemon, 0);
+  const peer = daemon.proxy("p1");
+  await ask(daemon, "jwts.deny", { jwt: { jti: "a" }, expires_in_seconds: 2 });
+  await ask(daemon, "jwts.deny", { jwt: { jti: "b" } });
+  daemon.nowMs += 1999;
+  ring(1000);
+  t.equal(daemon.state.denials.size, 2);
+  daemon.nowMs += 1;
+  ring(1000);
+  await daemon.commit();
+  t.match(jwtsOf(peer).at(-1), { allowed: [{ value: "a" }] });
+  t.same(
+    [...daemon.store.entries("denials")].map(({ value }) => value[1]),
+    ["b"],
+  );
+});
+
+t.test("what doesn't name a token is refused, and so is one too many", async (t) => {
+  const daemon = startDaemon([]);
+  for (const [jwt, param] of [
+    [null, "body"],
+    [{}, "jti"],
+    [{ jti: "a", sub: "b" }, "jti"],
+    [{ jti: "" }, "jti"],
+    [{ jti: 5 }, "jti"],
+    [{ sub: "a\u0000" }, "sub"],
+    [{ sub: "x".repeat(257) }, "sub"],
+    [{ jti: "a", issuer: 5 }, "issuer"],
+    [{ jti: "a", exp: 5 }, "exp"],
+    [{ jti: "a", expires_at: "soon" }, "expires_at"],
+    [{ jti: "a", expires_at: "2025-01-01T00:00:00Z" }, "expires_at"],
+  ] as const)
+    t.match(await refusal(ask(daemon, "jwts.deny", { jwt })), { status: 400, param });
+  t.match(await refusal(ask(daemon, "jwts.deny", { jwt: { jti: "a" }, expires_in_seconds: 0 })), {
+    param: "expires_in_seconds",
+  });
+  t.match(await refusal(ask(daemon, "jwts.list", { after: "x" })), { param: "after" });
+  const { denials } = daemon.state;
+  const denial = { claim: "jti", issuer: null, expiresAtMs: null, deniedAtMs: 0 } as const;
+  for (let i = 0; i < deniedJwtsMax; i++) denials.put({ ...denial, value: `${i}` });
+  t.match(await refusal(ask(daemon, "jwts.deny", { jwt: { jti: "a" } })), { status: 400 });
+  t.match(await ask(daemon, "jwts.deny", { jwt: { jti: "5" } }), { jti: "5" }, "a known one may");
+  const parts = jwtsOf(daemon.proxy("p1"));
+  t.equal(parts.length, deniedJwtsMax / deniedJwtsPerPage);
+  t.same(parts.map(({ complete }) => complete).lastIndexOf(false), parts.length - 2);
+  let after: unknown = null;
+  let pages = 0;
+  do {
+    after = (await ask(daemon, "jwts.list", { after }))["next"];
+    pages++;
+  } while (after !== null);
+  t.equal(pages, deniedJwtsMax / deniedJwtsPerPage);
+});
+
+t.test("an entry of the store that isn't a denial stops the start", async (t) => {
+  const good = ["jti", "a", null, 1, null];
+  for (const value of [
+    good,
+    ["jti", "a", "x", 1, 5],
+    ["aud", "a", null, 1, null],
+    ["jti", 5, null, 1, null],
+    ["jti", "a", 5, 1, null],
+    ["jti", "a", null, -1, null],
+    ["jti", "a", null, 1, "x"],
+  ]) {
+    const store = createMemoryStore();
+    await store.commit([{ table: "denials", key: "k", value }]);
+    if (value === good || value[2] === "x") t.doesNotThrow(() => startDaemon([], { store }));
+    else t.throws(() => startDaemon([], { store }), { name: "StoreUnreadableError" });
+  }
+});
