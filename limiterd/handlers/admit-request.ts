@@ -4,6 +4,7 @@
  * `rules/judge.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
+import { failure } from "../../shared/error-code.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
@@ -15,6 +16,8 @@ import { uncountedLsn } from "../rules/settle-entry.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { deny } from "./authorize.js";
 
+const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and takes no more until some have ended`;
+
 /** False: the peer broke the grammar. */
 export function admitRequest(
   state: DaemonState,
@@ -25,7 +28,12 @@ export function admitRequest(
   const { proxy } = peer;
   const { id, targets, submission } = message;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
-  if (peer.leases.get(id) !== undefined || peer.leases.size >= leasesPerPeerMax) return false;
+  if (peer.leases.get(id) !== undefined) return false;
+  if (peer.leases.size >= leasesPerPeerMax) {
+    // Closing it would lose the leases, and be repeated at once: it asks again after a reconnect.
+    peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
+    return true;
+  }
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);

@@ -51,6 +51,15 @@ export async function admitRequest(
     replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
     return null;
   }
+  if (outcome.kind === "failed") {
+    const { failure } = outcome;
+    record.end(
+      failure.status,
+      failure.code === "overloaded" ? "overloaded" : "limiter_unavailable",
+    );
+    replyFailure(exchange, "model", failure);
+    return null;
+  }
   if (outcome.kind === "denied") {
     refuseCaller(context, "model", deniedCaller(caller, outcome.ended));
     return null;

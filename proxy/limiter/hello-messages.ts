@@ -1,6 +1,7 @@
 /** The hellos of a proxy on each connection: its id, and the leases that it holds. */
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../shared/bounds.js";
 import type { Hello, Lease } from "../../shared/wire/message-to-daemon.js";
+import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission } from "./limiter.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
@@ -8,9 +9,9 @@ const leaseOverheadBytes = 100;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function* helloMessages(
-  { proxyId, wireVersion }: Pick<Hello, "proxyId" | "wireVersion">,
+  proxyId: string,
   held: readonly Admission[],
-  nextId: () => number,
+  connection: Pick<DaemonConnection, "wireVersion" | "nextId">,
 ): Generator<Hello, void> {
   let at = 0;
   do {
@@ -18,7 +19,9 @@ export function* helloMessages(
     const leases = held.slice(at, end).map(leaseOf);
     at = end;
     const more = at < held.length;
-    yield { kind: "hello", id: nextId(), wireVersion, role: "proxy", proxyId, leases, more };
+    const { wireVersion } = connection;
+    const id = connection.nextId();
+    yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more };
   } while (at < held.length);
 }
 

@@ -178,10 +178,8 @@ export class LimiterClient implements Limiter, LimiterLink {
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
     const held = this.#held.entries().map(([, admission]) => admission);
-    const nextId = (): number => this.#connection.nextId();
-    const { proxyId } = this.#ports;
-    const { wireVersion } = this.#connection;
-    this.#connection.sendInWindows(helloMessages({ proxyId, wireVersion }, held, nextId));
+    const hellos = helloMessages(this.#ports.proxyId, held, this.#connection);
+    this.#connection.sendInWindows(hellos);
   }
 
   received(message: FromDaemon | UnknownEvent | null): void {
@@ -196,7 +194,7 @@ export class LimiterClient implements Limiter, LimiterLink {
       case "exceeded":
         return this.#pending.rejected(message);
       case "denied":
-        // Answers an admission or a check of a caller: both share one sequence of ids.
+        // Answers an admission or a check of a caller: all questions share one sequence of ids.
         this.#pending.rejected(message);
         return this.#calls.replied(message);
       case "settled":
@@ -205,7 +203,9 @@ export class LimiterClient implements Limiter, LimiterLink {
       case "answer":
         return this.#calls.replied(message);
       case "failed":
-        return this.#connection.linked ? this.#calls.replied(message) : this.#refused(message);
+        if (!this.#connection.linked) return this.#refused(message);
+        this.#pending.failed(message);
+        return this.#calls.replied(message);
       case "event":
         return applyEvent(this.#notices, message);
     }

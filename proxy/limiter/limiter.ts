@@ -60,7 +60,9 @@ export type AdmissionOutcome =
     }
   /** No caller with these credentials is allowed. */
   | { readonly kind: "denied"; readonly ended: EndedKey | null }
-  | { readonly kind: "unavailable" };
+  | { readonly kind: "unavailable" }
+  /** The daemon can't take it now. */
+  | { readonly kind: "failed"; readonly failure: Failure };
 
 /**
  * Whether a caller is known. `userPath`: what its key is bound to; empty when it is bound to none,

@@ -6,7 +6,13 @@
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import type { FailureMode } from "../../shared/config/config.js";
 import { IdMap } from "../../shared/id-map.js";
-import type { Admitted, Denied, Exceeded, Refused } from "../../shared/wire/message-from-daemon.js";
+import type {
+  Admitted,
+  Denied,
+  Exceeded,
+  Failed,
+  Refused,
+} from "../../shared/wire/message-from-daemon.js";
 import {
   type Claimed,
   isUnnumbered,
@@ -123,6 +129,13 @@ export class PendingAdmissions {
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#context.late.rejected(message.id);
     pending.resolve(rejected(message));
+  }
+
+  /** The daemon can't take it, whatever the failure mode: it is there, and counts. */
+  failed({ id, failure }: Failed): void {
+    const pending = this.#waiting.take(id);
+    if (pending === undefined) return this.#context.late.rejected(id);
+    pending.resolve({ kind: "failed", failure });
   }
 
   /** Resolves those whose deadline has passed by the failure mode. */

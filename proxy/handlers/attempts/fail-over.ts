@@ -59,7 +59,13 @@ export async function failOver(
 }
 
 function whyNotAdmitted(outcome: Exclude<AdmissionOutcome, { readonly kind: "admitted" }>): string {
-  return outcome.kind === "refused" || outcome.kind === "exceeded"
-    ? refusalMessage(outcome.breach)
-    : "the limiter daemon does not answer";
+  switch (outcome.kind) {
+    case "refused":
+    case "exceeded":
+      return refusalMessage(outcome.breach);
+    case "failed":
+      return outcome.failure.message;
+    default:
+      return "the limiter daemon does not answer";
+  }
 }

@@ -1,4 +1,5 @@
 import t from "tap";
+import { leasesPerPeerMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
@@ -126,5 +127,32 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
   const old = startDaemon([]).connect();
   t.ok(old.send({ ...hello, wireVersion: 999 }));
   t.notOk(askFor(old, 7, "/"), "an admission in another version");
+  t.end();
+});
+
+t.test("beyond its leases a proxy is refused, and keeps its connection and what it holds", (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const first = askFor(peer, 1, "/")!;
+  const held = peer.state.leases.get(1)!;
+  for (let id = 2; id <= leasesPerPeerMax; id++) peer.state.leases.set(id, held);
+  const admit = {
+    kind: "admit",
+    userPath: "/",
+    credential: "authenticated",
+    targets: [target],
+    submission: false,
+  } as const;
+  for (const id of [leasesPerPeerMax + 1, leasesPerPeerMax + 2]) {
+    t.ok(peer.send({ ...admit, id }));
+    t.match(peer.received.at(-1), {
+      kind: "failed",
+      id,
+      failure: { status: 503, code: "overloaded", message: /holds 65536 requests of this proxy/ },
+    });
+  }
+  t.equal(peer.state.leases.size, leasesPerPeerMax);
+  t.ok(peer.send(settleOf(first, 1, 5)));
+  t.ok(askFor(peer, leasesPerPeerMax + 3, "/"), "there is room again");
   t.end();
 });

@@ -10,7 +10,7 @@ import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { invalid } from "../../../shared/error-code.js";
+import { failure, invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { fakeGateway } from "../fake-gateway.js";
 
@@ -94,6 +94,7 @@ t.test("whatever isn't an admission is answered, and named in the log", async (t
   const refusal = { id: 7, headers: null, key: null } as const;
   const table: readonly (readonly [unknown, number, string, object])[] = [
     [{ kind: "unavailable" }, 503, "limiter_unavailable", { note: null, userPath: null }],
+    [{ kind: "failed", failure: failure("overloaded", "full") }, 503, "overloaded", { note: null }],
     [{ kind: "denied", ended: null }, 401, "refused", { userPath: null }],
     [
       { kind: "refused", breach, ...refusal },
@@ -220,7 +221,7 @@ t.test(
 );
 
 t.test("before anything else that is wrong, a wrong caller is told that it is wrong", async (t) => {
-  const failure = invalid("no such thing");
+  const unknown = invalid("no such thing");
   for (const [outcome, status, what] of [
     [{ kind: "authorized", userPath: "/of-key", keyId: "key_1" }, 400, "refused"],
     [{ kind: "denied", ended: null }, 401, "refused"],
@@ -228,7 +229,7 @@ t.test("before anything else that is wrong, a wrong caller is told that it is wr
   ] as const) {
     const { context, exchange, record, asked, authorizes, body } = begin();
     authorizes(outcome);
-    await refuseUnadmitted(context, failure, ["allow", "GET"]);
+    await refuseUnadmitted(context, unknown, ["allow", "GET"]);
     t.same(asked, ["hash"]);
     t.equal(exchange.status, status);
     t.match(record, { status, outcome: what, userPath: status === 400 ? "/of-key" : null });

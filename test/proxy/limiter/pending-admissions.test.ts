@@ -2,6 +2,8 @@ import t from "tap";
 import type { AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { admissionsWaitingMax } from "../../../shared/bounds.js";
 import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
+import { failure } from "../../../shared/error-code.js";
+import type { Admit } from "../../../shared/wire/message-to-daemon.js";
 import {
   admissionOf,
   ClientHarness,
@@ -11,6 +13,7 @@ import {
   kinds,
   linkedHarness,
   llama,
+  nothing,
   promisesResolved,
 } from "./client-harness.js";
 
@@ -398,3 +401,22 @@ t.test(
     t.match(harness.take(), [{ kind: "admit", credential: "none" }]);
   },
 );
+
+t.test("an admission that the daemon can't take is refused, in either mode", async (t) => {
+  for (const failureMode of ["closed", "open"] as const) {
+    const harness = linkedHarness({ failureMode });
+    const [asked, late] = [harness.ask(), harness.ask()];
+    const [first, second] = harness.take() as Admit[];
+    const full = failure("overloaded", "full");
+    harness.receive({ kind: "failed", id: first!.id, failure: full });
+    await promisesResolved();
+    t.same(asked.outcome, { kind: "failed", failure: full });
+    harness.advance(deadlineMs + expiryIntervalMs);
+    harness.receive({ kind: "failed", id: second!.id, failure: full });
+    await promisesResolved();
+    t.equal(late.outcome?.kind, failureMode === "open" ? "admitted" : "unavailable");
+    if (late.outcome?.kind !== "admitted") continue;
+    harness.client.settle(late.outcome.admission, nothing, () => {});
+    t.match(harness.take(), [{ kind: "settle", lease: 0 }], "the daemon has no lease of it");
+  }
+});

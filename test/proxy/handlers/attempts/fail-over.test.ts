@@ -6,6 +6,7 @@ import { RequestRecord } from "../../../../proxy/request-record.js";
 import type { TargetFailure } from "../../../../proxy/upstream/errors/failover-reason.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
+import { failure } from "../../../../shared/error-code.js";
 import { FakeExchange } from "../../fake-exchange.js";
 
 const targets: readonly Target[] = ["a", "b", "c", "d"].map((provider) => ({
@@ -169,6 +170,7 @@ t.test("targets without room are passed over; with none left the failure says wh
   for (const [daemon, note] of [
     [{ kind: "unavailable" }, "no other target: the limiter daemon does not answer"],
     [{ kind: "denied", ended: null }, "no other target: the limiter daemon does not answer"],
+    [{ kind: "failed", failure: failure("overloaded", "full") }, "no other target: full"],
   ] as const) {
     const { result, sent } = await run({ ends: { a: "429/3" }, daemon });
     t.match(result, { status: 429, note });
