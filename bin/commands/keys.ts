@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
+import { confirmFirstKey } from "../keys/confirm-first-key.js";
 import {
   asFlagProblem,
   type KeyIssueFlags,
@@ -39,9 +40,10 @@ export function addKeys(program: Command, session: Session): void {
       "--expires <when>",
       "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z",
     )
+    .option("--yes", "don't ask before the first key closes an open gateway")
     .addOption(jsonOption("print the response of POST /admin/auth-keys"))
     .action((_options, command: Command) =>
-      issueKey(session, command.optsWithGlobals<CommandFlags & KeyIssueFlags>()),
+      issueKey(session, command.optsWithGlobals<IssueFlags>()),
     );
   keys
     .command("list")
@@ -79,13 +81,18 @@ export function addKeys(program: Command, session: Session): void {
     );
 }
 
+interface IssueFlags extends CommandFlags, KeyIssueFlags {
+  readonly yes?: boolean;
+}
+
 /**
  * Prints the key alone on standard output, so that a script can read it; the line about the key
  * goes to standard error.
  */
-async function issueKey(session: Session, flags: CommandFlags & KeyIssueFlags): Promise<void> {
+async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const issue = keyIssueFromFlags(flags);
   if (!issue.ok) throw usageFailure(issue.problems);
+  if (flags.yes !== true) await confirmFirstKey(session, flags);
   const { value, hash, redacted } = newKey();
   const key = await withDaemon(session, flags, async (client) => {
     const answer = await client.call("keys.issue", {

@@ -60,6 +60,16 @@ export function keyId(number: number): string {
   return `key_${number}`;
 }
 
+/** What the first key of an open gateway changes, for who issues it. */
+export const firstKeyNotice =
+  "the first key closes this gateway for good: from now on callers without a key get 401, " +
+  "and /admin over HTTP needs a master key";
+
+/** Whether a key is the first that was ever issued. */
+export function isFirstKey(id: string): boolean {
+  return id === keyId(1);
+}
+
 /** The number in a key's id, or null for a text that is none. */
 export function keyNumber(id: string): number | null {
   const digits = /^key_([1-9]\d{0,15})$/.exec(id)?.[1];

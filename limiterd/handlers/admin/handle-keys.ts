@@ -125,6 +125,8 @@ function list(
   ports.answer({
     keys: page.map((key) => listedKey(key, nowMs)),
     next: isLast ? null : last.number,
+    // Deleted ones included.
+    issued: keys.size,
     server_time: formatMillis(nowMs),
   });
 }

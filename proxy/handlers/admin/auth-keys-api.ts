@@ -3,6 +3,7 @@
  * daemon gets its hash. The daemon checks the fields of a body, for the command line too.
  */
 
+import { firstKeyNotice, isFirstKey } from "../../../shared/domain/managed-key.js";
 import type { Failure } from "../../../shared/error-code.js";
 import { append } from "../../../shared/long-lists.js";
 import type { Gateway } from "../../gateway.js";
@@ -17,7 +18,7 @@ type KeyEndpoint = Extract<Endpoint, `auth-keys${string}`>;
 const noStore = ["cache-control", "no-store"];
 
 export async function handleAuthKeys(
-  context: RequestContext<"limiter" | "newKey" | "isUtf8">,
+  context: RequestContext<"credentials" | "limiter" | "newKey" | "isUtf8">,
   endpoint: KeyEndpoint,
 ): Promise<void> {
   if (endpoint === "auth-keys-rotate") return rotate(context);
@@ -26,7 +27,9 @@ export async function handleAuthKeys(
   return context.exchange.method === "POST" ? issue(context) : list(context);
 }
 
-async function issue(context: RequestContext<"limiter" | "newKey" | "isUtf8">): Promise<void> {
+async function issue(
+  context: RequestContext<"credentials" | "limiter" | "newKey" | "isUtf8">,
+): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
@@ -40,7 +43,9 @@ async function issue(context: RequestContext<"limiter" | "newKey" | "isUtf8">): 
   const key = issued.body as { readonly id: string };
   record.note = `issued ${key.id}`;
   record.end(201, "answered");
-  replyJson(exchange, 201, { ...key, value }, noStore);
+  const closes = gateway.credentials.open && isFirstKey(key.id);
+  const notice = closes ? { notice: firstKeyNotice } : {};
+  replyJson(exchange, 201, { ...key, value, ...notice }, noStore);
 }
 
 async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">): Promise<void> {

@@ -153,3 +153,46 @@ t.test(
     });
   },
 );
+
+t.test(
+  "the first key of an open gateway is asked for at a terminal, and a script is told what it closes",
+  async (t) => {
+    const directory = t.testdir({
+      "locked.yaml": "server: { master_key: 0123456789abcdef0123456789abcdef }",
+    });
+    const issued = { id: "key_1", user_path: null, expires_at: null };
+    const none = await startFakeDaemon(t, { explanation: { ...issued, issued: 0 } });
+    const some = await startFakeDaemon(t, { explanation: { ...issued, issued: 3 } });
+    const first = (...more: string[]): string[] => [
+      "keys",
+      "issue",
+      "--socket",
+      none.socket,
+      ...more,
+    ];
+    const issues = (): number => none.calls.filter(({ op }) => op === "keys.issue").length;
+    const cwd = directory;
+    t.match(await run(first(), { cwd, answer: "n" }), {
+      exitCode: 1,
+      out: "",
+      err: /the first key closes this gateway for good.*Issue it\? \[y\/N\] \nno key was issued$/s,
+    });
+    t.equal(issues(), 0);
+    t.match(await run(first(), { cwd, answer: "y" }), { exitCode: 0, out: /^sk-sluice-/ });
+    t.match(await run(first(), { cwd }), {
+      exitCode: 0,
+      out: /^sk-sluice-/,
+      err: /^note: the first key closes/,
+    });
+    t.equal(issues(), 2);
+    for (const argv of [
+      first("--yes"),
+      first("--config", "locked.yaml"),
+      ["keys", "issue", "--socket", some.socket],
+    ]) {
+      const { exitCode, err } = await run(argv, { cwd, answer: "" });
+      t.equal(exitCode, 0);
+      t.notMatch(err, /closes/, argv.join(" "));
+    }
+  },
+);

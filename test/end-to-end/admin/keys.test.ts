@@ -353,6 +353,7 @@ t.test(
       );
     }
     const key = await issue(first.ready, { user_path: "/team" }, {});
+    t.match(key, { notice: /^the first key closes this gateway for good/ });
     for (const { ready } of [first, second]) {
       t.match(await call(ready, null), {
         status: 401,
