@@ -19,6 +19,7 @@ import type { Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
+import type { TargetHealth } from "./routing/target-health.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
@@ -49,6 +50,7 @@ export interface Gateway {
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;
   readonly targetOrder: TargetOrder;
+  readonly targetHealth: TargetHealth;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
   /** Null: the cache is off. */

@@ -11,6 +11,7 @@ import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { handleDeniedJwts } from "./handlers/admin/denied-jwts-api.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
 import { handleLimits } from "./handlers/admin/limits-api.js";
+import { replyTargets } from "./handlers/admin/targets-api.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { failRequest } from "./handlers/fail-request.js";
@@ -207,6 +208,8 @@ function serve(
       return handleDeniedJwts(context);
     case "explain":
       return explainRequest(context);
+    case "targets":
+      return replyTargets(context);
     default:
       return unreachable(endpoint);
   }

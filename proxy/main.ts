@@ -12,7 +12,7 @@ import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
 import { digest, sameSecret } from "./digests.js";
-import type { Gateway, Provider } from "./gateway.js";
+import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { listenHttp } from "./http/http-listener.js";
@@ -21,10 +21,12 @@ import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
 import type { Limiter } from "./limiter/limiter.js";
+import { healthNotices } from "./routing/health-notices.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
+import { TargetHealth } from "./routing/target-health.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
@@ -200,6 +202,11 @@ async function createGateway({
     limiter,
     providers,
     targetOrder: createTargetOrder(prices.costOf),
+    targetHealth: new TargetHealth({
+      monoMs: () => performance.now(),
+      configOf: (target) => providerOf({ providers }, target).config,
+      ...healthNotices(log),
+    }),
     models,
     prices,
     responseCache:

@@ -1,7 +1,8 @@
 /**
  * Every bound in one place, each with its reason; `docs/bounds.md` lists them, with what happens
- * beyond each. Those of keys and tokens are in `domain/credential-bounds.ts`. Settings that an
- * operator may change are not here but in `config/settings/settings.ts`.
+ * beyond each. Those of keys and tokens are in `domain/credential-bounds.ts`, those of retries and
+ * failing targets in `proxy/upstream/attempt-bounds.ts`. Settings that an operator may change are
+ * not here but in `config/settings/settings.ts`.
  */
 
 // The socket between proxy and daemon.
@@ -205,11 +206,6 @@ export const translatedBodyFactor = 3;
 
 /** Responses that a proxy ends in one turn of its event loop, at some 30 microseconds each. */
 export const endsPerTurn = 100;
-/**
- * A retry waits for a random part of this; the next one of twice as much, and so on up to the
- * provider's `retry_wait_max_ms`.
- */
-export const firstRetryWaitMs = 250;
 /** An answer up to this size leaves in one write, after its settle; a larger one is streamed. */
 export const heldResponseBytesMax = 1024 * 1024;
 /**

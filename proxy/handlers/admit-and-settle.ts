@@ -17,6 +17,7 @@ import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
+import { unknownModel } from "../routing/model-catalog.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { usageRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./fail-request.js";
@@ -127,6 +128,15 @@ function executionOf(
     savedBytes: record.savedBytes,
     price: prices.priceOf(target),
   });
+}
+
+/** As `refuseUnadmitted`, for a model that isn't known. */
+export function refuseUnknownModel(
+  context: RequestContext<"limiter" | "models">,
+  name: string,
+): Promise<void> {
+  const { failure, headers } = unknownModel(context.gateway.models, name);
+  return refuseUnadmitted(context, failure, headers);
 }
 
 /**

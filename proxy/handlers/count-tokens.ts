@@ -6,10 +6,10 @@ import { providerOf } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
-import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
+import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
-import { refuseUnadmitted } from "./admit-and-settle.js";
+import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
 
 /** Never rejects. */
@@ -28,7 +28,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
   const { call } = read;
   record.model = call.model;
   const route = await resolveOnceLearned(gateway, call.model);
-  if (route === null) return refuseUnadmitted(context, unknownModel(call.model));
+  if (route === null) return refuseUnknownModel(context, call.model);
   const targets = gateway.targetOrder.peek(route);
   const target = targets.find(
     (target) => call.problemAt(providerOf(gateway, target).config) === null,

@@ -9,7 +9,12 @@ import { replyJson } from "../http/respond.js";
  * details for a web page.
  */
 export function replyHealth(
-  { limiter, config, capacity }: Pick<Gateway, "limiter" | "config" | "capacity">,
+  {
+    limiter,
+    config,
+    capacity,
+    targetHealth,
+  }: Pick<Gateway, "limiter" | "config" | "capacity" | "targetHealth">,
   exchange: Exchange,
   isDetailed: boolean,
 ): number {
@@ -32,6 +37,7 @@ export function replyHealth(
       inert_rules: limiter.inertRules,
       inert_budgets: limiter.inertBudgets,
     },
+    targets: targetHealth.counts(),
     capacity: {
       connections: connections.open,
       requests: connections.requests,

@@ -35,9 +35,9 @@ export async function answerModel({
   const name = decoded(written);
   const route = name === null ? null : await resolveOnceLearned(gateway, name);
   if (name === null || route === null) {
-    const failure = unknownModel(name ?? written);
+    const { failure, headers } = unknownModel(gateway.models, name ?? written);
     record.end(failure.status, "refused");
-    return replyFailure(exchange, "model", failure);
+    return replyFailure(exchange, "model", failure, headers);
   }
   record.end(200, "answered");
   const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);

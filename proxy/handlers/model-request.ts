@@ -11,12 +11,17 @@ import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
-import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
+import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { resolveModel } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
+import {
+  admitRequest,
+  refuseUnadmitted,
+  refuseUnknownModel,
+  settleRequest,
+} from "./admit-and-settle.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
@@ -56,21 +61,22 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
   const route =
     resolveModel(gateway.models.current(), call.model) ??
     (await resolveOnceLearned(gateway, call.model));
-  if (route === null) return refuseUnadmitted(incoming, unknownModel(call.model));
+  if (route === null) return refuseUnknownModel(incoming, call.model);
   const cached =
     gateway.responseCache === null ? bypassed : await askCache(incoming, { call, route });
   if (cached.kind === "answered") return;
   const ordered = gateway.targetOrder.order(route);
-  const targets = withoutProblem(incoming, call, ordered);
-  if (targets.length === 0)
+  const able = withoutProblem(incoming, call, ordered);
+  if (able.length === 0)
     return refuseUnadmitted(incoming, call.problemAt(providerOf(gateway, ordered[0]!).config)!);
   const context = cached.kind === "miss" ? cached.context : incoming;
+  const { targets, all } = gateway.targetHealth.candidates(able);
   const admitted = await admitRequest(context, { targets, model: call.model });
   if (admitted === null) return;
   const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
-  const hasFallback = targets.length > 1 && call.repeatable;
+  const hasFallback = all.length > 1 && call.repeatable;
   const sendTo = (to: Target, headers: readonly string[], hasNext: boolean): Promise<Forwarded> =>
     sendToTarget(context, {
       target: to,
@@ -79,7 +85,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
     });
   let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
   if (hasFallback && forwarded.failed !== null)
-    forwarded = await failOver(context, { admission, targets, send: sendTo }, forwarded);
+    forwarded = await failOver(context, { admission, targets: all, send: sendTo }, forwarded);
   settleRequest(
     context,
     admission,

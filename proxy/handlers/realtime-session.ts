@@ -14,7 +14,7 @@ import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
-import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
+import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
 import { resolveModel } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
@@ -29,6 +29,7 @@ import {
   type AdmittedRequest,
   admitRequest,
   refuseUnadmitted,
+  refuseUnknownModel,
   settleRequest,
 } from "./admit-and-settle.js";
 import { passthroughRoute, targetOf } from "./passthrough-request.js";
@@ -64,7 +65,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   record.model = name;
   const route =
     resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
-  if (route === null) return refuseUnadmitted(context, unknownModel(name));
+  if (route === null) return refuseUnknownModel(context, name);
   const ordered = gateway.targetOrder.order(route);
   // A simulator's configuration may offer it, but a simulator has no passthrough upstream.
   const targets = ordered.filter((target) => {

@@ -38,6 +38,7 @@ export type Endpoint =
   | "auth-keys-delete"
   | "denied-jwts"
   | "explain"
+  | "targets"
   | "health"
   | "ready";
 
@@ -108,6 +109,7 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
     "/admin/budgets/settings",
     { area: "admin", methods: { GET: "budgets-settings", PUT: "budgets-settings" } },
   ],
+  ["/admin/targets", { area: "admin", methods: { GET: "targets" } }],
   ["/admin/explain", { area: "admin", methods: { POST: "explain" } }],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],

@@ -23,6 +23,8 @@ export interface ModelCatalog {
    * be known then.
    */
   firstLearned(): Promise<void>;
+  /** The providers that may list their models, and never have. */
+  unlearned(): readonly string[];
   stop(): void;
 }
 
@@ -35,6 +37,8 @@ const modelsMax = 20_000;
 /** Starts to learn at once. */
 export function createModelCatalog(config: Config, ports: ModelCatalogPorts): ModelCatalog {
   const learned = new Map<string, readonly string[]>();
+  /** Those that have no list. */
+  const listless = new Set<string>();
   const build = (): Catalog => buildCatalog(config.providers, config.virtualModels, learned);
   let catalog = build();
   let stopped = false;
@@ -49,7 +53,10 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
         learned.set(provider.name, answer.models);
         catalog = build();
         if (first) ports.onLearned(provider.name, answer.models.length);
-      } else ports.onFailed(provider.name, answer.reason);
+      } else {
+        if (answer.hasNone === true) listless.add(provider.name);
+        ports.onFailed(provider.name, answer.reason);
+      }
       if (first && --unanswered === 0) release();
       ports.schedule(answer.ok ? refreshMs : retryMs, () => refresh(provider, false));
     });
@@ -71,6 +78,8 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     current: () => catalog,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
+    unlearned: () =>
+      queried.map(({ name }) => name).filter((name) => !learned.has(name) && !listless.has(name)),
     stop() {
       stopped = true;
       release();
@@ -90,7 +99,32 @@ export async function resolveOnceLearned(
   return resolveModel(models.current(), name);
 }
 
-export function unknownModel(name: string): Failure {
+interface UnknownModel {
+  readonly failure: Failure;
+  readonly headers: readonly string[];
+}
+
+/**
+ * What a request gets whose model isn't known: 404, or 503 as long as it may be one of a provider
+ * whose list has never been learned.
+ */
+export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
+  const [unlearned] = models.unlearned();
+  if (unlearned === undefined) return { failure: noSuchModel(name), headers: [] };
+  return {
+    failure: {
+      ...failure(
+        "provider_unavailable",
+        `the model ${JSON.stringify(name)} isn't known, and may be one of provider ${unlearned}, which hasn't told its models yet: try again, or name it as ${unlearned}/MODEL`,
+        "model",
+      ),
+      status: 503,
+    },
+    headers: ["retry-after", String(retryMs / 1000)],
+  };
+}
+
+function noSuchModel(name: string): Failure {
   return failure(
     "model_not_found",
     `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do`,
@@ -100,7 +134,8 @@ export function unknownModel(name: string): Failure {
 
 type ModelsAnswer =
   | { readonly ok: true; readonly models: readonly string[] }
-  | { readonly ok: false; readonly reason: string };
+  /** `hasNone`: the provider is there, and doesn't list its models. */
+  | { readonly ok: false; readonly reason: string; readonly hasNone?: boolean };
 
 function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
   return new Promise((resolve) => {
@@ -131,7 +166,11 @@ function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<Mode
           resolve(
             status === 200
               ? readModels(Buffer.concat(chunks))
-              : { ok: false, reason: `GET /models answered ${status}` },
+              : {
+                  ok: false,
+                  reason: `GET /models answered ${status}`,
+                  hasNone: status === 404 || status === 405 || status === 501,
+                },
           ),
         onFailure: (failure) => resolve({ ok: false, reason: failure.reason }),
         onBug: (error) => resolve({ ok: false, reason: String(error) }),

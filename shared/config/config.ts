@@ -54,6 +54,10 @@ export interface ProviderConfig {
   readonly retries: number;
   /** A provider that wants to be left alone for longer isn't asked again. */
   readonly retryWaitMaxMs: number;
+  /** Failures of a target in a row after which it is left alone; 0: it never is. */
+  readonly breakerFailures: number;
+  /** For how long, at first. */
+  readonly breakerOpenMs: number;
 }
 
 export type Strategy = "round_robin" | "cost" | "failover";

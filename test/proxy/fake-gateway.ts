@@ -12,6 +12,7 @@ import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
+import { TargetHealth } from "../../proxy/routing/target-health.js";
 import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
@@ -53,6 +54,17 @@ export function fakeCapacity(): Capacity {
   };
 }
 
+/** One that never opens a breaker. */
+export function fakeTargetHealth(): TargetHealth {
+  return new TargetHealth({
+    monoMs: () => 0,
+    configOf: () => ({ breakerFailures: 0, breakerOpenMs: 1 }),
+    onOpened() {},
+    onClosed() {},
+    onRefused() {},
+  });
+}
+
 /** `yaml`: the configuration's file; each provider lists its models there. */
 export function fakeGateway(yaml: string): FakeGateway {
   const { config } = accepted(yaml);
@@ -71,6 +83,7 @@ export function fakeGateway(yaml: string): FakeGateway {
         ]),
       ),
       targetOrder: createTargetOrder(() => null),
+      targetHealth: fakeTargetHealth(),
       models: createModelCatalog(config, {
         upstreams: new Map(),
         schedule: () => {},

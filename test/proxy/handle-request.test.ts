@@ -96,6 +96,8 @@ t.test("each request is answered once, and has one line in the log", async (t) =
     [{ path: "/v1/models", headers: master }, 200, "answered"],
     [{ path: "/v1/models/one/x", headers: master }, 200, "answered"],
     [{ path: "/admin/rate-limits", headers: managed }, 403, "refused"],
+    [{ path: "/admin/targets", headers: managed }, 403, "refused"],
+    [{ path: "/admin/targets", headers: master }, 200, "answered"],
     [
       { path: "/v1/models", headers: managed, authorization: { kind: "denied", ended: null } },
       401,

@@ -26,6 +26,8 @@ export function providerConfig(
     connectionsMax: 4096,
     retries: 1,
     retryWaitMaxMs: 2000,
+    breakerFailures: 5,
+    breakerOpenMs: 10_000,
     ...own,
   };
 }

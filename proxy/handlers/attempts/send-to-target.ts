@@ -20,21 +20,30 @@ interface TargetSending {
 
 /** The first answer, or the last failure. Each failure before that is noted in the record. */
 export async function sendToTarget(
-  { gateway, exchange, record }: RequestContext<"providers" | "monoMs" | "random" | "setTimer">,
+  {
+    gateway,
+    exchange,
+    record,
+  }: RequestContext<"providers" | "monoMs" | "random" | "setTimer" | "targetHealth">,
   { target, isRepeatable, send }: TargetSending,
 ): Promise<Forwarded> {
   const { config } = providerOf(gateway, target);
-  const startedMonoMs = gateway.monoMs();
+  const { targetHealth } = gateway;
+  const firstMonoMs = gateway.monoMs();
+  let startedMonoMs = firstMonoMs;
   for (let retried = 0; ; retried++) {
     record.tries++;
     const forwarded = await send();
+    targetHealth.note(target, startedMonoMs, forwarded);
     if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
-    const elapsedMs = gateway.monoMs() - startedMonoMs;
+    if (targetHealth.isOpen(target)) return forwarded;
+    const elapsedMs = gateway.monoMs() - firstMonoMs;
     const attempts = { retried, elapsedMs, random: gateway.random() };
     const waitMs = retryWaitMs(forwarded.failed, attempts, config);
     if (waitMs === null) return forwarded;
     record.failedAt(target, forwarded.failed.why);
     if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
+    startedMonoMs = gateway.monoMs();
   }
 }
 

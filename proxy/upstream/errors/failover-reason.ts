@@ -3,7 +3,8 @@
  * client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
  * A 5xx, a 429, no answer at all, a target that refuses our credentials or account, and one that
- * reports its model missing, unavailable, deprecated or retired. Nothing else: what the next target
+ * reports its model missing, unavailable, deprecated or retired, or the request too long for its
+ * context. Nothing else: what the next target
  * would refuse as well goes to the client at once.
  */
 import type { Failure } from "../../../shared/error-code.js";
@@ -72,6 +73,38 @@ const modelMessages = new RegExp(
   "i",
 );
 
+/** A request that is larger than the model's context. A larger model may take it. */
+const contextCodes: ReadonlySet<string> = new Set([
+  // OpenAI, Groq, Azure and others; llama.cpp gives it as the type.
+  "context_length_exceeded",
+  "exceed_context_size_error",
+]);
+
+/** The same as messages, each with the provider that it comes from. */
+const contextMessages = new RegExp(
+  [
+    // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral; xAI: "maximum prompt length is".
+    "\\bmaximum (?:context|prompt|input) (?:length|size)\\b",
+    // Anthropic: "prompt is too long: 210000 tokens > 200000 maximum"; Bedrock: "Input is too long
+    // for requested model".
+    "\\b(?:prompt|input) is too long\\b",
+    // Anthropic: "input length and `max_tokens` exceed context limit"; OpenAI's responses: "Your
+    // input exceeds the context window of this model"; llama.cpp: "the request exceeds the
+    // available context size".
+    "\\bexceeds? (?:the |this |its )?(?:model's |available |maximum )?context (?:limit|window|size|length)\\b",
+    // Gemini: "The input token count (1200000) exceeds the maximum number of tokens allowed".
+    "\\binput token count\\b.{0,100}\\bexceeds the maximum\\b",
+    // Cohere: "too many tokens: total number of tokens in the prompt exceeds the limit".
+    "^too many tokens\\b",
+  ].join("|"),
+  "i",
+);
+
+function isTooLong({ status, code, message }: Failure): boolean {
+  if (status !== 400 && status !== 413 && status !== 422) return false;
+  return (code !== null && contextCodes.has(code.toLowerCase())) || contextMessages.test(message);
+}
+
 /**
  * The reason, for the log line, why another target may answer instead; null when this failure is
  * the client's. `failure`: the provider's error, mapped.
@@ -84,7 +117,8 @@ export function failoverReason(failure: Failure): string | null {
   if (status === 404 || status === 410)
     return code === null || code === String(status) ? String(status) : `${status} ${code}`;
   if (code !== null && modelCodes.has(code.toLowerCase())) return `${status} ${code}`;
-  return modelMessages.test(message) ? `${status} model` : null;
+  if (modelMessages.test(message)) return `${status} model`;
+  return isTooLong(failure) ? `${status} context` : null;
 }
 
 /** Whether the provider refuses our credentials or account. */

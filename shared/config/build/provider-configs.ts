@@ -223,5 +223,7 @@ function fromFields(
     connectionsMax: fields.max_connections,
     retries: fields.retries,
     retryWaitMaxMs: fields.retry_wait_max_ms,
+    breakerFailures: fields.breaker_failures,
+    breakerOpenMs: fields.breaker_open_ms,
   };
 }

@@ -141,6 +141,22 @@ export const providerSettings = {
     meaning:
       "How long such a retry waits at most; a Retry-After that asks for more is not waited for.",
   }),
+  breaker_failures: field({
+    kind: integer({ min: 0, max: 1000 }),
+    defaultValue: 5,
+    defaultText: "5",
+    unit: null,
+    meaning:
+      "Failures in a row after which one of its models is left alone while another target is well; 0: it never is.",
+  }),
+  breaker_open_ms: field({
+    kind: integer({ min: 100, max: 300_000 }),
+    defaultValue: 10_000,
+    defaultText: "10000",
+    unit: "milliseconds",
+    meaning:
+      "For how long it is left alone; each time that it fails again for twice as long, up to five minutes.",
+  }),
 } as const;
 
 /** The checked fields of one provider, by their keys in the file. */

@@ -31,14 +31,16 @@ const site = makeSite(
   `
 limiter: { deadline_ms: 60000 }
 providers:
-  one: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["*"], retries: 0, first_byte_timeout_ms: 400, idle_timeout_ms: 400 }
+  one: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["*"], retries: 0, breaker_failures: 0, first_byte_timeout_ms: 400, idle_timeout_ms: 400 }
+  weak: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["m"], retries: 0, breaker_failures: 2, breaker_open_ms: 1000 }
   patient: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["m"], retries: 2 }
-  two: { type: openai, base_url: "${second.baseUrl}", api_key: none, models: ["m"], retries: 0 }
-  refusing: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["m"], retries: 0 }
-  resetting: { type: openai, base_url: "http://127.0.0.1:${resettingPort}/v1", api_key: none, models: ["m"], retries: 0 }
-  nameless: { type: openai, base_url: "http://no-such-host.invalid/v1", api_key: none, models: ["m"], retries: 0 }
-  tls: { type: openai, base_url: "https://127.0.0.1:${new URL(first.baseUrl).port}/v1", api_key: none, models: ["m"], retries: 0 }
+  two: { type: openai, base_url: "${second.baseUrl}", api_key: none, models: ["m"], retries: 0, breaker_failures: 0 }
+  refusing: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["m"], retries: 0, breaker_failures: 0 }
+  resetting: { type: openai, base_url: "http://127.0.0.1:${resettingPort}/v1", api_key: none, models: ["m"], retries: 0, breaker_failures: 0 }
+  nameless: { type: openai, base_url: "http://no-such-host.invalid/v1", api_key: none, models: ["m"], retries: 0, breaker_failures: 0 }
+  tls: { type: openai, base_url: "https://127.0.0.1:${new URL(first.baseUrl).port}/v1", api_key: none, models: ["m"], retries: 0, breaker_failures: 0 }
 virtual_models:
+  healed: { strategy: failover, targets: [{ model: weak/m }, { model: two/b }] }
   smart: { strategy: failover, targets: [{ model: one/a }, { model: two/b }] }
   refused: { strategy: failover, targets: [{ model: refusing/m }, { model: two/b }] }
   reset: { strategy: failover, targets: [{ model: resetting/m }, { model: two/b }] }
@@ -248,6 +250,33 @@ t.test("a target that fails is asked again, and that counts as one request", asy
   t.equal(first.calls.length, calls + 1, "so long a wait is the caller's");
   t.same(await counted(), [1, 0, 0, 0, 0, 0]);
 });
+
+t.test(
+  "a target that keeps failing is left alone, counted and named, and tried again",
+  async (t) => {
+    const targetNow = async (): Promise<string | null> =>
+      (await chat(url, { model: "healed" })).headers.get("x-sluice-target");
+    const weakNow = async (): Promise<readonly unknown[]> => {
+      const answer = await (await fetch(`${url}/admin/targets`)).json();
+      const { targets } = answer as { targets: readonly { target: string }[] };
+      return targets.filter(({ target }) => target === "weak/m");
+    };
+    const asked = (): number => first.calls.length;
+    second.answer = (call) => replyCompletion(call, 1);
+    first.answer = fails(503, error("down"));
+    const before = asked();
+    for (let i = 0; i < 3; i++) t.equal(await targetNow(), "two/b");
+    t.equal(asked(), before + 2, "the third request doesn't try it");
+    const health = (await (await fetch(`${url}/health`)).json()) as object;
+    t.match(health, { targets: { open: 1 } });
+    t.match(await weakNow(), [{ state: "open", failures: 2 }]);
+    await proxy.printed(/"target":"weak\/m","why":"503".*a target keeps failing/);
+    first.answer = (call) => replyCompletion(call, 1);
+    t.equal(await until(targetNow, (target) => target === "weak/m"), "weak/m");
+    t.same(await weakNow(), []);
+    await counted();
+  },
+);
 
 t.test("a stream is taken over until an answer begins", async (t) => {
   second.answer = (call) =>

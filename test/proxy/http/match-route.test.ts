@@ -35,6 +35,7 @@ const endpoints: readonly (readonly [
   ["POST", "/admin/auth-keys/key_7/deactivate", "auth-keys-deactivate", "admin"],
   ["DELETE", "/admin/auth-keys/key_7", "auth-keys-delete", "admin"],
   ["POST", "/admin/explain", "explain", "admin"],
+  ["GET", "/admin/targets", "targets", "admin"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],
   ["GET", "/ready", "ready", "health"],

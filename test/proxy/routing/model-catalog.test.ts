@@ -1,5 +1,9 @@
 import t from "tap";
-import { createModelCatalog, type ModelCatalog } from "../../../proxy/routing/model-catalog.js";
+import {
+  createModelCatalog,
+  type ModelCatalog,
+  unknownModel,
+} from "../../../proxy/routing/model-catalog.js";
 import { listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import type { Config, ProviderConfig } from "../../../shared/config/config.js";
@@ -240,3 +244,24 @@ t.test("after a stop no provider is calls again, and no request waits", async (t
   for (const { run } of timers) run();
   t.equal(providers["a"]!.calls.length, 1);
 });
+
+t.test(
+  "an unknown name is a 404, or a 503 while it may be of a provider that hasn't told its models",
+  async (t) => {
+    const { catalog, providers, timers } = bench({ fixed: ["a"], down: null, listless: null });
+    const gets = (): string => {
+      const { failure, headers } = unknownModel(catalog, "x");
+      return [failure.status, failure.code, ...headers].join(" ");
+    };
+    t.equal(gets(), "503 provider_unavailable retry-after 30");
+    await providers["listless"]!.answer(404, "{}");
+    t.equal(gets(), "503 provider_unavailable retry-after 30");
+    t.match(unknownModel(catalog, "x").failure.message, /one of provider down/);
+    await providers["down"]!.fail("ECONNREFUSED");
+    t.equal(gets(), "503 provider_unavailable retry-after 30");
+    timers.at(-1)!.run();
+    await providers["down"]!.answer(200, list("b"));
+    t.equal(gets(), "404 model_not_found");
+    catalog.stop();
+  },
+);

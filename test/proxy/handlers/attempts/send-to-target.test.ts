@@ -2,6 +2,7 @@ import t from "tap";
 import { sendToTarget } from "../../../../proxy/handlers/attempts/send-to-target.js";
 import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
+import { TargetHealth } from "../../../../proxy/routing/target-health.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { FakeExchange } from "../../fake-exchange.js";
@@ -22,21 +23,31 @@ interface Run {
   readonly isRepeatable?: boolean;
   /** The client leaves while the wait before this retry runs. */
   readonly leavesBefore?: number;
+  /** The target has failed so often that it is left alone. */
+  readonly isOpen?: boolean;
 }
 
 async function run(
   ends: readonly string[],
-  { retries = 2, isRepeatable = true, leavesBefore = 0 }: Run = {},
+  { retries = 2, isRepeatable = true, leavesBefore = 0, isOpen = false }: Run = {},
 ) {
   const exchange = new FakeExchange();
   const record = new RequestRecord(0);
   const waits: number[] = [];
   let cancelled = 0;
   const config = providerConfig({ name: "openai", retries });
+  const targetHealth = new TargetHealth({
+    monoMs: () => 0,
+    configOf: () => ({ breakerFailures: isOpen ? 1 : 0, breakerOpenMs: 1000 }),
+    onOpened() {},
+    onClosed() {},
+    onRefused() {},
+  });
   const gateway = {
     providers: new Map([["openai", { config }]]),
     monoMs: () => 0,
     random: () => 1,
+    targetHealth,
     setTimer(ms: number, then: () => void) {
       waits.push(ms);
       if (waits.length === leavesBefore) queueMicrotask(() => exchange.leave());
@@ -44,6 +55,7 @@ async function run(
       return () => cancelled++;
     },
   };
+  if (isOpen) targetHealth.note(target, 0, ended("503"));
   let sent = 0;
   const result = await sendToTarget({ gateway, exchange, record } as unknown as RequestContext, {
     target,
@@ -62,6 +74,7 @@ t.test("a target is asked again while that may help, and no more often than allo
     [["503", "404!"], 2],
     [["404!"], 1],
     [["503"], 1, { retries: 0 }],
+    [["503"], 1, { isOpen: true }],
     [["503"], 1, { isRepeatable: false }],
   ];
   for (const [ends, sent, options] of table) {

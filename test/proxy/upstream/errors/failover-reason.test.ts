@@ -227,16 +227,57 @@ t.test(
   },
 );
 
+t.test("a request that is too long for a model may fit into another", async (t) => {
+  const table: readonly (readonly [provider: string, status: number, body: unknown])[] = [
+    [
+      "OpenAI, vLLM, DeepSeek",
+      400,
+      error(
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+      ),
+    ],
+    ["a code alone", 400, error("no", "context_length_exceeded")],
+    ["Groq", 413, error("Please reduce the length of the messages", "context_length_exceeded")],
+    ["OpenAI's responses", 400, error("Your input exceeds the context window of this model.")],
+    ["Anthropic", 400, error("prompt is too long: 210000 tokens > 200000 maximum")],
+    [
+      "Anthropic, with its output",
+      400,
+      error("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+    ],
+    [
+      "Gemini",
+      400,
+      error(
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+      ),
+    ],
+    [
+      "xAI",
+      400,
+      error("This model's maximum prompt length is 131072 but the request contains 200000"),
+    ],
+    ["Bedrock", 400, error("Input is too long for requested model.")],
+    ["llama.cpp", 400, error("the request exceeds the available context size")],
+    [
+      "Cohere",
+      422,
+      error("too many tokens: total number of tokens in the prompt exceeds the limit"),
+    ],
+  ];
+  for (const [provider, status, body] of table)
+    t.equal(reasonOf(status, body), `${status} context`, provider);
+});
+
 t.test("what another target would refuse as well goes to the client at once", async (t) => {
   const table: readonly (readonly [status: number, body: unknown])[] = [
     [400, error("Invalid type for 'messages[0].content'")],
     [
       400,
-      error(
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
-        "context_length_exceeded",
-      ),
+      error("max_tokens is too large: 9000. This model supports at most 4096 completion tokens"),
     ],
+    [400, error("Invalid 'messages[0].content': string too long. Expected at most 10 characters")],
+    [400, error("the context of this tool is too long")],
     [
       400,
       error(

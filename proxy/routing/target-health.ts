@@ -1,0 +1,151 @@
+/**
+ * Which targets keep failing, as this proxy has seen it: one circuit breaker for each that has
+ * failed since its last answer. While all is well nothing is kept, and nothing costs anything.
+ *
+ * A breaker refuses no request. It decides which targets are left out while another one is well; if
+ * none is, all are tried, the one that may recover first before the others.
+ */
+
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import { breakersMax } from "../upstream/attempt-bounds.js";
+import type { Forwarded } from "../upstream/forwarded.js";
+import { CircuitBreaker } from "./circuit-breaker.js";
+
+export interface HealthPorts {
+  readonly monoMs: () => number;
+  readonly configOf: (target: Target) => Pick<ProviderConfig, "breakerFailures" | "breakerOpenMs">;
+  onOpened(target: Target, why: string, openMs: number): void;
+  onClosed(target: Target): void;
+  /** Our key or account, after a time without such a refusal. */
+  onRefused(target: Target, why: string): void;
+}
+
+/** The targets of a request. */
+interface Candidates {
+  /** Those that may be admitted, best first. */
+  readonly targets: readonly Target[];
+  /** All of them, for a failover. */
+  readonly all: readonly Target[];
+}
+
+/** An attempt, as it ended. */
+type Attempt = Pick<Forwarded, "failed" | "outcome" | "note">;
+
+interface FailingTarget {
+  readonly target: Target;
+  readonly state: "failing" | "open";
+  readonly failures: number;
+  /** Until the next request may try it; 0 unless it is open. */
+  readonly retryInMs: number;
+}
+
+interface Failing {
+  readonly target: Target;
+  readonly breaker: CircuitBreaker;
+  isRefused: boolean;
+}
+
+export class TargetHealth {
+  readonly #ports: HealthPorts;
+  /** By the target's name; those that have failed since their last answer. */
+  readonly #failing = new Map<string, Failing>();
+
+  constructor(ports: HealthPorts) {
+    this.#ports = ports;
+  }
+
+  /** For a request that is to be sent: of an open breaker it may be the probe. */
+  candidates(targets: readonly Target[]): Candidates {
+    if (this.#failing.size === 0 || targets.length === 1) return { targets, all: targets };
+    const nowMs = this.#ports.monoMs();
+    const well: Target[] = [];
+    const open: { readonly target: Target; readonly untilMs: number }[] = [];
+    for (const target of targets) {
+      const breaker = this.#failing.get(targetName(target))?.breaker;
+      // A target that is not the first gets the request only if those before it can't.
+      if (breaker === undefined || breaker.admits(nowMs, well.length === 0)) well.push(target);
+      else open.push({ target, untilMs: breaker.untilMs });
+    }
+    if (open.length === 0) return { targets, all: targets };
+    const last = open.sort((a, b) => a.untilMs - b.untilMs).map(({ target }) => target);
+    const all = [...well, ...last];
+    return { targets: well.length === 0 ? all : well, all };
+  }
+
+  /** Whether a target has failed so often that it is left alone for now. */
+  isOpen(target: Target): boolean {
+    return this.#failing.get(targetName(target))?.breaker.isClosed === false;
+  }
+
+  note(target: Target, startedMonoMs: number, attempt: Attempt): void {
+    const verdict = verdictOf(attempt);
+    if (verdict === "failed") this.#failed(target, startedMonoMs, attempt);
+    else if (verdict === "well" && this.#failing.size > 0) this.#answered(target, startedMonoMs);
+  }
+
+  #failed(target: Target, startedMs: number, { failed, note }: Attempt): void {
+    const name = targetName(target);
+    let known = this.#failing.get(name);
+    if (known === undefined) {
+      if (this.#failing.size >= breakersMax) this.#forgetOldest();
+      known = { target, breaker: new CircuitBreaker(), isRefused: false };
+      this.#failing.set(name, known);
+    }
+    if (failed?.credentials === true && !known.isRefused) {
+      known.isRefused = true;
+      this.#ports.onRefused(target, note ?? failed.why);
+    }
+    const { breaker } = known;
+    const nowMs = this.#ports.monoMs();
+    const waitMs = failed?.retryAfterMs ?? 0;
+    const { breakerFailures: failuresMax, breakerOpenMs: openMs } = this.#ports.configOf(target);
+    if (breaker.fail({ startedMs, nowMs, waitMs }, { failuresMax, openMs }))
+      this.#ports.onOpened(target, failed?.why ?? note ?? "", breaker.untilMs - nowMs);
+  }
+
+  #forgetOldest(): void {
+    for (const name of this.#failing.keys()) {
+      this.#failing.delete(name);
+      return;
+    }
+  }
+
+  #answered(target: Target, startedMs: number): void {
+    const name = targetName(target);
+    const breaker = this.#failing.get(name)?.breaker;
+    if (breaker?.provesWell(startedMs) !== true) return;
+    this.#failing.delete(name);
+    if (!breaker.isClosed) this.#ports.onClosed(target);
+  }
+
+  /** How many have failed at their last attempt, and how many of these are left alone. */
+  counts(): { readonly failing: number; readonly open: number } {
+    let open = 0;
+    for (const { breaker } of this.#failing.values()) if (!breaker.isClosed) open++;
+    return { failing: this.#failing.size, open };
+  }
+
+  report(): readonly FailingTarget[] {
+    const nowMs = this.#ports.monoMs();
+    return [...this.#failing.values()].map(({ target, breaker }) => ({
+      target,
+      state: breaker.isClosed ? "failing" : "open",
+      failures: breaker.failures,
+      retryInMs: breaker.isClosed ? 0 : Math.max(0, breaker.untilMs - nowMs),
+    }));
+  }
+}
+
+/**
+ * What an attempt says of its target; null: nothing. A missing model says nothing of the others
+ * that callers may name, and no caller's mistake speaks against a target.
+ */
+function verdictOf({ failed, outcome }: Attempt): "failed" | "well" | null {
+  if (failed !== null) {
+    const { answered, credentials, status } = failed;
+    return !answered || credentials || status >= 500 || status === 429 ? "failed" : null;
+  }
+  if (outcome === "upstream_cut") return "failed";
+  return outcome === "complete" || outcome === "upstream_error" ? "well" : null;
+}

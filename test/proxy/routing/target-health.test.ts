@@ -1,0 +1,142 @@
+import t from "tap";
+import { TargetHealth } from "../../../proxy/routing/target-health.js";
+import { breakersMax } from "../../../proxy/upstream/attempt-bounds.js";
+import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+
+const [a, b, c] = ["a", "b", "c"].map((provider): Target => ({ provider, model: "m" })) as [
+  Target,
+  Target,
+  Target,
+];
+
+type Attempt = Pick<Forwarded, "failed" | "outcome" | "note">;
+
+const answered: Attempt = { failed: null, outcome: "complete", note: null };
+
+function failed(status: number, more: object = {}): Attempt {
+  return {
+    failed: {
+      why: String(status),
+      status,
+      credentials: false,
+      answered: true,
+      retryAfterMs: null,
+      worthRetrying: true,
+      ...more,
+    },
+    outcome: "upstream_error",
+    note: null,
+  };
+}
+
+/** Opens at two failures, for a second; `told` is what it reports. */
+function healthAt() {
+  const clock = { nowMs: 0 };
+  const told: string[] = [];
+  const health = new TargetHealth({
+    monoMs: () => clock.nowMs,
+    configOf: () => ({ breakerFailures: 2, breakerOpenMs: 1000 }),
+    onOpened: ({ provider }, why, openMs) => told.push(`${provider} opens: ${why}, ${openMs}`),
+    onClosed: ({ provider }) => told.push(`${provider} closes`),
+    onRefused: ({ provider }, why) => told.push(`${provider} refuses: ${why}`),
+  });
+  const note = (target: Target, ...attempts: Attempt[]): void => {
+    for (const attempt of attempts) health.note(target, clock.nowMs, attempt);
+  };
+  const order = (targets: readonly Target[]): string => {
+    const names = (some: readonly Target[]): string =>
+      some.map(({ provider }) => provider).join("");
+    const { targets: first, all } = health.candidates(targets);
+    return `${names(first)}/${names(all)}`;
+  };
+  return { clock, told, health, note, order };
+}
+
+t.test("while all is well the order is handed through as it is", async (t) => {
+  const { health, note } = healthAt();
+  const targets = [a, b];
+  t.equal(health.candidates(targets).targets, targets);
+  note(a, answered, failed(404), answered);
+  t.same(health.counts(), { failing: 0, open: 0 });
+  note(a, failed(503));
+  t.equal(health.candidates(targets).targets, targets, "one failure isn't enough");
+  t.same(health.counts(), { failing: 1, open: 0 });
+  note(a, answered, failed(503));
+  t.same(health.candidates(targets).targets, targets, "they must be in a row");
+});
+
+t.test(
+  "a target that keeps failing is left out while another is well, then tried once",
+  async (t) => {
+    const { clock, told, health, note, order } = healthAt();
+    note(b, failed(503), failed(500));
+    t.equal(order([a, b, c]), "ac/acb");
+    t.ok(health.isOpen(b));
+    note(c, failed(503), failed(503, { retryAfterMs: 500 }));
+    note(a, failed(429), failed(429, { retryAfterMs: 9000 }));
+    t.equal(order([a, b, c]), "bca/bca", "when none is well: the one that may recover first");
+    t.equal(order([a]), "a/a", "a direct model has no other");
+    clock.nowMs = 1000;
+    t.equal(order([b, a]), "b/ba", "its time is over: this request may be its probe");
+    t.equal(order([b, c, a]), "c/cba", "and no other one");
+    note(b, answered);
+    t.equal(order([a, b, c]), "b/bca");
+    t.same(told, ["b opens: 500, 1000", "c opens: 503, 1000", "a opens: 429, 9000", "b closes"]);
+  },
+);
+
+t.test("a target that stands behind a well one doesn't lose its probe", async (t) => {
+  const { clock, note, order } = healthAt();
+  note(b, failed(503), failed(503));
+  clock.nowMs = 1000;
+  t.equal(order([a, b]), "ab/ab");
+  t.equal(order([a, b]), "ab/ab");
+  t.equal(order([b, a]), "ba/ba");
+  t.equal(order([b, a]), "a/ab");
+});
+
+t.test("what speaks against a target, and what doesn't", async (t) => {
+  const table: readonly (readonly [what: string, attempt: Attempt, counts: boolean])[] = [
+    ["a server error", failed(500), true],
+    ["too many requests", failed(429), true],
+    ["no connection, or silence", failed(502, { answered: false }), true],
+    ["our key is refused", failed(502, { credentials: true }), true],
+    ["a stream that is cut", { failed: null, outcome: "upstream_cut", note: "reset" }, true],
+    ["a missing model", failed(404), false],
+    ["a request of the wrong size", failed(400), false],
+    ["a client that leaves", { failed: null, outcome: "client_gone", note: null }, false],
+    ["our own lack", { failed: null, outcome: "overloaded", note: null }, false],
+    ["a bug of ours", { failed: null, outcome: "internal_error", note: null }, false],
+  ];
+  for (const [what, attempt, counts] of table) {
+    const { health, note } = healthAt();
+    note(a, attempt);
+    t.equal(health.counts().failing, counts ? 1 : 0, what);
+  }
+});
+
+t.test("a refusal of our key is told once, until the target answers again", async (t) => {
+  const { told, note } = healthAt();
+  const refused = { ...failed(502, { credentials: true }), note: "the provider answered 401" };
+  note(a, refused, failed(500), refused, answered, refused);
+  t.same(
+    told.filter((line) => line.includes("refuses")),
+    ["a refuses: the provider answered 401", "a refuses: the provider answered 401"],
+  );
+});
+
+t.test("the report names each with its state; the number of them is bounded", async (t) => {
+  const { clock, health, note } = healthAt();
+  note(a, failed(500));
+  note(b, failed(500), failed(500));
+  clock.nowMs = 400;
+  t.same(health.report(), [
+    { target: a, state: "failing", failures: 1, retryInMs: 0 },
+    { target: b, state: "open", failures: 2, retryInMs: 600 },
+  ]);
+  for (let i = 0; i < breakersMax + 10; i++)
+    health.note({ provider: "p", model: String(i) }, 0, failed(500));
+  t.equal(health.counts().failing, breakersMax);
+  t.notOk(health.isOpen(b), "the oldest are forgotten");
+});
