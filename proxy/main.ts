@@ -21,6 +21,7 @@ import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
 import type { Limiter } from "./limiter/limiter.js";
+import { SettleSpool } from "./limiter/spool/settle-spool.js";
 import { healthNotices } from "./routing/health-notices.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
@@ -69,13 +70,18 @@ const settleGraceMs = 2_000;
 export async function startProxy({ config, log }: ProxyOptions): Promise<RunningProxy> {
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
-  const limiter = connectLimiter(config.limiter, log);
+  const spool = new SettleSpool(config.limiter, log);
+  const limiter = connectLimiter(config.limiter, log, (linked) => spool.linkChanged(linked));
+  const disconnect = (): Promise<void> => {
+    limiter.close();
+    return spool.close();
+  };
   if (refusal !== null) {
     // Only the daemon knows whether there is a managed key, without which anyone could call. Should
     // its store be replaced later, that opens nothing.
     await limiter.linkedInTime;
     if (limiter.client.keysExist !== true) {
-      limiter.close();
+      await disconnect();
       throw new OpenGatewayError(refusal);
     }
   }
@@ -88,14 +94,14 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     open,
     capacity,
     stopping: () => stopping,
-  }).catch((error: unknown) => {
-    limiter.close();
+  }).catch(async (error: unknown) => {
+    await disconnect();
     throw error;
   });
   const closeAll = async (): Promise<void> => {
     capacity.files.close();
     gateway.models.stop();
-    limiter.close();
+    await disconnect();
     const providers = [...gateway.providers.values()];
     for (const { passthrough } of providers) passthrough?.close();
     await Promise.all(providers.map(({ upstream }) => upstream.close()));
@@ -129,13 +135,8 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
       await gateway.sessions.ended();
       await limiter.client.drained(settleGraceMs);
       await closeAll();
-      const { unsettled } = limiter.client;
-      if (unsettled > 0)
-        log.warn(
-          { unsettled },
-          "proxy stopped; the limiter daemon never acknowledged these settles",
-        );
-      else log.info("proxy stopped");
+      if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
+      log.info("proxy stopped");
     },
   };
 }

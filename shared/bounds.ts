@@ -71,6 +71,8 @@ export const settlesUnacknowledgedMax = 1000;
  * a daemon whose store is slow or fails. It acknowledges nothing then, but it frees their slots.
  */
 export const acknowledgementWaitMs = 25;
+/** Settles that stopped proxies have left in a directory: restarts mustn't fill the disk. */
+export const spoolBytesMax = 512 * 1024 * 1024;
 /** Admissions that wait in one proxy for the daemon: they must not fill its memory. */
 export const admissionsWaitingMax = 20_000;
 

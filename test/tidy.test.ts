@@ -129,6 +129,19 @@ const impure: Readonly<
     kind: "adapter",
     why: "the limiter client's ports: monotonic clock, timers, the proxy's id",
   },
+  "proxy/limiter/spool/delivery-line.ts": {
+    kind: "adapter",
+    why: "a connection to the daemon's socket, and how long that may be silent",
+  },
+  "proxy/limiter/spool/settle-directory.ts": {
+    kind: "adapter",
+    why: "the files in which stopped proxies leave their settles",
+  },
+  "proxy/limiter/spool/settle-file.ts": { kind: "adapter", why: "CRC-32, by node:zlib; no I/O" },
+  "proxy/limiter/spool/settle-spool.ts": {
+    kind: "adapter",
+    why: "when a proxy looks for such files: timers, the wall clock, a name of its own",
+  },
   "proxy/upstream/client/decoded-answer.ts": {
     kind: "adapter",
     why: "decodes gzip, deflate and Brotli by node:zlib, as the bytes come",

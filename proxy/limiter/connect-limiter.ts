@@ -11,6 +11,7 @@ import { toWire } from "../../shared/wire/to-wire.js";
 import { asBrokenLimiterState } from "./broken-limiter-state.js";
 import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
+import type { UnacknowledgedSettles } from "./queued-settle.js";
 
 /**
  * How long a start waits for the daemon before the proxy reports that it is ready; after that it
@@ -19,10 +20,13 @@ import { LimiterClient } from "./limiter-client.js";
 const firstLinkMs = 2_000;
 
 interface ConnectedLimiter {
+  readonly proxyId: string;
   readonly client: Limiter;
   /** Resolves once the daemon is there, or after `firstLinkMs`. */
   readonly linkedInTime: Promise<void>;
   close(): void;
+  /** Once closed: what the daemon hasn't acknowledged. */
+  left(): UnacknowledgedSettles;
 }
 
 /** Connects, and connects again whenever the connection is lost, until closed. */
@@ -46,10 +50,11 @@ export function connectLimiter(
   };
   const schedule = (ms: number, run: () => void): void =>
     void setTimeout(orBroken, ms, run).unref();
+  const proxyId = randomUUID();
   const seen = { socket: config.socket, failure_mode: config.failureMode };
   const client = new LimiterClient(
     {
-      proxyId: randomUUID(),
+      proxyId,
       monoMs: () => performance.now(),
       schedule,
       afterTurn: (run) => void setImmediate(run),
@@ -123,12 +128,14 @@ export function connectLimiter(
     onError: (error) => logOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
   });
   return {
+    proxyId,
     client,
     linkedInTime,
     close() {
       closing = true;
       link.close();
     },
+    left: () => client.unacknowledged(),
   };
 }
 

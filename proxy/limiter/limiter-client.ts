@@ -40,6 +40,7 @@ import type {
   LinkState,
 } from "./limiter-link.js";
 import { PendingAdmissions } from "./pending-admissions.js";
+import type { UnacknowledgedSettles } from "./queued-settle.js";
 import { nothingSpent, SettleOutbox } from "./settle-outbox.js";
 
 export class LimiterClient implements Limiter, LimiterLink {
@@ -108,15 +109,9 @@ export class LimiterClient implements Limiter, LimiterLink {
     submission = false,
   ): Promise<AdmissionOutcome> {
     const startedMonoMs = this.#ports.monoMs();
-    const outcome = this.#pending.ask({
-      caller,
-      targets,
-      rerouted: null,
-      submission,
-      startedMonoMs,
-    });
-    this.#scheduleExpiry();
-    return outcome;
+    return this.#inTime(
+      this.#pending.ask({ caller, targets, rerouted: null, submission, startedMonoMs }),
+    );
   }
 
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
@@ -124,24 +119,17 @@ export class LimiterClient implements Limiter, LimiterLink {
       !admission.settled && admission.target !== null,
       "a rerouted admission has a failed target",
     );
-    const nowMonoMs = this.#ports.monoMs();
-    this.#outbox.add("attempt", admission, nothingSpent, nowMonoMs);
+    const startedMonoMs = this.#ports.monoMs();
+    this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
     Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
-    const outcome = this.#pending.ask({
-      caller: { userPath: admission.userPath, credential: "authenticated" },
-      targets,
-      rerouted: admission,
-      submission: false,
-      startedMonoMs: nowMonoMs,
-    });
-    this.#scheduleExpiry();
-    return outcome;
+    const caller: Claimed = { userPath: admission.userPath, credential: "authenticated" };
+    return this.#inTime(
+      this.#pending.ask({ caller, targets, rerouted: admission, submission: false, startedMonoMs }),
+    );
   }
 
   authorize(credential: string): Promise<AuthorizeOutcome> {
-    const outcome = this.#calls.authorize(credential);
-    this.#scheduleExpiry();
-    return outcome;
+    return this.#inTime(this.#calls.authorize(credential));
   }
 
   settle(admission: Admission, spent: Spent, then: () => void): void {
@@ -163,9 +151,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   call(op: AdminOp, body: unknown): Promise<CallOutcome> {
-    const outcome = this.#calls.operate(op, body);
-    this.#scheduleExpiry();
-    return outcome;
+    return this.#inTime(this.#calls.operate(op, body));
   }
 
   drained(ms: number): Promise<void> {
@@ -175,11 +161,15 @@ export class LimiterClient implements Limiter, LimiterLink {
     });
   }
 
+  /** When nothing is settled any more and the connection is closed. */
+  unacknowledged(): UnacknowledgedSettles {
+    return this.#outbox.unacknowledged(this.#ports.monoMs());
+  }
+
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
     const held = this.#held.entries().map(([, admission]) => admission);
-    const hellos = helloMessages(this.#ports.proxyId, held, this.#connection);
-    this.#connection.sendInWindows(hellos);
+    this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
   }
 
   received(message: FromDaemon | UnknownEvent | null): void {
@@ -242,6 +232,12 @@ export class LimiterClient implements Limiter, LimiterLink {
     if (!this.#connection.refused()) return;
     this.#ports.onRefused(failure.message);
     this.#outbox.welcomed(this.#ports.monoMs());
+  }
+
+  /** What is asked resolves at its deadline. */
+  #inTime<T>(asked: Promise<T>): Promise<T> {
+    this.#scheduleExpiry();
+    return asked;
   }
 
   /** One timer for all deadlines, as long as anything waits. */

@@ -10,30 +10,17 @@ import {
   settlesPerWindow,
   settlesUnacknowledgedMax,
 } from "../../shared/bounds.js";
-import {
-  isUnnumbered,
-  type Lease,
-  type Settle,
-  type SettledPart,
-} from "../../shared/wire/message-to-daemon.js";
+import { isUnnumbered, type SettledPart } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
-
-/** What is settled; an admission is one. */
-interface SettledLease extends Omit<Lease, "submission"> {
-  readonly startedMonoMs: number;
-}
-
-/**
- * Holds what the message needs and nothing else: whatever else hung on it would stay in memory
- * until the acknowledgement.
- */
-interface QueuedSettle extends SettledLease, Spent {
-  readonly seq: number;
-  readonly part: SettledPart;
-  readonly endedMonoMs: number;
-}
+import {
+  type QueuedSettle,
+  type SettledLease,
+  settleMessage,
+  settleMessages,
+  type UnacknowledgedSettles,
+} from "./queued-settle.js";
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 
@@ -63,6 +50,9 @@ export class SettleOutbox {
   /** The last number that may be sent before the next acknowledgement. */
   #allowedSeq = 0;
   #waitsForAcknowledgement = false;
+  /** The last number that was ever sent, and when that was. */
+  #sentSeq = 0;
+  #sentMonoMs = 0;
   /** Which connection this is: what an earlier one has taken opens no window of the present one. */
   #connections = 0;
 
@@ -155,6 +145,17 @@ export class SettleOutbox {
     for (const run of callbacks) run();
   }
 
+  /** All of them, for a file: nothing is added, sent or acknowledged any more. */
+  unacknowledged(nowMonoMs: number): UnacknowledgedSettles {
+    const left = this.#items.slice(this.#first);
+    const wasSent = left.length > 0 && left[0]!.seq <= this.#sentSeq;
+    return {
+      count: left.length,
+      settles: settleMessages(left, nowMonoMs),
+      sentAgoMs: wasSent ? nowMonoMs - this.#sentMonoMs : null,
+    };
+  }
+
   /** Runs `run` once nothing is left, at once if nothing is. */
   whenEmpty(run: () => void): void {
     if (this.size === 0) run();
@@ -169,6 +170,8 @@ export class SettleOutbox {
       if (item.seq > this.#allowedSeq) return this.#awaitAcknowledgement();
       this.#next++;
       connection.send(settleMessage(item, nowMonoMs));
+      if (item.seq > this.#sentSeq) this.#sentSeq = item.seq;
+      this.#sentMonoMs = nowMonoMs;
       if (--this.#leftInWindow === 0) this.#openWindowWhenSent();
     }
   }
@@ -208,29 +211,4 @@ export class SettleOutbox {
 function hasAllVerdicts({ lsn, submission, target, targetLsn }: Admission): boolean {
   if (isUnnumbered(lsn)) return false;
   return submission || (target !== null && !isUnnumbered(targetLsn));
-}
-
-/** A settle as it is sent at `nowMonoMs`, with relative times, as the two clocks may differ. */
-function settleMessage(item: QueuedSettle, nowMonoMs: number): Settle {
-  return {
-    kind: "settle",
-    seq: item.seq,
-    part: item.part,
-    lease: item.lease,
-    userPath: item.userPath,
-    admittedAtMs: item.admittedAtMs,
-    lsn: item.lsn,
-    target: item.target,
-    targetAtMs: item.targetAtMs,
-    targetLsn: item.targetLsn,
-    startedAgoMs: ago(item.startedMonoMs, nowMonoMs),
-    endedAgoMs: ago(item.endedMonoMs, nowMonoMs),
-    tokens: item.tokens,
-    estimated: item.estimated,
-    record: item.record,
-  };
-}
-
-function ago(thenMonoMs: number, nowMonoMs: number): number {
-  return Math.max(0, Math.round(nowMonoMs - thenMonoMs));
 }

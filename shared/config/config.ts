@@ -140,6 +140,8 @@ export interface Config {
     readonly adminSocket: string;
     readonly socketGroupAccess: boolean;
     readonly dataDir: string;
+    /** Where a stopping proxy leaves settles that the daemon hasn't acknowledged. */
+    readonly spoolDir: string;
     readonly failureMode: FailureMode;
     /** How long an admission may take before the failure mode applies. */
     readonly deadlineMs: number;

@@ -57,6 +57,7 @@ const limiterdBelowState = [
 export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/body": ["proxy/capacity"],
   "proxy/limiter": [],
+  "proxy/limiter/spool": ["proxy/limiter"],
   "proxy/capacity": [],
   "proxy/body/rewriters": ["proxy/body"],
   "proxy/usage": ["proxy/body", "proxy/capacity"],

@@ -157,11 +157,13 @@ function buildLimiter(
     report(settings.adminSocket, ofAdminSocket);
   if (adminSocket === socket)
     report(settings.adminSocket, `another path than limiter.socket, not ${adminSocket}`);
+  const dataDir = absolutePath(values.dataDir ?? defaultDataDir(env, uid), cwd);
   return {
     socket,
     adminSocket,
     socketGroupAccess: values.socketGroupAccess,
-    dataDir: absolutePath(values.dataDir ?? defaultDataDir(env, uid), cwd),
+    dataDir,
+    spoolDir: absolutePath(values.spoolDir ?? `${dataDir.replace(/\/+$/, "")}/spool`, cwd),
     failureMode: values.failureMode,
     deadlineMs: values.deadlineMs,
   };

@@ -51,6 +51,17 @@ export const limiterSettings = {
     unit: null,
     meaning: "The directory in which the daemon keeps its store.",
   }),
+  spoolDir: setting({
+    path: "limiter.spool_dir",
+    env: "SLUICE_SPOOL_DIR",
+    flag: null,
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "see below",
+    unit: null,
+    meaning:
+      "The directory in which a stopping proxy leaves what the daemon hasn't acknowledged, for the next proxy.",
+  }),
   failureMode: setting<FailureMode>({
     path: "limiter.failure_mode",
     env: "LIMITER_FAILURE_MODE",

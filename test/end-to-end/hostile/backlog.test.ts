@@ -43,6 +43,7 @@ rate_limits:
         adminSocket: adminSocketBeside(site.socket),
         socketGroupAccess: false,
         dataDir: "",
+        spoolDir: "",
         deadlineMs,
         failureMode: "closed",
       },

@@ -35,6 +35,7 @@ const limiter = connectLimiter(
     adminSocket: adminSocketBeside(site.socket),
     socketGroupAccess: false,
     dataDir: "",
+    spoolDir: "",
     deadlineMs: 10_000,
     failureMode: "closed",
   },

@@ -328,3 +328,34 @@ t.test(
     t.same(harness.take(), []);
   },
 );
+
+t.test("what is left when the proxy stops is told, and whether any of it was sent", async (t) => {
+  const harness = linkedHarness({ failureMode: "open" });
+  const settle = async (): Promise<void> => {
+    const asked = harness.ask();
+    harness.advance(1200);
+    await promisesResolved();
+    harness.client.settle(admissionOf(asked), { ...nothing, tokens: 7 }, () => {});
+  };
+  t.match(harness.client.unacknowledged(), { count: 0, sentAgoMs: null });
+  harness.lose();
+  await settle();
+  harness.advance(50);
+  const unsent = harness.client.unacknowledged();
+  t.match(unsent, { count: 1, sentAgoMs: null });
+  t.match([...unsent.settles], [{ kind: "settle", seq: 1, tokens: 7, endedAgoMs: 50 }]);
+  harness.connect();
+  harness.welcome();
+  harness.lose();
+  await settle();
+  const sent = harness.client.unacknowledged();
+  t.match(sent, { count: 2, sentAgoMs: 1200 });
+  t.same(
+    [...sent.settles].map(({ seq }) => seq),
+    [1, 2],
+  );
+  harness.connect();
+  harness.welcome({ settledSeq: 1 });
+  harness.lose();
+  t.match(harness.client.unacknowledged(), { count: 1 }, "what is durable isn't left");
+});

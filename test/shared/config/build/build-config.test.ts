@@ -28,6 +28,7 @@ const builtIn: Config = {
     adminSocket: "/tmp/sluice-1000/limiterd-admin.sock",
     socketGroupAccess: false,
     dataDir: "/home/a/.local/state/sluice",
+    spoolDir: "/home/a/.local/state/sluice/spool",
     failureMode: "closed",
     deadlineMs: 2000,
   },
@@ -72,7 +73,7 @@ t.test(
   async (t) => {
     const text = `
 server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_held_bytes: 2000000, max_connections: 7, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
-limiter: { socket: run/l.sock, admin_socket: run/a.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
+limiter: { socket: run/l.sock, admin_socket: run/a.sock, data_dir: ./data, spool_dir: left, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
 usage: { enabled: false }
 entitlements: [quota_templates]
@@ -109,6 +110,7 @@ log_level: warn
         adminSocket: "/srv/run/a.sock",
         socketGroupAccess: true,
         dataDir: "/flag",
+        spoolDir: "/srv/left",
         failureMode: "open",
         deadlineMs: 5,
       },

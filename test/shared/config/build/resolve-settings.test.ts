@@ -64,6 +64,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     adminSocket: ["/c", "/d", "/c"],
     socketGroupAccess: ["", true, true],
     dataDir: ["/c", "/d", "/c"],
+    spoolDir: ["/c", "/d", "/c"],
     failureMode: ["OPEN", "closed", "open"],
     deadlineMs: ["", 7, 7],
     usageEnabled: ["off", true, false],

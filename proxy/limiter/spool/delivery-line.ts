@@ -1,0 +1,78 @@
+/** A connection to the daemon's socket for one delivery: opened once, read message by message. */
+import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { dial } from "../../../shared/socket/ipc.js";
+import type { Peer } from "../../../shared/socket/socket-peer.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import type { FromDaemon, UnknownEvent } from "../../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import type { DeliveryLine } from "./deliver-settles.js";
+
+/** How long the daemon may say nothing; what it can't commit now is tried again later. */
+const silenceMs = 10_000;
+
+export class SocketLine implements DeliveryLine {
+  readonly #link: { close(): void };
+  #peer: Peer | null = null;
+  #unsent: ToDaemon[] = [];
+  #arrived: FromDaemon[] = [];
+  #ended = false;
+  #take: ((message: FromDaemon | null) => void) | null = null;
+  readonly #silence: NodeJS.Timeout;
+
+  constructor({ path, adminPath }: { readonly path: string; readonly adminPath: string }) {
+    const reader = createFrameReader(frameBytesMaxFromDaemon);
+    this.#silence = setTimeout(() => this.close(), silenceMs);
+    this.#link = dial({
+      path,
+      adminPath,
+      retry: false,
+      onConnect: (peer) => {
+        this.#peer = peer;
+        for (const message of this.#unsent.splice(0)) this.send(message);
+      },
+      onBytes: (_, bytes) => {
+        this.#silence.refresh();
+        if (!reader.feed(bytes, (frame) => this.#received(parseFromDaemon(frame)))) this.close();
+      },
+      onClose: () => this.#end(),
+      onError: () => this.#end(),
+    });
+  }
+
+  send(message: ToDaemon): void {
+    if (this.#peer === null) this.#unsent.push(message);
+    else this.#peer.send(encodeFrame(toWire(message)));
+  }
+
+  next(): Promise<FromDaemon | null> {
+    const arrived = this.#arrived.shift();
+    if (arrived !== undefined) return Promise.resolve(arrived);
+    if (this.#ended) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#take = resolve;
+    });
+  }
+
+  close(): void {
+    this.#end();
+    this.#link.close();
+  }
+
+  /** One that can't be read, or is a later release's, is none that a delivery waits for. */
+  #received(message: FromDaemon | UnknownEvent | null): void {
+    if (message === null || message.kind === "unknown event") return;
+    const take = this.#take;
+    this.#take = null;
+    if (take === null) this.#arrived.push(message);
+    else take(message);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    clearTimeout(this.#silence);
+    this.#take?.(null);
+    this.#take = null;
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The directory in which stopping proxies leave their settles: writing a file so that it is there
+ * completely or not at all, and taking one so that no other proxy has it. What the names mean is in
+ * `settle-file-name.ts`, what is in a file in `settle-file.ts`.
+ */
+import { lstat, mkdir, open, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { spoolBytesMax } from "../../../shared/bounds.js";
+import type { Settle } from "../../../shared/wire/message-to-daemon.js";
+import { endFrame, headFrame, type SettleFileHead, settleFrame } from "./settle-file.js";
+import {
+  fileName,
+  isFree,
+  isUnfinished,
+  parseFileName,
+  refused,
+  takenMs,
+  unfinished,
+} from "./settle-file-name.js";
+
+const pieceBytes = 256 * 1024;
+const settlesPerPiece = 500;
+const writableByOthers = 0o022;
+
+/** Whose files are trusted: a stranger's could charge anyone. */
+const ownUid = process.geteuid?.() ?? 0;
+
+/** A file that this process may take, or must set aside. */
+export interface FoundFile {
+  readonly name: string;
+  readonly proxyId: string;
+  /** When it was last tried to deliver it; null: never. */
+  readonly triedAtMs: number | null;
+  /** Why it can't be trusted; null: it can. */
+  readonly flaw: string | null;
+}
+
+export class SettleDirectory {
+  readonly path: string;
+  /** The name of this process in those of the files that it takes. */
+  readonly #self: string;
+
+  constructor(path: string, self: string) {
+    this.path = path;
+    this.#self = self;
+  }
+
+  /**
+   * Makes the directory where there is none; not what it is in, which is the daemon's. Rejects when
+   * it can't be used.
+   */
+  async prepare(): Promise<void> {
+    await mkdir(this.path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    const { uid, mode } = await stat(this.path);
+    if ((uid !== ownUid && uid !== 0) || (mode & writableByOthers) !== 0)
+      throw new Error(
+        `${this.path} must belong to this user and be writable by nobody else (uid ${uid}, mode ${(mode & 0o7777).toString(8)})`,
+      );
+  }
+
+  /** What no other proxy is delivering. */
+  async find(nowMs: number): Promise<FoundFile[]> {
+    const found: FoundFile[] = [];
+    for (const name of await readdir(this.path)) {
+      const parsed = parseFileName(name.replace(/\.part$/, ""));
+      const status = await lstat(join(this.path, name)).catch(() => null);
+      if (parsed === null || status === null) continue;
+      const { proxyId, takenBy } = parsed;
+      const untouched = nowMs - status.mtimeMs > takenMs;
+      if (isUnfinished(name) ? !untouched : !isFree(parsed, status.mtimeMs, nowMs)) continue;
+      const isTrusted =
+        status.isFile() && status.uid === ownUid && (status.mode & writableByOthers) === 0;
+      found.push({
+        name,
+        proxyId,
+        triedAtMs: takenBy === null ? null : status.mtimeMs,
+        flaw: isUnfinished(name)
+          ? "its proxy was killed while it wrote the file"
+          : isTrusted
+            ? null
+            : `it isn't a file of this user alone (uid ${status.uid})`,
+      });
+    }
+    return found;
+  }
+
+  /** Null: another proxy was first. */
+  async take({ name, proxyId }: FoundFile): Promise<TakenFile | null> {
+    const path = join(this.path, fileName({ proxyId, takenBy: this.#self }));
+    const given = join(this.path, fileName({ proxyId, takenBy: "" }));
+    try {
+      await rename(join(this.path, name), path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+      throw error;
+    }
+    const file = new TakenFile(path, given);
+    return (await file.touch()) ? file : null;
+  }
+
+  /** Out of the way of every proxy, for a person to look at. */
+  async setAside(name: string): Promise<void> {
+    await rename(join(this.path, name), join(this.path, name + refused));
+  }
+
+  /**
+   * Writes a file of settles; how many of them are in it: as many as the bound on the directory
+   * allows. Rejects when it can't be written; then nothing is left of it.
+   */
+  async write(head: SettleFileHead, settles: Iterable<Settle>): Promise<number> {
+    const path = join(this.path, fileName({ proxyId: head.proxyId, takenBy: null }));
+    const part = path.replace(/\.settles$/, unfinished);
+    let bytesLeft = spoolBytesMax - (await this.#bytes());
+    let kept = 0;
+    const file = await open(part, "wx", 0o600);
+    try {
+      let gathered = [headFrame(head)];
+      for (const settle of settles) {
+        const frame = settleFrame(settle);
+        bytesLeft -= frame.length;
+        if (bytesLeft < 0) break;
+        gathered.push(frame);
+        if (++kept % settlesPerPiece > 0) continue;
+        await file.appendFile(Buffer.concat(gathered));
+        gathered = [];
+      }
+      await file.appendFile(Buffer.concat([...gathered, endFrame(kept)]));
+      await file.sync();
+      await rename(part, path);
+      await this.#sync();
+      return kept;
+    } catch (error) {
+      await unlink(part).catch(() => {});
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** What is in the directory, whatever it is. */
+  async #bytes(): Promise<number> {
+    let bytes = 0;
+    for (const name of await readdir(this.path)) {
+      const status = await lstat(join(this.path, name)).catch(() => null);
+      bytes += status?.size ?? 0;
+    }
+    return bytes;
+  }
+
+  /** Makes the new name durable. */
+  async #sync(): Promise<void> {
+    const directory = await open(this.path, "r");
+    await directory.sync().finally(() => directory.close());
+  }
+}
+
+/** A file that this process delivers. */
+export class TakenFile {
+  readonly path: string;
+  readonly #given: string;
+
+  constructor(path: string, given: string) {
+    this.path = path;
+    this.#given = given;
+  }
+
+  async *pieces(): AsyncGenerator<Buffer> {
+    const file = await open(this.path, "r");
+    try {
+      for (;;) {
+        const piece = Buffer.allocUnsafe(pieceBytes);
+        const { bytesRead } = await file.read(piece, 0, pieceBytes);
+        if (bytesRead === 0) return;
+        yield piece.subarray(0, bytesRead);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Says that it is still being delivered. False: another proxy has taken it meanwhile. */
+  async touch(): Promise<boolean> {
+    const now = new Date();
+    return utimes(this.path, now, now).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Gives it to the next proxy. */
+  async release(): Promise<void> {
+    await rename(this.path, this.#given).catch(() => {});
+  }
+
+  async setAside(): Promise<void> {
+    await rename(this.path, this.#given.replace(/~$/, refused));
+  }
+
+  /** All is delivered. */
+  async remove(): Promise<void> {
+    await unlink(this.path).catch(() => {});
+  }
+}

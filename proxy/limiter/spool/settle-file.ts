@@ -1,0 +1,113 @@
+/**
+ * The bytes of a file of settles that a stopped proxy has left: frames of a checksum and msgpack, a
+ * head, the settles as on the wire in the order of their numbers, and an end with their count. A
+ * file without that end, or with a byte changed, is damaged. Files themselves are in
+ * `settle-directory.ts`.
+ */
+import { crc32 } from "node:zlib";
+import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
+import { isCount } from "../../../shared/checked.js";
+import {
+  createFrameReader,
+  decodeValue,
+  encodeFrame,
+  encodeValue,
+} from "../../../shared/wire/codec.js";
+import type { Settle } from "../../../shared/wire/message-to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+
+const format = "sluice-settles-1";
+
+/** What a file says of its settles; times are those of the wall clock, in ms. */
+export interface SettleFileHead {
+  /** Of the proxy that has numbered them: the daemon knows by it which ones it has counted. */
+  readonly proxyId: string;
+  /** The times within the settles are relative to this one. */
+  readonly writtenAtMs: number;
+  /** When one of them may last have been sent; 0: none ever was. */
+  readonly sentAtMs: number;
+}
+
+/** Frames and checksums beside the settle itself. */
+const sealBytes = 64;
+
+export function headFrame({ proxyId, writtenAtMs, sentAtMs }: SettleFileHead): Buffer {
+  return sealed([format, proxyId, writtenAtMs, sentAtMs]);
+}
+
+export function settleFrame(settle: Settle): Buffer {
+  return sealed(toWire(settle));
+}
+
+/** `count`: of the settles before it. */
+export function endFrame(count: number): Buffer {
+  return sealed(["end", count]);
+}
+
+/** Takes a file apart, piece by piece. */
+export class SettleFileReader {
+  /** Null until it has been read. */
+  head: SettleFileHead | null = null;
+  /** How many settles have been read. */
+  count = 0;
+  #lastSeq = 0;
+  #ended = false;
+  #sound = true;
+  readonly #frames = createFrameReader(frameBytesMaxToDaemon + sealBytes);
+
+  /** Whether the file has been read to its end, and is as it was written. */
+  get complete(): boolean {
+    return this.#ended && this.#sound;
+  }
+
+  /** Hands on every settle that is now complete. False: the file is damaged. */
+  feed(piece: Buffer, onSettle: (settle: Settle) => void): boolean {
+    const framed = this.#frames.feed(piece, (frame) => {
+      this.#sound &&= this.#take(unsealed(frame), onSettle);
+    });
+    this.#sound &&= framed;
+    return this.#sound;
+  }
+
+  #take(value: unknown, onSettle: (settle: Settle) => void): boolean {
+    if (!Array.isArray(value) || this.#ended) return false;
+    if (this.head === null) {
+      this.head = headOf(value);
+      return this.head !== null;
+    }
+    if (value[0] === "end") {
+      this.#ended = value[1] === this.count;
+      return this.#ended;
+    }
+    const message = parseToDaemon(value);
+    if (message?.kind !== "settle" || message.seq <= this.#lastSeq) return false;
+    this.#lastSeq = message.seq;
+    this.count++;
+    onSettle(message);
+    return true;
+  }
+}
+
+function headOf([name, proxyId, writtenAtMs, sentAtMs]: readonly unknown[]): SettleFileHead | null {
+  return name === format && typeof proxyId === "string" && isCount(writtenAtMs) && isCount(sentAtMs)
+    ? { proxyId, writtenAtMs, sentAtMs }
+    : null;
+}
+
+function sealed(value: readonly unknown[]): Buffer {
+  const body = encodeValue(value);
+  return encodeFrame([crc32(body), body]);
+}
+
+/** Undefined for what `sealed` never made. */
+function unsealed(frame: unknown): unknown {
+  const [sum, body] = Array.isArray(frame) ? (frame as readonly unknown[]) : [];
+  if (!(body instanceof Uint8Array) || sum !== crc32(body)) return undefined;
+  try {
+    return decodeValue(body);
+  } catch {
+    // A body whose checksum holds was made elsewhere.
+    return undefined;
+  }
+}

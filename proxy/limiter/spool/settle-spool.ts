@@ -1,0 +1,170 @@
+/**
+ * The settles that stopped proxies of this host have left, because the daemon hadn't acknowledged
+ * them: a stopping proxy leaves its own, and each that runs delivers what it finds. In which order
+ * that happens is here; what makes it exactly once is in `deliver-settles.ts`.
+ */
+import { randomUUID } from "node:crypto";
+import type { Config } from "../../../shared/config/config.js";
+import type { Log } from "../../../shared/log.js";
+import type { Settle } from "../../../shared/wire/message-to-daemon.js";
+import type { UnacknowledgedSettles } from "../queued-settle.js";
+import { deliverSettles } from "./deliver-settles.js";
+import { SocketLine } from "./delivery-line.js";
+import { type FoundFile, SettleDirectory, type TakenFile } from "./settle-directory.js";
+import { SettleFileReader } from "./settle-file.js";
+import { isForgotten } from "./settle-file-name.js";
+
+/** How often a proxy looks for files: one may be left, or given up, at any time. */
+const lookMs = 30_000;
+
+const notDelivered = "a file of settles can't be delivered now: it is tried again";
+
+export class SettleSpool {
+  readonly #config: Config["limiter"];
+  readonly #log: Log;
+  readonly #directory: SettleDirectory;
+  #linked = false;
+  #looking: Promise<void> | null = null;
+  #line: SocketLine | null = null;
+  readonly #timer: NodeJS.Timeout;
+  #lastProblem = "";
+  #closed = false;
+
+  constructor(config: Config["limiter"], log: Log) {
+    this.#config = config;
+    this.#log = log;
+    this.#directory = new SettleDirectory(config.spoolDir, randomUUID());
+    this.#timer = setInterval(() => this.#look(), lookMs).unref();
+  }
+
+  /** Whether the daemon can take anything. */
+  linkChanged(linked: boolean): void {
+    this.#linked = linked && !this.#closed;
+    if (this.#linked) this.#look();
+    else this.#line?.close();
+  }
+
+  /** Delivers no more; what is being delivered is given to the next proxy. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#closed = true;
+    this.linkChanged(false);
+    await this.#looking;
+  }
+
+  /** Leaves settles to the next proxy; never rejects. */
+  async leave(
+    proxyId: string,
+    { count, settles, sentAgoMs }: UnacknowledgedSettles,
+  ): Promise<void> {
+    const writtenAtMs = Date.now();
+    const sentAtMs = sentAgoMs === null ? 0 : Math.max(1, Math.round(writtenAtMs - sentAgoMs));
+    const about = { directory: this.#directory.path, settles: count };
+    try {
+      await this.#directory.prepare();
+      const kept = await this.#directory.write({ proxyId, writtenAtMs, sentAtMs }, settles);
+      this.#log.warn(
+        about,
+        "the limiter daemon never acknowledged these settles: they are left for the next proxy to deliver",
+      );
+      if (kept < count)
+        this.#log.error(
+          { ...about, lost: count - kept },
+          "too many settles wait in the directory: the last ones are lost",
+        );
+    } catch (error) {
+      this.#log.error(
+        { ...about, reason: messageOf(error) },
+        "the limiter daemon never acknowledged these settles, and they can't be written: they are lost",
+      );
+    }
+  }
+
+  #look(): void {
+    if (this.#looking !== null || !this.#linked) return;
+    this.#looking = this.#deliverAll()
+      .catch((error: unknown) =>
+        this.#warnOnce(messageOf(error), "settles of stopped proxies can't be kept or delivered"),
+      )
+      .finally(() => {
+        this.#looking = null;
+      });
+  }
+
+  async #deliverAll(): Promise<void> {
+    await this.#directory.prepare();
+    for (const found of await this.#directory.find(Date.now())) {
+      if (!this.#linked) return;
+      try {
+        await this.#deliver(found);
+      } catch (error) {
+        this.#warnOnce(`${found.name}: ${messageOf(error)}`, notDelivered);
+      }
+    }
+  }
+
+  async #deliver(found: FoundFile): Promise<void> {
+    if (found.flaw !== null) {
+      await this.#directory.setAside(found.name);
+      return this.#refused(found, found.flaw);
+    }
+    const file = await this.#directory.take(found);
+    if (file === null) return;
+    const { head, count, complete } = await readToEnd(file);
+    const flaw =
+      head === null || !complete
+        ? "it is damaged"
+        : isForgotten(head, found.triedAtMs, Date.now())
+          ? "it is so old that the daemon may have forgotten which of them it has counted"
+          : null;
+    if (head === null || flaw !== null) {
+      await file.setAside();
+      return this.#refused(found, flaw ?? "");
+    }
+    const { socket: path, adminSocket: adminPath } = this.#config;
+    const line = new SocketLine({ path, adminPath });
+    this.#line = line;
+    const delivered = await deliverSettles({ head, settles: settlesOf(file) }, line, {
+      nowMs: Date.now,
+      goesOn: () => file.touch(),
+    }).finally(() => line.close());
+    await (delivered ? file.remove() : file.release());
+    const about = { proxy: head.proxyId, settles: count };
+    if (delivered) this.#log.info(about, "delivered the settles that a stopped proxy had left");
+    else this.#warnOnce(found.name, notDelivered);
+  }
+
+  #refused({ name }: FoundFile, reason: string): void {
+    this.#log.error(
+      { directory: this.#directory.path, file: name, reason },
+      "a file of settles can't be delivered: it is set aside",
+    );
+  }
+
+  /** As long as it is the same one. */
+  #warnOnce(reason: string, message: string): void {
+    if (reason === this.#lastProblem) return;
+    this.#lastProblem = reason;
+    this.#log.warn({ directory: this.#directory.path, reason }, message);
+  }
+}
+
+/** Before anything of it is sent: a damaged file isn't delivered in part. */
+async function readToEnd(file: TakenFile): Promise<SettleFileReader> {
+  const reader = new SettleFileReader();
+  for await (const piece of file.pieces()) if (!reader.feed(piece, () => {})) break;
+  return reader;
+}
+
+async function* settlesOf(file: TakenFile): AsyncGenerator<Settle> {
+  const reader = new SettleFileReader();
+  const ready: Settle[] = [];
+  for await (const piece of file.pieces()) {
+    reader.feed(piece, (settle) => ready.push(settle));
+    yield* ready.splice(0);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,131 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { SettleDirectory } from "../../../../proxy/limiter/spool/settle-directory.js";
+import { SettleFileReader } from "../../../../proxy/limiter/spool/settle-file.js";
+import { spoolBytesMax } from "../../../../shared/bounds.js";
+import { someSettle } from "./some-settle.js";
+
+const head = { proxyId: "stopped", writtenAtMs: 1, sentAtMs: 0 };
+const hourMs = 3_600_000;
+
+async function newDirectory(t: Test) {
+  const path = join(mkdtempSync(join(tmpdir(), "sluice-spool-")), "spool");
+  t.teardown(() => rmSync(join(path, ".."), { recursive: true, force: true }));
+  const directory = new SettleDirectory(path, "one");
+  await directory.prepare();
+  return { path, directory, other: new SettleDirectory(path, "two") };
+}
+
+t.test("a file is there completely, for its user alone, and is taken by one proxy", async (t) => {
+  const { path, directory, other } = await newDirectory(t);
+  const settles = Array.from({ length: 1200 }, (_, i) => someSettle(i + 1));
+  t.equal(await directory.write(head, settles), 1200);
+  t.same(readdirSync(path), ["stopped.settles"]);
+  t.equal(statSync(path).mode & 0o777, 0o700);
+  t.equal(statSync(join(path, "stopped.settles")).mode & 0o777, 0o600);
+  const found = await directory.find(Date.now());
+  t.match(found, [{ name: "stopped.settles", proxyId: "stopped", triedAtMs: null, flaw: null }]);
+  const both = await Promise.all([directory.take(found[0]!), other.take(found[0]!)]);
+  const [taken] = both.filter((file) => file !== null);
+  t.equal(both.filter((file) => file === null).length, 1);
+  const reader = new SettleFileReader();
+  for await (const piece of taken!.pieces()) reader.feed(piece, () => {});
+  t.same([reader.complete, reader.count, reader.head], [true, 1200, head]);
+  t.same(await other.find(Date.now()), [], "it isn't free");
+  await taken!.remove();
+  t.same(readdirSync(path), []);
+});
+
+t.test("one that a proxy gave up, or died with, is free again", async (t) => {
+  const { path, directory, other } = await newDirectory(t);
+  await directory.write(head, [someSettle(1)]);
+  const first = (await directory.take((await directory.find(Date.now()))[0]!))!;
+  await first.release();
+  const [again] = await other.find(Date.now());
+  t.match(again, { triedAtMs: Number });
+  const second = (await other.take(again!))!;
+  const longAgo = new Date(Date.now() - hourMs);
+  utimesSync(join(path, readdirSync(path)[0]!), longAgo, longAgo);
+  const third = (await directory.take((await directory.find(Date.now()))[0]!))!;
+  t.equal(await second.touch(), false, "the one that stood still notices it");
+  await second.release();
+  t.equal(await third.touch(), true);
+  await third.setAside();
+  t.same(readdirSync(path), ["stopped.settles.refused"]);
+  t.same(await directory.find(Date.now()), []);
+});
+
+t.test(
+  "what isn't a file of this user alone, or is unfinished, is found with its flaw",
+  async (t) => {
+    const { path, directory } = await newDirectory(t);
+    writeFileSync(join(path, "open.settles"), "", { mode: 0o600 });
+    chmodSync(join(path, "open.settles"), 0o666);
+    symlinkSync("/etc/passwd", join(path, "link.settles"));
+    mkdirSync(join(path, "directory.settles"));
+    writeFileSync(join(path, "unfinished.settles.part"), "");
+    writeFileSync(join(path, "something-else"), "");
+    const flaws = async (nowMs: number) =>
+      Object.fromEntries((await directory.find(nowMs)).map(({ name, flaw }) => [name, flaw]));
+    const strange = /^it isn't a file of this user alone/;
+    const odd = { "open.settles": strange, "link.settles": strange, "directory.settles": strange };
+    t.match(await flaws(Date.now()), odd);
+    t.notOk("unfinished.settles.part" in (await flaws(Date.now())), "it may be being written");
+    t.match(await flaws(Date.now() + hourMs), {
+      ...odd,
+      "unfinished.settles.part": /killed while it wrote/,
+    });
+    await directory.setAside("link.settles");
+    t.ok(readdirSync(path).includes("link.settles.refused"));
+  },
+);
+
+t.test(
+  "a directory that others may write is not used; the one around it is not made",
+  async (t) => {
+    const { path, directory } = await newDirectory(t);
+    chmodSync(path, 0o770);
+    await t.rejects(directory.prepare(), /must belong to this user and be writable by nobody else/);
+    await t.rejects(new SettleDirectory(join(path, "no", "spool"), "x").prepare(), {
+      code: "ENOENT",
+    });
+  },
+);
+
+t.test(
+  "a directory that is full takes what fits, a file that can't be written leaves nothing",
+  async (t) => {
+    const { path, directory } = await newDirectory(t);
+    writeFileSync(join(path, "much"), "");
+    const frame = 400;
+    truncateSync(join(path, "much"), spoolBytesMax - 5 * frame);
+    const settles = Array.from({ length: 100 }, (_, i) => someSettle(i + 1));
+    const kept = await directory.write(head, settles);
+    t.ok(kept > 2 && kept < 20, `${kept} of 100`);
+    const [found] = await directory.find(Date.now());
+    const reader = new SettleFileReader();
+    for await (const piece of (await directory.take(found!))!.pieces())
+      reader.feed(piece, () => {});
+    t.same([reader.complete, reader.count], [true, kept]);
+    rmSync(join(path, "much"));
+    const failing = (function* () {
+      yield someSettle(1);
+      throw new Error("no space left on device");
+    })();
+    await t.rejects(directory.write({ ...head, proxyId: "b" }, failing), /no space left/);
+    t.notOk(readdirSync(path).some((name) => name.startsWith("b.")));
+  },
+);

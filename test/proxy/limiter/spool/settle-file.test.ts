@@ -1,0 +1,62 @@
+import t from "tap";
+import {
+  endFrame,
+  headFrame,
+  SettleFileReader,
+  settleFrame,
+} from "../../../../proxy/limiter/spool/settle-file.js";
+import { encodeFrame, encodeValue } from "../../../../shared/wire/codec.js";
+import type { Settle } from "../../../../shared/wire/message-to-daemon.js";
+import { someSettle } from "./some-settle.js";
+
+const head = { proxyId: "p-1", writtenAtMs: 1_767_225_600_000, sentAtMs: 0 };
+
+function fileOf(settles: readonly Settle[], count = settles.length): Buffer {
+  return Buffer.concat([headFrame(head), ...settles.map(settleFrame), endFrame(count)]);
+}
+
+function read(bytes: Buffer, pieceBytes = bytes.length) {
+  const reader = new SettleFileReader();
+  const settles: Settle[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    if (!reader.feed(bytes.subarray(at, at + pieceBytes), (settle) => settles.push(settle))) break;
+  return { reader, settles };
+}
+
+const settles = [someSettle(3), someSettle(4, { target: null, record: null }), someSettle(9)];
+
+t.test("what was written is read, in pieces of any size", async (t) => {
+  for (const pieceBytes of [1, 7, 100, 10_000]) {
+    const { reader, settles: found } = read(fileOf(settles), pieceBytes);
+    t.same([reader.head, found, reader.complete, reader.count], [head, settles, true, 3]);
+  }
+  t.ok(read(fileOf([])).reader.complete);
+});
+
+t.test("a file that is cut anywhere, or has a byte changed, is damaged", async (t) => {
+  const bytes = fileOf(settles);
+  let unnoticed = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    if (read(bytes.subarray(0, at)).reader.complete) unnoticed++;
+    const changed = Buffer.from(bytes);
+    changed[at]! ^= 0x20;
+    if (read(changed).reader.complete) unnoticed++;
+  }
+  t.equal(unnoticed, 0);
+});
+
+t.test("so is one that says something else than a proxy writes", async (t) => {
+  const foreign = (value: unknown): Buffer => encodeFrame([0, encodeValue(value)]);
+  for (const [name, bytes] of Object.entries({
+    "settles without a head": Buffer.concat(settles.map(settleFrame)),
+    "another count": fileOf(settles, 2),
+    "settles after the end": Buffer.concat([fileOf(settles), settleFrame(someSettle(10))]),
+    "a number twice": fileOf([someSettle(3), someSettle(3)]),
+    "numbers that descend": fileOf([someSettle(3), someSettle(2)]),
+    "a wrong checksum": Buffer.concat([headFrame(head), foreign(["end", 0])]),
+    "no frame of ours": encodeFrame(["settle", 1]),
+    "a length beyond any frame": Buffer.concat([headFrame(head), Buffer.alloc(4, 0xff)]),
+    nothing: Buffer.alloc(0),
+  }))
+    t.notOk(read(bytes).reader.complete, name);
+});
