@@ -59,7 +59,7 @@ t.test(
   async (t) => {
     t.same(
       presets
-        .filter(({ maxTokensField }) => maxTokensField === "max_completion_tokens")
+        .filter(({ chat }) => chat.maxTokensField === "max_completion_tokens")
         .map(({ name }) => name),
       ["openai", "azure"],
     );

@@ -20,6 +20,7 @@ const exposed = [
   "x-ratelimit-remaining-tokens",
   "x-ratelimit-reset-tokens",
   "x-sluice-target",
+  "x-sluice-dropped",
   "x-cache",
 ].join(", ");
 

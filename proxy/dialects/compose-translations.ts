@@ -21,7 +21,9 @@ export function composeTranslations(outer: Translation, inner: Translation): Tra
       const middle = outer.request(body, options);
       if (!middle.ok) return middle;
       const translated = inner.request(middle.body, options);
-      return translated.ok ? translated : inMiddleDialect(translated);
+      if (!translated.ok) return inMiddleDialect(translated);
+      const dropped = [...new Set([...middle.dropped, ...translated.dropped])];
+      return { ok: true, body: translated.body, dropped };
     },
     answer: (body, context) =>
       outer.answer(inner.answer(body, innerContext(outer, context)), context),
@@ -49,7 +51,11 @@ function inMiddleDialect({
 }
 
 /** The translation of an answer doesn't depend on the default number of tokens. */
-const anyOptions: RequestOptions = { maxTokensDefault: 1 };
+const anyOptions: RequestOptions = {
+  maxTokensDefault: 1,
+  isStrict: false,
+  takesCustomTools: false,
+};
 
 /** For the inner translation, the client's request is the one that the outer translation made. */
 function innerContext(

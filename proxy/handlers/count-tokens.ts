@@ -31,10 +31,13 @@ export async function countTokens(context: RequestContext): Promise<void> {
   if (route === null) return refuseUnknownModel(context, call.model);
   const targets = gateway.targetOrder.peek(route);
   const target = targets.find(
-    (target) => call.problemAt(providerOf(gateway, target).config) === null,
+    (target) => call.problemAt(providerOf(gateway, target).config, target.model) === null,
   );
   if (target === undefined)
-    return refuseUnadmitted(context, call.problemAt(providerOf(gateway, targets[0]!).config)!);
+    return refuseUnadmitted(
+      context,
+      call.problemAt(providerOf(gateway, targets[0]!).config, targets[0]!.model)!,
+    );
   record.target = target;
   const provider = providerOf(gateway, target);
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);

@@ -6,7 +6,6 @@ import { assert } from "../../shared/assert.js";
 import { translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
-import type { Operation } from "../../shared/operation.js";
 import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
@@ -15,12 +14,8 @@ import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { chooseDialect } from "../dialects/choose-dialect.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
-import { withoutSignatures } from "../dialects/translation/thought-signature.js";
-import type {
-  JsonObject,
-  TranslatedRequest,
-  Translation,
-} from "../dialects/translation/translation.js";
+import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
+import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
@@ -48,20 +43,14 @@ export async function readJsonCall(
     : parsed;
 }
 
-/** A target whose provider speaks another dialect. */
-interface TranslatedTarget {
-  readonly provider: ProviderConfig;
-  readonly model: string;
-  readonly operation: Operation;
-  readonly translation: Translation;
-}
+const none: readonly string[] = [];
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
   readonly #bytes: Buffer;
   readonly #body: ModelBody;
   readonly #source: CallSource;
-  /** The client's body, parsed for the first translation; and the translations, by provider. */
+  /** The client's body, parsed for the first translation; and the translations, by target. */
   #parsed: JsonObject | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
   /** Whether it has taken memory for them. */
@@ -90,12 +79,13 @@ class JsonCall implements ModelCall {
     return promptBytes(this.#bytes);
   }
 
-  problemAt(provider: ProviderConfig): Failure | null {
+  problemAt(provider: ProviderConfig, model: string): Failure | null {
     const dialect = chooseDialect(this.operation, provider.operations);
     if (dialect === null) return notOffered(provider, this.operation);
-    if (dialect.translation === null) return null;
+    const { operation, translation } = dialect;
+    if (translation === null) return null;
     if (!this.#mayTranslate()) return noMemory();
-    const translated = this.#inDialect(dialect.translation, provider);
+    const translated = this.#inDialect({ provider, model, operation, translation });
     return translated.ok ? null : translated.failure;
   }
 
@@ -135,7 +125,7 @@ class JsonCall implements ModelCall {
       this.operation === "chat_completions" &&
       stream &&
       !includeUsage &&
-      provider.takesStreamOptions;
+      provider.chat.takesStreamOptions;
     const edits = {
       model: model === this.#body.model ? undefined : model,
       includeUsage: askUsage ? (true as const) : undefined,
@@ -146,25 +136,17 @@ class JsonCall implements ModelCall {
       savedBytes,
       hideUsageChunk: askUsage,
       translator: null,
+      dropped: none,
     };
   }
 
-  #translated(
-    { provider, model, operation, translation }: TranslatedTarget,
-    { bytes, savedBytes }: Rewritten,
-  ): TargetRequest {
+  #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): TargetRequest {
+    const { operation, translation } = target;
     const translated =
       savedBytes === 0
-        ? this.#inDialect(translation, provider)
-        : translation.request(parseBodyExactly(bytes.toString("utf8")) as JsonObject, provider);
+        ? this.#inDialect(target)
+        : translateRequest(parseBodyExactly(bytes.toString("utf8")) as JsonObject, target);
     assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt adds none");
-    const body = Buffer.from(
-      writeExactly(
-        operation === "chat_completions"
-          ? inProvidersVariant(translated.body, provider, model)
-          : { ...translated.body, model },
-      ),
-    );
     const { exchange, nowMs } = this.#source;
     const context = {
       model: this.model,
@@ -176,21 +158,20 @@ class JsonCall implements ModelCall {
       this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
     return {
       operation,
-      body,
+      body: Buffer.from(writeExactly(translated.body)),
       savedBytes,
       hideUsageChunk,
       translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
+      dropped: translated.dropped,
     };
   }
 
-  #inDialect(
-    translation: Translation,
-    { name, maxTokensDefault }: ProviderConfig,
-  ): TranslatedRequest {
+  #inDialect(target: TranslatedTarget): TranslatedRequest {
     this.#translations ??= new Map();
+    const name = `${target.provider.name}/${target.model}`;
     let translated = this.#translations.get(name);
     if (translated === undefined) {
-      translated = translation.request(this.#object(), { maxTokensDefault });
+      translated = translateRequest(this.#object(), target);
       this.#translations.set(name, translated);
     }
     return translated;
@@ -202,30 +183,6 @@ class JsonCall implements ModelCall {
   }
 
   close(): void {}
-}
-
-/** A translated chat completion, in the variant that a provider takes. */
-function inProvidersVariant(
-  body: JsonObject,
-  { type, takesStreamOptions, maxTokensField }: ProviderConfig,
-  model: string,
-): JsonObject {
-  const {
-    messages,
-    stream_options: streamOptions,
-    max_tokens: old,
-    max_completion_tokens: maxTokens = old,
-    ...rest
-  } = body;
-  return {
-    messages: type === "gemini" ? messages : withoutSignatures(messages as readonly JsonObject[]),
-    ...rest,
-    ...(maxTokens === undefined ? {} : { [maxTokensField]: maxTokens }),
-    ...(streamOptions === undefined || !takesStreamOptions
-      ? {}
-      : { stream_options: streamOptions }),
-    model,
-  };
 }
 
 /** Null: no rewriter knows where its prompts are. */

@@ -1,6 +1,6 @@
 /**
- * A request to a model as the steps in `model-request.ts` see it, whatever its endpoint and whether
- * its body is JSON or a form.
+ * A request to a model as the steps in `model-request.ts` see it, whatever its endpoint and
+ * whether its body is JSON or a form.
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -22,10 +22,10 @@ export interface ModelCall {
   /** Whether it can be sent again, to another target. */
   readonly repeatable: boolean;
   /**
-   * Why this call can't be sent to a provider, or null. It is called before the admission: a call
-   * that can't be sent consumes nothing.
+   * Why this call can't be sent to a model of a provider, or null. It is called before the
+   * admission: a call that can't be sent consumes nothing.
    */
-  problemAt(provider: ProviderConfig): Failure | null;
+  problemAt(provider: ProviderConfig, model: string): Failure | null;
   /** The request to one target, with the prompt rewritten. For a provider without a problem. */
   requestTo(
     provider: ProviderConfig,
@@ -46,6 +46,8 @@ export interface TargetRequest {
   readonly hideUsageChunk: boolean;
   /** Between the provider's dialect and the client's; null: the same. */
   readonly translator: AnswerTranslator | null;
+  /** What of the client's request a translation couldn't say: names of its fields. */
+  readonly dropped: readonly string[];
 }
 
 /** The call that a body holds, or why it holds none; null: the client is gone. */

@@ -3,13 +3,14 @@
  * forward, fail over, settle.
  */
 import { assert } from "../../shared/assert.js";
-import type { Target } from "../../shared/domain/target-name.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Failure } from "../../shared/error-code.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import { providerOf } from "../gateway.js";
+import { type Gateway, providerOf } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
-import { targetHeader } from "../http/respond.js";
+import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { resolveModel } from "../routing/resolve-model.js";
@@ -67,8 +68,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
   if (cached.kind === "answered") return;
   const ordered = gateway.targetOrder.order(route);
   const able = withoutProblem(incoming, call, ordered);
-  if (able.length === 0)
-    return refuseUnadmitted(incoming, call.problemAt(providerOf(gateway, ordered[0]!).config)!);
+  if (able.length === 0) return refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
   const context = cached.kind === "miss" ? cached.context : incoming;
   const { targets, all } = gateway.targetHealth.candidates(able);
   const admitted = await admitRequest(context, { targets, model: call.model });
@@ -105,10 +105,18 @@ function withoutProblem(
   let able: Target[] | null = null;
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i]!;
-    if (call.problemAt(providerOf(gateway, target).config) === null) able?.push(target);
+    if (problemAt(gateway, call, target) === null) able?.push(target);
     else able ??= targets.slice(0, i);
   }
   return able ?? targets;
+}
+
+function problemAt(
+  gateway: Pick<Gateway, "providers">,
+  call: ModelCall,
+  target: Target,
+): Failure | null {
+  return call.problemAt(providerOf(gateway, target).config, target.model);
 }
 
 interface Sending {
@@ -121,16 +129,25 @@ interface Sending {
 }
 
 function send(
-  { gateway, exchange, record }: RequestContext<"config" | "providers" | "rewriters" | "monoMs">,
+  {
+    gateway,
+    exchange,
+    record,
+  }: RequestContext<"config" | "log" | "providers" | "rewriters" | "monoMs">,
   { target, call, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
   const { config: provider, passed, upstream } = providerOf(gateway, target);
-  const { operation, body, savedBytes, hideUsageChunk, translator } = call.requestTo(
+  const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
     provider,
     target.model,
     gateway.rewriters(record.userPath ?? "/", target),
   );
   record.savedBytes = savedBytes;
+  if (dropped.length > 0)
+    gateway.log.debug(
+      { request_id: exchange.id, target: targetName(target), dropped },
+      "a translation left out what the provider's dialect can't say",
+    );
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
@@ -148,7 +165,7 @@ function send(
       body,
       isRepeatable: true,
     },
-    headers: [...headers, "x-sluice-target", targetHeader(target)],
+    headers: [...headers, "x-sluice-target", targetHeader(target), ...droppedHeaders(dropped)],
     operation: call.operation,
     translator,
     hideUsageChunk,

@@ -204,6 +204,7 @@ class MultipartCall implements ModelCall {
       savedBytes: 0,
       hideUsageChunk: false,
       translator: null,
+      dropped: [],
     };
   }
 

@@ -64,8 +64,8 @@ export function replyFailure(
 }
 
 /**
- * The end of a request that a bug of ours has struck: a 500 if nothing has gone to the client, else
- * a cut. It never throws, and what went wrong is for the log alone.
+ * The end of a request that a bug of ours has struck: a 500 if nothing has gone to the client,
+ * else a cut. It never throws, and what went wrong is for the log alone.
  */
 export function replyInternalError(
   exchange: Exchange,
@@ -163,6 +163,16 @@ export function replyRefused(
     },
     headers,
   );
+}
+
+/**
+ * What a translation left out. The names may be a client's own texts: what a header can't hold
+ * becomes `?`.
+ */
+export function droppedHeaders(dropped: readonly string[]): readonly string[] {
+  if (dropped.length === 0) return dropped;
+  const names = dropped.map((name) => name.replace(/[^\x20-\x2b\x2d-\x7e]/g, "?"));
+  return ["x-sluice-dropped", names.join(", ")];
 }
 
 /** `provider/model` as a header's value: other characters than plain ASCII are percent-encoded. */

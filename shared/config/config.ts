@@ -7,11 +7,12 @@ import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
+import type { ChatTraits } from "./chat-traits.js";
 import type {
   CredentialHeader,
-  MaxTokensField,
   PassthroughAccess,
   ProviderType,
+  TranslationMode,
 } from "./provider-type.js";
 
 export type FailureMode = "closed" | "open";
@@ -32,10 +33,10 @@ export interface ProviderConfig {
   readonly credentialHeader: CredentialHeader;
   /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;
-  /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
-  readonly takesStreamOptions: boolean;
-  /** Its field for the limit on output tokens of a chat completion, for translated requests. */
-  readonly maxTokensField: MaxTokensField;
+  /** What its chat completions take, for translated requests. */
+  readonly chat: ChatTraits;
+  /** Whether a translation drops what the provider's dialect can't say, or refuses it. */
+  readonly translation: TranslationMode;
   /** The limit on output tokens if its dialect requires one and the caller sets none. */
   readonly maxTokensDefault: number;
   /** Null: the provider's `/models` lists them. `*` stands for any id. */

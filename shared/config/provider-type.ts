@@ -1,5 +1,7 @@
 /** The types of providers, and for each the operations, the address and the header for the key. */
+
 import { type Operation, operations } from "../operation.js";
+import { type ChatTraits, openaiChat, plainChat } from "./chat-traits.js";
 
 export const providerTypes = [
   "openai",
@@ -16,11 +18,13 @@ export type ProviderType = (typeof providerTypes)[number];
 /** The request header that carries the key; `authorization` as a bearer token. */
 export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
 
-/** The field of a chat completion that limits its output. */
-export type MaxTokensField = "max_tokens" | "max_completion_tokens";
-
 /** Who may send requests to `/p/{provider}/…`; an open gateway's callers are as the master key. */
 export type PassthroughAccess = "off" | "master_key" | "all";
+
+/** What becomes of what a translation can't say in the provider's dialect: dropped, or refused. */
+export const translationModes = ["lenient", "strict"] as const;
+
+export type TranslationMode = (typeof translationModes)[number];
 
 interface TypeTraits {
   /** Null: there is no common address. */
@@ -29,7 +33,7 @@ interface TypeTraits {
   readonly operations: readonly Operation[];
   /** Whether `GET /models` answers with the ids that requests may name. */
   readonly listsModels: boolean;
-  readonly maxTokensField: MaxTokensField;
+  readonly chat: ChatTraits;
   /**
    * How long an idle connection is kept, where the provider doesn't say how long it keeps it
    * itself: uvicorn, which most Python servers run on, closes after 5 s.
@@ -52,7 +56,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "authorization",
     operations: openaiOperations,
     listsModels: true,
-    maxTokensField: "max_tokens",
+    chat: plainChat,
     keepAliveMs: ownServerKeepAliveMs,
   },
   anthropic: {
@@ -60,7 +64,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "x-api-key",
     operations: ["messages", "count_tokens"],
     listsModels: true,
-    maxTokensField: "max_tokens",
+    chat: plainChat,
     keepAliveMs: serviceKeepAliveMs,
   },
   // Google's OpenAI-compatible endpoint.
@@ -69,7 +73,8 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "authorization",
     operations: ["chat_completions", "embeddings", "images"],
     listsModels: true,
-    maxTokensField: "max_tokens",
+    // An unknown field is a 400.
+    chat: { ...plainChat, optionalFields: new Set(), earlierReasoning: "refused" },
     keepAliveMs: serviceKeepAliveMs,
   },
   // It lists the models of the region, not the deployments that requests name.
@@ -78,7 +83,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "api-key",
     operations: openaiOperations,
     listsModels: false,
-    maxTokensField: "max_completion_tokens",
+    chat: openaiChat,
     keepAliveMs: serviceKeepAliveMs,
   },
   ollama: {
@@ -86,7 +91,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "authorization",
     operations: ["chat_completions", "embeddings"],
     listsModels: true,
-    maxTokensField: "max_tokens",
+    chat: plainChat,
     keepAliveMs: serviceKeepAliveMs,
   },
   vllm: {
@@ -94,7 +99,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "authorization",
     operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
     listsModels: true,
-    maxTokensField: "max_tokens",
+    chat: plainChat,
     keepAliveMs: ownServerKeepAliveMs,
   },
   simulator: {
@@ -102,7 +107,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "authorization",
     operations: ["chat_completions"],
     listsModels: false,
-    maxTokensField: "max_tokens",
+    chat: plainChat,
     keepAliveMs: ownServerKeepAliveMs,
   },
 };

@@ -83,8 +83,10 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     dialectPairs.map((pair) => [pair, ["proxy/dialects/translation", "proxy/body", "proxy/usage"]]),
   ),
+  "proxy/dialects/variants": ["proxy/dialects/translation", "proxy/body"],
   "proxy/dialects": [
     ...dialectPairs,
+    "proxy/dialects/variants",
     "proxy/dialects/translation",
     "proxy/body",
     "proxy/capacity",

@@ -4,6 +4,7 @@
  */
 import { isObject } from "../../../shared/checked.js";
 import {
+  dropped,
   type FieldTable,
   fieldTable,
   isEmptyList,
@@ -14,9 +15,11 @@ import {
 
 const unsigned = leftOut("thinking without a signature, which Anthropic doesn't accept");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
-const cacheControl = mapped("`cache_control`, for clients that send Anthropic's field");
+const cacheControl = mapped(
+  "`cache_control`, for clients that send Anthropic's field; a message's is that of its last block",
+);
 const onlyGemini = leftOut("signatures that only Gemini's models can read");
-const participant = refused("which has no participant names");
+const participant = dropped("which has no participant names");
 const isZero = (value: unknown): boolean => value === 0;
 const isFalse = (value: unknown): boolean => value === false;
 
@@ -27,9 +30,9 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`max_tokens`; Anthropic requires it, so the operator's default applies when it is missing",
   ),
   max_tokens: mapped("`max_tokens`"),
-  temperature: mapped("`temperature`; above 1 it is refused"),
+  temperature: mapped("`temperature`; above 1 it becomes 1, which is dropped with a word"),
   top_p: mapped("`top_p`"),
-  stop: mapped("`stop_sequences`; a blank one is refused"),
+  stop: mapped("`stop_sequences`; a blank one is dropped"),
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped("`tools`; types other than `function` are refused"),
@@ -38,7 +41,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   ),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
   response_format: mapped(
-    "`json_schema` → `output_config.format`; `text` is the default and is left out; `json_object` is refused: Anthropic has no JSON mode without a schema",
+    "`json_schema` → `output_config.format`; `text` is the default and is left out; `json_object` → an instruction at the end of `system`: Anthropic has no JSON mode without a schema",
   ),
   reasoning_effort: mapped(
     "`thinking: adaptive` and `output_config.effort`, `minimal` as `low`; `none` → `thinking: disabled`",
@@ -49,7 +52,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   user: mapped("`metadata.user_id`"),
   safety_identifier: mapped("`metadata.user_id`; it takes precedence over `user`"),
   service_tier: mapped(
-    "`auto` is the default and is left out; `default` → `standard_only`; other values are refused",
+    "`auto` is the default and is left out; `default` → `standard_only`; other values are dropped",
   ),
   metadata: leftOut("labels for OpenAI's store"),
   store: leftOut("stores a copy at OpenAI; Anthropic stores none"),
@@ -59,9 +62,9 @@ export const chatRequestFields: FieldTable = fieldTable({
   prompt_cache_options: cacheHint,
   prompt_cache_retention: cacheHint,
   n: refused("which returns one answer", "must be 1", (value) => value === 1),
-  frequency_penalty: refused("which has no penalties", "must be 0", isZero),
-  presence_penalty: refused("which has no penalties", "must be 0", isZero),
-  logit_bias: refused(
+  frequency_penalty: dropped("which has no penalties", "must be 0", isZero),
+  presence_penalty: dropped("which has no penalties", "must be 0", isZero),
+  logit_bias: dropped(
     "which has no token biases",
     "must be empty",
     (value) => isObject(value) && Object.keys(value).length === 0,
@@ -74,7 +77,7 @@ export const chatRequestFields: FieldTable = fieldTable({
     (value) => Array.isArray(value) && value.every((one) => one === "text"),
   ),
   audio: refused("which only returns text"),
-  verbosity: refused("which has no such setting", "must be medium", (value) => value === "medium"),
+  verbosity: dropped("which has no such setting", "must be medium", (value) => value === "medium"),
   moderation: refused("which has no such setting"),
   web_search_options: refused("which offers web search as a tool"),
   functions: refused("which has tools instead: use `tools`", "must be empty", isEmptyList),
@@ -87,12 +90,14 @@ export const chatSystemFields: FieldTable = fieldTable({
   ),
   content: mapped("text blocks"),
   name: participant,
+  cache_control: cacheControl,
 });
 
 export const chatUserFields: FieldTable = fieldTable({
   role: mapped("`role`; consecutive messages of one role become one"),
   content: mapped("content blocks"),
   name: participant,
+  cache_control: cacheControl,
 });
 
 export const chatAssistantFields: FieldTable = fieldTable({
@@ -100,6 +105,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   content: mapped("text blocks"),
   refusal: mapped("a text block"),
   tool_calls: mapped("`tool_use` blocks, after the text"),
+  cache_control: cacheControl,
   thinking_blocks: mapped("`thinking` and `redacted_thinking` blocks, before the text"),
   reasoning_content: unsigned,
   reasoning: unsigned,
@@ -119,6 +125,7 @@ export const chatToolFields: FieldTable = fieldTable({
   content: mapped("`content`"),
   tool_call_id: mapped("`tool_use_id`, as the `id` of the call"),
   name: leftOut("the call has the name"),
+  cache_control: cacheControl,
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
@@ -174,8 +181,10 @@ export const chatFunctionFields: FieldTable = fieldTable({
 });
 
 export const chatResponseFormatFields: FieldTable = fieldTable({
-  schema: mapped("`output_config.format.schema`"),
+  schema: mapped(
+    "`output_config.format.schema`; constraints that Anthropic's schemas don't have, such as `minimum`, become sentences of the `description` beside them",
+  ),
   name: leftOut("a label"),
   strict: leftOut("Anthropic always enforces the schema"),
-  description: refused("which has no such field: put it into the schema"),
+  description: mapped("the schema's `description`, unless it has one"),
 });

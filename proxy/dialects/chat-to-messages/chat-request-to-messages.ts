@@ -2,18 +2,20 @@
  * Translates a chat request to a request for Anthropic messages. `chat-request-fields.ts` lists
  * what becomes of each field.
  */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { textBlock } from "./chat-content-to-messages.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";
 import { chatToolChoiceToMessages, chatToolsToMessages } from "./chat-tools-to-messages.js";
 import { chatTurnsToMessages } from "./chat-turns-to-messages.js";
+import { outputSchema } from "./output-schema.js";
 
 export function chatRequestToMessages(
   body: JsonObject,
   options: RequestOptions,
 ): TranslatedRequest {
-  const reader = new RequestReader("Anthropic messages");
+  const reader = new RequestReader("Anthropic messages", options.isStrict);
   if (!reader.depth(body)) return reader.result(body);
   reader.fields(body, chatRequestFields, "");
   const turns = chatTurnsToMessages(body["messages"], reader);
@@ -24,7 +26,8 @@ export function chatRequestToMessages(
   };
   set("model", body["model"]);
   set("max_tokens", maxTokens(body, reader) ?? options.maxTokensDefault);
-  set("system", turns.system.length === 0 ? undefined : turns.system);
+  const system = [...turns.system, ...jsonInstruction(body["response_format"])];
+  set("system", system.length === 0 ? undefined : system);
   set("messages", turns.messages);
   set("temperature", temperature(body["temperature"], reader));
   set("top_p", reader.ratio(body["top_p"], "top_p"));
@@ -35,7 +38,7 @@ export function chatRequestToMessages(
   set("thinking", thinking(body, reader));
   set("output_config", outputConfig(body, reader));
   set("metadata", metadata(body, reader));
-  set("service_tier", reader.enumValue(body["service_tier"], serviceTiers, "service_tier"));
+  set("service_tier", serviceTier(body["service_tier"], reader));
   return reader.result(out);
 }
 
@@ -55,20 +58,20 @@ function maxTokens(body: JsonObject, reader: RequestReader): number | undefined 
 function temperature(value: unknown, reader: RequestReader): unknown {
   if (typeof value !== "number" || value <= 1 || value > 2)
     return reader.ratio(value, "temperature");
-  reader.unsupported("temperature", "must be at most 1", "where the maximum is 1");
-  return undefined;
+  reader.drop("temperature", "must be at most 1", "where the maximum is 1", "temperature above 1");
+  return 1;
 }
 
 function stopSequences(value: unknown, reader: RequestReader): readonly string[] | undefined {
   if (isAbsent(value)) return undefined;
   const sequences = typeof value === "string" ? [value] : reader.list(value, "stop");
-  const texts = sequences.map((sequence, i) => {
+  const texts: string[] = [];
+  for (const [i, sequence] of sequences.entries()) {
     const param = typeof value === "string" ? "stop" : `stop[${i}]`;
     const text = reader.text(sequence, param);
-    if (text.trim() === "")
-      reader.unsupported(param, "must not be blank", "which refuses blank stop sequences");
-    return text;
-  });
+    if (text.trim() !== "") texts.push(text);
+    else reader.drop(param, "must not be blank", "which refuses blank stop sequences");
+  }
   return texts.length === 0 ? undefined : texts;
 }
 
@@ -120,14 +123,17 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
       const at = "response_format.json_schema";
       const definition = reader.object(format["json_schema"], at);
       reader.fields(definition, chatResponseFormatFields, `${at}.`);
-      return { type: "json_schema", schema: reader.object(definition["schema"], `${at}.schema`) };
+      const schema = reader.object(definition["schema"], `${at}.schema`);
+      const described = isAbsent(definition["description"])
+        ? schema
+        : { description: reader.text(definition["description"], `${at}.description`), ...schema };
+      return { type: "json_schema", schema: outputSchema(described) };
     }
+    // `jsonInstruction` asks for it.
+    case "json_object":
+      return undefined;
     default:
-      reader.unsupported(
-        "response_format.type",
-        "must be json_schema or text",
-        "which has no JSON mode without a schema",
-      );
+      reader.refuse("response_format.type", "must be text, json_object or json_schema");
       return undefined;
   }
 }
@@ -137,8 +143,19 @@ function metadata(body: JsonObject, reader: RequestReader): JsonObject | undefin
   return isAbsent(body[param]) ? undefined : { user_id: reader.text(body[param], param) };
 }
 
+/** The JSON mode without a schema, which Anthropic doesn't have, in words. */
+function jsonInstruction(format: unknown): readonly JsonObject[] {
+  return isObject(format) && format["type"] === "json_object"
+    ? [textBlock("Answer with one valid JSON object, without any text or code fence around it.")]
+    : [];
+}
+
 /** `auto` is the default on both sides. */
-const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
-  ["auto", undefined],
-  ["default", "standard_only"],
-]);
+function serviceTier(value: unknown, reader: RequestReader): string | undefined {
+  if (isAbsent(value)) return undefined;
+  const tier = reader.text(value, "service_tier");
+  if (tier === "default") return "standard_only";
+  if (tier !== "auto")
+    reader.drop("service_tier", "must be auto or default", "which has no other tiers");
+  return undefined;
+}

@@ -11,7 +11,8 @@ import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../translation/request-reader.js";
-import { readToolInput } from "../translation/tool-input.js";
+import { noSignature } from "../translation/thinking-blocks.js";
+import { readToolInput } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatContentToMessages, textBlock } from "./chat-content-to-messages.js";
 import {
@@ -42,17 +43,20 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         reader.fields(message, chatSystemFields, `${at}.`);
         append(
           system,
-          chatContentToMessages(message["content"], "system", `${at}.content`, reader),
+          cached(
+            message,
+            chatContentToMessages(message["content"], "system", `${at}.content`, reader),
+          ),
         );
         break;
       case "user":
-        addBlocks(turns, "user", userBlocks(message, at, reader));
+        addBlocks(turns, "user", cached(message, userBlocks(message, at, reader)));
         break;
       case "assistant":
-        addBlocks(turns, "assistant", assistantBlocks(message, at, reader));
+        addBlocks(turns, "assistant", cached(message, assistantBlocks(message, at, reader)));
         break;
       case "tool":
-        addBlocks(turns, "user", [toolResult(message, at, reader)]);
+        addBlocks(turns, "user", cached(message, [toolResult(message, at, reader)]));
         break;
       case "function":
         reader.unsupported(`${at}.role`, "must be tool", "which has tools instead of functions");
@@ -64,6 +68,14 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
   if (turns.length === 0)
     reader.unsupported("messages", "must contain a user message", "which requires one");
   return { system, messages: turns };
+}
+
+/** Some agents mark a whole message for the cache: the mark belongs on its last block. */
+function cached(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
+  const mark = message["cache_control"];
+  const last = blocks.at(-1);
+  if (isAbsent(mark) || last === undefined || !isAbsent(last["cache_control"])) return blocks;
+  return [...blocks.slice(0, -1), { ...last, cache_control: mark }];
 }
 
 /** Consecutive messages of one role share a turn, and so do the results of parallel calls. */
@@ -113,7 +125,7 @@ function thinkingBlocks(value: unknown, at: string, reader: RequestReader): Json
       });
     else if (block["type"] !== "thinking")
       reader.refuse(`${at}[${i}].type`, "must be thinking or redacted_thinking");
-    else if (!isAbsent(block["signature"]) && block["signature"] !== "") {
+    else if (![undefined, null, "", noSignature].includes(block["signature"] as string)) {
       blocks.push({
         type: "thinking",
         thinking: reader.text(block["thinking"], `${at}[${i}].thinking`),

@@ -12,6 +12,7 @@ import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { finishReason } from "../translation/stop-reasons.js";
+import { isRequiredBack } from "../translation/thinking-blocks.js";
 import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
 import {
   type AnswerContext,
@@ -195,12 +196,10 @@ export class MessagesStreamToChat extends GuardedTranslator {
     // the arguments, so they mustn't be empty.
     if (open?.kind === "call" && !open.hasDeltas)
       this.#arguments(open, inputText(open.input ?? {}));
-    if (open?.kind !== "thinking" || open.signature === "" || !fitsEvent(open)) return;
-    this.#sendThinkingBlock({
-      type: "thinking",
-      thinking: open.thinking,
-      signature: open.signature,
-    });
+    if (open?.kind !== "thinking" || !fitsEvent(open)) return;
+    const { thinking, signature } = open;
+    const block = { type: "thinking", thinking, signature };
+    if (isRequiredBack(block)) this.#sendThinkingBlock(block);
   }
 
   /** The `index` is for OpenAI's Python SDK, which needs it to assemble lists. */

@@ -2,8 +2,8 @@
 import { isObject } from "../../../shared/checked.js";
 import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
 import { stopReason } from "../translation/stop-reasons.js";
-import { isThinkingBlock } from "../translation/thinking-blocks.js";
-import { readToolInput } from "../translation/tool-input.js";
+import { isThinkingBlock, noSignature } from "../translation/thinking-blocks.js";
+import { readToolInput, ToolNames } from "../translation/tool-call.js";
 import { messagesUsage } from "../translation/translate-usage.js";
 import {
   type AnswerContext,
@@ -21,7 +21,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
       "the provider's answer is not a chat completion: it has no message",
     );
   const pieces = chatPieces(choice, "message");
-  const texts = pieces.filter((piece) => piece.kind === "text" && piece.text !== "");
+  const texts = pieces.filter((piece) => piece.kind === "text").filter(({ text }) => text !== "");
   const calls = pieces.filter((piece) => piece.kind === "call");
   const isCut = choice["finish_reason"] === "length";
   const refusal = textOf(pieces, "refusal") || null;
@@ -52,17 +52,17 @@ export function stopDetails(refusal: string | null): JsonObject | null {
   return refusal === null ? null : { type: "refusal", category: null, explanation: refusal };
 }
 
-function textOf(pieces: readonly ChatPiece[], kind: ChatPiece["kind"]): string {
+function textOf(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal"): string {
   return pieces.reduce((text, piece) => (piece.kind === kind ? text + piece.text : text), "");
 }
 
 /**
- * Signed blocks from a provider that serves Anthropic's models; otherwise one without a signature.
+ * Signed blocks from a provider that serves Anthropic's models; otherwise one that none signed.
  */
 function thinkingBlocks(message: JsonObject, thoughts: string): readonly JsonObject[] {
   const signed = message["thinking_blocks"];
   if (Array.isArray(signed)) return signed.filter(isThinkingBlock);
-  return thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: "" }];
+  return thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: noSignature }];
 }
 
 /**
@@ -80,12 +80,23 @@ function toolUse(
     throw new UntranslatableAnswer(
       "the provider's answer calls a tool with arguments that are not a JSON object",
     );
-  return { type: "tool_use", id: toolUseId(call, index, context), name: toolName(call), input };
+  const name = toolNames(context).original(toolName(call));
+  return { type: "tool_use", id: toolUseId(call, index, context), name, input };
 }
 
 /** Some providers send no id, but the client needs one to match the results. */
 export function toolUseId({ clientId }: CallPiece, index: number, context: AnswerContext): string {
   return clientId ?? `toolu_${context.requestId}_${index}`;
+}
+
+/** The names of the client's tools, which chat completions may not take as they are. */
+export function toolNames({ request }: AnswerContext): ToolNames {
+  const { tools } = request;
+  return new ToolNames(
+    Array.isArray(tools)
+      ? tools.map((tool: unknown) => (isObject(tool) ? tool["name"] : undefined))
+      : [],
+  );
 }
 
 export function toolName({ name, custom }: CallPiece): string {

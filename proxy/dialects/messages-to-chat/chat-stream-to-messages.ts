@@ -13,18 +13,25 @@ import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { stopReason } from "../translation/stop-reasons.js";
-import { isRequiredBack, isThinkingBlock } from "../translation/thinking-blocks.js";
+import { noSignature } from "../translation/thinking-blocks.js";
+import type { ToolNames } from "../translation/tool-call.js";
 import { messagesUsage } from "../translation/translate-usage.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
 } from "../translation/translation.js";
-import { messagesId, stopDetails, toolName, toolUseId } from "./chat-answer-to-messages.js";
+import {
+  messagesId,
+  stopDetails,
+  toolName,
+  toolNames,
+  toolUseId,
+} from "./chat-answer-to-messages.js";
 
 type OpenBlock =
   | { readonly kind: "text" }
-  | { readonly kind: "thinking" }
+  | { readonly kind: "thinking"; isSigned: boolean }
   | {
       readonly kind: "call";
       /** As the provider sent it. */
@@ -35,6 +42,7 @@ type OpenBlock =
 
 export class ChatStreamToMessages extends GuardedTranslator {
   readonly #context: AnswerContext;
+  readonly #toolNames: ToolNames;
   #begun = false;
   #open: OpenBlock | null = null;
   /** How many blocks were opened. */
@@ -51,6 +59,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
   constructor(context: AnswerContext) {
     super();
     this.#context = context;
+    this.#toolNames = toolNames(context);
   }
 
   override get usage(): unknown {
@@ -102,14 +111,10 @@ export class ChatStreamToMessages extends GuardedTranslator {
 
   #delta(choice: JsonObject): void {
     const pieces = chatPieces(choice, "delta");
-    for (const piece of pieces) if (piece.kind === "reasoning") this.#think(piece.text);
-    const signed = isObject(choice["delta"]) ? choice["delta"]["thinking_blocks"] : null;
-    if (Array.isArray(signed))
-      for (const block of signed.filter(isThinkingBlock)) {
-        if (isRequiredBack(block)) this.#signedThinking(block);
-      }
     for (const piece of pieces) {
-      if (piece.kind === "text") this.#text(piece.text);
+      if (piece.kind === "reasoning") this.#think(piece.text);
+      else if (piece.kind === "signed") this.#signedThinking(piece.block);
+      else if (piece.kind === "text") this.#text(piece.text);
       else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax)
         this.#refusal += piece.text;
       else if (piece.kind === "call") this.#call(piece);
@@ -117,8 +122,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
   }
 
   #think(thinking: string): void {
-    if (this.#open?.kind !== "thinking")
-      this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
+    if (this.#open?.kind !== "thinking") this.#openThinking();
     this.#blockDelta({ type: "thinking_delta", thinking });
   }
 
@@ -128,19 +132,34 @@ export class ChatStreamToMessages extends GuardedTranslator {
     this.#blockDelta({ type: "text_delta", text });
   }
 
+  #openThinking(): void {
+    this.#openBlock(
+      { kind: "thinking", isSigned: false },
+      { type: "thinking", thinking: "", signature: "" },
+    );
+  }
+
   /** The signature of the thinking block that is open, or an encrypted block. */
   #signedThinking(block: JsonObject): void {
     if (block["type"] === "redacted_thinking") {
-      this.#openBlock({ kind: "thinking" }, { type: "redacted_thinking", data: block["data"] });
+      this.#openBlock(
+        { kind: "thinking", isSigned: true },
+        { type: "redacted_thinking", data: block["data"] },
+      );
       return this.#closeBlock();
     }
     if (this.#open?.kind !== "thinking") {
-      this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
+      this.#openThinking();
       if (block["thinking"] !== "")
         this.#blockDelta({ type: "thinking_delta", thinking: block["thinking"] });
     }
-    this.#blockDelta({ type: "signature_delta", signature: block["signature"] });
+    this.#sign(block["signature"]);
     this.#closeBlock();
+  }
+
+  #sign(signature: unknown): void {
+    if (this.#open?.kind === "thinking") this.#open.isSigned = true;
+    this.#blockDelta({ type: "signature_delta", signature });
   }
 
   #call(piece: CallPiece): void {
@@ -151,7 +170,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
         {
           type: "tool_use",
           id: toolUseId(piece, this.#calls, this.#context),
-          name: toolName(piece),
+          name: this.#toolNames.original(toolName(piece)),
           input: {},
         },
       );
@@ -189,6 +208,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
 
   #closeBlock(): void {
     if (this.#open === null) return;
+    if (this.#open.kind === "thinking" && !this.#open.isSigned) this.#sign(noSignature);
     this.#open = null;
     this.#emit("content_block_stop", { index: this.#blocks - 1 });
   }

@@ -5,6 +5,7 @@
  */
 import { isObject } from "../../../shared/checked.js";
 import {
+  dropped,
   type FieldTable,
   fieldTable,
   isEmptyList,
@@ -15,7 +16,7 @@ import {
 
 const isFalse = (value: unknown): boolean => value === false;
 const cacheHint = leftOut("a hint for Anthropic's cache, which changes no answer");
-const noSuchSetting = refused("which has no such setting");
+const noSuchSetting = dropped("which has no such setting");
 
 export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
@@ -30,15 +31,17 @@ export const messagesRequestFields: FieldTable = fieldTable({
   top_p: mapped("`top_p`"),
   stop_sequences: mapped("`stop`"),
   stream: mapped("`stream`, with `stream_options.include_usage`"),
-  tools: mapped("`tools`; tools that Anthropic defines or runs itself are refused"),
+  tools: mapped(
+    "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped, those that it defines for clients to run are refused",
+  ),
   tool_choice: mapped(
     "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` → `none`; `enabled` by its budget, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
+    "`reasoning_effort`: `disabled` → `none`, where the model takes it; `enabled` by its budget, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
   ),
   output_config: mapped(
-    "`effort` → `reasoning_effort`; it takes precedence over a thinking budget, and is refused beside `thinking: disabled`; `format` → `response_format`",
+    "`effort` → `reasoning_effort`; it takes precedence over a thinking budget, and is dropped beside `thinking: disabled`; `format` → `response_format`",
   ),
   output_format: mapped("`response_format`, as `output_config.format`"),
   metadata: mapped(
@@ -47,21 +50,23 @@ export const messagesRequestFields: FieldTable = fieldTable({
   service_tier: mapped("`auto` is the default and is left out; `standard_only` → `default`"),
   cache_control: cacheHint,
   diagnostics: leftOut("diagnostics of Anthropic's cache"),
-  context_management: refused(
+  context_management: dropped(
     "which never edits the conversation",
     "must only clear thinking",
     clearsThinkingOnly,
   ),
   top_k: noSuchSetting,
-  speed: refused("which has no such setting", "must be standard", (value) => value === "standard"),
-  inference_geo: noSuchSetting,
-  container: noSuchSetting,
+  speed: dropped("which has no such setting", "must be standard", (value) => value === "standard"),
+  inference_geo: refused("which doesn't promise a place"),
+  container: refused("which has no containers"),
   mcp_servers: refused("which can't call MCP servers", "must be empty", isEmptyList),
 });
 
 export const messagesOutputFields: FieldTable = fieldTable({
   effort: mapped("`reasoning_effort`"),
-  format: mapped("`response_format`: its `schema`, with `strict` and the name `answer`"),
+  format: mapped(
+    "`response_format`: its `schema` with the name `answer`; `strict` where every object of the schema is closed and requires all of its fields, as OpenAI wants",
+  ),
 });
 
 export const messagesTurnFields: FieldTable = fieldTable({
@@ -90,7 +95,7 @@ export const messagesDocumentFields: FieldTable = fieldTable({
   ),
   title: mapped("`filename`"),
   cache_control: cacheHint,
-  citations: refused(
+  citations: dropped(
     "which has no citations",
     "must not be enabled",
     (value) => isObject(value) && value["enabled"] !== true,
@@ -101,7 +106,7 @@ export const messagesDocumentFields: FieldTable = fieldTable({
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`thinking`, `redacted_thinking`"),
   thinking: mapped(
-    "`reasoning_content` when it has no signature; signed thinking, which only Anthropic's models can use, is left out",
+    "`reasoning_content` when it has no signature, or the signature `unsigned`, which Sluice gives to the thinking of other models; signed thinking, which only Anthropic's models can use, is left out",
   ),
   signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),
@@ -110,7 +115,7 @@ export const messagesThinkingFields: FieldTable = fieldTable({
 export const messagesToolUseFields: FieldTable = fieldTable({
   type: mapped("`tool_calls`"),
   id: mapped("`id`"),
-  name: mapped("`function.name`"),
+  name: mapped("`function.name`; one that chat completions don't take is shortened"),
   input: mapped("`function.arguments`, as a string"),
   cache_control: cacheHint,
   caller: refused(
@@ -118,7 +123,7 @@ export const messagesToolUseFields: FieldTable = fieldTable({
     "must be direct",
     (value) => isObject(value) && value["type"] === "direct",
   ),
-  toolset_name: refused("which has no toolsets"),
+  toolset_name: dropped("which has no toolsets"),
 });
 
 export const messagesToolResultFields: FieldTable = fieldTable({
@@ -129,24 +134,30 @@ export const messagesToolResultFields: FieldTable = fieldTable({
   ),
   is_error: mapped("the text gets the prefix `Error: `, unless it already begins with `error`"),
   cache_control: cacheHint,
-  toolset_name: refused("which has no toolsets"),
+  toolset_name: dropped("which has no toolsets"),
 });
 
 export const messagesToolDefinitionFields: FieldTable = fieldTable({
-  type: mapped("`function`; others than `custom` are refused"),
-  name: mapped("`function.name`"),
+  type: mapped("`function`; others than `custom` are dropped or refused"),
+  name: mapped(
+    "`function.name`; one of more than 64 characters, or with others than letters, digits, `_` and `-`, is shortened, and the client gets its own name back",
+  ),
   description: mapped("`function.description`"),
   input_schema: mapped("`function.parameters`"),
   strict: mapped("`function.strict`"),
   cache_control: cacheHint,
   eager_input_streaming: leftOut("only changes how the input is split into events"),
-  allowed_callers: refused(
+  allowed_callers: dropped(
     "where only the model calls tools",
     'must be ["direct"]',
     (value) => Array.isArray(value) && value.every((one) => one === "direct"),
   ),
-  defer_loading: refused("which has no tool search", "must be false", isFalse),
-  input_examples: refused(
+  defer_loading: dropped(
+    "which has no tool search, so the tool is loaded at once",
+    "must be false",
+    isFalse,
+  ),
+  input_examples: dropped(
     "which has no such field: put them into the description",
     "must be empty",
     isEmptyList,

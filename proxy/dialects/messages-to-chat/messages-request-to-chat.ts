@@ -2,15 +2,18 @@
  * Translates a request for Anthropic messages to a chat request. `messages-request-fields.ts` lists
  * what becomes of each field.
  */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-request-fields.js";
 import { messagesToolChoiceToChat, messagesToolsToChat } from "./messages-tools-to-chat.js";
 import { messagesTurnsToChat } from "./messages-turns-to-chat.js";
 
-export function messagesRequestToChat(body: JsonObject): TranslatedRequest {
-  const reader = new RequestReader("chat completions");
+export function messagesRequestToChat(
+  body: JsonObject,
+  options: RequestOptions,
+): TranslatedRequest {
+  const reader = new RequestReader("chat completions", options.isStrict);
   if (!reader.depth(body)) return reader.result(body);
   reader.fields(body, messagesRequestFields, "");
   const messages = messagesTurnsToChat(body, reader);
@@ -88,7 +91,7 @@ function reasoningEffort(
   const type = reader.enumValue(config["type"], thinkingTypes, "thinking.type");
   if (type === "disabled") {
     if (givenEffort !== undefined)
-      reader.unsupported(
+      reader.drop(
         "output_config.effort",
         "must be left out when thinking is disabled",
         "which has one setting for both",
@@ -111,15 +114,32 @@ function responseFormat(
   if (isAbsent(value)) return undefined;
   const format = reader.object(value, param);
   if (format["type"] !== "json_schema") reader.refuse(`${param}.type`, "must be json_schema");
-  // OpenAI requires a name. Anthropic always enforces the schema.
+  const schema = reader.object(format["schema"], `${param}.schema`);
+  // OpenAI requires a name. Anthropic always enforces the schema; OpenAI's `strict` is refused for
+  // schemas with optional fields.
   return {
     type: "json_schema",
-    json_schema: {
-      name: "answer",
-      schema: reader.object(format["schema"], `${param}.schema`),
-      strict: true,
-    },
+    json_schema: isStrictSchema(schema)
+      ? { name: "answer", schema, strict: true }
+      : { name: "answer", schema },
   };
+}
+
+/**
+ * Whether each object is closed and requires all of its fields, which is what OpenAI wants of a
+ * schema with `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
+ */
+function isStrictSchema(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictSchema);
+  if (!isObject(schema)) return true;
+  const { properties, required } = schema;
+  if (schema["type"] === "object" || isObject(properties)) {
+    if (schema["additionalProperties"] !== false) return false;
+    const names = Object.keys(isObject(properties) ? properties : {});
+    const all = new Set(Array.isArray(required) ? required : []);
+    if (!names.every((name) => all.has(name))) return false;
+  }
+  return Object.values(schema).every(isStrictSchema);
 }
 
 /** The longest that OpenAI accepts. */

@@ -1,6 +1,7 @@
 /** Translates the tools of an Anthropic request, and its tool choice, to a chat request's. */
 import { isAbsent } from "../../../shared/checked.js";
 import type { RequestReader } from "../translation/request-reader.js";
+import { fittingToolName } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
 import { messagesToolDefinitionFields } from "./messages-request-fields.js";
 
@@ -10,16 +11,34 @@ export function messagesToolsToChat(
   reader: RequestReader,
 ): readonly JsonObject[] | undefined {
   if (isAbsent(value)) return undefined;
-  const tools = reader.list(value, "tools").map((tool, i) => toTool(tool, `tools[${i}]`, reader));
+  const tools: JsonObject[] = [];
+  for (const [i, item] of reader.list(value, "tools").entries()) {
+    const tool = reader.object(item, `tools[${i}]`);
+    if (isTranslatable(tool, `tools[${i}]`, reader))
+      tools.push(toTool(tool, `tools[${i}]`, reader));
+  }
   return tools.length === 0 ? undefined : tools;
 }
 
-function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const tool = reader.object(value, at);
-  if (!isAbsent(tool["type"]) && tool["type"] !== "custom")
-    reader.unsupported(`${at}.type`, "must be custom", "which doesn't have Anthropic's own tools");
+/** Tools that Anthropic runs itself: an agent works without them, if not as well. */
+const runByAnthropic =
+  /^(?:web_search|web_fetch|code_execution|tool_search_tool_(?:regex|bm25)|advisor)(?:_\d+)?$|^mcp_toolset$/;
+
+function isTranslatable(tool: JsonObject, at: string, reader: RequestReader): boolean {
+  const { type } = tool;
+  if (isAbsent(type) || type === "custom") return true;
+  const note = "which doesn't have Anthropic's own tools";
+  if (typeof type === "string" && runByAnthropic.test(type))
+    reader.drop(`${at}.type`, "must be custom", note, `tools[] (${type})`);
+  else reader.unsupported(`${at}.type`, "must be custom", note);
+  return false;
+}
+
+function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject {
   reader.fields(tool, messagesToolDefinitionFields, `${at}.`);
-  const called: Record<string, unknown> = { name: reader.name(tool["name"], `${at}.name`) };
+  const called: Record<string, unknown> = {
+    name: fittingToolName(reader.name(tool["name"], `${at}.name`)),
+  };
   if (!isAbsent(tool["description"]))
     called["description"] = reader.text(tool["description"], `${at}.description`);
   called["parameters"] = reader.object(tool["input_schema"], `${at}.input_schema`);
@@ -60,7 +79,10 @@ export function messagesToolChoiceToChat(
     return { choice: undefined, parallel: undefined };
   const choice =
     given["type"] === "tool"
-      ? { type: "function", function: { name: reader.name(given["name"], "tool_choice.name") } }
+      ? {
+          type: "function",
+          function: { name: fittingToolName(reader.name(given["name"], "tool_choice.name")) },
+        }
       : simpleChoice;
   return { choice, parallel: isSerial && simpleChoice !== "none" ? false : undefined };
 }

@@ -3,11 +3,13 @@
  * becomes one message of the role `tool` for each tool result, and a user message for the rest.
  */
 
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, shortName } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { RequestReader } from "../translation/request-reader.js";
+import { noSignature } from "../translation/thinking-blocks.js";
 import { readSignedId } from "../translation/thought-signature.js";
+import { fittingToolName } from "../translation/tool-call.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
@@ -134,14 +136,23 @@ function addAssistant(
       case "thinking":
       case "redacted_thinking":
         reader.fields(block, messagesThinkingFields, `${blockAt}.`);
-        if (block["type"] === "thinking" && !block["signature"])
+        if (block["type"] === "thinking" && isUnsigned(block["signature"]))
           thinking.push(reader.text(block["thinking"], `${blockAt}.thinking`));
         break;
       case "tool_use":
         calls.push(toolCall(block, blockAt, reader));
         break;
-      default:
+      case "text":
         parts.push(messagesBlockToChat(block, "assistant", blockAt, reader));
+        break;
+      default:
+        // Calls and results of tools that Anthropic ran: what came of them is in the text.
+        reader.drop(
+          `${blockAt}.type`,
+          "must be text, thinking or tool_use",
+          "which supports nothing else there",
+          `messages[].content[] (${shortName(reader.text(block["type"], `${blockAt}.type`))})`,
+        );
     }
   }
   if (parts.length === 0 && calls.length === 0 && thinking.length === 0) return;
@@ -154,6 +165,10 @@ function addAssistant(
   messages.push(message);
 }
 
+function isUnsigned(signature: unknown): boolean {
+  return isAbsent(signature) || signature === "" || signature === noSignature;
+}
+
 function toolCall(block: JsonObject, at: string, reader: RequestReader): JsonObject {
   reader.fields(block, messagesToolUseFields, `${at}.`);
   const { id, extra } = readSignedId(reader.name(block["id"], `${at}.id`));
@@ -161,7 +176,7 @@ function toolCall(block: JsonObject, at: string, reader: RequestReader): JsonObj
     id,
     type: "function",
     function: {
-      name: reader.name(block["name"], `${at}.name`),
+      name: fittingToolName(reader.name(block["name"], `${at}.name`)),
       arguments: writeExactly(reader.object(block["input"], `${at}.input`)),
     },
     ...extra,

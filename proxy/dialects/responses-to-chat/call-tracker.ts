@@ -3,6 +3,7 @@
  * index, but some give every call the index 0, or none, and only the ids differ.
  */
 import type { CallPiece } from "../translation/chat-pieces.js";
+import { UntranslatableAnswer } from "../translation/translation.js";
 
 export class CallTracker {
   /** The ids of all calls, by index. */
@@ -30,4 +31,14 @@ export class CallTracker {
   isLast(index: number): boolean {
     return index === this.#lastIndex;
   }
+}
+
+export function continuedCall(): UntranslatableAnswer {
+  return new UntranslatableAnswer(
+    "the provider's answer continues a tool call after other content has followed it",
+  );
+}
+
+export function namelessCall(): UntranslatableAnswer {
+  return new UntranslatableAnswer("the provider's answer calls a tool without a name");
 }

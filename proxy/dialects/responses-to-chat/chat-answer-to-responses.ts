@@ -9,7 +9,7 @@ import {
   UntranslatableAnswer,
 } from "../translation/translation.js";
 import { ResponseBuilder } from "./response-builder.js";
-import { readEnding, responseError } from "./response-ending.js";
+import { readEnding, responseError } from "./response-object.js";
 
 /**
  * An error in place of a choice becomes a response that failed. Throws UntranslatableAnswer.

@@ -4,11 +4,15 @@
  */
 import { append } from "../../../shared/long-lists.js";
 import type { JsonObject } from "../translation/translation.js";
+import type { KeptReasoning } from "./kept-reasoning.js";
 import type { Content, ToolOutput } from "./responses-content-to-chat.js";
 
 export interface ChatMessage {
   readonly role: string;
   content: Content | null;
+  /** What the assistant thought before it; see `variants` for who takes it. */
+  reasoning_content?: string;
+  thinking_blocks?: readonly JsonObject[];
   tool_calls?: JsonObject[];
   readonly tool_call_id?: string;
 }
@@ -19,6 +23,13 @@ export class ChatConversation {
   #attached: JsonObject[] = [];
   /** The content of a message that several items have joined: a list that grows with each. */
   #joined: JsonObject[] = [];
+  /** Of the assistant's next message. */
+  #reasoning: KeptReasoning | null = null;
+  readonly takesCustomTools: boolean;
+
+  constructor(takesCustomTools: boolean) {
+    this.takesCustomTools = takesCustomTools;
+  }
 
   addMessage(role: "system" | "user" | "assistant", content: Content): void {
     this.#endToolOutputs();
@@ -26,6 +37,27 @@ export class ChatConversation {
     // The outputs of its calls must follow, so a text after the calls joins their message.
     if (role === "assistant" && last?.tool_calls !== undefined) this.#join(last, content);
     else this.messages.push({ role, content });
+    this.#giveReasoning(role);
+  }
+
+  /** It belongs to what the assistant says or calls next. */
+  addReasoning(reasoning: KeptReasoning): void {
+    this.#endToolOutputs();
+    const before = this.#reasoning;
+    this.#reasoning =
+      before === null
+        ? reasoning
+        : { text: before.text + reasoning.text, blocks: [...before.blocks, ...reasoning.blocks] };
+  }
+
+  #giveReasoning(role: string): void {
+    const reasoning = this.#reasoning;
+    const message = this.messages.at(-1);
+    this.#reasoning = null;
+    if (reasoning === null || message === undefined || role !== "assistant") return;
+    const { reasoning_content: text = "", thinking_blocks: blocks = [] } = message;
+    if (reasoning.text !== "") message.reasoning_content = text + reasoning.text;
+    if (reasoning.blocks.length > 0) message.thinking_blocks = [...blocks, ...reasoning.blocks];
   }
 
   #join(message: ChatMessage, content: Content): void {
@@ -48,6 +80,7 @@ export class ChatConversation {
       this.messages.push({ role: "assistant", content: null, tool_calls: [call] });
     else if (last.tool_calls === undefined) last.tool_calls = [call];
     else last.tool_calls.push(call);
+    this.#giveReasoning("assistant");
   }
 
   addToolOutput(callId: string, { content, attached }: ToolOutput): void {

@@ -13,8 +13,8 @@ import {
 } from "../translation/translation.js";
 import { firstChoice } from "./chat-answer-to-responses.js";
 import { ResponseBuilder } from "./response-builder.js";
-import { type Ending, readEnding, responseError } from "./response-ending.js";
 import type { ResponseEvent } from "./response-event-writer.js";
+import { type Ending, readEnding, responseError } from "./response-object.js";
 
 /**
  * A stream that begins with an error becomes one `error` event, so that the gateway can still try
@@ -34,7 +34,7 @@ export class ChatStreamToResponses implements EventTranslator {
   }
 
   get heldBytes(): number {
-    return this.#builder.bytes;
+    return this.#builder.size.bytes;
   }
 
   get usage(): unknown {

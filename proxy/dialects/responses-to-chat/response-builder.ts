@@ -1,48 +1,40 @@
 /**
  * Builds a response from the pieces of a chat completion, and emits each step as an event of the
- * Responses API. A complete answer is built from the same pieces with its events ignored, so that a
- * stream and a complete answer can't differ.
+ * Responses API. A complete answer is built from the same pieces with its events ignored, so
+ * that a stream and a complete answer can't differ.
  *
  * One item is open at a time, as in the API: a piece of another kind closes it.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { mergeUsage } from "../../usage/find-usage.js";
-import type { CallPiece, ChatPiece, Logprob } from "../translation/chat-pieces.js";
 import {
-  type AnswerContext,
-  type JsonObject,
-  UntranslatableAnswer,
-} from "../translation/translation.js";
-import { CallTracker } from "./call-tracker.js";
-import type { Ending } from "./response-ending.js";
+  AnswerSize,
+  type CallPiece,
+  type ChatPiece,
+  type Logprob,
+} from "../translation/chat-pieces.js";
+import type { AnswerContext, JsonObject } from "../translation/translation.js";
+import { CallTracker, continuedCall, namelessCall } from "./call-tracker.js";
+import { ClientTools, customCallInput } from "./client-tools.js";
+import { wantsReasoning, writeKeptReasoning } from "./kept-reasoning.js";
 import { type ResponseEvent, ResponseEventWriter } from "./response-event-writer.js";
 import {
   type CallItem,
   type ContentItem,
-  customCallItem,
-  functionCallItem,
+  type ContentPart,
+  callItem,
   type ItemStatus,
   isCall,
   type MessageItem,
   messageItem,
   type OutputItem,
   type ReasoningItem,
-  type ReasoningPart,
-  type RefusalPart,
   reasoningItem,
-  type TextPart,
+  reasoningPart,
+  refusalPart,
   textPart,
 } from "./response-items.js";
-import { idStem, type Progress, responseObject } from "./response-object.js";
-
-/** Memory for a token's log probabilities, or for an output item, beside their text. */
-const recordBytes = 512;
-
-function bytesOf(piece: ChatPiece): number {
-  const records = piece.kind === "text" ? piece.logprobs.length : piece.kind === "call" ? 1 : 0;
-  return piece.text.length + records * recordBytes;
-}
+import { type Ending, idStem, type Progress, responseObject } from "./response-object.js";
 
 export class ResponseBuilder {
   readonly #context: AnswerContext;
@@ -51,10 +43,14 @@ export class ResponseBuilder {
   readonly #output: OutputItem[] = [];
   #open: OutputItem | null = null;
   readonly #calls = new CallTracker();
+  #clientTools: ClientTools | null = null;
+  /** Of a function that stands for a custom tool, whose input is within them; else null. */
+  #heldArguments: string | null = null;
+  /** Signed thinking of the open reasoning item. */
+  #signed: JsonObject[] = [];
   #usage: unknown = null;
   #serviceTier: string | null = null;
-  /** Roughly the memory that the response takes so far. */
-  bytes = 0;
+  readonly size = new AnswerSize();
 
   /** `emit` must write an event out at once: it holds items that change afterwards. */
   constructor(context: AnswerContext, emit: (event: ResponseEvent) => void) {
@@ -81,18 +77,16 @@ export class ResponseBuilder {
   }
 
   /**
-   * Throws UntranslatableAnswer for a piece that belongs to no item, or that makes the response too
-   * large: its last event repeats all of it.
+   * Throws UntranslatableAnswer for a piece that belongs to no item, or that makes the response
+   * too large: its last event repeats all of it.
    */
   add(piece: ChatPiece): void {
-    this.bytes += bytesOf(piece);
-    if (this.bytes > readableResponseBytesMax)
-      throw new UntranslatableAnswer(
-        `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
-      );
+    this.size.add(piece);
     switch (piece.kind) {
       case "reasoning":
         return this.#addReasoning(piece.text);
+      case "signed":
+        return this.#addSigned(piece.block);
       case "text":
         return this.#addText(piece.text, piece.logprobs);
       case "refusal":
@@ -128,31 +122,35 @@ export class ResponseBuilder {
       this.#open?.type === "reasoning"
         ? this.#open
         : this.#openItem(reasoningItem(this.#newItemId("rs")));
-    const part = item.content[0] ?? this.#openReasoningPart(item);
+    const part = this.#openPart(item, "reasoning_text", reasoningPart);
     part.text += text;
     this.#events.reasoningDelta(item, this.#index, text);
   }
 
-  #openReasoningPart(item: ReasoningItem): ReasoningPart {
-    const part: ReasoningPart = { type: "reasoning_text", text: "" };
-    item.content.push(part);
-    this.#events.partAdded(item, this.#index, part);
-    return part;
+  /** Comes after the text that it signs, or alone where the thinking is encrypted. */
+  #addSigned(block: JsonObject): void {
+    if (this.#open?.type !== "reasoning") this.#openItem(reasoningItem(this.#newItemId("rs")));
+    this.#signed.push(block);
   }
 
   #addText(text: string, logprobs: readonly Logprob[]): void {
     const item = this.#openMessage();
-    const part = this.#openTextPart(item);
+    const part = this.#openPart(item, "output_text", textPart);
     part.text += text;
     for (const logprob of logprobs) part.logprobs.push(logprob);
     this.#events.textDelta(item, this.#index, text, logprobs);
   }
 
-  #openTextPart(item: MessageItem): TextPart {
+  /** The item's last part, or a new one when that is of another type. */
+  #openPart<T extends ContentPart>(
+    item: ContentItem & { readonly content: ContentPart[] },
+    type: T["type"],
+    make: () => T,
+  ): T {
     const last = item.content.at(-1);
-    if (last?.type === "output_text") return last;
+    if (last?.type === type) return last as T;
     this.#closePart(item);
-    const part = textPart();
+    const part = make();
     item.content.push(part);
     this.#events.partAdded(item, this.#index, part);
     return part;
@@ -160,18 +158,8 @@ export class ResponseBuilder {
 
   #addRefusal(text: string): void {
     const item = this.#openMessage();
-    this.#openRefusalPart(item).refusal += text;
+    this.#openPart(item, "refusal", refusalPart).refusal += text;
     this.#events.refusalDelta(item, this.#index, text);
-  }
-
-  #openRefusalPart(item: MessageItem): RefusalPart {
-    const last = item.content.at(-1);
-    if (last?.type === "refusal") return last;
-    this.#closePart(item);
-    const part: RefusalPart = { type: "refusal", refusal: "" };
-    item.content.push(part);
-    this.#events.partAdded(item, this.#index, part);
-    return part;
   }
 
   #openMessage(): MessageItem {
@@ -186,25 +174,28 @@ export class ResponseBuilder {
     const index = this.#calls.indexOf(piece, open !== null);
     if (this.#calls.isNew(piece, index))
       return this.#addCallText(this.#openCall(piece, index), piece.text);
-    if (open === null || !this.#calls.isLast(index))
-      throw new UntranslatableAnswer(
-        "the provider's answer continues a tool call after other content has followed it",
-      );
+    if (open === null || !this.#calls.isLast(index)) throw continuedCall();
     this.#addCallText(open, piece.text);
   }
 
   #openCall({ id, clientId, name, custom }: CallPiece, index: number): CallItem {
-    if (name === null)
-      throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
+    if (name === null) throw namelessCall();
     const callId = clientId ?? `call_${this.#stem}_${this.#output.length}`;
     this.#calls.begin(index, id ?? callId);
-    return custom
-      ? this.#openItem(customCallItem(this.#newItemId("ctc"), callId, name))
-      : this.#openItem(functionCallItem(this.#newItemId("fc"), callId, name));
+    this.#clientTools ??= new ClientTools(this.#context.request["tools"]);
+    const tool = this.#clientTools.calledAs(name) ?? { name, namespace: null, custom };
+    const item = callItem(this.#newItemId(tool.custom ? "ctc" : "fc"), callId, tool);
+    const opened = this.#openItem(item);
+    this.#heldArguments = tool.custom && !custom ? "" : null;
+    return opened;
   }
 
   #addCallText(item: CallItem, text: string): void {
     if (text === "") return;
+    if (this.#heldArguments !== null) {
+      this.#heldArguments += text;
+      return;
+    }
     if (item.type === "function_call") item.arguments += text;
     else item.input += text;
     this.#events.callDelta(item, this.#index, text);
@@ -233,9 +224,18 @@ export class ResponseBuilder {
     if (item === null) return;
     if (isCall(item)) this.#closeCall(item, status);
     else this.#closePart(item);
+    if (item.type === "reasoning") this.#keepReasoning(item);
     item.status = status;
     this.#open = null;
     this.#events.itemDone(item, this.#index);
+  }
+
+  #keepReasoning(item: ReasoningItem): void {
+    const blocks = this.#signed;
+    this.#signed = [];
+    if (!wantsReasoning(this.#context.request)) return;
+    const text = item.content.map((part) => part.text).join("");
+    item.encrypted_content = writeKeptReasoning({ text, blocks });
   }
 
   #closePart(item: ContentItem): void {
@@ -244,6 +244,11 @@ export class ResponseBuilder {
   }
 
   #closeCall(item: CallItem, status: ItemStatus): void {
+    if (this.#heldArguments !== null) {
+      const input = customCallInput(this.#heldArguments);
+      this.#heldArguments = null;
+      this.#addCallText(item, input);
+    }
     // A client parses the arguments, so a call without any gets an empty object.
     if (item.type === "function_call" && item.arguments === "" && status === "completed")
       this.#addCallText(item, "{}");

@@ -3,17 +3,18 @@
  * them. `response-builder.ts` fills them in.
  */
 import type { Logprob } from "../translation/chat-pieces.js";
+import type { ClientTool } from "./client-tools.js";
 
-export type TextPart = {
+type TextPart = {
   readonly type: "output_text";
   readonly annotations: readonly never[];
   readonly logprobs: Logprob[];
   text: string;
 };
 
-export type RefusalPart = { readonly type: "refusal"; refusal: string };
+type RefusalPart = { readonly type: "refusal"; refusal: string };
 
-export type ReasoningPart = { readonly type: "reasoning_text"; text: string };
+type ReasoningPart = { readonly type: "reasoning_text"; text: string };
 
 export type ContentPart = TextPart | RefusalPart | ReasoningPart;
 
@@ -31,11 +32,18 @@ export type ReasoningItem = ItemBase & {
   readonly type: "reasoning";
   readonly summary: readonly never[];
   readonly content: ReasoningPart[];
+  /** What a client that asked for it sends back; see `kept-reasoning.ts`. */
+  encrypted_content?: string;
 };
 
 export type ContentItem = MessageItem | ReasoningItem;
 
-type CallBase = ItemBase & { readonly call_id: string; readonly name: string };
+type CallBase = ItemBase & {
+  readonly call_id: string;
+  readonly name: string;
+  /** Of the client's tool, if it is in one. */
+  readonly namespace?: string;
+};
 
 type FunctionCallItem = CallBase & { readonly type: "function_call"; arguments: string };
 
@@ -57,28 +65,32 @@ export function reasoningItem(id: string): ReasoningItem {
   return { id, type: "reasoning", status: "in_progress", summary: [], content: [] };
 }
 
-export function functionCallItem(id: string, callId: string, name: string): FunctionCallItem {
-  return {
+/** `tool`: the client's own name and namespace of what is called. */
+export function callItem(
+  id: string,
+  callId: string,
+  { name, namespace, custom }: ClientTool,
+): CallItem {
+  const base = {
     id,
-    type: "function_call",
-    status: "in_progress",
+    status: "in_progress" as const,
     call_id: callId,
     name,
-    arguments: "",
+    ...(namespace === null ? {} : { namespace }),
   };
-}
-
-export function customCallItem(id: string, callId: string, name: string): CustomCallItem {
-  return {
-    id,
-    type: "custom_tool_call",
-    status: "in_progress",
-    call_id: callId,
-    name,
-    input: "",
-  };
+  return custom
+    ? { ...base, type: "custom_tool_call", input: "" }
+    : { ...base, type: "function_call", arguments: "" };
 }
 
 export function textPart(): TextPart {
   return { type: "output_text", annotations: [], logprobs: [], text: "" };
+}
+
+export function reasoningPart(): ReasoningPart {
+  return { type: "reasoning_text", text: "" };
+}
+
+export function refusalPart(): RefusalPart {
+  return { type: "refusal", refusal: "" };
 }

@@ -1,18 +1,21 @@
 /** The input of the Responses API as the messages of a chat completion. */
 import { unreachable } from "../../../shared/assert.js";
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { type CallIdentity, readSignedId } from "../translation/thought-signature.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { JsonObject, RequestOptions } from "../translation/translation.js";
 import { ChatConversation, type ChatMessage } from "./chat-conversation.js";
+import { chatToolName, customCallArguments } from "./client-tools.js";
+import { type KeptReasoning, readKeptReasoning } from "./kept-reasoning.js";
 import { responsesContentToChat, toolOutputToChat } from "./responses-content-to-chat.js";
 
 /** `instructions` come first, as a system message. */
 export function responsesInputToChat(
   body: JsonObject,
+  { takesCustomTools }: RequestOptions,
   check: RequestCheck,
 ): readonly ChatMessage[] {
-  const chat = new ChatConversation();
+  const chat = new ChatConversation(takesCustomTools);
   const { instructions, input } = body;
   if (!isAbsent(instructions))
     chat.addMessage("system", check.string(instructions, "instructions") ?? "");
@@ -30,27 +33,56 @@ export function responsesInputToChat(
   return chat.messages;
 }
 
-const callFields = ["type", "call_id", "name", "id", "status", "namespace", "caller"];
-const outputFields = new Set(["type", "call_id", "output", "id", "status", "caller"]);
+/** Codex marks items with the turn that they belong to. */
+const internalField = "internal_chat_message_metadata_passthrough";
+const anyFields = ["type", "id", "status", internalField];
+const callFields = [...anyFields, "call_id", "name", "namespace", "caller"];
+const outputFields = new Set([...anyFields, "call_id", "output", "caller"]);
 
 /**
- * The fields of each item. Left out are `id` and `status`, which are labels for the provider that
- * stored the item, and `parsed_arguments`, which OpenAI's SDK adds.
+ * The fields of each item. Left out without a word are `id` and `status`, which are labels for the
+ * provider that stored the item, and what clients add for themselves: `parsed_arguments` is of
+ * OpenAI's SDK.
  */
 const itemFields = {
-  message: new Set(["type", "role", "content", "id", "status", "phase"]),
+  message: new Set([...anyFields, "role", "content", "phase"]),
   function_call: new Set([...callFields, "arguments", "parsed_arguments"]),
   custom_tool_call: new Set([...callFields, "input"]),
   function_call_output: outputFields,
   custom_tool_call_output: outputFields,
-  reasoning: new Set(["type", "id", "summary", "content", "encrypted_content", "status"]),
+  reasoning: new Set([...anyFields, "summary", "content", "encrypted_content"]),
 } as const;
+
+/**
+ * Items of tools that OpenAI runs, and of its own bookkeeping: an agent goes on without them. What
+ * came of a search is in the text after it.
+ */
+const droppedItems: ReadonlySet<unknown> = new Set([
+  "web_search_call",
+  "file_search_call",
+  "code_interpreter_call",
+  "image_generation_call",
+  "tool_search_call",
+  "tool_search_output",
+  "mcp_list_tools",
+  "mcp_call",
+  "mcp_approval_request",
+  "mcp_approval_response",
+]);
 
 type ItemType = keyof typeof itemFields;
 
 function addItem(chat: ChatConversation, value: unknown, path: string, check: RequestCheck): void {
   const object = check.object(value, path);
   if (object === undefined) return;
+  if (droppedItems.has(object["type"])) {
+    const name = String(object["type"]);
+    return check.drop(
+      `${path}.type`,
+      `can't be passed on: chat completions have no ${quote(name)}`,
+      `input[] (${name})`,
+    );
+  }
   const type = itemType(object, path, check);
   if (type === undefined) return;
   const item = check.fields(object, path, itemFields[type]);
@@ -61,13 +93,12 @@ function addItem(chat: ChatConversation, value: unknown, path: string, check: Re
     case "function_call":
       return chat.addCall(functionCall(item, path, check));
     case "custom_tool_call":
-      return chat.addCall(customCall(item, path, check));
+      return chat.addCall(customCall(item, path, chat.takesCustomTools, check));
     case "function_call_output":
     case "custom_tool_call_output":
       return addToolOutput(chat, item, path, check);
     case "reasoning":
-      // Left out: chat completions have no field for earlier reasoning.
-      return;
+      return chat.addReasoning(reasoningOf(item));
     default:
       unreachable(type);
   }
@@ -121,25 +152,46 @@ function functionCall(item: JsonObject, path: string, check: RequestCheck): Json
   return { id, type: "function", function: { name, arguments: text }, ...extra };
 }
 
-function customCall(item: JsonObject, path: string, check: RequestCheck): JsonObject {
+function customCall(
+  item: JsonObject,
+  path: string,
+  takesCustomTools: boolean,
+  check: RequestCheck,
+): JsonObject {
   const { id, name, extra } = readCall(item, path, check);
-  const input = check.string(item["input"], `${path}.input`);
-  return { id, type: "custom", custom: { name, input }, ...extra };
+  const input = check.string(item["input"], `${path}.input`) ?? "";
+  return takesCustomTools
+    ? { id, type: "custom", custom: { name, input }, ...extra }
+    : { id, type: "function", function: { name, arguments: customCallArguments(input) }, ...extra };
+}
+
+/**
+ * What Sluice kept in `encrypted_content`, else the text that clients of open models send. What
+ * OpenAI encrypted only its own models can read.
+ */
+function reasoningOf(item: JsonObject): KeptReasoning {
+  const kept = readKeptReasoning(item["encrypted_content"]);
+  if (kept !== null) return kept;
+  const { content } = item;
+  const texts = Array.isArray(content)
+    ? content.map((part: unknown) => (isObject(part) ? part["text"] : null))
+    : [];
+  return { text: texts.filter((text) => typeof text === "string").join(""), blocks: [] };
 }
 
 interface NamedCall extends CallIdentity {
-  readonly name: string | undefined;
+  /** In chat completions. */
+  readonly name: string;
 }
 
 function readCall(item: JsonObject, path: string, check: RequestCheck): NamedCall {
-  if (!isAbsent(item["namespace"]))
-    check.refuse(
-      `${path}.namespace`,
-      "can't be passed on: chat completions have no tool namespaces",
-    );
+  const namespace = isAbsent(item["namespace"])
+    ? null
+    : (check.string(item["namespace"], `${path}.namespace`) ?? null);
   checkCaller(item, path, check);
   const { id, extra } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
-  return { id, name: check.string(item["name"], `${path}.name`), extra };
+  const name = check.string(item["name"], `${path}.name`) ?? "";
+  return { id, name: chatToolName(name, namespace), extra };
 }
 
 function addToolOutput(

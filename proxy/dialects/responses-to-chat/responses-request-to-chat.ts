@@ -4,7 +4,7 @@
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { quote, RequestCheck } from "../translation/request-check.js";
-import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
 import { responsesInputToChat } from "./responses-input-to-chat.js";
 import { responsesToolsToChat } from "./responses-tools-to-chat.js";
 
@@ -13,18 +13,27 @@ type Fields = Record<string, unknown>;
 /** Checks a field that isn't null, and sets what it becomes in the chat request. */
 type FieldRule = (value: unknown, chat: Fields, check: RequestCheck, field: string) => void;
 
-/** Never throws: the first invalid or unsupported field is refused by its name. */
-export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
-  const check = new RequestCheck();
+/**
+ * Never throws. What chat completions can't say is dropped, or refused by its name where the answer
+ * would be another one without it.
+ */
+export function responsesRequestToChat(
+  body: JsonObject,
+  options: RequestOptions,
+): TranslatedRequest {
+  const check = new RequestCheck(options.isStrict);
   if (!check.depth(body)) return check.result({});
-  const chat: Fields = { model: body["model"], messages: responsesInputToChat(body, check) };
+  const chat: Fields = {
+    model: body["model"],
+    messages: responsesInputToChat(body, options, check),
+  };
   for (const field of Object.keys(body)) {
     const rule = fields.get(field);
     if (isAbsent(body[field])) continue;
-    if (rule === undefined) check.refuse(field, "is not a field of the Responses API");
+    if (rule === undefined) check.drop(field, "is not a field of the Responses API");
     else rule(body[field], chat, check, field);
   }
-  responsesToolsToChat(body, chat, check);
+  responsesToolsToChat(body, chat, { check, takesCustomTools: options.takesCustomTools });
   return check.result(chat);
 }
 
@@ -39,14 +48,11 @@ function refused(why: string): FieldRule {
   return (_value, _chat, check, field) => void check.refuse(field, `can't be passed on: ${why}`);
 }
 
-/** These values have no effect; any other requests a feature that the provider lacks. */
-function only(values: readonly unknown[], why: string): FieldRule {
-  return (value, _chat, check, field) => {
-    if (!values.includes(value))
-      check.refuse(
-        field,
-        `must be ${values.map((each) => JSON.stringify(each)).join(" or ")}, not ${quote(value)}: ${why}`,
-      );
+/** This value has no effect; any other requests a feature that the provider lacks. */
+function only(value: unknown, why: string, otherwise: "refuse" | "drop"): FieldRule {
+  return (given, _chat, check, field) => {
+    if (given !== value)
+      check[otherwise](field, `must be ${JSON.stringify(value)}, not ${quote(given)}: ${why}`);
   };
 }
 
@@ -80,14 +86,25 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
   // It limits calls of built-in tools, and there are none.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
-  ["store", only([false], "this provider only has chat completions, which don't store responses")],
+  [
+    "store",
+    only(false, "this provider only has chat completions, which don't store responses", "drop"),
+  ],
   [
     "background",
-    only([false], "this provider only has chat completions, which can't run in the background"),
+    only(
+      false,
+      "this provider only has chat completions, which can't run in the background",
+      "refuse",
+    ),
   ],
   [
     "truncation",
-    only(["disabled"], "this provider only has chat completions, which never truncate the input"),
+    only(
+      "disabled",
+      "this provider only has chat completions, which never truncate the input",
+      "drop",
+    ),
   ],
   [
     "previous_response_id",
@@ -95,7 +112,11 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ],
   ["conversation", refused("conversations aren't stored; send the complete conversation as input")],
   ["prompt", refused("the template isn't stored; send its text as instructions and input")],
-  ["context_management", refused("chat completions don't compact the input")],
+  [
+    "context_management",
+    (_value, _chat, check, field) =>
+      check.drop(field, "can't be passed on: chat completions don't compact the input"),
+  ],
   ["moderation", refused("it isn't translated")],
 ]);
 
@@ -166,7 +187,7 @@ function translateReasoning(value: unknown, chat: Fields, check: RequestCheck): 
     ["mode", "standard"],
   ] as const) {
     if (!isAbsent(reasoning[field]) && reasoning[field] !== value)
-      check.refuse(
+      check.drop(
         `reasoning.${field}`,
         `must be "${value}", not ${quote(reasoning[field])}: chat completions have no such field`,
       );
@@ -190,8 +211,7 @@ const includable: readonly unknown[] = [
 function translateInclude(value: unknown, chat: Fields, check: RequestCheck): void {
   const include = check.list(value, "include") ?? [];
   const unknown = include.findIndex((each) => !includable.includes(each));
-  if (unknown !== -1)
-    check.refuse(`include[${unknown}]`, `is not known: ${quote(include[unknown])}`);
+  if (unknown !== -1) check.drop(`include[${unknown}]`, `is not known: ${quote(include[unknown])}`);
   if (include.includes(logprobs)) chat["logprobs"] = true;
 }
 
@@ -217,7 +237,7 @@ function translateStreamOptions(value: unknown, _chat: Fields, check: RequestChe
     "include_obfuscation"
   ];
   if (!isAbsent(obfuscation) && obfuscation !== false)
-    check.refuse(
+    check.drop(
       "stream_options.include_obfuscation",
       "must be false: a translated stream isn't obfuscated",
     );

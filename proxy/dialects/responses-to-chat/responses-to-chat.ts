@@ -14,7 +14,7 @@ import { ChatStreamToResponses } from "./chat-stream-to-responses.js";
 import { responsesRequestToChat } from "./responses-request-to-chat.js";
 
 export const responsesToChat: Translation = {
-  request: (body) => responsesRequestToChat(body),
+  request: responsesRequestToChat,
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,
   events: (context) => new ChatStreamToResponses(context),

@@ -1,7 +1,10 @@
 /** Tools and the tool choice: flat in the Responses API, nested in chat completions. */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import { append } from "../../../shared/long-lists.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
+import { fittingToolName } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
+import { chatToolName, customToolParameters } from "./client-tools.js";
 
 type Fields = Record<string, unknown>;
 
@@ -9,10 +12,13 @@ type Fields = Record<string, unknown>;
  * Sets `tools`, `tool_choice` and `parallel_tool_calls`. Without tools the last two have no effect,
  * and providers refuse them.
  */
-export function responsesToolsToChat(body: JsonObject, chat: Fields, check: RequestCheck): void {
+export function responsesToolsToChat(body: JsonObject, chat: Fields, context: ToolContext): void {
+  const { check } = context;
   const { tools: given, tool_choice: choice, parallel_tool_calls: parallel } = body;
   const listed = isAbsent(given) ? [] : (check.list(given, "tools") ?? []);
-  const tools = listed.map((tool, i) => translateTool(tool, `tools[${i}]`, check) ?? {});
+  const tools: JsonObject[] = [];
+  for (const [i, tool] of listed.entries())
+    append(tools, translateTool(tool, `tools[${i}]`, null, context));
   if (!isAbsent(parallel)) check.boolean(parallel, "parallel_tool_calls");
   if (check.failure !== null) return;
   if (tools.length === 0) {
@@ -21,10 +27,17 @@ export function responsesToolsToChat(body: JsonObject, chat: Fields, check: Requ
     return;
   }
   chat["tools"] = tools;
-  if (!isAbsent(choice)) translateChoice(choice, tools, chat, check);
+  if (!isAbsent(choice)) translateChoice(choice, tools, chat, context);
   if (!isAbsent(parallel)) chat["parallel_tool_calls"] = parallel;
 }
 
+interface ToolContext {
+  readonly check: RequestCheck;
+  /** See `RequestOptions`. */
+  readonly takesCustomTools: boolean;
+}
+
+const namespaceFields = new Set(["type", "name", "description", "tools"]);
 const functionFields = new Set([
   "type",
   "name",
@@ -44,48 +57,101 @@ const customFields = new Set([
   "allowed_callers",
 ]);
 
-function translateTool(value: unknown, path: string, check: RequestCheck): JsonObject | undefined {
+/** None for a tool that was dropped, and all tools of a namespace. */
+function translateTool(
+  value: unknown,
+  path: string,
+  namespace: string | null,
+  context: ToolContext,
+): JsonObject[] {
+  const { check } = context;
   const type = check.object(value, path)?.["type"];
-  if (type !== "function" && type !== "custom") {
-    if (isAbsent(type)) return check.refuse(`${path}.type`, "is required");
-    return check.refuse(
+  if (isAbsent(type)) check.refuse(`${path}.type`, "is required");
+  else if (type === "namespace" && namespace === null) return ofNamespace(value, path, context);
+  else if (type !== "function" && type !== "custom")
+    check.drop(
       `${path}.type`,
       `can't be passed on: this provider only has chat completions, which support functions and custom tools, not ${quote(type)}`,
+      `tools[] (${quote(type)})`,
     );
+  else {
+    const tool = check.fields(value, path, type === "function" ? functionFields : customFields);
+    if (tool === undefined) return [];
+    checkCallers(tool, path, check);
+    const inner: Fields = {
+      name: chatToolName(check.string(tool["name"], `${path}.name`) ?? "", namespace),
+    };
+    if (!isAbsent(tool["description"]))
+      inner["description"] = check.string(tool["description"], `${path}.description`);
+    return [
+      type === "function"
+        ? functionTool(tool, inner, path, check)
+        : customTool(tool, inner, path, context),
+    ];
   }
-  const tool = check.fields(value, path, type === "function" ? functionFields : customFields);
-  if (tool === undefined) return undefined;
-  checkCallers(tool, path, check);
-  const inner: Fields = { name: check.string(tool["name"], `${path}.name`) };
-  if (!isAbsent(tool["description"]))
-    inner["description"] = check.string(tool["description"], `${path}.description`);
-  if (type === "custom") {
-    if (!isAbsent(tool["format"]))
-      inner["format"] = translateFormat(tool["format"], `${path}.format`, check);
-    return { type, custom: inner };
-  }
+  return [];
+}
+
+/** The tools of an MCP server, with names of both. */
+function ofNamespace(value: unknown, path: string, context: ToolContext): JsonObject[] {
+  const { check } = context;
+  const group = check.fields(value, path, namespaceFields);
+  const name = check.string(group?.["name"], `${path}.name`) ?? "";
+  const tools: JsonObject[] = [];
+  for (const [i, tool] of (check.list(group?.["tools"], `${path}.tools`) ?? []).entries())
+    append(tools, translateTool(tool, `${path}.tools[${i}]`, name, context));
+  return tools;
+}
+
+function functionTool(
+  tool: JsonObject,
+  inner: Fields,
+  path: string,
+  check: RequestCheck,
+): JsonObject {
   if (!isAbsent(tool["output_schema"]))
-    return check.refuse(
-      `${path}.output_schema`,
-      "can't be passed on: chat completions have no such field",
-    );
+    check.drop(`${path}.output_schema`, "can't be passed on: chat completions have no such field");
   if (!isAbsent(tool["parameters"]))
     inner["parameters"] = check.object(tool["parameters"], `${path}.parameters`);
   if (!isAbsent(tool["strict"])) inner["strict"] = check.boolean(tool["strict"], `${path}.strict`);
-  return { type, function: inner };
+  return { type: "function", function: inner };
 }
 
-/** Refuses deferred tools and programmatic callers. */
+/** A function with one text, where the provider has nothing else; it reads the grammar as words. */
+function customTool(
+  tool: JsonObject,
+  inner: Fields,
+  path: string,
+  { check, takesCustomTools }: ToolContext,
+): JsonObject {
+  const format = isAbsent(tool["format"])
+    ? undefined
+    : translateFormat(tool["format"], `${path}.format`, check);
+  if (takesCustomTools)
+    return { type: "custom", custom: format === undefined ? inner : { ...inner, format } };
+  const { description = "" } = inner;
+  const grammar = isObject(format?.["grammar"]) ? format["grammar"] : null;
+  const words =
+    grammar === null
+      ? description
+      : `${String(description)}\n\nThe input follows this ${String(grammar["syntax"])} grammar:\n${String(grammar["definition"])}`;
+  return {
+    type: "function",
+    function: { ...inner, description: words, parameters: customToolParameters },
+  };
+}
+
+/** Deferred tools are loaded at once, and none is called by a program. */
 function checkCallers(tool: JsonObject, path: string, check: RequestCheck): void {
   const { defer_loading: deferred, allowed_callers: callers } = tool;
   if (!isAbsent(deferred) && deferred !== false)
-    check.refuse(
+    check.drop(
       `${path}.defer_loading`,
       "can't be passed on: chat completions load every tool at once",
     );
   if (isAbsent(callers)) return;
   if (check.list(callers, `${path}.allowed_callers`)?.some((caller) => caller !== "direct"))
-    check.refuse(
+    check.drop(
       `${path}.allowed_callers`,
       "can't be passed on: in chat completions only the model calls tools",
     );
@@ -113,7 +179,7 @@ function translateChoice(
   choice: unknown,
   tools: readonly JsonObject[],
   chat: Fields,
-  check: RequestCheck,
+  { check, takesCustomTools }: ToolContext,
 ): void {
   if (choice === "auto" || choice === "none" || choice === "required") {
     chat["tool_choice"] = choice;
@@ -127,9 +193,11 @@ function translateChoice(
       `can't be passed on: chat completions support functions and custom tools, not ${quote(type)}`,
     );
   const named = check.fields(choice, "tool_choice", new Set(["type", "name"]));
-  const name = check.string(named?.["name"], "tool_choice.name");
+  const name = fittingToolName(check.string(named?.["name"], "tool_choice.name") ?? "");
   chat["tool_choice"] =
-    type === "function" ? { type, function: { name } } : { type, custom: { name } };
+    type === "custom" && takesCustomTools
+      ? { type, custom: { name } }
+      : { type: "function", function: { name } };
 }
 
 /**
@@ -151,7 +219,12 @@ function allowTools(
   const kept = new Set<JsonObject>();
   for (let i = 0; i < wanted.length; i++) {
     const { type, name } = check.object(wanted[i], `tool_choice.tools[${i}]`) ?? {};
-    const tool = tools.find((each) => each["type"] === type && nameOf(each) === name);
+    const tool = tools.find(
+      (each) =>
+        (each["type"] === type || type === "custom") &&
+        typeof name === "string" &&
+        nameOf(each) === fittingToolName(name),
+    );
     if (tool === undefined)
       return check.refuse(`tool_choice.tools[${i}]`, "is not one of the request's tools");
     kept.add(tool);

@@ -2,10 +2,11 @@
  * The content of a chat completion as a list of pieces, the same for a complete message and for a
  * stream's delta.
  */
-import { jsonDepthMax } from "../../../shared/bounds.js";
+import { jsonDepthMax, readableResponseBytesMax } from "../../../shared/bounds.js";
 import { isAbsent, isCount, isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
+import { isRequiredBack, isThinkingBlock, thinkingBlock } from "./thinking-blocks.js";
 import { signedId } from "./thought-signature.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
@@ -31,9 +32,35 @@ export interface CallPiece {
 
 export type ChatPiece =
   | { readonly kind: "reasoning"; readonly text: string }
+  /** A thinking block that must come back; its text, if it has one, was a piece before it. */
+  | { readonly kind: "signed"; readonly block: JsonObject; readonly bytes: number }
   | { readonly kind: "text"; readonly text: string; readonly logprobs: readonly Logprob[] }
   | { readonly kind: "refusal"; readonly text: string }
   | CallPiece;
+
+/** Memory for a token's log probabilities, or for a call or a block, beside their text. */
+const recordBytes = 512;
+
+/** Roughly the memory that the pieces of an answer take that is kept. */
+export class AnswerSize {
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Throws UntranslatableAnswer for a piece that makes the answer too large. */
+  add(piece: ChatPiece): void {
+    if (piece.kind === "signed") this.#bytes += recordBytes + piece.bytes;
+    else this.#bytes += piece.text.length;
+    if (piece.kind === "text") this.#bytes += piece.logprobs.length * recordBytes;
+    if (piece.kind === "call") this.#bytes += recordBytes;
+    if (this.#bytes > readableResponseBytesMax)
+      throw new UntranslatableAnswer(
+        `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
+      );
+  }
+}
 
 /**
  * The pieces of a choice's message or delta, in the order in which models produce them: reasoning,
@@ -50,6 +77,7 @@ export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatP
     textOf(message["reasoning_content"], "reasoning_content") ||
     textOf(message["reasoning"], "reasoning");
   addReasoning(pieces, reasoning);
+  addSigned(pieces, message["thinking_blocks"]);
   addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
   const refusal = textOf(message["refusal"], "refusal");
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
@@ -68,6 +96,19 @@ export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatP
 
 function addReasoning(pieces: ChatPiece[], text: string): void {
   if (text !== "") pieces.push({ kind: "reasoning", text });
+}
+
+function addSigned(pieces: ChatPiece[], blocks: unknown): void {
+  if (!Array.isArray(blocks)) return;
+  for (const block of blocks as readonly unknown[]) {
+    if (!isThinkingBlock(block) || !isRequiredBack(block)) continue;
+    const { thinking = "", signature = "", data = "" } = block as Readonly<Record<string, string>>;
+    pieces.push({
+      kind: "signed",
+      block: thinkingBlock(block),
+      bytes: thinking.length + signature.length + data.length,
+    });
+  }
 }
 
 function textOf(value: unknown, name: string): string {

@@ -6,6 +6,9 @@ import { nestedDeeperThan } from "../../body/json-depth.js";
 import { kindOf } from "../../body/json-value.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
 
+/** More would make the header in which they are told too long for some clients. */
+const droppedNamesMax = 32;
+
 /**
  * Each check returns the value, or undefined when it is invalid. The translation then continues as
  * if the field were absent, and its result is discarded because `failure` is set. So an error deep
@@ -14,7 +17,14 @@ import type { JsonObject, TranslatedRequest } from "./translation.js";
  * `path` names the field as the client wrote it, such as `input[2].content[0].text`.
  */
 export class RequestCheck {
+  readonly #isStrict: boolean;
+  readonly #dropped = new Set<string>();
   #failure: Failure | null = null;
+
+  /** `isStrict`: what could be dropped is refused. */
+  constructor(isStrict: boolean) {
+    this.#isStrict = isStrict;
+  }
 
   /** The first error; null when there was none. */
   get failure(): Failure | null {
@@ -23,13 +33,26 @@ export class RequestCheck {
 
   /** The translated body, or the first error. */
   result(body: JsonObject): TranslatedRequest {
-    return this.#failure === null ? { ok: true, body } : { ok: false, failure: this.#failure };
+    return this.#failure === null
+      ? { ok: true, body, dropped: [...this.#dropped] }
+      : { ok: false, failure: this.#failure };
   }
 
   /** The message is the field's name followed by `problem`. */
   refuse(path: string, problem: string): undefined {
     const field = shortName(path);
     this.#failure ??= invalid(`${field} ${problem}`, field);
+    return undefined;
+  }
+
+  /**
+   * Leaves out what the other dialect can't say, or refuses it where the operator wants that: the
+   * message is then as that of `refuse`. `name` is what the client is told was dropped, where that
+   * is not the field alone.
+   */
+  drop(path: string, problem: string, name = path): undefined {
+    if (this.#isStrict) return this.refuse(path, problem);
+    if (this.#dropped.size < droppedNamesMax) this.#dropped.add(shortName(withoutIndices(name)));
     return undefined;
   }
 
@@ -71,13 +94,12 @@ export class RequestCheck {
     return Array.isArray(value) ? value : this.#wrong(value, path, "an array");
   }
 
-  /** An object without other fields than these; a null counts as absent. */
+  /** An object of which only these fields are read; others are dropped, unless they are null. */
   fields(value: unknown, path: string, known: ReadonlySet<string>): JsonObject | undefined {
     const object = this.object(value, path);
     if (object === undefined) return undefined;
     for (const key of Object.keys(object)) {
-      if (!known.has(key) && !isAbsent(object[key]))
-        return this.refuse(`${path}.${key}`, "is not known");
+      if (!known.has(key) && !isAbsent(object[key])) this.drop(`${path}.${key}`, "is not known");
     }
     return object;
   }
@@ -89,6 +111,11 @@ export class RequestCheck {
       `must be ${expected}, not ${typeof value === "number" ? value : kindOf(value)}`,
     );
   }
+}
+
+/** A field of each of a thousand messages is one name. */
+function withoutIndices(path: string): string {
+  return path.replace(/\[\d+\]/g, "[]");
 }
 
 /** A client's value for an error message: itself when it is short, else its type. */

@@ -12,11 +12,12 @@ const emptyObject: JsonObject = {};
 
 export class RequestReader {
   readonly #provider: string;
-  readonly #check = new RequestCheck();
+  readonly #check: RequestCheck;
 
   /** `provider`: the dialect of the model's provider, for error messages. */
-  constructor(provider: "Anthropic messages" | "chat completions") {
+  constructor(provider: "Anthropic messages" | "chat completions", isStrict: boolean) {
     this.#provider = provider;
+    this.#check = new RequestCheck(isStrict);
   }
 
   /** The translated body, or the first error. */
@@ -34,7 +35,16 @@ export class RequestReader {
    * provider speaks …, which returns one answer`.
    */
   unsupported(path: string, must: string, note: string): void {
-    this.#check.refuse(path, `${must}: the model's provider speaks ${this.#provider}, ${note}`);
+    this.#check.refuse(path, this.#reason(must, note));
+  }
+
+  /** As `unsupported`, for what can be left out with a word: see `RequestCheck.drop`. */
+  drop(path: string, must: string, note: string, name?: string): void {
+    this.#check.drop(path, this.#reason(must, note), name);
+  }
+
+  #reason(must: string, note: string): string {
+    return `${must}: the model's provider speaks ${this.#provider}, ${note}`;
   }
 
   /**
@@ -47,13 +57,11 @@ export class RequestReader {
       if (isAbsent(value)) continue;
       const rule = table.get(key);
       if (rule === undefined)
-        this.unsupported(
-          `${at}${key}`,
-          "must be left out",
-          "and Sluice can't translate this field",
-        );
+        this.drop(`${at}${key}`, "must be left out", "and Sluice can't translate this field");
       else if (rule.how === "refused" && !rule.allows(value))
         this.unsupported(`${at}${key}`, rule.must, rule.note);
+      else if (rule.how === "dropped" && !rule.allows(value))
+        this.drop(`${at}${key}`, rule.must, rule.note);
     }
   }
 

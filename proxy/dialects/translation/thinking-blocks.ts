@@ -6,6 +6,12 @@
 import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";
 
+/**
+ * The signature of thinking that no provider signed. Clients keep and return only thinking with a
+ * signature; the models that want their thinking back get its text.
+ */
+export const noSignature = "unsigned";
+
 /** Checks a block from another gateway: a client must be able to send it back. */
 export function isThinkingBlock(block: unknown): block is JsonObject {
   if (!isObject(block)) return false;
@@ -17,10 +23,14 @@ export function isThinkingBlock(block: unknown): block is JsonObject {
   );
 }
 
+/** Without fields that others have added. */
+export function thinkingBlock({ type, thinking, signature, data }: JsonObject): JsonObject {
+  return type === "thinking" ? { type, thinking, signature } : { type, data };
+}
+
 /** Whether Anthropic requires a block back with the next request: it is signed or encrypted. */
 export function isRequiredBack(block: JsonObject): boolean {
-  return (
-    block["type"] === "redacted_thinking" ||
-    (typeof block["signature"] === "string" && block["signature"] !== "")
-  );
+  const { type, signature } = block;
+  if (type === "redacted_thinking") return true;
+  return typeof signature === "string" && signature !== "" && signature !== noSignature;
 }

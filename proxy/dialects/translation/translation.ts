@@ -6,14 +6,22 @@ import type { Failure } from "../../../shared/error-code.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A request body in another dialect, or a 400 that names a field without a counterpart in it. */
+/**
+ * A request body in another dialect, or a 400 that names a field. `dropped` names what the client
+ * asked for and the other dialect can't say, as the client wrote the fields: the answer still does
+ * what was asked, but not quite as it was asked.
+ */
 export type TranslatedRequest =
-  | { readonly ok: true; readonly body: JsonObject }
+  | { readonly ok: true; readonly body: JsonObject; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly failure: Failure };
 
 export interface RequestOptions {
   /** For a dialect that requires a limit, when the client sent none. */
   readonly maxTokensDefault: number;
+  /** Whether what can't be said is refused, rather than dropped. */
+  readonly isStrict: boolean;
+  /** Whether the provider of chat completions takes tools with free text as their input. */
+  readonly takesCustomTools: boolean;
 }
 
 export interface AnswerContext {

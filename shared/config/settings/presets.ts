@@ -4,7 +4,8 @@
  * providers is in `../build/provider-configs.ts`.
  */
 import type { Operation } from "../../operation.js";
-import { type MaxTokensField, type ProviderType, providerTraits } from "../provider-type.js";
+import { type ChatTraits, openaiChat, plainChat } from "../chat-traits.js";
+import { type ProviderType, providerTraits } from "../provider-type.js";
 
 export interface Preset {
   /** The instance name that its key registers. */
@@ -17,29 +18,16 @@ export interface Preset {
   readonly keyless: boolean;
   readonly operations: readonly Operation[];
   readonly listsModels: boolean;
-  /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
-  readonly takesStreamOptions: boolean;
-  /**
-   * The field for the limit on output tokens: OpenAI's newer models refuse the old one, other
-   * servers don't know the new one.
-   */
-  readonly maxTokensField: MaxTokensField;
+  /** How its chat completions differ from others'. */
+  readonly chat: ChatTraits;
 }
 
 /** A row of the table: what it leaves out is that of its type. */
 type Row = Pick<Preset, "name" | "type" | "keyVariable"> & Partial<Preset>;
 
 function preset(row: Row): Preset {
-  const { baseUrl, operations, listsModels, maxTokensField } = providerTraits[row.type];
-  return {
-    baseUrl,
-    operations,
-    listsModels,
-    maxTokensField,
-    keyless: false,
-    takesStreamOptions: true,
-    ...row,
-  };
+  const { baseUrl, operations, listsModels, chat } = providerTraits[row.type];
+  return { baseUrl, operations, listsModels, chat, keyless: false, ...row };
 }
 
 export const presets: readonly Preset[] = [
@@ -48,7 +36,7 @@ export const presets: readonly Preset[] = [
     type: "openai",
     keyVariable: "OPENAI_API_KEY",
     baseUrl: "https://api.openai.com/v1",
-    maxTokensField: "max_completion_tokens",
+    chat: openaiChat,
   }),
   preset({ name: "anthropic", type: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }),
   preset({ name: "gemini", type: "gemini", keyVariable: "GEMINI_API_KEY" }),
@@ -69,6 +57,12 @@ export const presets: readonly Preset[] = [
       "files",
       "batches",
     ],
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(["user", "service_tier", "parallel_tool_calls"]),
+      earlierReasoning: "refused",
+      messageOrder: "any",
+    },
   }),
   preset({
     name: "openrouter",
@@ -76,6 +70,11 @@ export const presets: readonly Preset[] = [
     keyVariable: "OPENROUTER_API_KEY",
     baseUrl: "https://openrouter.ai/api/v1",
     operations: ["chat_completions", "responses", "messages", "embeddings"],
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(["user", "verbosity", "parallel_tool_calls"]),
+      messageOrder: "any",
+    },
   }),
   preset({
     name: "xai",
@@ -83,6 +82,12 @@ export const presets: readonly Preset[] = [
     keyVariable: "XAI_API_KEY",
     baseUrl: "https://api.x.ai/v1",
     operations: ["chat_completions", "responses", "images"],
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(["user", "parallel_tool_calls"]),
+      earlierReasoning: "refused",
+      messageOrder: "any",
+    },
   }),
   preset({
     name: "deepseek",
@@ -90,6 +95,14 @@ export const presets: readonly Preset[] = [
     keyVariable: "DEEPSEEK_API_KEY",
     baseUrl: "https://api.deepseek.com/v1",
     operations: ["chat_completions"],
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(),
+      earlierReasoning: "required",
+      takesTextParts: false,
+      messageOrder: "any",
+      takesOutputSchema: false,
+    },
   }),
   preset({
     name: "mistral",
@@ -97,7 +110,14 @@ export const presets: readonly Preset[] = [
     keyVariable: "MISTRAL_API_KEY",
     baseUrl: "https://api.mistral.ai/v1",
     operations: ["chat_completions", "embeddings", "transcriptions", "files"],
-    takesStreamOptions: false,
+    // It refuses unknown fields, and its template two turns in a row.
+    chat: {
+      ...plainChat,
+      takesStreamOptions: false,
+      earlierReasoning: "refused",
+      messageOrder: "alternating",
+      callIds: "nine_characters",
+    },
   }),
   preset({
     name: "together",
@@ -128,6 +148,12 @@ export const presets: readonly Preset[] = [
     keyVariable: "CEREBRAS_API_KEY",
     baseUrl: "https://api.cerebras.ai/v1",
     operations: ["chat_completions"],
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(["user", "parallel_tool_calls"]),
+      earlierReasoning: "refused",
+      takesTextParts: false,
+    },
   }),
   preset({
     name: "perplexity",
@@ -165,6 +191,12 @@ export const presets: readonly Preset[] = [
     keyVariable: "MOONSHOT_API_KEY",
     baseUrl: "https://api.moonshot.ai/v1",
     operations: ["chat_completions", "files"],
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(["prompt_cache_key", "safety_identifier"]),
+      earlierReasoning: "required",
+      messageOrder: "any",
+    },
   }),
   preset({
     name: "nvidia",

@@ -9,7 +9,13 @@ import { integer } from "../kinds/number-kinds.js";
 import { apiKey } from "../kinds/secret-kinds.js";
 import { apiVersion } from "../kinds/text-kinds.js";
 import { baseUrl } from "../kinds/url-kinds.js";
-import { type PassthroughAccess, type ProviderType, providerTypes } from "../provider-type.js";
+import {
+  type PassthroughAccess,
+  type ProviderType,
+  providerTypes,
+  type TranslationMode,
+  translationModes,
+} from "../provider-type.js";
 import type { Field } from "./setting.js";
 
 interface ProviderField<T> extends Field<T> {
@@ -89,6 +95,14 @@ export const providerSettings = {
     unit: null,
     meaning:
       "Headers of callers that it is sent besides those that every provider is; x-team-* stands for all that begin so.",
+  }),
+  translation: field<TranslationMode>({
+    kind: choice(translationModes),
+    defaultValue: "lenient",
+    defaultText: "lenient",
+    unit: null,
+    meaning:
+      "Whether a request that is translated is sent without what the provider's dialect can't say, and X-Sluice-Dropped names it, or is refused (strict).",
   }),
   connect_timeout_ms: field({
     kind: timeout,

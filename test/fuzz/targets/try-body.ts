@@ -8,6 +8,7 @@ import type { CallSource, ReadCall } from "../../../proxy/handlers/model-call.js
 import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
 import { isCount } from "../../../shared/checked.js";
 import type { RewriterName } from "../../../shared/config/config.js";
+import { findPreset } from "../../../shared/config/settings/presets.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
 import { bytesOf } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
@@ -19,6 +20,15 @@ const bodyBytesMax = 8 * 1024 * 1024;
 /** A message names a field by its path, which may be long, but holds no value in full. */
 const messageCharsMax = 2000;
 export const executed = "gpt-4o";
+const models = [
+  executed,
+  "gpt-5.2",
+  "o3",
+  "claude-opus-4-7",
+  "claude-sonnet-4-5",
+  "claude-3-5-haiku-latest",
+  "magistral-small",
+];
 
 export const providers = [
   providerConfig({ name: "openai" }),
@@ -26,8 +36,14 @@ export const providers = [
   providerConfig({
     name: "chatty",
     operations: new Set(["chat_completions"]),
-    takesStreamOptions: false,
+    chat: findPreset("mistral")!.chat,
   }),
+  providerConfig({
+    name: "deep",
+    operations: new Set(["chat_completions"]),
+    chat: findPreset("deepseek")!.chat,
+  }),
+  providerConfig({ name: "strict", type: "anthropic", translation: "strict" }),
   providerConfig({ name: "gemini", type: "gemini" }),
   providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" }),
 ];
@@ -74,9 +90,9 @@ export async function tryBody(
   must(isCount(call.promptBytes), "bytes of the prompt");
   if (random.chance(0.1)) isCacheableRequest(operation, bytes);
   const provider = random.pick(providers);
-  const problem = call.problemAt(provider);
+  const model = random.chance(0.3) ? call.model : random.pick(models);
+  const problem = call.problemAt(provider, model);
   if (problem !== null) return mustBeDeclared({ ok: false, failure: problem });
-  const model = random.chance(0.3) ? call.model : executed;
   const sent = call.requestTo(provider, model, random.pick(rewriters));
   upstreamPath(provider, sent.operation, model, "a=1&b=%zz");
   must(isCount(sent.savedBytes), "saved bytes");

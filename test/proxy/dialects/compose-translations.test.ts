@@ -7,6 +7,7 @@ import type {
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
 import { invalid } from "../../../shared/error-code.js";
+import { options } from "./request-options.js";
 
 /**
  * Wraps each value, so that a result shows which translation ran when and with which context.
@@ -19,7 +20,7 @@ function wrapping(name: string): Translation {
     request: (body, { maxTokensDefault }) =>
       name in body
         ? { ok: false, failure: invalid(`${name} is unsupported`, name) }
-        : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } },
+        : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault }, dropped: [name, "both"] },
     answer: (body, context) => ({ [label(context)]: body }),
     asEvents: () => [{ event: name, data: "complete" }],
     events(context) {
@@ -49,16 +50,17 @@ t.test("both keep what they keep of a stream", async (t) => {
 });
 
 t.test("a request goes through the outer translation, then the inner one", async (t) => {
-  t.strictSame(composed.request({ q: 1 }, { maxTokensDefault: 5 }), {
+  t.strictSame(composed.request({ q: 1 }, { ...options, maxTokensDefault: 5 }), {
     ok: true,
     body: { from_inner: { from_outer: { q: 1 }, maxTokensDefault: 5 }, maxTokensDefault: 5 },
+    dropped: ["outer", "both", "inner"],
   });
 });
 
 t.test(
   "a refusal of either translation is returned; the inner one's says that it is about the translated request",
   async (t) => {
-    t.strictSame(composed.request({ outer: 1 }, { maxTokensDefault: 5 }), {
+    t.strictSame(composed.request({ outer: 1 }, { ...options, maxTokensDefault: 5 }), {
       ok: false,
       failure: invalid("outer is unsupported", "outer"),
     });
@@ -67,7 +69,10 @@ t.test(
       request: () => ({ ok: false, failure: invalid("verbosity is unsupported", "verbosity") }),
     };
     t.strictSame(
-      composeTranslations(wrapping("outer"), picky).request({ q: 1 }, { maxTokensDefault: 5 }),
+      composeTranslations(wrapping("outer"), picky).request(
+        { q: 1 },
+        { ...options, maxTokensDefault: 5 },
+      ),
       {
         ok: false,
         failure: invalid("in the translated request, verbosity is unsupported", "verbosity"),
@@ -113,7 +118,7 @@ t.test("events are piped, and both translators end in order", async (t) => {
  * composition is readable.
  */
 const capitals: Translation = {
-  request: (body) => ({ ok: true, body: { BODY: body } }),
+  request: (body) => ({ ok: true, body: { BODY: body }, dropped: [] }),
   answer: (body) => body["CHAT"] as JsonObject,
   asEvents: () => [],
   events: () => ({
@@ -131,9 +136,10 @@ t.test(
   async (t) => {
     const throughChat = composeTranslations(responsesToChat, capitals);
     const request = { model: "m", input: "hi" };
-    t.strictSame(throughChat.request(request, { maxTokensDefault: 5 }), {
+    t.strictSame(throughChat.request(request, { ...options, maxTokensDefault: 5 }), {
       ok: true,
       body: { BODY: { model: "m", messages: [{ role: "user", content: "hi" }] } },
+      dropped: [],
     });
     t.match(
       throughChat.answer(

@@ -24,7 +24,7 @@ function rowsBelow(part: string, heading: string): readonly string[] {
 const rows = (table: FieldTable): readonly string[] =>
   [...table].map(
     ([field, rule]) =>
-      `| \`${field}\` | ${rule.how === "refused" ? `refused: ${rule.must}` : rule.how} | ${rule.note} |`,
+      `| \`${field}\` | ${"must" in rule ? `${rule.how}: ${rule.must}` : rule.how} | ${rule.note} |`,
   );
 
 const fromChat: Readonly<Record<string, FieldTable>> = {

@@ -3,6 +3,7 @@
  * in the one form that a translation gives it (a single text as a string, messages of one role in a
  * row as one).
  */
+
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
@@ -19,6 +20,7 @@ import type {
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
 import { assembleChat, assembleMessages } from "./assemble-stream.js";
+import { options } from "./request-options.js";
 import {
   chatAnswer,
   chatEvents,
@@ -128,7 +130,12 @@ const chatChoice = fc.oneof(
 );
 const format = schema.map((of) => ({
   type: "json_schema",
-  json_schema: { name: "answer", schema: of, strict: true },
+  // Closed, as both providers want it.
+  json_schema: {
+    name: "answer",
+    schema: { properties: {}, required: [], ...of, additionalProperties: false },
+    strict: true,
+  },
 }));
 
 const chatRequests = fc
@@ -169,7 +176,7 @@ const chatRequests = fc
   .map(parsed);
 
 function translated(translation: Translation, body: JsonObject): JsonObject {
-  const result = translation.request(body, { maxTokensDefault: 1 });
+  const result = translation.request(body, options);
   assert(result.ok, JSON.stringify(result));
   return result.body;
 }
@@ -238,7 +245,7 @@ const messagesAnswers = fc
   .record({
     thoughts: fc.oneof(
       fc.array(proof, { maxLength: 3 }),
-      word.map((thinking) => [{ type: "thinking", thinking, signature: "" }]),
+      word.map((thinking) => [{ type: "thinking", thinking, signature: "unsigned" }]),
     ),
     text: fc.option(word),
     calls: toolUses,
@@ -490,7 +497,7 @@ t.test(
     for (const translation of [chatToMessages, messagesToChat]) {
       fc.assert(
         fc.property(body, fc.array(body, { maxLength: 6 }), (one, many) => {
-          const result = translation.request(one, { maxTokensDefault: 1 });
+          const result = translation.request(one, options);
           assert(result.ok || result.failure.param !== null);
           try {
             translation.answer(one, context);

@@ -223,7 +223,7 @@ export const chatAnswerAsMessages: JsonObject = {
   role: "assistant",
   model: "smart",
   content: [
-    { type: "thinking", thinking: "Two cities.", signature: "" },
+    { type: "thinking", thinking: "Two cities.", signature: "unsigned" },
     { type: "text", text: "I'll look." },
     { type: "tool_use", id: "call_1", name: "get_weather", input: { city: "Oslo" } },
     { type: "tool_use", id: "call_2", name: "now", input: {} },

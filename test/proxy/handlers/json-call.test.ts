@@ -64,13 +64,14 @@ t.test(
     for (const { operation, provider, body } of table) {
       const call = await callOf(operation, body);
       t.match(call, { operation, model: "x", repeatable: true, promptBytes: body.length });
-      t.equal(call.problemAt(provider), null);
+      t.equal(call.problemAt(provider, "m"), null);
       t.same(sentTo(call, provider, "y"), {
         operation,
         text: body.replace('"x"', '"y"'),
         savedBytes: 0,
         hideUsageChunk: false,
         translator: null,
+        dropped: [],
       });
       t.equal(call.requestTo(provider, "x", []).body, call.body, "the very same bytes");
     }
@@ -86,7 +87,7 @@ t.test(
       text: /"stream_options":\{"include_usage":true\}/,
       hideUsageChunk: true,
     });
-    t.match(sentTo(call, { ...chatty, takesStreamOptions: false }, "x"), {
+    t.match(sentTo(call, { ...chatty, chat: { ...chatty.chat, takesStreamOptions: false } }, "x"), {
       text: streamed,
       hideUsageChunk: false,
     });
@@ -106,7 +107,7 @@ t.test(
   "for a provider of another dialect the request is translated, with the target's model",
   async (t) => {
     const call = await callOf("chat_completions", chat.replace(',"seed":12345678901234567890', ""));
-    t.equal(call.problemAt(claude), null);
+    t.equal(call.problemAt(claude, "m"), null);
     const sent = sentTo(call, claude, "opus");
     t.equal(sent.operation, "messages");
     t.same(JSON.parse(sent.text), {
@@ -256,7 +257,11 @@ t.test(
     t.equal(
       (
         JSON.parse(
-          sentTo(call, { ...chatty, name: "old", takesStreamOptions: false }, "llama").text,
+          sentTo(
+            call,
+            { ...chatty, name: "old", chat: { ...chatty.chat, takesStreamOptions: false } },
+            "llama",
+          ).text,
         ) as Record<string, unknown>
       )["stream_options"],
       undefined,
@@ -268,14 +273,14 @@ t.test(
   "a provider that offers neither the operation nor one to translate it to is refused; so is a request that its dialect has no form for, by the field",
   async (t) => {
     const call = await callOf("chat_completions", chat.replace('"seed"', '"n":2,"seed"'));
-    t.match(call.problemAt(vectors), {
+    t.match(call.problemAt(vectors, "m"), {
       status: 400,
       message: "provider vectors does not offer chat_completions",
       param: "model",
     });
-    t.match(call.problemAt(claude), { status: 400, param: "n" });
-    t.equal(call.problemAt(chatty), null);
-    t.match((await callOf("embeddings", '{"model":"x","input":"hi"}')).problemAt(claude), {
+    t.match(call.problemAt(claude, "m"), { status: 400, param: "n" });
+    t.equal(call.problemAt(chatty, "m"), null);
+    t.match((await callOf("embeddings", '{"model":"x","input":"hi"}')).problemAt(claude, "m"), {
       message: "provider claude does not offer embeddings",
     });
   },
@@ -316,12 +321,12 @@ t.test("a translation needs memory: without it the request is refused for now", 
     nowMs: () => 0,
   });
   if (!result.ok) throw new Error("it was read");
-  t.equal(result.call.problemAt(chatty), null);
-  t.match(result.call.problemAt(claude), { status: 503, code: "overloaded" });
+  t.equal(result.call.problemAt(chatty, "m"), null);
+  t.match(result.call.problemAt(claude, "m"), { status: 503, code: "overloaded" });
   exchange.ledger.give(1);
-  t.equal(result.call.problemAt(claude), null);
+  t.equal(result.call.problemAt(claude, "m"), null);
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length);
-  t.equal(result.call.problemAt(claude), null);
+  t.equal(result.call.problemAt(claude, "m"), null);
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length, "once");
 });
 
@@ -349,4 +354,27 @@ t.test("a body in a content coding is refused, and the coding named", async (t) 
         message: `the body must be plain JSON: content-encoding ${JSON.stringify(coding)} is not taken`,
       });
   }
+});
+
+t.test("what a translation drops is told, or is the problem of a strict provider", async (t) => {
+  const call = await callOf(
+    "chat_completions",
+    '{"model":"x","messages":[{"role":"user","content":"hi"}],"presence_penalty":1,"temperature":0.5}',
+  );
+  const strict = { ...claude, name: "strict", translation: "strict" } as const;
+  t.equal(call.problemAt(claude, "claude-opus-4-7"), null);
+  const { dropped, text } = sentTo(call, claude, "claude-opus-4-7");
+  t.same(dropped, ["presence_penalty", "temperature"], "of the dialect, and of the model");
+  t.same(JSON.parse(text), {
+    model: "claude-opus-4-7",
+    max_tokens: 777,
+    messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+  });
+  t.match(call.problemAt(strict, "claude-opus-4-7"), { status: 400, param: "presence_penalty" });
+  const warm = await callOf(
+    "chat_completions",
+    '{"model":"x","messages":[{"role":"user","content":"hi"}],"temperature":0.5}',
+  );
+  t.equal(warm.problemAt(strict, "claude-sonnet-4-5"), null, "an older model takes it");
+  t.match(warm.problemAt(strict, "claude-opus-4-7"), { status: 400, param: "temperature" });
 });

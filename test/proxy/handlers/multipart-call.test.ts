@@ -339,9 +339,12 @@ t.test("a failing disk is a 503, not an error of the client", async (t) => {
 
 t.test("a provider that doesn't transcribe is refused", async (t) => {
   const call = callOf(await read(`${field("model", "whisper")}${end}`));
-  t.equal(call.problemAt(provider), null);
+  t.equal(call.problemAt(provider, "m"), null);
   t.match(
-    call.problemAt(providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) })),
+    call.problemAt(
+      providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) }),
+      "m",
+    ),
     { status: 400, message: "provider chatty does not offer transcriptions", param: "model" },
   );
 });

@@ -1,6 +1,7 @@
 import t from "tap";
 import { refusalHeaders, successHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import {
+  droppedHeaders,
   replyFailure,
   replyJson,
   replyRefused,
@@ -374,3 +375,11 @@ t.test(
     );
   },
 );
+
+t.test("the header of what was dropped holds any name, and is absent without one", async (t) => {
+  t.same(droppedHeaders([]), []);
+  t.same(droppedHeaders(["top_k", "a,b\r\nx: y", "é"]), [
+    "x-sluice-dropped",
+    "top_k, a?b??x: y, ?",
+  ]);
+});

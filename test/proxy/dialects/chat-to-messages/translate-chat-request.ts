@@ -1,20 +1,22 @@
 /** What the tests of chat requests share: a request, its translation, and its error. */
+
 import assert from "node:assert/strict";
 import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { options } from "../request-options.js";
 
 export const hello = { role: "user", content: "Hello" };
 export const base: JsonObject = { model: "m", messages: [hello] };
 
 export function translated(body: JsonObject): JsonObject {
-  const result = chatToMessages.request(body, { maxTokensDefault: 4096 });
+  const result = chatToMessages.request(body, options);
   assert(result.ok, JSON.stringify(result));
   return result.body;
 }
 
 /** The error of `base` with more fields. */
 export function refusal(more: object): readonly [param: string | null, message: string] {
-  const result = chatToMessages.request({ ...base, ...more }, { maxTokensDefault: 4096 });
+  const result = chatToMessages.request({ ...base, ...more }, { ...options, isStrict: true });
   assert(!result.ok, JSON.stringify(result));
   assert.equal(result.failure.status, 400);
   assert.equal(result.failure.type, "invalid_request_error");

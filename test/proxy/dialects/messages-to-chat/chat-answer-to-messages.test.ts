@@ -61,7 +61,7 @@ t.test("the differences between providers give the same answer", async (t) => {
   );
   t.strictSame(
     says({ content: "", reasoning: "hm" })["content"],
-    [{ type: "thinking", thinking: "hm", signature: "" }],
+    [{ type: "thinking", thinking: "hm", signature: "unsigned" }],
     "thoughts by another name",
   );
   t.strictSame(
@@ -72,7 +72,7 @@ t.test("the differences between providers give the same answer", async (t) => {
       ],
     })["content"],
     [
-      { type: "thinking", thinking: "hm", signature: "" },
+      { type: "thinking", thinking: "hm", signature: "unsigned" },
       { type: "text", text: "a" },
     ],
     "thoughts as a part",

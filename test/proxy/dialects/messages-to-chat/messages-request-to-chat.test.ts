@@ -128,12 +128,12 @@ t.test(
       [
         { inference_geo: "us" },
         "inference_geo",
-        `inference_geo must be left out: ${provider}, which has no such setting`,
+        `inference_geo must be left out: ${provider}, which doesn't promise a place`,
       ],
       [
         { container: "c" },
         "container",
-        `container must be left out: ${provider}, which has no such setting`,
+        `container must be left out: ${provider}, which has no containers`,
       ],
       [
         { mcp_servers: [{}] },
@@ -173,7 +173,7 @@ t.test(
       [
         { tools: [{ name: "a", input_schema: {}, defer_loading: true }] },
         "tools[0].defer_loading",
-        `tools[0].defer_loading must be false: ${provider}, which has no tool search`,
+        `tools[0].defer_loading must be false: ${provider}, which has no tool search, so the tool is loaded at once`,
       ],
       [
         { tools: [{ name: "a", input_schema: {}, input_examples: [{}] }] },

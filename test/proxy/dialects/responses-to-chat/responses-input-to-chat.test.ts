@@ -219,14 +219,6 @@ t.test("unsupported and invalid items and parts are a 400 that names the field",
     [
       {
         input: [
-          { type: "function_call", call_id: "c", name: "f", arguments: "{}", namespace: "n" },
-        ],
-      },
-      "input[0].namespace can't be passed on: chat completions have no tool namespaces",
-    ],
-    [
-      {
-        input: [
           {
             type: "function_call",
             call_id: "c",

@@ -1,10 +1,12 @@
 /** Properties that hold for every request of the Responses API. */
+
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import t from "tap";
 import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { options } from "../request-options.js";
 import { translated } from "./translate-responses-request.js";
 
 const text = fc.string({ unit: "grapheme" });
@@ -163,7 +165,7 @@ t.test("any JSON is translated or refused with the field's name, and isn't modif
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...fieldNames), odd), (body) => {
       const before = JSON.stringify(body);
-      const result = responsesToChat.request(body, { maxTokensDefault: 4096 });
+      const result = responsesToChat.request(body, options);
       assert.equal(JSON.stringify(body), before);
       if (!result.ok)
         assert.ok(

@@ -72,7 +72,6 @@ t.test("unsupported and invalid tools are a 400 that names the field", async (t)
       "local_shell",
       "shell",
       "apply_patch",
-      "namespace",
       "tool_search",
     ].map(
       (type) =>

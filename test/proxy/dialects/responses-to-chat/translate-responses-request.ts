@@ -1,9 +1,9 @@
 /** What the tests of requests of the Responses API share: their translation, and their error. */
+
 import assert from "node:assert/strict";
 import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
-
-const options = { maxTokensDefault: 4096 };
+import { options } from "../request-options.js";
 
 export function translated(body: object): JsonObject {
   const result = responsesToChat.request(body as JsonObject, options);
@@ -13,7 +13,7 @@ export function translated(body: object): JsonObject {
 
 /** `param: message` of a 400. */
 export function refusal(body: object): string {
-  const result = responsesToChat.request(body as JsonObject, options);
+  const result = responsesToChat.request(body as JsonObject, { ...options, isStrict: true });
   if (result.ok) return "accepted";
   const { status, type, code, provider, param, message } = result.failure;
   assert.deepEqual([status, type, code, provider], [400, "invalid_request_error", null, null]);

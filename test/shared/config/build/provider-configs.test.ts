@@ -1,4 +1,5 @@
 import t from "tap";
+import { plainChat } from "../../../../shared/config/chat-traits.js";
 import type { ProviderConfig } from "../../../../shared/config/config.js";
 import { findPreset, presetAt, presets } from "../../../../shared/config/settings/presets.js";
 import { providerConfig } from "../../../support/provider-config.js";
@@ -22,7 +23,7 @@ function openai(
     baseUrl,
     apiKey,
     models,
-    maxTokensField: name === "openai" ? "max_completion_tokens" : "max_tokens",
+    chat: findPreset(name)?.chat ?? plainChat,
     keepAliveMs: presetAt(baseUrl) === undefined ? 3_000 : 30_000,
   });
 }
@@ -53,16 +54,7 @@ t.test("with a provider in the file there is no implicit simulator", async (t) =
 });
 
 t.test("every preset is registered by its key only", async (t) => {
-  for (const {
-    name,
-    type,
-    keyVariable,
-    baseUrl,
-    operations,
-    takesStreamOptions,
-    maxTokensField,
-    listsModels,
-  } of presets) {
+  for (const { name, type, keyVariable, baseUrl, operations, chat, listsModels } of presets) {
     if (baseUrl === null) continue;
     t.same(
       accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers,
@@ -74,8 +66,7 @@ t.test("every preset is registered by its key only", async (t) => {
           baseUrl,
           apiKey: "k",
           operations: new Set(operations),
-          takesStreamOptions,
-          maxTokensField,
+          chat,
           models: listsModels ? null : [],
           keepAliveMs: type === "vllm" ? 3_000 : 30_000,
         }),
@@ -320,7 +311,7 @@ t.test(
   "a provider's quirks are recognized by its address, and behind a relay by its name",
   async (t) => {
     const takes = (text: string): boolean =>
-      accepted(`providers:\n  ${text}\n`).config.providers[0]!.takesStreamOptions;
+      accepted(`providers:\n  ${text}\n`).config.providers[0]!.chat.takesStreamOptions;
     t.equal(takes("eu: { base_url: https://api.mistral.ai/v1 }"), false);
     t.equal(takes("mistral: { base_url: http://relay/v1 }"), false);
     t.equal(takes("mistral: { base_url: https://api.groq.com/openai/v1 }"), true);

@@ -1,0 +1,52 @@
+/**
+ * Translates a client's request for one target: into the dialect of its provider, then to what that
+ * host and that model take.
+ */
+import type { ProviderConfig } from "../../shared/config/config.js";
+import type { Operation } from "../../shared/operation.js";
+import { RequestCheck } from "./translation/request-check.js";
+import type { JsonObject, TranslatedRequest, Translation } from "./translation/translation.js";
+import { fitChatRequest } from "./variants/fit-chat-request.js";
+import { fitMessagesRequest } from "./variants/fit-messages-request.js";
+
+/** A target whose provider speaks another dialect than the client. */
+export interface TranslatedTarget {
+  readonly provider: ProviderConfig;
+  /** The model's name at the provider. */
+  readonly model: string;
+  /** The one that the provider is called with. */
+  readonly operation: Operation;
+  readonly translation: Translation;
+}
+
+export function translateRequest(body: JsonObject, target: TranslatedTarget): TranslatedRequest {
+  const { provider, translation } = target;
+  const isStrict = provider.translation === "strict";
+  const translated = translation.request(body, {
+    maxTokensDefault: provider.maxTokensDefault,
+    isStrict,
+    takesCustomTools: provider.chat.takesCustomTools,
+  });
+  if (!translated.ok) return translated;
+  const check = new RequestCheck(isStrict);
+  const fitted = check.result(fit(translated.body, target, check));
+  if (!fitted.ok) return fitted;
+  const dropped = [...new Set([...translated.dropped, ...fitted.dropped])];
+  return { ok: true, body: fitted.body, dropped };
+}
+
+function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): JsonObject {
+  const { operation, provider, model } = target;
+  switch (operation) {
+    case "chat_completions":
+      return fitChatRequest(
+        body,
+        { chat: provider.chat, takesSignatures: provider.type === "gemini", model },
+        check,
+      );
+    case "messages":
+      return fitMessagesRequest(body, model, check);
+    default:
+      return { ...body, model };
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Fits a translated chat request to its host and its model: what they refuse is taken out, with a
+ * word where the answer may turn out differently, and messages are put where they are taken.
+ */
+
+import { isObject } from "../../../shared/checked.js";
+import type {
+  ChatTraits,
+  MaxTokensField,
+  OptionalChatField,
+} from "../../../shared/config/chat-traits.js";
+import { append } from "../../../shared/long-lists.js";
+import { writeExactly } from "../../body/exact-json.js";
+import type { RequestCheck } from "../translation/request-check.js";
+import { withoutSignatures } from "../translation/thought-signature.js";
+import type { JsonObject } from "../translation/translation.js";
+import { nineCharacterId } from "./call-id.js";
+import { orderMessages, withTexts } from "./message-order.js";
+import {
+  type ChatModelTraits,
+  chatModelTraits,
+  isEffort,
+  nearestEffort,
+} from "./model-families.js";
+
+interface ChatHost {
+  readonly chat: ChatTraits;
+  /** Whether it reads Gemini's signatures of calls. */
+  readonly takesSignatures: boolean;
+  /** The model's name at the provider. */
+  readonly model: string;
+}
+
+type Fields = Record<string, unknown>;
+
+/** `body`: as a translation made it. The result shares what it doesn't change. */
+export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestCheck): JsonObject {
+  const { chat, model } = host;
+  const traits = chatModelTraits(model);
+  const out: Fields = { ...body };
+  fitOptionalFields(out, chat, check);
+  fitEffort(out, traits, check);
+  fitSampling(out, traits, check);
+  fitMaxTokens(out, chat.maxTokensField, traits);
+  if (!chat.takesStreamOptions) delete out["stream_options"];
+  const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
+  const messages = [...instructions, ...(body["messages"] as readonly JsonObject[])];
+  out["messages"] = fitMessages(messages, host);
+  out["model"] = model;
+  return out;
+}
+
+/** Hints that change no answer. */
+const hints: readonly OptionalChatField[] = [
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "prompt_cache_options",
+];
+
+const toldFields: readonly OptionalChatField[] = ["verbosity", "service_tier"];
+
+function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: RequestCheck): void {
+  for (const field of hints) if (!optionalFields.has(field)) delete out[field];
+  for (const field of toldFields) {
+    if (out[field] === undefined || optionalFields.has(field)) continue;
+    check.drop(field, "must be left out: the model's provider has no such field");
+    delete out[field];
+  }
+  if (optionalFields.has("parallel_tool_calls")) return;
+  if (out["parallel_tool_calls"] === false)
+    check.drop("parallel_tool_calls", "must not be false: the model's provider has no such field");
+  delete out["parallel_tool_calls"];
+}
+
+function fitEffort(out: Fields, { efforts }: ChatModelTraits, check: RequestCheck): void {
+  const { reasoning_effort: effort } = out;
+  if (!isEffort(effort)) return;
+  const taken = nearestEffort(effort, efforts);
+  if (taken !== null) {
+    out["reasoning_effort"] = taken;
+    return;
+  }
+  delete out["reasoning_effort"];
+  // A model that can't reason does as it is told.
+  if (effort !== "none" || efforts.length > 0)
+    check.drop("reasoning_effort", `must be left out: the model doesn't take ${effort}`);
+}
+
+/** By their defaults, which models take that take nothing else. */
+const sampling = new Map<string, number>([
+  ["temperature", 1],
+  ["top_p", 1],
+  ["presence_penalty", 0],
+  ["frequency_penalty", 0],
+]);
+
+function fitSampling(out: Fields, { takesSampling }: ChatModelTraits, check: RequestCheck): void {
+  const { reasoning_effort: effort = "none" } = out;
+  if (takesSampling === "always" || (takesSampling === "without_reasoning" && effort === "none"))
+    return;
+  for (const [field, common] of sampling) {
+    if (out[field] !== undefined && out[field] !== common)
+      check.drop(field, "must be left out: the model doesn't take it");
+    delete out[field];
+  }
+}
+
+function fitMaxTokens(
+  out: Fields,
+  field: MaxTokensField,
+  { outputTokensMax }: ChatModelTraits,
+): void {
+  const { max_tokens: old, max_completion_tokens: wanted = old } = out;
+  delete out["max_tokens"];
+  delete out["max_completion_tokens"];
+  if (typeof wanted === "number")
+    out[field] = outputTokensMax === null ? wanted : Math.min(wanted, outputTokensMax);
+}
+
+/** A schema that the host wouldn't enforce goes into the prompt. */
+function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
+  const { response_format: format } = out;
+  if (!isObject(format) || format["type"] !== "json_schema") return [];
+  const definition = isObject(format["json_schema"]) ? format["json_schema"] : {};
+  check.drop(
+    "response_format.json_schema",
+    "must be left out: the model's provider doesn't enforce schemas",
+  );
+  out["response_format"] = { type: "json_object" };
+  const content = `Answer with one JSON object that follows this JSON schema, and nothing else:\n${writeExactly(definition["schema"] ?? {})}`;
+  return [{ role: "system", content }];
+}
+
+function fitMessages(messages: readonly JsonObject[], host: ChatHost): readonly JsonObject[] {
+  const { chat, takesSignatures } = host;
+  const fitted: JsonObject[] = [];
+  append(
+    fitted,
+    messages.map((message) => withIds(withReasoning(message, chat), chat)),
+  );
+  const unsigned = takesSignatures ? fitted : withoutSignatures(fitted);
+  const ordered = orderMessages(unsigned, chat.messageOrder);
+  return chat.takesTextParts ? ordered : withTexts(ordered);
+}
+
+/** For hosts that want reasoning with every call, where a client or another model gave none. */
+const noReasoning = " ";
+
+/** Where it isn't refused, it is sent with calls only: it has no effect elsewhere. */
+function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): JsonObject {
+  const { reasoning_content: reasoning, thinking_blocks: blocks, ...rest } = message;
+  const isWanted = earlierReasoning !== "refused" && rest["tool_calls"] !== undefined;
+  if (isWanted && (reasoning !== undefined || earlierReasoning === "required"))
+    return { ...rest, reasoning_content: reasoning ?? noReasoning };
+  return reasoning === undefined && blocks === undefined ? message : rest;
+}
+
+function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
+  if (callIds === "any") return message;
+  const { tool_call_id: id, tool_calls: calls } = message;
+  if (typeof id === "string") return { ...message, tool_call_id: nineCharacterId(id) };
+  if (!Array.isArray(calls)) return message;
+  return {
+    ...message,
+    tool_calls: (calls as readonly JsonObject[]).map((call) => ({
+      ...call,
+      id: nineCharacterId(String(call["id"])),
+    })),
+  };
+}

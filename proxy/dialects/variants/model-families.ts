@@ -1,0 +1,140 @@
+/**
+ * What the models of a family take, by the names that their makers gave them. A name that isn't
+ * here gets what most models take. Hosts differ too: `shared/config/chat-traits.ts`.
+ *
+ * Sources: OpenAI's model pages and its guide to reasoning models, Anthropic's model overview
+ * and its pages on extended and adaptive thinking, effort and structured outputs, as of November
+ * 2026.
+ */
+
+export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+/** In ascending order. */
+const efforts: readonly Effort[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+export interface ChatModelTraits {
+  /** Null: unknown, or as large as anybody asks for. */
+  readonly outputTokensMax: number | null;
+  /** The values of `reasoning_effort`; none for a model without it. */
+  readonly efforts: readonly Effort[];
+  /** Temperature, `top_p` and penalties. */
+  readonly takesSampling: "always" | "without_reasoning" | "never";
+}
+
+const common: ChatModelTraits = {
+  outputTokensMax: null,
+  efforts: ["low", "medium", "high"],
+  takesSampling: "always",
+};
+
+function plain(outputTokensMax: number | null): ChatModelTraits {
+  return { outputTokensMax, efforts: [], takesSampling: "always" };
+}
+
+function reasoning(
+  efforts: readonly Effort[],
+  takesSampling: ChatModelTraits["takesSampling"] = "never",
+): ChatModelTraits {
+  return { outputTokensMax: 128_000, efforts, takesSampling };
+}
+
+/** The first that matches applies. */
+const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
+  [/^gpt-3\.5/, plain(4096)],
+  [/^gpt-4-turbo/, plain(4096)],
+  [/^gpt-4\.1/, plain(32_768)],
+  [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, plain(16_384)],
+  [/^gpt-4(?:-|$)/, plain(8192)],
+  [/^gpt-5(?:\.\d)?-chat/, plain(16_384)],
+  [/^gpt-5-pro/, reasoning(["high"])],
+  [/^gpt-5\.\d-pro/, reasoning(["medium", "high", "xhigh"])],
+  [/^gpt-5-codex/, reasoning(["low", "medium", "high"])],
+  [/^gpt-5(?:-|$)/, reasoning(["minimal", "low", "medium", "high"])],
+  [/^gpt-5\.1-codex-max/, reasoning(["low", "medium", "high", "xhigh"])],
+  [/^gpt-5\.1/, reasoning(["none", "low", "medium", "high"], "without_reasoning")],
+  [
+    /^gpt-(?:5\.\d|[6-9])/,
+    reasoning(["none", "low", "medium", "high", "xhigh"], "without_reasoning"),
+  ],
+  [/^o1-(?:mini|preview)/, { outputTokensMax: 32_768, efforts: [], takesSampling: "never" }],
+  [
+    /^o\d/,
+    { outputTokensMax: 100_000, efforts: ["low", "medium", "high"], takesSampling: "never" },
+  ],
+  [/^gpt-oss/, common],
+  [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],
+  [/^deepseek/, { ...common, efforts: ["low", "medium", "high", "max"] }],
+  [/^grok-3-mini/, { ...common, efforts: ["low", "high"] }],
+  [/^(?:grok|qwen|qwq|kimi|moonshot|glm|llama|gemma|phi)/, plain(null)],
+  [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plain(null)],
+];
+
+/** `model` as the provider knows it, with or without the name of its maker before it. */
+export function chatModelTraits(model: string): ChatModelTraits {
+  const name = familyName(model);
+  return chatFamilies.find(([pattern]) => pattern.test(name))?.[1] ?? common;
+}
+
+/** `openai/gpt-5` and `Qwen/Qwen3-8B` begin with their maker's name. */
+function familyName(model: string): string {
+  return model.slice(model.lastIndexOf("/") + 1).toLowerCase();
+}
+
+export interface MessagesModelTraits {
+  readonly outputTokensMax: number;
+  /** `budget`: only with a number of tokens; `adaptive`: only without. */
+  readonly thinking: "none" | "budget" | "adaptive" | "both";
+  /** The values of `output_config.effort`. */
+  readonly efforts: readonly Effort[];
+  /** `one_of`: a temperature or `top_p`, but not both. */
+  readonly sampling: "both" | "one_of" | "none";
+  readonly takesOutputSchema: boolean;
+}
+
+/** Null for a model that isn't Anthropic's: some servers speak its dialect with others. */
+export function messagesModelTraits(model: string): MessagesModelTraits | null {
+  const name = familyName(model);
+  if (!name.includes("claude")) return null;
+  const family = /opus|sonnet|haiku/.exec(name)?.[0] ?? "";
+  const [, major = "9", minor = "0"] =
+    /(?:claude|opus|sonnet|haiku)-(\d)(?:[-.](\d)(?!\d))?/.exec(name) ?? [];
+  const version = Number(major) + Number(minor) / 10;
+  const at = (from: number): boolean => version >= from - 0.001;
+  return {
+    outputTokensMax: outputTokensMax(family, at),
+    thinking: at(4.7) ? "adaptive" : at(4.6) ? "both" : at(3.7) ? "budget" : "none",
+    efforts: at(4.7)
+      ? ["low", "medium", "high", "xhigh", "max"]
+      : at(4.6)
+        ? ["low", "medium", "high", "max"]
+        : family === "opus" && at(4.5)
+          ? ["low", "medium", "high"]
+          : [],
+    sampling: at(4.7) ? "none" : at(4.1) ? "one_of" : "both",
+    takesOutputSchema: at(4.5) || (family === "opus" && at(4.1)),
+  };
+}
+
+function outputTokensMax(family: string, at: (version: number) => boolean): number {
+  if (at(4.6)) return 128_000;
+  if (family === "opus" && at(4) && !at(4.5)) return 32_000;
+  if (at(3.7)) return 64_000;
+  return at(3.5) ? 8192 : 4096;
+}
+
+/**
+ * The value that a model takes for one that was asked for: the next lower one, else the lowest.
+ */
+export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort | null {
+  const rank = efforts.indexOf(wanted);
+  const lower = taken.filter((effort) => efforts.indexOf(effort) <= rank);
+  // Without thought is not the same as with little.
+  const fitting = wanted === "none" ? lower : lower.filter((effort) => effort !== "none");
+  const lowest = taken.find((effort) => effort !== "none") ?? null;
+  if (wanted === "none") return fitting.at(-1) ?? (taken.includes("minimal") ? "minimal" : null);
+  return fitting.at(-1) ?? lowest;
+}
+
+export function isEffort(value: unknown): value is Effort {
+  return (efforts as readonly unknown[]).includes(value);
+}

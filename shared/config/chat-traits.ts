@@ -1,0 +1,80 @@
+/**
+ * What a host of chat completions takes beyond what all of them take. Only translated requests are
+ * fitted to it: a client that speaks chat completions itself knows its provider.
+ *
+ * The rows are from the hosts' own API references as of November 2026, else from their published
+ * clients' types. What a *model* takes is in `proxy/dialects/variants/model-families.ts`.
+ */
+
+/** The field of a chat completion that limits its output. */
+export type MaxTokensField = "max_tokens" | "max_completion_tokens";
+
+/** Fields that some hosts refuse, and that an answer can do without. */
+export type OptionalChatField =
+  | "user"
+  | "safety_identifier"
+  | "prompt_cache_key"
+  | "prompt_cache_retention"
+  | "prompt_cache_options"
+  | "verbosity"
+  | "service_tier"
+  | "parallel_tool_calls";
+
+export interface ChatTraits {
+  /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
+  readonly takesStreamOptions: boolean;
+  /** OpenAI's newer models refuse the old name, other servers don't know the new one. */
+  readonly maxTokensField: MaxTokensField;
+  readonly optionalFields: ReadonlySet<OptionalChatField>;
+  /**
+   * `reasoning_content` of the assistant's earlier messages: `required` where it called tools, or
+   * refused. Hosts that ignore it count as `refused`, which saves the tokens.
+   */
+  readonly earlierReasoning: "required" | "taken" | "refused";
+  /** Whether a message's content may be a list of text parts, rather than one string. */
+  readonly takesTextParts: boolean;
+  /**
+   * Where system messages may stand, and who may follow whom. `system_first`: one at the beginning,
+   * as most templates of open models want. `alternating`: that, and no user message directly after
+   * a tool's.
+   */
+  readonly messageOrder: "any" | "system_first" | "alternating";
+  /** `any`, or nine letters and digits. */
+  readonly callIds: "any" | "nine_characters";
+  /** Whether `response_format` may have a schema. */
+  readonly takesOutputSchema: boolean;
+  /** Whether `tools` may be of the type `custom`, with free text as their input. */
+  readonly takesCustomTools: boolean;
+}
+
+/** A host of which nothing else is known, such as a server of open models. */
+export const plainChat: ChatTraits = {
+  takesStreamOptions: true,
+  maxTokensField: "max_tokens",
+  optionalFields: new Set(["parallel_tool_calls"]),
+  earlierReasoning: "taken",
+  takesTextParts: true,
+  messageOrder: "system_first",
+  callIds: "any",
+  takesOutputSchema: true,
+  takesCustomTools: false,
+};
+
+/** OpenAI's own, also at Azure. */
+export const openaiChat: ChatTraits = {
+  ...plainChat,
+  maxTokensField: "max_completion_tokens",
+  optionalFields: new Set([
+    "user",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "prompt_cache_options",
+    "verbosity",
+    "service_tier",
+    "parallel_tool_calls",
+  ]),
+  earlierReasoning: "refused",
+  messageOrder: "any",
+  takesCustomTools: true,
+};
