@@ -87,3 +87,25 @@ t.test("after a reset, records that ended before it don't count", async (t) => {
     [1, 1],
   );
 });
+
+t.test(
+  "a period that is dropped for a new one is looked up when the clock steps back",
+  async (t) => {
+    const asked: (readonly [fromMs: number, toMs: number])[] = [];
+    const periods = new AccountPeriods((_, fromMs, toMs) => {
+      asked.push([fromMs, toMs]);
+      return { spent: { microUsd: 5_000_000, picoUsd: 0 }, requests: 5 };
+    }, defaultAnchors);
+    const account = hourly(-1);
+    for (const hour of [8, 9, 10, 11])
+      periods.charge(account, dollar(hour * hourMs), hour * hourMs);
+    t.same(asked, []);
+    t.equal(account.budget.sinceMs, 8 * hourMs + 1, "all of a period that began then was seen");
+    t.notOk(
+      periods.charge(account, dollar(8 * hourMs), 11 * hourMs),
+      "it is too old for a late one",
+    );
+    t.equal(periods.running(account, 8.5 * hourMs).requests, 5);
+    t.same(asked, [[8 * hourMs, 8.5 * hourMs]]);
+  },
+);

@@ -303,3 +303,43 @@ t.test("accounts that changed are handed out once, until they change again", asy
   book.charge({ ...record("/a", begin, 5), cacheHit: true }, [], begin);
   t.equal(book.takeDirty().length, 0);
 });
+
+t.test("an edit keeps the budget and when it was made, and says when it was edited", async (t) => {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 3 }, defaultAnchors);
+  const definition = {
+    scope: "user_path",
+    subject: "/a",
+    periodSeconds: 3600,
+    amountUsd: 1,
+    perChild: false,
+  } as const;
+  const { budget, made } = book.put(definition, { source: "config", nowMs: begin });
+  t.ok(made);
+  t.match(budget, { createdAtMs: begin, updatedAtMs: begin, sinceMs: begin, sinceKey: 3 });
+  const edit = book.put(
+    { ...definition, amountUsd: 2.5 },
+    { source: "manual", nowMs: begin + 1000 },
+  );
+  t.notOk(edit.made);
+  t.equal(edit.budget, budget);
+  t.match(budget, {
+    definition: { amountUsd: 2.5 },
+    amount: { microUsd: 2_500_000, picoUsd: 0 },
+    source: "manual",
+    createdAtMs: begin,
+    updatedAtMs: begin + 1000,
+    sinceMs: begin,
+  });
+  const other = book.put(
+    { ...definition, perChild: true },
+    { source: "manual", nowMs: begin + 2000 },
+  );
+  t.ok(other.made, "a template is another budget");
+  t.match(other.budget, {
+    createdAtMs: begin,
+    updatedAtMs: begin + 2000,
+    sinceMs: begin + 2000,
+    own: null,
+  });
+  t.equal(book.budgets.size, 1);
+});

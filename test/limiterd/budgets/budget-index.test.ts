@@ -44,6 +44,15 @@ t.test("labels come first, then the path from its root, each shortest period fir
   t.same(met("/ab/c").slice(2), ["/ab 3600"]);
 });
 
+t.test("a template on the root counts its children, and not the root itself", async (t) => {
+  const index = indexOf([of("user_path", "/", 3600, true)]);
+  const met = (path: string): string[] =>
+    index.collect(path, [], 0, childOf).map(({ subject }) => subject);
+  t.same(met("/"), []);
+  t.same(met("/a"), ["/a"]);
+  t.same(met("/a/b"), ["/a"]);
+});
+
 t.test("a removed budget is met no more", async (t) => {
   const index = indexOf([]);
   t.same(index.collect("/a", ["x"], 0, childOf), []);

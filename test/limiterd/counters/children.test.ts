@@ -137,3 +137,57 @@ t.test(
     );
   },
 );
+
+t.test("a counter that nothing holds is checked in with the next reclaim", async (t) => {
+  const book = new RuleBook([1, 2]);
+  const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
+  const added = matchKept(book, "/users/a", now)[0]!;
+  t.equal(children.isCheckedOut(added), true);
+  hold([added]);
+  book.reclaim();
+  t.equal(children.isCheckedOut(added), true, "it has a request in flight");
+  release([added]);
+  book.reclaim();
+  t.equal(children.isCheckedOut(added), false);
+  const read = children.get("a")!;
+  t.not(read, added);
+  t.equal(children.get("a"), read, "once it is checked out it is the one");
+  t.equal(children.isCheckedOut(read), true);
+  book.reclaim();
+  t.equal(children.isCheckedOut(read), false, "it was only looked at");
+  t.same([children.has("a"), children.has("b"), children.get("b")], [true, false, undefined]);
+  t.same([children.copy("b"), children.busy("b")], [undefined, null]);
+});
+
+t.test("a template has room up to its bound", async (t) => {
+  const book = new RuleBook([1, 2], undefined, 2);
+  const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
+  const full = ["a", "b", "c"].map((child) => {
+    matchKept(book, `/users/${child}`, now);
+    return [children.size, children.isFull];
+  });
+  t.same(full.slice(0, 2), [
+    [1, false],
+    [2, true],
+  ]);
+});
+
+t.test("children that come from the store have the windows that they had", async (t) => {
+  const book = new RuleBook([1, 2]);
+  const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
+  const window = {
+    startMs: now,
+    previousRequests: 1,
+    currentRequests: 2,
+    previousTokens: 3,
+    currentTokens: 4,
+  };
+  children.load("a", window, 17);
+  children.load("b", { ...window, currentTokens: 9 }, 18);
+  t.equal(children.has("a"), false, "before all are loaded");
+  children.loaded();
+  t.match(children.get("a"), { window, restoredLsn: 17, child: "a", dirty: false, inFlight: 0 });
+  t.match(children.copy("b"), { window: { currentTokens: 9 }, restoredLsn: 18 });
+  t.equal(children.size, 2);
+  t.equal(book.childCount, 2);
+});

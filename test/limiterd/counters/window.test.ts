@@ -3,11 +3,14 @@ import t from "tap";
 import {
   addRequests,
   addTokens,
+  clearWindow,
   estimateRequests,
   newWindow,
   rollWindow,
+  slidingTokens,
   type Window,
   waitForRequests,
+  waitForTokens,
 } from "../../../limiterd/counters/window.js";
 
 const minute = 60_000;
@@ -173,4 +176,62 @@ t.test("what is added late goes to the half of its moment, or is past counting",
     currentTokens: 20,
   });
   t.end();
+});
+
+t.test(
+  "a window begins at a multiple of its period, that of a rule without one at 0",
+  async (t) => {
+    t.equal(newWindow(minute, 125_001).startMs, 120_000);
+    t.equal(newWindow(minute, 120_000).startMs, 120_000);
+    t.equal(newWindow(0, 125_001).startMs, 0);
+    t.equal(newWindow(1, 125_001).startMs, 125_001);
+  },
+);
+
+t.test("a cleared window has counted nothing, and keeps its place", async (t) => {
+  const window = newWindow(minute, 120_000);
+  Object.assign(window, {
+    previousRequests: 1,
+    currentRequests: 2,
+    previousTokens: 3,
+    currentTokens: 4,
+  });
+  clearWindow(window);
+  t.same(window, newWindow(minute, 120_000));
+});
+
+t.test("products beyond 2^51 are divided exactly, in estimates and in waits", async (t) => {
+  const periodMs = 2 ** 36;
+  const window = newWindow(periodMs, 0);
+  const cap = 2 ** 20;
+  for (const [count, leftMs] of [
+    // The largest rest with room, from count × rest < cap × period.
+    [2 ** 40, 2 ** 16 - 1],
+    [(2 ** 56 - 256) / 255, 255],
+    [2 ** 40 + 1, 2 ** 16 - 1],
+    [2 ** 40 - 1, 2 ** 16],
+  ] as const) {
+    t.ok(BigInt(count) * BigInt(leftMs) < BigInt(cap) * BigInt(periodMs));
+    t.ok(BigInt(count) * BigInt(leftMs + 1) >= BigInt(cap) * BigInt(periodMs));
+    Object.assign(window, { currentTokens: count, currentRequests: count });
+    const roomAtMs = 2 * periodMs - leftMs;
+    for (const wait of [waitForTokens, waitForRequests]) {
+      t.equal(wait(window, periodMs, roomAtMs - 2000, cap), 2, `${count}`);
+      t.equal(wait(window, periodMs, roomAtMs - 2001, cap), 3, `${count}`);
+    }
+  }
+  const previous = { previousTokens: 2 ** 50 + 1, currentTokens: 3 };
+  Object.assign(window, { ...previous, startMs: periodMs });
+  t.equal(slidingTokens(window, periodMs, 2 * periodMs - 2 ** 35), 2 ** 49 + 3);
+  t.equal(slidingTokens(window, periodMs, 2 * periodMs - 1), 2 ** 14 + 3);
+});
+
+t.test("counts stop at the largest safe integer, and at 0", async (t) => {
+  const window = newWindow(minute, 0);
+  addTokens(window, minute, 0, Number.MAX_SAFE_INTEGER - 1);
+  addTokens(window, minute, 0, 5);
+  t.equal(window.currentTokens, Number.MAX_SAFE_INTEGER);
+  addRequests(window, minute, 0, 1);
+  addRequests(window, minute, 0, -2);
+  t.equal(window.currentRequests, 0);
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { recordsFromStored, recordsToStored } from "../../../limiterd/usage/usage-records.js";
 import {
   ask,
   askFor,
@@ -9,7 +10,7 @@ import {
   settleOf,
   startDaemon,
 } from "../in-memory-daemon.js";
-import { dayMs, noonMs, recordsIn, spend, today, usageOf } from "./usage-fixture.js";
+import { dayMs, noonMs, recordOn, recordsIn, spend, today, usageOf } from "./usage-fixture.js";
 
 t.test("a record keeps all its fields, and counts for its path and all above it", async (t) => {
   const daemon = startDaemon([], { nowMs: noonMs });
@@ -272,3 +273,32 @@ t.test(
     }
   },
 );
+
+t.test("nothing is taken for records but what was written as such", async (t) => {
+  const record = recordOn("/team/app", { requestId: "req_1", keyId: "key_1", firstByteMs: 3 });
+  const [lsn, item] = recordsToStored(7, [record]) as [number, readonly unknown[]];
+  t.same(recordsFromStored([lsn, item, item]), [record, record]);
+  t.same(recordsFromStored([0]), []);
+  const text = [1, null, true];
+  const path = [...text, "", "team", "/team/", "/a//b"];
+  const flag = [0, null, "true"];
+  const count = [-1, 0.5, "1", null];
+  const nullable = [-1, 0.5, "1", true];
+  const wrongs = [
+    ...[count, text, path, text, text, text, text, text],
+    ...[count, flag, flag, count, count, count, count],
+    ...[nullable, nullable, nullable, count, nullable, count, nullable],
+  ];
+  t.equal(wrongs.length, item.length);
+  const taken = wrongs.flatMap((values, i) =>
+    [undefined, {}, ...values]
+      .filter((value) => recordsFromStored([lsn, item.with(i, value)]) !== null)
+      .map((value) => `${i}: ${String(value)}`),
+  );
+  t.same(taken, []);
+  for (const i of [15, 16, 17, 19, 21])
+    t.ok(recordsFromStored([lsn, item.with(i, null)]), "costs and the first byte may be unknown");
+  for (const stored of [[], [-1, item], ["7", item], [lsn, null], [lsn, item.slice(1)]])
+    t.equal(recordsFromStored(stored), null);
+  t.equal(recordsFromStored([lsn, [...item, 0]]), null);
+});

@@ -569,6 +569,12 @@ t.test(
       value: [1],
     }));
     await store.commit([...records, kept, ...sums]);
+    let walks = 0;
+    const { keys } = store;
+    store.keys = (table, range) => {
+      if (table === "rollups") walks++;
+      return keys.call(store, table, range);
+    };
     const trimmer = createUsageTrimmer(store, days, 30);
     const removed: (string | number)[] = [];
     for (const expected of [batchesPerTrim + 2, 4, 0]) {
@@ -582,6 +588,7 @@ t.test(
       removed.filter((key) => typeof key === "string"),
       [sums[4]!.key, sums[3]!.key],
     );
+    t.equal(walks, 1, "sums are walked through once a day");
     t.same(
       [...store.entries("usage")].map(({ key }) => key),
       [kept.key],

@@ -1,0 +1,77 @@
+import t from "tap";
+import {
+  childrenPrefix,
+  dayIn,
+  dayOfKey,
+  daysUnder,
+  labelPrefix,
+  modelIn,
+  modelSuffix,
+  modelsPrefix,
+  nameIn,
+  totalPrefix,
+  under,
+} from "../../../limiterd/usage/rollup-keys.js";
+
+const day = "2026-03-10";
+
+t.test("every kind of key says what it is the sum of, and for which day", async (t) => {
+  for (const [path, prefix] of [
+    ["/", "t\n\n\n"],
+    ["/team", "t\n/\nteam\n"],
+    ["/team/app", "t\n/team\napp\n"],
+    ["/a/b/c", "t\n/a/b\nc\n"],
+  ] as const) {
+    t.equal(totalPrefix(path), prefix);
+    t.equal(dayOfKey(prefix + day), day);
+    t.equal(dayIn(prefix + day, prefix), day);
+  }
+  t.equal(labelPrefix("prod"), "l\nprod\n");
+  t.equal(dayOfKey(labelPrefix("prod") + day), day);
+  t.equal(modelsPrefix("/team"), "m\n/team\n");
+  const key = `${modelsPrefix("/team") + day}${modelSuffix("openai", "gpt-4o")}`;
+  t.equal(key, `m\n/team\n${day}\nopenai\ngpt-4o`);
+  t.equal(dayOfKey(key), day);
+  t.equal(dayIn(key, modelsPrefix("/team")), day);
+  t.same(modelIn(key, modelsPrefix("/team")), { provider: "openai", model: "gpt-4o" });
+  t.equal(nameIn(totalPrefix("/team/app") + day, childrenPrefix("/team")), "app");
+  t.equal(dayOfKey("t\nunreadable"), "");
+});
+
+t.test("a range of keys holds those of a prefix and its days, and no others", async (t) => {
+  const keys = [
+    totalPrefix("/team/a") + day,
+    totalPrefix("/team/b") + day,
+    totalPrefix("/team2/a") + day,
+    totalPrefix("/tea/b") + day,
+  ];
+  const within = ({ from, before }: { from: string; before: string }): string[] =>
+    keys.filter((key) => key >= from && key < before);
+  t.same(within(under(childrenPrefix("/team"))), keys.slice(0, 2));
+  const prefix = modelsPrefix("/team");
+  const days = ["2026-03-09", "2026-03-10", "2026-03-11", "2026-03-12"].map(
+    (each) => prefix + each + modelSuffix("openai", "gpt-4o"),
+  );
+  const range = daysUnder(prefix, "2026-03-10", "2026-03-11");
+  t.same(
+    days.filter((key) => key >= range.from && key < range.before),
+    days.slice(1, 3),
+  );
+});
+
+t.test("names that are too long for a key are cut to what fits, by their bytes", async (t) => {
+  const suffix = (provider: string, model: string): string[] =>
+    modelSuffix(provider, model).slice(1).split("\n");
+  t.same(
+    suffix("p".repeat(256), "m".repeat(600)),
+    ["p".repeat(256), "m".repeat(600)],
+    "the longest",
+  );
+  t.same(suffix("p".repeat(257), "m".repeat(601)), [`${"p".repeat(253)}…`, `${"m".repeat(597)}…`]);
+  t.same(suffix("é".repeat(128), "大".repeat(200)), ["é".repeat(128), "大".repeat(200)]);
+  t.same(suffix("é".repeat(129), "大".repeat(201)), [
+    `${"é".repeat(126)}…`,
+    `${"大".repeat(199)}…`,
+  ]);
+  t.same(suffix("abc", "大".repeat(400)), ["abc", `${"大".repeat(199)}…`]);
+});

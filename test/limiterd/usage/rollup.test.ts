@@ -1,0 +1,113 @@
+import t from "tap";
+import {
+  addRollup,
+  copyRollup,
+  emptyRollup,
+  type Rollup,
+  recordKeyIn,
+  rollupFromStored,
+  rollupOf,
+  rollupToStored,
+} from "../../../limiterd/usage/rollup.js";
+import { recordOn } from "../lifecycle/flush-fixture.js";
+
+const money = (microUsd: number, picoUsd: number) => ({ microUsd, picoUsd });
+
+/** A sum in which no two numbers are alike. */
+const sum: Rollup = {
+  requests: 1,
+  inputTokens: 2,
+  outputTokens: 3,
+  cachedInputTokens: 4,
+  cacheWriteInputTokens: 5,
+  unpricedRequests: 6,
+  rewriteTokensSaved: 7,
+  rewritesPriced: 8,
+  models: 9,
+  inputCost: money(10, 11),
+  outputCost: money(12, 13),
+  totalCost: money(14, 15),
+  rewriteCostSaved: money(16, 17),
+};
+
+t.test("a record's sum holds its counts and costs", async (t) => {
+  const record = {
+    ...recordOn("/a"),
+    inputTokens: 20,
+    outputTokens: 10,
+    cachedInputTokens: 4,
+    cacheWriteInputTokens: 5,
+    inputCost: 1_000_001,
+    outputCost: 2,
+    totalCost: 1_000_003,
+    rewriteTokensSaved: 8,
+    rewriteCostSaved: 9,
+  };
+  t.same(rollupOf(record), {
+    requests: 1,
+    inputTokens: 20,
+    outputTokens: 10,
+    cachedInputTokens: 4,
+    cacheWriteInputTokens: 5,
+    unpricedRequests: 0,
+    rewriteTokensSaved: 8,
+    rewritesPriced: 1,
+    models: 0,
+    inputCost: money(1, 1),
+    outputCost: money(0, 2),
+    totalCost: money(1, 3),
+    rewriteCostSaved: money(0, 9),
+  });
+  t.match(rollupOf({ ...record, rewriteCostSaved: null }), {
+    rewritesPriced: 0,
+    rewriteCostSaved: money(0, 0),
+  });
+  for (const missing of ["inputCost", "outputCost", "totalCost"])
+    t.match(
+      rollupOf({ ...record, [missing]: null }),
+      {
+        unpricedRequests: 1,
+        inputCost: money(0, 0),
+        outputCost: money(0, 0),
+        totalCost: money(0, 0),
+      },
+      `without ${missing} none of them counts`,
+    );
+});
+
+t.test(
+  "sums are added number by number, but for the models; counts stop at the largest",
+  async (t) => {
+    const total = copyRollup(sum);
+    t.same(total, { ...sum, models: 0 });
+    addRollup(total, sum);
+    const doubled = rollupToStored(total, 0);
+    t.same(
+      doubled,
+      rollupToStored({ ...sum, models: 0 }, 0).map((number) => 2 * Number(number)),
+    );
+    const most = Number.MAX_SAFE_INTEGER;
+    const full: Rollup = { ...copyRollup(sum), requests: most, outputTokens: most - 3 };
+    addRollup(full, sum);
+    t.match(full, { requests: most, outputTokens: most, inputTokens: 4 });
+  },
+);
+
+t.test(
+  "a sum comes back from the store as it went in, and nothing else is taken for one",
+  async (t) => {
+    const stored = rollupToStored(sum, 18);
+    t.same(
+      stored,
+      Array.from({ length: 18 }, (_, i) => i + 1),
+    );
+    t.same(rollupFromStored(stored), sum);
+    t.equal(recordKeyIn(stored), 18);
+    t.same(rollupFromStored(rollupToStored(emptyRollup(), 0)), emptyRollup());
+    for (let i = 0; i < stored.length; i++)
+      for (const wrong of [-1, 0.5, "1", null, undefined])
+        t.equal(rollupFromStored(stored.with(i, wrong)), null, `${i}: ${String(wrong)}`);
+    t.equal(rollupFromStored(stored.slice(0, -1)), null);
+    t.equal(rollupFromStored([...stored, 1]), null);
+  },
+);

@@ -1,0 +1,103 @@
+import t from "tap";
+import { RollupCache } from "../../../limiterd/usage/rollup-cache.js";
+import { modelSuffix, modelsPrefix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
+import { RollupsOfRecord } from "../../../limiterd/usage/rollups-of-record.js";
+import { dayMs } from "../../../shared/utc-day.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { noonMs, recordOn } from "../lifecycle/flush-fixture.js";
+
+const day = "2026-03-10";
+const plain = { provider: "openai", model: "gpt-4o", keyId: "" };
+
+async function open(damaged: readonly string[] = []) {
+  const store = createMemoryStore();
+  await store.commit(damaged.map((key) => ({ table: "rollups", key, value: ["?"] })));
+  let loads = 0;
+  const { get } = store;
+  store.get = (table, key) => {
+    loads++;
+    return get.call(store, table, key);
+  };
+  const cells = new RollupCache(store, () => {});
+  const sums = new RollupsOfRecord({
+    store,
+    cells,
+    labelsOf: (keyId) => (keyId === "" ? [] : ["prod", "eu"]),
+  });
+  return {
+    sums,
+    keysOf: (changes: object = {}, path = "/a"): string[] =>
+      sums.of(recordOn(path, { ...plain, ...changes }), false).map(({ key }) => key),
+    get loads() {
+      return loads;
+    },
+  };
+}
+
+const ofPath = (path: string, suffix: string, on = day): string[] => [
+  totalPrefix(path) + on,
+  modelsPrefix(path) + on + suffix,
+];
+
+t.test(
+  "a record is added to path and ancestors, each by model too, and to its labels",
+  async (t) => {
+    const { keysOf } = await open();
+    const suffix = modelSuffix("openai", "gpt-4o");
+    t.same(keysOf({}, "/"), ofPath("/", suffix));
+    t.same(
+      keysOf({}, "/a/b"),
+      ["/a/b", "/a", "/"].flatMap((path) => ofPath(path, suffix)),
+    );
+    t.same(keysOf({ keyId: "key_1" }, "/"), [
+      ...ofPath("/", suffix),
+      `l\nprod\n${day}`,
+      `l\neu\n${day}`,
+    ]);
+  },
+);
+
+t.test("each kind of record has its own sums, also right after another one's", async (t) => {
+  const opened = await open();
+  const { keysOf } = opened;
+  const first = keysOf();
+  const { loads } = opened;
+  t.same(keysOf(), first);
+  t.equal(opened.loads, loads, "those at hand aren't looked for again");
+  t.notSame(keysOf({ provider: "azure" }), first);
+  t.notSame(keysOf({ model: "o3" }), first);
+  t.notSame(keysOf({ keyId: "key_1" }), first);
+  t.same(
+    keysOf({ atMs: noonMs + dayMs }),
+    ["/a", "/"].flatMap((path) => ofPath(path, modelSuffix("openai", "gpt-4o"), "2026-03-11")),
+  );
+  t.same(keysOf(), first, "and the day before again");
+});
+
+t.test("more kinds of a path than are kept at hand are right all the same", async (t) => {
+  const { keysOf } = await open();
+  for (let round = 0; round < 2; round++)
+    for (let i = 0; i < 40; i++)
+      t.same(keysOf({ model: `m${i}` }, "/"), ofPath("/", modelSuffix("openai", `m${i}`)));
+});
+
+t.test("what was kept at hand is forgotten with the sums", async (t) => {
+  const { sums } = await open();
+  const record = recordOn("/", plain);
+  const before = sums.of(record, false);
+  t.equal(sums.of(record, false), before);
+  sums.forget();
+  t.not(sums.of(record, false), before);
+});
+
+t.test("a damaged sum is left out, and only that", async (t) => {
+  const suffix = modelSuffix("openai", "gpt-4o");
+  const all = [...ofPath("/", suffix), `l\nprod\n${day}`, `l\neu\n${day}`];
+  for (const damaged of all) {
+    const { keysOf } = await open([damaged]);
+    t.same(
+      keysOf({ keyId: "key_1" }, "/"),
+      all.filter((key) => key !== damaged),
+    );
+  }
+});
