@@ -19,6 +19,7 @@ import type { Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
+import type { RecordedModels } from "./routing/recorded-models.js";
 import type { TargetHealth } from "./routing/target-health.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
@@ -53,6 +54,7 @@ export interface Gateway {
   readonly targetHealth: TargetHealth;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
+  readonly recordedModels: RecordedModels;
   /** Null: the cache is off. */
   readonly responseCache: ResponseCaching | null;
   readonly rewriters: RewriterChoice;

@@ -27,6 +27,7 @@ import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
+import { createRecordedModels } from "./routing/recorded-models.js";
 import { TargetHealth } from "./routing/target-health.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
@@ -210,6 +211,7 @@ async function createGateway({
     }),
     models,
     prices,
+    recordedModels: createRecordedModels(config, { models, nowMs: () => Date.now() }),
     responseCache:
       config.cache === null
         ? null

@@ -56,10 +56,7 @@ export const settleOutboxMax = 200_000;
  * settles are fewer bytes than a peer may leave unread.
  */
 export const framesPerWindow = 50;
-/**
- * Settles that a proxy sends before the kernel has taken all of them: twice as many responses as it
- * ends in one turn.
- */
+/** Settles that a proxy sends before the kernel has taken all of them: twice `endsPerTurn`. */
 export const settlesPerWindow = 200;
 /**
  * Settles on their way to be acknowledged: what else a proxy asks stands behind so many at most,
@@ -143,6 +140,8 @@ export const rollupsDirtyMax = 50_000;
 export const rollupRecordsMax = 100_000;
 /** Models of one path and day with a roll-up of their own: callers choose the names. */
 export const modelsPerDayMax = 1000;
+/** Models of a provider and day that are recorded by name, though nobody lists them. */
+export const unlistedModelsMax = 100;
 /** Roll-ups read in one go: 100 take about a third of a millisecond. */
 export const rollupsPerSlice = 100;
 /** Unwritten roll-ups searched in one go: they take a tenth of a millisecond. */

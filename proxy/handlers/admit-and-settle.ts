@@ -92,7 +92,7 @@ export async function admitRequest(
  * admission's target is the one that is counted, `record.target` the one that is recorded.
  */
 export function settleRequest(
-  context: RequestContext<"limiter" | "config" | "prices" | "providers" | "monoMs" | "log">,
+  context: RequestContext<RecordingParts | "limiter" | "log">,
   admission: Admission,
   forwarded: Forwarded,
 ): void {
@@ -109,18 +109,24 @@ export function settleRequest(
   );
 }
 
+/** What it takes to make a usage record. */
+type RecordingParts = "config" | "prices" | "providers" | "recordedModels" | "monoMs";
+
 /** For the usage record; null when there is nothing to record. */
 function executionOf(
-  { gateway, exchange, record }: RequestContext<"config" | "prices" | "providers" | "monoMs">,
+  { gateway, exchange, record }: RequestContext<RecordingParts>,
   forwarded: Forwarded,
 ): Execution | null {
-  const { config, prices, monoMs } = gateway;
+  const { config, prices, recordedModels, monoMs } = gateway;
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
   return usageRecord(forwarded, {
     requestId: exchange.id,
     endpoint: exchange.path,
-    target,
+    target: {
+      provider: target.provider,
+      model: recordedModels.nameOf(target, forwarded.usage !== null),
+    },
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,

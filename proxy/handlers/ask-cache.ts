@@ -95,7 +95,7 @@ function answer(
     gateway,
     exchange,
     record,
-  }: RequestContext<"config" | "providers" | "limiter" | "monoMs" | "log">,
+  }: RequestContext<"config" | "providers" | "limiter" | "recordedModels" | "monoMs" | "log">,
   { answer, ageMs }: CacheHit,
 ): void {
   if (exchange.gone) return record.gone(exchange);
@@ -125,7 +125,7 @@ function answer(
   const execution = cachedRecord(usage, {
     requestId: exchange.id,
     endpoint: exchange.path,
-    target,
+    target: { provider: target.provider, model: gateway.recordedModels.nameOf(target, true) },
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,

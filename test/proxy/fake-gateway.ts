@@ -12,6 +12,7 @@ import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
+import { createRecordedModels } from "../../proxy/routing/recorded-models.js";
 import { TargetHealth } from "../../proxy/routing/target-health.js";
 import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
@@ -68,6 +69,12 @@ export function fakeTargetHealth(): TargetHealth {
 /** `yaml`: the configuration's file; each provider lists its models there. */
 export function fakeGateway(yaml: string): FakeGateway {
   const { config } = accepted(yaml);
+  const models = createModelCatalog(config, {
+    upstreams: new Map(),
+    schedule: () => {},
+    onLearned: () => {},
+    onFailed: () => {},
+  });
   const fake: FakeGateway = {
     gateway: {
       config,
@@ -84,12 +91,8 @@ export function fakeGateway(yaml: string): FakeGateway {
       ),
       targetOrder: createTargetOrder(() => null),
       targetHealth: fakeTargetHealth(),
-      models: createModelCatalog(config, {
-        upstreams: new Map(),
-        schedule: () => {},
-        onLearned: () => {},
-        onFailed: () => {},
-      }),
+      models,
+      recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
       responseCache: null,

@@ -1,0 +1,60 @@
+/**
+ * Under which name a model is recorded and summed. Callers choose the names, so only those count
+ * for which somebody vouches: the operator, who configured it; the provider, which lists it; or the
+ * provider, which has answered a request for it today, for a bounded number of names. All others
+ * have one name together.
+ */
+import { unlistedModelsMax } from "../../shared/bounds.js";
+import type { Config } from "../../shared/config/config.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import { dayMs } from "../../shared/utc-day.js";
+import type { ModelCatalog } from "./model-catalog.js";
+
+export interface RecordedModels {
+  /** `answered`: the provider has worked on the request, so it knows the model. */
+  nameOf(target: Target, answered: boolean): string;
+}
+
+/** No provider has a model of this name. */
+export const unknownModelName = "(unknown)";
+
+export function createRecordedModels(
+  config: Pick<Config, "virtualModels" | "prices">,
+  { models, nowMs }: { readonly models: ModelCatalog; readonly nowMs: () => number },
+): RecordedModels {
+  const configured = new Set(
+    [...config.virtualModels.flatMap(({ targets }) => targets), ...config.prices].map(
+      ({ provider, model }) => `${provider}/${model}`.toLowerCase(),
+    ),
+  );
+  /** By provider, what it answered today and doesn't list. */
+  const answeredToday = new Map<string, Set<string>>();
+  let today = 0;
+
+  function isVouchedFor({ provider, model }: Target): boolean {
+    const lower = model.toLowerCase();
+    return (
+      models.current().known.get(provider)?.byLowerId.has(lower) === true ||
+      configured.has(`${provider}/${lower}`.toLowerCase())
+    );
+  }
+
+  function hasAnswered({ provider, model }: Target, answered: boolean): boolean {
+    const day = Math.floor(nowMs() / dayMs);
+    if (day !== today) answeredToday.clear();
+    today = day;
+    const names = answeredToday.get(provider) ?? new Set();
+    if (names.has(model)) return true;
+    if (!answered || names.size >= unlistedModelsMax) return false;
+    answeredToday.set(provider, names.add(model));
+    return true;
+  }
+
+  return {
+    // A request may name no model: that is one name, too.
+    nameOf: (target, answered) =>
+      target.model === "" || isVouchedFor(target) || hasAnswered(target, answered)
+        ? target.model
+        : unknownModelName,
+  };
+}
