@@ -17,7 +17,6 @@ const rows: readonly (readonly [endpoint: string, operation: Operation])[] = [
   ["`/v1/chat/completions`", "chat_completions"],
   ["`/v1/responses`", "responses"],
   ["`/v1/messages`", "messages"],
-  ["`/v1/messages/count_tokens`", "count_tokens"],
   ["`/v1/embeddings`", "embeddings"],
   ["`/v1/audio/speech`", "speech"],
   ["`/v1/audio/transcriptions`", "transcriptions"],
@@ -47,6 +46,11 @@ t.test("the README shows what works at which type of provider", async (t) => {
   t.ok(
     page.includes(`| endpoint | ${types.map((type) => `\`${type}\``).join(" | ")} |\n`),
     "its columns are the types",
+  );
+  t.ok(
+    page.includes(
+      `| \`/v1/messages/count_tokens\` | ${types.map((type) => (type === "anthropic" ? "yes" : "estimated")).join(" | ")} |\n`,
+    ),
   );
   for (const [endpoint, operation] of rows) {
     const row = `| ${endpoint} | ${types.map((type) => works(operation, new Set(providerTraits[type].operations))).join(" | ")} |`;

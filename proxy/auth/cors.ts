@@ -21,6 +21,7 @@ const exposed = [
   "x-ratelimit-reset-tokens",
   "x-sluice-target",
   "x-sluice-dropped",
+  "x-sluice-estimated",
   "x-cache",
 ].join(", ");
 

@@ -1,16 +1,36 @@
 /**
  * POST /v1/messages/count_tokens: not limited, and answered by the first target whose provider
- * counts tokens.
+ * counts tokens. Where none does, Sluice estimates: agents need the number to know when their
+ * conversation is too long.
  */
+import type { Target } from "../../shared/domain/target-name.js";
 import { providerOf } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
-import { targetHeader } from "../http/respond.js";
+import { replyJson, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
+import { estimateTokens } from "../usage/estimate-tokens.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
+
+/** Four bytes of the body to a token; the header says that it is an estimate. */
+function answerEstimate(
+  { exchange, record }: RequestContext<never>,
+  target: Target,
+  promptBytes: number,
+): void {
+  const { inputTokens } = estimateTokens({ promptBytes, contentChars: 0 });
+  record.target = target;
+  record.end(200, "answered");
+  replyJson(exchange, 200, { input_tokens: inputTokens }, [
+    "x-sluice-target",
+    targetHeader(target),
+    "x-sluice-estimated",
+    "true",
+  ]);
+}
 
 /** Never rejects. */
 export async function countTokens(context: RequestContext): Promise<void> {
@@ -33,11 +53,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
   const target = targets.find(
     (target) => call.problemAt(providerOf(gateway, target).config, target.model) === null,
   );
-  if (target === undefined)
-    return refuseUnadmitted(
-      context,
-      call.problemAt(providerOf(gateway, targets[0]!).config, targets[0]!.model)!,
-    );
+  if (target === undefined) return answerEstimate(context, targets[0]!, call.promptBytes);
   record.target = target;
   const provider = providerOf(gateway, target);
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);

@@ -74,9 +74,15 @@ function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: R
   delete out["parallel_tool_calls"];
 }
 
-function fitEffort(out: Fields, { efforts }: ChatModelTraits, check: RequestCheck): void {
-  const { reasoning_effort: effort } = out;
+function fitEffort(out: Fields, traits: ChatModelTraits, check: RequestCheck): void {
+  const { reasoning_effort: effort, tools } = out;
+  const { efforts, reasonsWithTools } = traits;
   if (!isEffort(effort)) return;
+  if (tools !== undefined && !reasonsWithTools && effort !== "none") {
+    check.drop("reasoning_effort", "must be left out: the model doesn't take it beside tools here");
+    delete out["reasoning_effort"];
+    return;
+  }
   const taken = nearestEffort(effort, efforts);
   if (taken !== null) {
     out["reasoning_effort"] = taken;

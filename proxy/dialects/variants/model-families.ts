@@ -17,6 +17,8 @@ export interface ChatModelTraits {
   readonly outputTokensMax: number | null;
   /** The values of `reasoning_effort`; none for a model without it. */
   readonly efforts: readonly Effort[];
+  /** Whether chat completions take an effort beside tools, as the Responses API always does. */
+  readonly reasonsWithTools: boolean;
   /** Temperature, `top_p` and penalties. */
   readonly takesSampling: "always" | "without_reasoning" | "never";
 }
@@ -24,19 +26,22 @@ export interface ChatModelTraits {
 const common: ChatModelTraits = {
   outputTokensMax: null,
   efforts: ["low", "medium", "high"],
+  reasonsWithTools: true,
   takesSampling: "always",
 };
 
 function plain(outputTokensMax: number | null): ChatModelTraits {
-  return { outputTokensMax, efforts: [], takesSampling: "always" };
+  return { ...common, outputTokensMax, efforts: [] };
 }
 
 function reasoning(
   efforts: readonly Effort[],
   takesSampling: ChatModelTraits["takesSampling"] = "never",
 ): ChatModelTraits {
-  return { outputTokensMax: 128_000, efforts, takesSampling };
+  return { ...common, outputTokensMax: 128_000, efforts, takesSampling };
 }
+
+const newReasoning = reasoning(["none", "low", "medium", "high", "xhigh"], "without_reasoning");
 
 /** The first that matches applies. */
 const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
@@ -52,15 +57,10 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^gpt-5(?:-|$)/, reasoning(["minimal", "low", "medium", "high"])],
   [/^gpt-5\.1-codex-max/, reasoning(["low", "medium", "high", "xhigh"])],
   [/^gpt-5\.1/, reasoning(["none", "low", "medium", "high"], "without_reasoning")],
-  [
-    /^gpt-(?:5\.\d|[6-9])/,
-    reasoning(["none", "low", "medium", "high", "xhigh"], "without_reasoning"),
-  ],
-  [/^o1-(?:mini|preview)/, { outputTokensMax: 32_768, efforts: [], takesSampling: "never" }],
-  [
-    /^o\d/,
-    { outputTokensMax: 100_000, efforts: ["low", "medium", "high"], takesSampling: "never" },
-  ],
+  [/^gpt-5\.[23]/, newReasoning],
+  [/^gpt-(?:5\.\d|[6-9])/, { ...newReasoning, reasonsWithTools: false }],
+  [/^o1-(?:mini|preview)/, { ...reasoning([]), outputTokensMax: 32_768 }],
+  [/^o\d/, { ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 }],
   [/^gpt-oss/, common],
   [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],
   [/^deepseek/, { ...common, efforts: ["low", "medium", "high", "max"] }],

@@ -231,12 +231,6 @@ t.test(
         type: "invalid_request_error",
         message: "max_tokens: Field required",
       },
-      {
-        run: () => client.messages.countTokens({ model: "llama-test", messages }),
-        error: Anthropic.BadRequestError,
-        type: "invalid_request_error",
-        message: "provider chatty does not offer count_tokens",
-      },
     ];
     for (const { run, error, type, message: apiMessage } of wrongs) {
       const thrown = await run().catch((reason: unknown) => reason);

@@ -49,7 +49,6 @@ t.test(
   "a request that can't be counted is refused in Anthropic's shape, and reaches no provider",
   async (t) => {
     const table = [
-      ['{"model":"llama","messages":[]}', 400, "provider chatty does not offer count_tokens"],
       [
         '{"model":"nope","messages":[]}',
         404,
@@ -73,6 +72,20 @@ t.test(
     t.same(fake.sent, []);
   },
 );
+
+t.test("where no target can count, the answer is an estimate that says so", async (t) => {
+  const fake = fakeGateway(yaml);
+  const body = JSON.stringify({
+    model: "llama",
+    messages: [{ role: "user", content: "x".repeat(900) }],
+  });
+  const { status, body: answer, exchange, record } = await count(fake, body);
+  t.same([status, answer], [200, { input_tokens: Math.ceil(body.length / 4) }]);
+  t.equal(exchange.sent("x-sluice-estimated"), "true");
+  t.equal(exchange.sent("x-sluice-target"), "chatty/llama");
+  t.match(record, { status: 200, outcome: "answered" });
+  t.same([fake.sent, fake.admitted], [[], []]);
+});
 
 t.test("an error of the provider reaches the client", async (t) => {
   const fake = fakeGateway(yaml);

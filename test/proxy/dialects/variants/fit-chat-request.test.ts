@@ -57,6 +57,13 @@ const cases: readonly Case[] = [
     sent: { reasoning_effort: "minimal" },
   },
   {
+    name: "newer models don't reason beside tools in chat completions",
+    model: "gpt-5.4",
+    given: { reasoning_effort: "high", tools: [{}] },
+    sent: { tools: [{}] },
+    dropped: ["reasoning_effort"],
+  },
+  {
     name: "a reasoning model takes no sampling, but its defaults mean nothing",
     model: "o3",
     given: { temperature: 0.2, top_p: 1 },

@@ -21,6 +21,7 @@ t.test("models of chat completions, by their makers' names", async (t) => {
     ["gpt-5-codex", 128_000, "low medium high", "never"],
     ["gpt-5.1", 128_000, "none low medium high", "without_reasoning"],
     ["gpt-5.1-codex-max", 128_000, "low medium high xhigh", "never"],
+    ["gpt-5.2", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["gpt-5.4", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["GPT-6", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["o1-mini", 32_768, "", "never"],
@@ -37,7 +38,12 @@ t.test("models of chat completions, by their makers' names", async (t) => {
   for (const [model, outputTokensMax, efforts, takesSampling] of cases)
     t.same(
       chatModelTraits(model),
-      { outputTokensMax, efforts: efforts === "" ? [] : efforts.split(" "), takesSampling },
+      {
+        outputTokensMax,
+        efforts: efforts === "" ? [] : efforts.split(" "),
+        reasonsWithTools: !/^gpt-(?:5\.4|6)$/i.test(model),
+        takesSampling,
+      },
       model,
     );
 });
