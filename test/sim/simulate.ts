@@ -14,7 +14,7 @@ import { createDisk, type Disk } from "./processes/disk.js";
 import { type ProxyProcess, startProxyProcess } from "./processes/proxy-process.js";
 import { type Releases, someReleases } from "./releases.js";
 import { ledgers, someOperation, someRequest, someRules } from "./workload.js";
-import { createWorld, type World } from "./world.js";
+import { World } from "./world.js";
 
 export interface SimulationResult {
   readonly seed: number;
@@ -37,7 +37,7 @@ const restMs = 1_500;
 const beginMs = 1_767_225_600_000;
 
 export async function simulate(seed: number): Promise<SimulationResult> {
-  const world = createWorld(seed);
+  const world = new World(seed);
   const violation = await violationOf(new Simulation(world, seed));
   const { events, traceHash, tally, lines } = world;
   return { seed, violation, events, traceHash, tally, lines };

@@ -1,6 +1,6 @@
 import t from "tap";
 import { simulate } from "./simulate.js";
-import { createWorld } from "./world.js";
+import { World } from "./world.js";
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 
@@ -63,7 +63,7 @@ t.test("the same seed gives the same trace, another seed another one", async (t)
 });
 
 t.test("a pause that ends early leaves its process's events in their order", async (t) => {
-  const world = createWorld(1);
+  const world = new World(1);
   const paused = world.process("paused");
   const seen: (readonly [what: string, atMs: number])[] = [];
   const see = (what: string) => (): void => void seen.push([what, world.nowMs]);

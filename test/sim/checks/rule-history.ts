@@ -11,22 +11,6 @@ import type { Disk } from "../processes/disk.js";
 import type { World } from "../world.js";
 import type { Generation, Truth } from "./truth.js";
 
-export interface RuleHistory {
-  /** The daemon has handled an operation; `at.answered`: it has answered in the same turn. */
-  operated(
-    peer: PeerState,
-    message: Admin,
-    at: { readonly tick: number; readonly state: DaemonState; readonly answered: boolean },
-  ): void;
-  answered(peer: PeerState, id: number): void;
-  /**
-   * A daemon has started: its rules are those on the disk, and those of the configuration that a
-   * disk which takes nothing doesn't have yet.
-   */
-  restored(tick: number, state: DaemonState): void;
-  mustBeWhatWasAnswered(): void;
-}
-
 /** The bodies that the workload sends. */
 interface RuleBody {
   readonly scope: Scope;
@@ -38,136 +22,165 @@ interface RuleBody {
   readonly per_child?: boolean;
 }
 
-export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleHistory {
+/** When an operation is seen. */
+interface Seen {
+  readonly tick: number;
+  readonly state: DaemonState;
+}
+
+export class RuleHistory {
+  readonly #world: World;
+  readonly #disk: Disk;
+  readonly #truth: Truth;
   /** When a rule was created or reset, by its id and the `sinceLsn` of that moment. */
-  const sinceTicks = new Map<string, number>();
-  const sinceLsns = new Map<Generation, number>();
-  const waiting = new Map<PeerState, Map<number, number>>();
-  let history: string[] = ["[]"];
-  let answered = 0;
+  readonly #sinceTicks = new Map<string, number>();
+  readonly #sinceLsns = new Map<Generation, number>();
+  /** By its peer and its id: which state an operation led to that isn't answered yet. */
+  readonly #waiting = new Map<PeerState, Map<number, number>>();
+  #history: string[] = ["[]"];
+  #answered = 0;
   /** A start may end in the middle, with the configuration's rules written or not. */
-  let starting = false;
+  #starting = false;
 
-  const asText = (rules: readonly (readonly [RuleDefinition, number])[]): string =>
-    JSON.stringify(
-      rules
-        .map(([{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, since]) =>
-          [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, since].join(" "),
-        )
-        .sort(),
+  constructor(world: World, disk: Disk, truth: Truth) {
+    this.#world = world;
+    this.#disk = disk;
+    this.#truth = truth;
+  }
+
+  /** The daemon has handled an operation; `answered`: it has answered in the same turn. */
+  operated(peer: PeerState, message: Admin, at: Seen & { readonly answered: boolean }): void {
+    const { op, id } = message;
+    if (op === "status" || op === "rate-limits.list" || op === "explain") return;
+    this.#operate(message, at);
+    this.#world.count(op);
+    const now = asText(
+      [...this.#truth.generations.values()].map((generation) => [
+        generation.definition,
+        this.#sinceLsns.get(generation)!,
+      ]),
     );
+    // What changes nothing isn't written.
+    if (now === this.#history.at(-1)) return;
+    const ids = this.#waiting.get(peer) ?? new Map<number, number>();
+    this.#waiting.set(peer, ids);
+    ids.set(id, this.#history.length);
+    this.#history.push(now);
+    if (at.answered) this.answered(peer, id);
+  }
+
+  answered(peer: PeerState, id: number): void {
+    const at = this.#waiting.get(peer)?.get(id);
+    if (at === undefined) return;
+    this.#answered = Math.max(this.#answered, at);
+    const now = this.#diskText();
+    if (this.#history.lastIndexOf(now) < at)
+      this.#world.fail(
+        `an admin operation is answered, but the disk has ${now}, not ${this.#history[at]}`,
+      );
+  }
+
   /**
-   * The rules as a restart would find them: the last reset of all rules counts for each that is
-   * older.
+   * A daemon has started: its rules are those on the disk, and those of the configuration that a
+   * disk which takes nothing doesn't have yet.
    */
-  const onDisk = () => {
-    const resetLsn = Number(
-      disk.entries("epochs").find(({ key }) => key === resetKey)?.value[0] ?? 0,
-    );
-    return disk.entries("rules").map(({ value }) => {
-      const rule = ruleFromStored(value)!;
-      return { ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) };
-    });
-  };
-  const diskText = (): string =>
-    asText(onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
-
-  function noteCreated(id: string, generation: Generation, tick: number, state: DaemonState): void {
-    const { sinceLsn } = state.book.fresh(state.book.rules.get(id)!);
-    sinceLsns.set(generation, sinceLsn);
-    sinceTicks.set(`${id} ${sinceLsn}`, tick);
+  restored(tick: number, { book }: DaemonState): void {
+    const rules = this.#onDisk();
+    const known = new Set(rules.map(({ definition }) => ruleId(definition)));
+    this.#history = [this.#diskText()];
+    for (const rule of book.rules.values())
+      if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
+    for (const { definition, sinceLsn } of rules) {
+      const since = `${ruleId(definition)} ${sinceLsn}`;
+      const generation = this.#truth.setRule(definition, this.#sinceTicks.get(since) ?? tick);
+      this.#sinceTicks.set(since, generation.sinceTick);
+      this.#sinceLsns.set(generation, sinceLsn);
+    }
+    this.#history.push(asText(rules.map(({ definition, sinceLsn }) => [definition, sinceLsn])));
+    this.#answered = 0;
+    this.#starting = false;
+    this.#waiting.clear();
   }
 
-  function reset(generation: Generation, tick: number, state: DaemonState): void {
-    truth.reset(generation, tick);
-    noteCreated(ruleId(generation.definition), generation, tick, state);
+  mustBeWhatWasAnswered(): void {
+    const now = this.#diskText();
+    if (!this.#starting && this.#history.lastIndexOf(now) < this.#answered)
+      this.#world.fail(
+        `the disk has the rules ${now}, but ${this.#history[this.#answered]} were answered`,
+      );
+    this.#starting = true;
   }
 
-  function operate({ op, body }: Admin, tick: number, state: DaemonState): void {
+  #operate({ op, body }: Admin, seen: Seen): void {
+    const truth = this.#truth;
     if (op === "rate-limits.reset") {
-      for (const generation of truth.generations.values()) reset(generation, tick, state);
+      for (const generation of truth.generations.values()) this.#reset(generation, seen);
       return;
     }
-    const {
-      scope,
-      subject,
-      limit_key: key,
-      period,
-      max_requests: maxRequests = null,
-      max_tokens: maxTokens = null,
-      per_child: perChild = false,
-    } = body as RuleBody;
-    const periodSeconds = key?.period_seconds ?? Number(period);
-    const id = ruleId({ scope, subject, periodSeconds });
+    const definition = definitionOf(body as RuleBody);
+    const id = ruleId(definition);
     const known = truth.generations.get(id);
     switch (op) {
       case "rate-limits.put": {
-        const generation = truth.setRule(
-          { scope, subject, periodSeconds, maxRequests, maxTokens, perChild },
-          tick,
-        );
-        return generation === known ? undefined : noteCreated(id, generation, tick, state);
+        const generation = truth.setRule(definition, seen.tick);
+        return generation === known ? undefined : this.#noteCreated(id, generation, seen);
       }
       case "rate-limits.delete":
         return known === undefined ? undefined : truth.removeRule(id);
       case "rate-limits.reset-one":
-        return known === undefined ? undefined : reset(known, tick, state);
+        return known === undefined ? undefined : this.#reset(known, seen);
       default:
         return;
     }
   }
 
+  #reset(generation: Generation, seen: Seen): void {
+    this.#truth.reset(generation, seen.tick);
+    this.#noteCreated(ruleId(generation.definition), generation, seen);
+  }
+
+  #noteCreated(id: string, generation: Generation, { tick, state }: Seen): void {
+    const { sinceLsn } = state.book.fresh(state.book.rules.get(id)!);
+    this.#sinceLsns.set(generation, sinceLsn);
+    this.#sinceTicks.set(`${id} ${sinceLsn}`, tick);
+  }
+
+  /**
+   * The rules as a restart would find them: the last reset of all rules counts for each that is
+   * older.
+   */
+  #onDisk() {
+    const resets = this.#disk.entries("epochs").find(({ key }) => key === resetKey);
+    const resetLsn = Number(resets?.value[0] ?? 0);
+    return this.#disk.entries("rules").map(({ value }) => {
+      const rule = ruleFromStored(value)!;
+      return { ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) };
+    });
+  }
+
+  #diskText(): string {
+    return asText(this.#onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
+  }
+}
+
+function definitionOf(body: RuleBody): RuleDefinition {
+  const { scope, subject, limit_key: key, period } = body;
   return {
-    operated(peer, message, { tick, state, answered: atOnce }) {
-      if (message.op === "status" || message.op === "rate-limits.list" || message.op === "explain")
-        return;
-      operate(message, tick, state);
-      world.count(message.op);
-      const now = asText(
-        [...truth.generations.values()].map((generation) => [
-          generation.definition,
-          sinceLsns.get(generation)!,
-        ]),
-      );
-      // What changes nothing isn't written.
-      if (now === history.at(-1)) return;
-      const ids = waiting.get(peer) ?? new Map<number, number>();
-      waiting.set(peer, ids);
-      ids.set(message.id, history.length);
-      history.push(now);
-      if (atOnce) this.answered(peer, message.id);
-    },
-    answered(peer, id) {
-      const at = waiting.get(peer)?.get(id);
-      if (at === undefined) return;
-      answered = Math.max(answered, at);
-      if (history.lastIndexOf(diskText()) < at)
-        world.fail(
-          `an admin operation is answered, but the disk has ${diskText()}, not ${history[at]}`,
-        );
-    },
-    restored(tick, { book }) {
-      const rules = onDisk();
-      const known = new Set(rules.map(({ definition }) => ruleId(definition)));
-      history = [diskText()];
-      for (const rule of book.rules.values())
-        if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
-      for (const { definition, sinceLsn } of rules) {
-        const since = `${ruleId(definition)} ${sinceLsn}`;
-        const generation = truth.setRule(definition, sinceTicks.get(since) ?? tick);
-        sinceTicks.set(since, generation.sinceTick);
-        sinceLsns.set(generation, sinceLsn);
-      }
-      history.push(asText(rules.map(({ definition, sinceLsn }) => [definition, sinceLsn])));
-      answered = 0;
-      starting = false;
-      waiting.clear();
-    },
-    mustBeWhatWasAnswered() {
-      const now = diskText();
-      if (!starting && history.lastIndexOf(now) < answered)
-        world.fail(`the disk has the rules ${now}, but ${history[answered]} were answered`);
-      starting = true;
-    },
+    scope,
+    subject,
+    periodSeconds: key?.period_seconds ?? Number(period),
+    maxRequests: body.max_requests ?? null,
+    maxTokens: body.max_tokens ?? null,
+    perChild: body.per_child ?? false,
   };
+}
+
+function asText(rules: readonly (readonly [RuleDefinition, number])[]): string {
+  return JSON.stringify(
+    rules
+      .map(([{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, since]) =>
+        [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, since].join(" "),
+      )
+      .sort(),
+  );
 }

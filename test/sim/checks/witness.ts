@@ -24,7 +24,7 @@ import { counterDifference } from "./compare-counters.js";
 import { createExpectation, mustAnswer, type Question } from "./expect-verdict.js";
 import { LeaseAccount, type LeaseHolder } from "./lease-account.js";
 import { type Moment, RequestRegister } from "./request-register.js";
-import { createRuleHistory } from "./rule-history.js";
+import { RuleHistory } from "./rule-history.js";
 import { SettleSequences } from "./settle-sequences.js";
 import { SnapshotCoverage } from "./snapshot-coverage.js";
 import { createTruth } from "./truth.js";
@@ -38,7 +38,7 @@ export class Witness {
   readonly #world: World;
   readonly #disk: Disk;
   readonly #truth = createTruth();
-  readonly #rules: ReturnType<typeof createRuleHistory>;
+  readonly #rules: RuleHistory;
   /** What the daemon has counted. */
   readonly register: RequestRegister;
   readonly #account: LeaseAccount;
@@ -61,7 +61,7 @@ export class Witness {
   constructor(world: World, disk: Disk) {
     this.#world = world;
     this.#disk = disk;
-    this.#rules = createRuleHistory(world, disk, this.#truth);
+    this.#rules = new RuleHistory(world, disk, this.#truth);
     this.register = new RequestRegister(world, this.#truth);
     this.#account = new LeaseAccount(world, this.#truth, this.register);
     this.#settles = new SettleSequences(world);
