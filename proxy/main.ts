@@ -12,6 +12,7 @@ import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
 import { digest, sameSecret } from "./digests.js";
+import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
@@ -243,12 +244,13 @@ function connectProvider(
   { files }: ProxyCapacity,
 ): Provider {
   const passed = passedHeaders(config, server.userPathHeader);
-  return config.type === "simulator"
-    ? { config, passed, upstream: createSimulatedUpstream(), passthrough: null }
-    : {
-        config,
-        passed,
-        upstream: createHttpUpstream(config, files.blame),
-        passthrough: createHttpProxyUpstream(config, files.blame),
-      };
+  if (config.type === "simulator")
+    return { config, passed, upstream: createSimulatedUpstream(), passthrough: null };
+  const egress = createEgress(config);
+  return {
+    config,
+    passed,
+    upstream: createHttpUpstream(config, egress, files.blame),
+    passthrough: createHttpProxyUpstream(config, egress, files.blame),
+  };
 }

@@ -67,6 +67,12 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",
   },
+  "proxy/egress/egress.ts": { kind: "adapter", why: "reads a file of certificates, by node:tls" },
+  "proxy/egress/egress-agent.ts": { kind: "adapter", why: "Node's agents, through a proxy" },
+  "proxy/egress/open-tunnel.ts": {
+    kind: "adapter",
+    why: "CONNECT to a proxy by node:http, with a deadline",
+  },
   "proxy/digests.ts": { kind: "adapter", why: "hashes by node:crypto" },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",

@@ -12,10 +12,13 @@ import type { JwtIssuerConfig } from "../../shared/config/config.js";
 import { keySetBytesMax, keySetLoadMs } from "../../shared/domain/credential-bounds.js";
 import type { Log } from "../../shared/log.js";
 import { isMoment } from "../../shared/time.js";
+import { createEgress } from "../egress/egress.js";
+import { createEgressAgent } from "../egress/egress-agent.js";
 import { createIssuerKeys, type IssuerKeyAges, type IssuerKeys } from "./issuer-keys.js";
 import type { Judgement, JwtIssuer } from "./jwt-verifier.js";
 
 type Jose = typeof import("jose");
+type UrlKeys = Extract<JwtIssuerConfig["keys"], { readonly kind: "url" }>;
 
 /** Clocks of an issuer and of this host may differ by as much. */
 const clockToleranceSeconds = 10;
@@ -60,7 +63,7 @@ export async function createJwtIssuers(
     }
     const place = keys.kind === "file" ? keys.path : keys.url;
     const source = createIssuerKeys<JWTVerifyGetKey>(keys.kind === "file" ? fileAges : urlAges, {
-      load: () => (keys.kind === "file" ? readFile(keys.path, "utf8") : fetchText(keys.url)),
+      load: () => (keys.kind === "file" ? readFile(keys.path, "utf8") : fetchText(keys)),
       parse: (text) => parseKeySet(jose, text),
       monoMs: () => performance.now(),
       onLoaded: (first) =>
@@ -162,15 +165,19 @@ function parseKeySet(jose: Jose, text: string): JWTVerifyGetKey {
  * A body of at most `keySetBytesMax`, complete after at most `keySetLoadMs`. Redirects aren't
  * followed: the operator named this address.
  */
-function fetchText(url: string): Promise<string> {
+function fetchText({ url, proxy }: UrlKeys): Promise<string> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
+    const egress = createEgress({ proxy, caFile: null });
+    const agent = createEgressAgent(new URL(url).protocol, egress, {
+      connectTimeoutMs: keySetLoadMs,
+    });
     const request = get(
       url,
       {
         headers: { accept: "application/json" },
         signal: AbortSignal.timeout(keySetLoadMs),
-        agent: false,
+        agent,
       },
       (response: IncomingMessage) => {
         const chunks: Buffer[] = [];

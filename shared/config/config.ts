@@ -51,6 +51,10 @@ export interface ProviderConfig {
   /** How long an idle connection is kept, unless the provider says for how long it keeps it. */
   readonly keepAliveMs: number;
   readonly connectionsMax: number;
+  /** The URL of the proxy that it is reached through; null: directly. */
+  readonly proxy: string | null;
+  /** Further certificates that are trusted, an absolute path. */
+  readonly caFile: string | null;
   /** How often a request that failed is sent to the same target again. */
   readonly retries: number;
   /** A provider that wants to be left alone for longer isn't asked again. */
@@ -89,7 +93,7 @@ export interface JwtIssuerConfig {
   readonly algorithms: readonly string[];
   readonly keys:
     | { readonly kind: "file"; readonly path: string }
-    | { readonly kind: "url"; readonly url: string }
+    | { readonly kind: "url"; readonly url: string; readonly proxy: string | null }
     | { readonly kind: "secret"; readonly secret: string };
   /** A claim's name, or a path with claims in braces. */
   readonly userPath: string;

@@ -24,6 +24,8 @@ export function providerConfig(
     idleTimeoutMs: 300_000,
     keepAliveMs: traits.keepAliveMs,
     connectionsMax: 4096,
+    proxy: null,
+    caFile: null,
     retries: 1,
     retryWaitMaxMs: 2000,
     breakerFailures: 5,

@@ -25,6 +25,7 @@ const proxyBelowGateway = [
   "proxy/body",
   "proxy/body/rewriters",
   "proxy/dialects",
+  "proxy/egress",
   "proxy/handlers/cache",
   "proxy/http",
   "proxy/limiter",
@@ -55,6 +56,7 @@ const limiterdBelowState = [
 
 /** The rooms that a room may import, besides itself; every program may import all of `shared`. */
 export const doors: Readonly<Record<string, readonly string[]>> = {
+  "proxy/egress": [],
   "proxy/body": ["proxy/capacity"],
   "proxy/limiter": [],
   "proxy/limiter/spool": ["proxy/limiter"],
@@ -64,8 +66,14 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/http": ["proxy/body", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": ["proxy/body", "proxy/http", "proxy/usage", "proxy/upstream/errors"],
-  "proxy/upstream/client": ["proxy/http", "proxy/upstream", "proxy/upstream/errors"],
+  "proxy/upstream/client": [
+    "proxy/egress",
+    "proxy/http",
+    "proxy/upstream",
+    "proxy/upstream/errors",
+  ],
   "proxy/upstream/passthrough": [
+    "proxy/egress",
     "proxy/body",
     "proxy/http",
     "proxy/usage",
@@ -73,7 +81,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream/errors",
   ],
   "proxy/routing": ["proxy/upstream"],
-  "proxy/auth": ["proxy/http", "proxy/limiter"],
+  "proxy/auth": ["proxy/egress", "proxy/http", "proxy/limiter"],
   "proxy/dialects/translation": [
     "proxy/body",
     "proxy/upstream",

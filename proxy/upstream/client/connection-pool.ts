@@ -7,6 +7,8 @@ import { buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { endsPerTurn } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { createThrottledEnds } from "../../../shared/throttled-queue.js";
+import type { Egress } from "../../egress/egress.js";
+import { openTunnel } from "../../egress/open-tunnel.js";
 import type { CallConnection, CallHandler } from "./http-call.js";
 import { throttleSocketEnd } from "./throttle-socket-end.js";
 
@@ -25,12 +27,13 @@ interface ConnectionPool {
 /** `blame`: what a failed connection was about, if not what its error says. */
 export function createConnectionPool(
   { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
+  egress: Egress,
   blame: (error: Error) => Error,
 ): ConnectionPool {
   const { origin } = new URL(baseUrl);
   const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
   const options = {
-    connect: connector(buildConnector({ timeout: connectTimeoutMs }), blame),
+    connect: connector(egress, connectTimeoutMs, blame),
     // `createDeadlines` keeps these two.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -59,13 +62,30 @@ export function createConnectionPool(
 }
 
 function connector(
-  connect: buildConnector.connector,
+  { proxy, secureContext }: Egress,
+  timeoutMs: number,
   blame: (error: Error) => Error,
 ): buildConnector.connector {
-  return (to, done) =>
-    connect(to, (error, socket) =>
-      error === null ? done(null, socket!) : done(blame(error), null),
+  const direct = buildConnector({
+    timeout: timeoutMs,
+    ...(secureContext === null ? {} : { secureContext }),
+  });
+  return (to, done) => {
+    const connected: buildConnector.Callback = (error, socket) =>
+      error === null ? done(null, socket!) : done(blame(error), null);
+    if (proxy === null) return direct(to, connected);
+    const isTls = to.protocol === "https:";
+    const port = Number(to.port) || (isTls ? 443 : 80);
+    openTunnel(
+      { proxy, secureContext },
+      { host: to.hostname, port, timeoutMs },
+      (error, socket) => {
+        if (error !== null) return connected(error, null);
+        if (isTls) direct({ ...to, httpSocket: socket! }, connected);
+        else connected(null, socket!);
+      },
     );
+  };
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
 import { credentialHeaders } from "../credential-headers.js";
@@ -15,10 +16,11 @@ import { HttpCall } from "./http-call.js";
 /** `blame`: what a failed connection was about, if not what its error says. */
 export function createHttpUpstream(
   provider: ProviderConfig,
+  egress: Egress,
   blame: (error: Error) => Error = (error) => error,
 ): Upstream {
   const pathPrefix = new URL(provider.baseUrl).pathname.replace(/\/$/, "");
-  const pool = createConnectionPool(provider, blame);
+  const pool = createConnectionPool(provider, egress, blame);
   const deadlines = createDeadlines(provider);
   const ownHeaders = [...acceptIdentity, ...credentialHeaders(provider)];
   const isAnthropic = provider.type === "anthropic";

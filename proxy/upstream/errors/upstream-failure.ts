@@ -40,6 +40,8 @@ const unreachableCodes = new Set([
   "ECONNRESET",
   "EPIPE",
   "UND_ERR_SOCKET",
+  "ERR_PROXY_REFUSED",
+  "ERR_PROXY_TIMEOUT",
 ]);
 
 /** Whether the other side, or the way to it, has ended the connection. */
@@ -52,7 +54,7 @@ export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFai
   const code = error.code ?? "";
   if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
   if (code === "UPLOAD_REFUSED") return { kind: "refused", reason: error.message };
-  const reason = code === "" ? error.message : code;
+  const reason = code === "" || code === "ERR_PROXY_REFUSED" ? error.message : code;
   if (code === "EMFILE" || code === "ENFILE") return { kind: "exhausted", reason };
   if (code === "ETIMEDOUT") return { kind: "timed_out", reason };
   // A TLS failure or a reset before the response counts as no connection too; after the head the

@@ -7,16 +7,12 @@
  * apply; http-proxy does none of that by itself. Connections are kept alive by an agent per
  * provider.
  */
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import type { Egress } from "../../egress/egress.js";
+import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
 import { credentialHeadersAt } from "../credential-headers.js";
@@ -49,10 +45,14 @@ const idempotentMethods = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DE
 /** `blame`: what a failed connection was about, if not what its error says. */
 export function createHttpProxyUpstream(
   provider: ProviderConfig,
+  egress: Egress,
   blame: (error: Error) => Error = (error) => error,
 ): PassthroughUpstream {
   const base = new URL(provider.baseUrl);
-  const agent = newAgent(base, provider);
+  const agent = newAgent(base, egress, provider);
+  const freshAgent = createEgressAgent(base.protocol, egress, {
+    connectTimeoutMs: provider.connectTimeoutMs,
+  });
   const deadlines = createDeadlines(provider);
   const onTunnelRequest = new WeakMap<object, (outgoing: ClientRequest) => void>();
   const newServer = (): HttpProxy => {
@@ -79,7 +79,7 @@ export function createHttpProxyUpstream(
       const { method, path, body } = request;
       const call = new HttpProxyCall(sink, deadlines, provider);
       const headers = headersOf(path, [...request.headers, ...framing(body)]);
-      const sendBy = (by: HttpAgent | false): void => {
+      const sendBy = (by: HttpAgent): void => {
         // The substitute has no method: http-proxy takes the body's length from a DELETE, and would
         // send what was a body as another request.
         const options = { agent: by, method };
@@ -87,7 +87,7 @@ export function createHttpProxyUpstream(
         server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
       };
       if (idempotentMethods.has(method) && (body === null || Buffer.isBuffer(body)))
-        call.mayBeSentAnew(() => sendBy(false));
+        call.mayBeSentAnew(() => sendBy(freshAgent));
       sendBy(agent);
       return call;
     },
@@ -103,7 +103,8 @@ export function createHttpProxyUpstream(
         outgoing = request;
         tunnel.beforeOpening(request);
       });
-      server().ws(substitute, client.socket, Buffer.alloc(0), {}, () => {});
+      const noHead = Buffer.alloc(0);
+      server().ws(substitute, client.socket, noHead, { agent: freshAgent }, () => {});
       tunnel.afterOpening(outgoing!);
       return tunnel;
     },
@@ -112,12 +113,18 @@ export function createHttpProxyUpstream(
     close() {
       deadlines.stop();
       agent.destroy();
+      freshAgent.destroy();
     },
   };
 }
 
-function newAgent({ protocol }: URL, { connectionsMax, keepAliveMs }: ProviderConfig): HttpAgent {
-  return new (protocol === "https:" ? HttpsAgent : HttpAgent)({
+function newAgent(
+  { protocol }: URL,
+  egress: Egress,
+  { connectionsMax, keepAliveMs, connectTimeoutMs }: ProviderConfig,
+): HttpAgent {
+  return createEgressAgent(protocol, egress, {
+    connectTimeoutMs,
     keepAlive: true,
     maxSockets: connectionsMax,
     maxFreeSockets: idleConnectionsMax,

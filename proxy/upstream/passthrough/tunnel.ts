@@ -67,14 +67,18 @@ export class Tunnel implements TunnelCall, Watched {
     outgoing.once("upgrade", (_answer, remote) => this.#join(remote));
     outgoing.once("socket", (socket) => {
       this.#connecting = socket.connecting;
-      socket.once("connect", () => {
-        this.#connecting = false;
-        this.idleTicks = 0;
-        this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
-      });
+      if (this.#connecting) socket.once("connect", () => this.#awaitAnswer());
+      // It came through a proxy.
+      else this.#awaitAnswer();
     });
     this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
     this.#deadlines.watch(this);
+  }
+
+  #awaitAnswer(): void {
+    this.#connecting = false;
+    this.idleTicks = 0;
+    this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
   }
 
   /** http-proxy writes the headers that it finds in the answer to the client. */

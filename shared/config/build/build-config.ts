@@ -8,7 +8,7 @@ import { socketPathBytesMax } from "../../bounds.js";
 import { append } from "../../long-lists.js";
 import { adminSocketBeside } from "../../socket/socket-place.js";
 import { utf8Bytes } from "../../utf8-bytes.js";
-import type { Config } from "../config.js";
+import type { Config, ProviderConfig } from "../config.js";
 import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
 import { parseShape } from "../file/parse-shape.js";
@@ -30,6 +30,7 @@ import {
 } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { buildIssuers } from "./jwt-issuers.js";
+import { type ProxyVariables, proxyFor, readProxyVariables } from "./outbound-proxies.js";
 import { buildPrices } from "./prices.js";
 import { buildProviders } from "./provider-configs.js";
 import { decidedBy, resolveSettings } from "./resolve-settings.js";
@@ -67,11 +68,13 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
 
   const values = resolveSettings({ ...sources, file: shape.settings }, problems);
   const limiter = buildLimiter(values, shape, sources, problems);
-  const { providers, names, warnings } = buildProviders(shape.providers, env, problems);
+  const proxies = readProxyVariables(env, problems.environment);
+  const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
+  const providers = built.map((provider) => withEgress(provider, proxies, sources.cwd));
   const types = typesOf(providers);
   const virtualModels = buildVirtualModels(shape.virtualModels, { names, types }, problems.file);
   const prices = buildPrices(shape.prices, types, problems.file);
-  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, problems.file);
+  const jwtIssuers = buildIssuers(shape.issuers, { cwd: sources.cwd, proxies }, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
   const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
@@ -129,6 +132,20 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       ...budgetWarnings(budgets, values.usageEnabled),
       ...providerWarnings(rules, prices, names),
     ],
+  };
+}
+
+/** With the proxy that it is reached through, and the whole path of its certificates. */
+function withEgress(
+  provider: ProviderConfig,
+  proxies: ProxyVariables,
+  cwd: string,
+): ProviderConfig {
+  const { baseUrl, proxy, caFile } = provider;
+  return {
+    ...provider,
+    proxy: proxyFor(baseUrl, proxy, proxies),
+    caFile: caFile === null ? null : absolutePath(caFile, cwd),
   };
 }
 

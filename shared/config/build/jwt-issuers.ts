@@ -10,6 +10,7 @@ import type { JwtIssuerConfig } from "../config.js";
 import { type DeclaredIssuer, type ReadFields, validFields } from "../file/config-file.js";
 import { type JwtFields, publicKeyAlgorithms, secretAlgorithms } from "../settings/jwt-settings.js";
 import { absolutePath } from "./default-paths.js";
+import { type ProxyVariables, proxyFor } from "./outbound-proxies.js";
 
 /** The defaults of `type: kubernetes`: the issuer of most clusters, and a path by namespace. */
 export const kubernetesDefaults = {
@@ -19,13 +20,18 @@ export const kubernetesDefaults = {
 
 const keyKinds = ["jwks_file", "jwks_url", "secret"] as const;
 
+interface Surroundings {
+  readonly cwd: string;
+  readonly proxies: ProxyVariables;
+}
+
 /**
  * Checks how the fields of each issuer fit together. A field whose value was wrong counts as
  * present, and gets no further message.
  */
 export function buildIssuers(
   declared: readonly DeclaredIssuer[],
-  cwd: string,
+  surroundings: Surroundings,
   problems: string[],
 ): readonly JwtIssuerConfig[] {
   const issuers: JwtIssuerConfig[] = [];
@@ -68,7 +74,7 @@ export function buildIssuers(
         audience,
         algorithms: valid.algorithms ?? known,
         userPath,
-        keys: keysOf(valid, cwd),
+        keys: keysOf(valid, surroundings),
       });
   }
   return issuers;
@@ -98,10 +104,10 @@ function withDefaults({
   };
 }
 
-function keysOf(fields: JwtFields, cwd: string): JwtIssuerConfig["keys"] {
+function keysOf(fields: JwtFields, { cwd, proxies }: Surroundings): JwtIssuerConfig["keys"] {
   if (fields.secret !== null) return { kind: "secret", secret: fields.secret };
   return fields.jwks_url !== null
-    ? { kind: "url", url: fields.jwks_url }
+    ? { kind: "url", url: fields.jwks_url, proxy: proxyFor(fields.jwks_url, null, proxies) }
     : { kind: "file", path: absolutePath(fields.jwks_file ?? "", cwd) };
 }
 

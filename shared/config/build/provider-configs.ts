@@ -221,6 +221,8 @@ function fromFields(
         ? serviceKeepAliveMs
         : traits.keepAliveMs,
     connectionsMax: fields.max_connections,
+    proxy: fields.proxy,
+    caFile: fields.ca_file,
     retries: fields.retries,
     retryWaitMaxMs: fields.retry_wait_max_ms,
     breakerFailures: fields.breaker_failures,

@@ -28,6 +28,31 @@ export const baseUrl: ValueKind<string | null> = {
   },
 };
 
+/** A proxy, with its user and password if it wants any; or `none`. */
+export const outboundProxy: ValueKind<string | null> = {
+  label: "URL",
+  expected:
+    "must be an http or https URL of a proxy without path, query or fragment, such as http://proxy.example.com:3128, or none",
+  quotable: mayBeQuoted,
+  parse: (raw) => {
+    const text = textOf(raw);
+    if (text?.toLowerCase() === "none") return "none";
+    if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+    const { href, pathname, search, hash, username, password } = new URL(text);
+    if (pathname !== "/" || search !== "" || hash !== "") return undefined;
+    return isDecodable(username) && isDecodable(password) ? href : undefined;
+  },
+};
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** An address that is fetched unchanged. */
 export const webUrl: ValueKind<string> = {
   label: "URL",

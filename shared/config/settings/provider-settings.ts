@@ -7,8 +7,8 @@ import { choice, passthroughAccess } from "../kinds/choice-kinds.js";
 import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
 import { apiKey } from "../kinds/secret-kinds.js";
-import { apiVersion } from "../kinds/text-kinds.js";
-import { baseUrl } from "../kinds/url-kinds.js";
+import { apiVersion, filePath } from "../kinds/text-kinds.js";
+import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
 import {
   type PassthroughAccess,
   type ProviderType,
@@ -103,6 +103,21 @@ export const providerSettings = {
     unit: null,
     meaning:
       "Whether a request that is translated is sent without what the provider's dialect can't say, and X-Sluice-Dropped names it, or is refused (strict).",
+  }),
+  proxy: field<string | null>({
+    kind: outboundProxy,
+    defaultValue: null,
+    defaultText: "HTTPS_PROXY or HTTP_PROXY",
+    unit: null,
+    meaning: "The proxy that its connections go through; none for a direct way.",
+  }),
+  ca_file: field<string | null>({
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "A file of certificates in PEM form that are trusted for it and its proxy, besides the usual ones.",
   }),
   connect_timeout_ms: field({
     kind: timeout,

@@ -235,7 +235,7 @@ t.test(
   "keys at an address rotate, with at most one load per cooldown; an outage keeps the old ones",
   async (t) => {
     const server = await startKeyServer(t, es);
-    const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
+    const issuer = await issuerOf({ keys: { kind: "url", url: server.url, proxy: null } });
     t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
     t.equal(server.requests, 1);
     const next = await makeSigner("next");
@@ -269,11 +269,13 @@ t.test("an address that doesn't return a key set leaves the issuer unavailable",
   for (const [index, answer] of answers.entries()) {
     const server = await startKeyServer(t, es);
     server.answer = answer;
-    const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
+    const issuer = await issuerOf({ keys: { kind: "url", url: server.url, proxy: null } });
     t.equal(resultOf(await issuer.judge(token, nowMs)), "unavailable", `${index}`);
     t.equal(server.requests, 1);
   }
-  const unreachable = await issuerOf({ keys: { kind: "url", url: "http://127.0.0.1:1/jwks" } });
+  const unreachable = await issuerOf({
+    keys: { kind: "url", url: "http://127.0.0.1:1/jwks", proxy: null },
+  });
   t.equal(resultOf(await unreachable.judge(token, nowMs)), "unavailable");
 });
 
@@ -286,7 +288,7 @@ t.test("a key set is read up to its bound, and no byte further", async (t) => {
   ] as const) {
     const server = await startKeyServer(t, es);
     server.answer = () => ({ status: 200, body: set + " ".repeat(bytes - set.length) });
-    const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
+    const issuer = await issuerOf({ keys: { kind: "url", url: server.url, proxy: null } });
     t.equal(resultOf(await issuer.judge(token, nowMs)), result, `${bytes} bytes`);
   }
   let closed = (): void => {};
@@ -306,7 +308,7 @@ t.test("a key set is read up to its bound, and no byte further", async (t) => {
   await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
   t.teardown(() => new Promise<void>((resolve) => void endless.close(() => resolve())));
   const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/jwks`;
-  const issuer = await issuerOf({ keys: { kind: "url", url } });
+  const issuer = await issuerOf({ keys: { kind: "url", url, proxy: null } });
   t.equal(resultOf(await issuer.judge(token, nowMs)), "unavailable", "one that never ends");
   await closing;
 });

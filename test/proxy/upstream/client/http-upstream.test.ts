@@ -1,6 +1,7 @@
 /** Connections that are kept alive, and providers that close them: over sockets on loopback. */
 import { createServer, type Server, type Socket } from "node:net";
 import t, { type Test } from "tap";
+import type { Egress } from "../../../../proxy/egress/egress.js";
 import { createHttpUpstream } from "../../../../proxy/upstream/client/http-upstream.js";
 import { createHttpProxyUpstream } from "../../../../proxy/upstream/passthrough/http-proxy-upstream.js";
 import type {
@@ -10,6 +11,7 @@ import type {
 } from "../../../../proxy/upstream/upstream.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
+const directEgress: Egress = { proxy: null, secureContext: null };
 const answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 
 interface Provider {
@@ -76,6 +78,7 @@ t.test(
       );
       const upstream = createHttpUpstream(
         providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
+        directEgress,
       );
       t.teardown(() => upstream.close());
       const send = (body: RequestBody, isRepeatable: boolean): Promise<string> =>
@@ -103,7 +106,10 @@ t.test("a call is never sent a third time, nor after a first connection's failur
   const { baseUrl, requests } = await startProvider(t, (socket) =>
     answers-- > 0 ? socket.write(answer) : socket.resetAndDestroy(),
   );
-  const upstream = createHttpUpstream(providerConfig({ name: "x", baseUrl, connectionsMax: 1 }));
+  const upstream = createHttpUpstream(
+    providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
+    directEgress,
+  );
   t.teardown(() => upstream.close());
   const send = (): Promise<string> =>
     outcome((sink) =>
@@ -124,7 +130,10 @@ t.test("a call of which an answer had begun isn't sent again", async (t) => {
     if (nth === 1) socket.write(answer);
     else socket.write("HTTP/1.1 200 OK\r\ncontent-ty", () => socket.destroy());
   });
-  const upstream = createHttpUpstream(providerConfig({ name: "x", baseUrl, connectionsMax: 1 }));
+  const upstream = createHttpUpstream(
+    providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
+    directEgress,
+  );
   t.teardown(() => upstream.close());
   const send = (): Promise<string> =>
     outcome((sink) =>
@@ -145,6 +154,7 @@ t.test("what passes is sent once more if its method may be carried out twice", a
     );
     const upstream = createHttpProxyUpstream(
       providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
+      directEgress,
     );
     t.teardown(() => upstream.close());
     const send = (method: string, body: RequestBody = null): Promise<string> =>

@@ -43,7 +43,7 @@ jwt:
       audience: ["x", "y"],
       algorithms: ["RS256", "ES256"],
       userPath: "team",
-      keys: { kind: "url", url: "https://a.test/keys?v=1" },
+      keys: { kind: "url", url: "https://a.test/keys?v=1", proxy: null },
     },
     {
       issuer: "b",

@@ -116,7 +116,7 @@ t.test("a provider without its key stays, and sends none", async (t) => {
 
 t.test("every field of a provider is read, numbers as texts too", async (t) => {
   const text =
-    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4, retries: 2, retry_wait_max_ms: 9, breaker_failures: 0, breaker_open_ms: 100 } }\n';
+    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], proxy: "http://p:1", ca_file: /c, connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4, retries: 2, retry_wait_max_ms: 9, breaker_failures: 0, breaker_open_ms: 100 } }\n';
   t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [
     providerConfig({
       name: "a",
@@ -131,6 +131,8 @@ t.test("every field of a provider is read, numbers as texts too", async (t) => {
       firstByteTimeoutMs: 2,
       idleTimeoutMs: 3,
       connectionsMax: 4,
+      proxy: "http://p:1/",
+      caFile: "/c",
       retries: 2,
       retryWaitMaxMs: 9,
       breakerFailures: 0,
