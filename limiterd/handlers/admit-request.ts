@@ -6,13 +6,12 @@
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { failure } from "../../shared/error-code.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
-import type { Admit } from "../../shared/wire/message-to-daemon.js";
+import { type Admit, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
 import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
-import { uncountedLsn } from "../rules/settle-entry.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { deny } from "./authorize.js";
 

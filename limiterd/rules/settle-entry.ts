@@ -4,18 +4,16 @@
  * again after a crash (`recount.ts`).
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import { isUnnumbered, type Settle, unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
+import {
+  isUnnumbered,
+  type Settle,
+  uncountedLsn,
+  unlimitedLsn,
+} from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
 import type { JournalEntry } from "../store/journal-entry.js";
 import { isSameTarget } from "./match-counters.js";
 import type { RuleBook } from "./rule-book.js";
-
-/**
- * The number of an admission that no window counts, for requests while rate limits are off, or from
- * before the rules: below every number that is given out, and not 0, which stands for no admission
- * at all.
- */
-export const uncountedLsn = 1;
 
 /** A settle, the proxy that sent it, and the lease that it ends, as the lease was until then. */
 export interface ArrivedSettle {

@@ -1,8 +1,13 @@
-/** The hellos of a proxy on each connection: its id, and the leases that it holds. */
-import { frameBytesMaxToDaemon, leasesPerHello } from "../../shared/bounds.js";
-import type { Hello, Lease } from "../../shared/wire/message-to-daemon.js";
+/**
+ * The hellos of a proxy on each connection: its id, the leases that it holds, and what runs without
+ * one because the daemon was away (failure mode `open`).
+ */
+import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../shared/bounds.js";
+import type { IdMap } from "../../shared/id-map.js";
+import { type Hello, type Lease, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission } from "./limiter.js";
+import { nothingSpent, type SettleOutbox } from "./settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
@@ -23,6 +28,28 @@ export function* helloMessages(
     const id = connection.nextId();
     yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more };
   } while (at < held.length);
+}
+
+/**
+ * Gives each request that runs without a verdict a lease for the hello, by which the daemon holds
+ * its slots, and a settle that counts it, once like any settle however often the daemon goes away
+ * again. What ends it then counts only what it used.
+ */
+export function leaseUnasked(
+  unasked: Set<Admission>,
+  to: { readonly held: IdMap<Admission>; readonly outbox: SettleOutbox; nextId(): number },
+  nowMonoMs: number,
+): void {
+  for (const admission of unasked) {
+    if (to.held.size >= leasesPerPeerMax) return;
+    unasked.delete(admission);
+    // Its verdict came late: it has a lease already.
+    if (admission.lsn !== 0) continue;
+    to.outbox.add("request", admission, nothingSpent, nowMonoMs);
+    const targetLsn = admission.target === null ? 0 : uncountedLsn;
+    Object.assign(admission, { lease: to.nextId(), lsn: uncountedLsn, targetLsn });
+    to.held.set(admission.lease, admission);
+  }
 }
 
 function leaseOf({

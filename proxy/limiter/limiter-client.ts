@@ -21,7 +21,7 @@ import { assertLimiter } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
-import { helloMessages } from "./hello-messages.js";
+import { helloMessages, leaseUnasked } from "./hello-messages.js";
 import { LateAdmissions } from "./late-admissions.js";
 import type {
   Admission,
@@ -47,8 +47,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;
   readonly #connection: DaemonConnection;
   readonly #notices = createNotices();
-  /** Granted admissions that aren't settled yet, by lease. */
+  /** Admissions that aren't settled yet: by lease, and those without a verdict. */
   readonly #held = new IdMap<Admission>();
+  readonly #unasked = new Set<Admission>();
   readonly #pending: PendingAdmissions;
   readonly #late: LateAdmissions;
   readonly #outbox: SettleOutbox;
@@ -69,6 +70,7 @@ export class LimiterClient implements Limiter, LimiterLink {
       connection: this.#connection,
       notices: this.#notices,
       held: this.#held,
+      unasked: this.#unasked,
       late: this.#late,
       failureMode,
     });
@@ -137,6 +139,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
+    this.#unasked.delete(admission);
     this.#outbox.end(admission, spent, this.#ports.monoMs());
     this.#afterSending(then);
   }
@@ -168,6 +171,8 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
+    const to = { held: this.#held, outbox: this.#outbox, nextId: () => this.#connection.nextId() };
+    leaseUnasked(this.#unasked, to, this.#ports.monoMs());
     const held = this.#held.entries().map(([, admission]) => admission);
     this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
   }

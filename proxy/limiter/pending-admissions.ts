@@ -45,6 +45,8 @@ interface PendingAdmissionsContext {
   readonly notices: DaemonNotices;
   /** Granted admissions that aren't settled yet, by lease. */
   readonly held: IdMap<Admission>;
+  /** Those that went without a verdict, until they are settled. */
+  readonly unasked: Set<Admission>;
   readonly late: LateAdmissions;
   readonly failureMode: FailureMode;
 }
@@ -154,9 +156,13 @@ export class PendingAdmissions {
   }
 
   #withoutVerdict(request: AdmissionRequest): AdmissionOutcome {
-    return this.#context.failureMode === "closed" || !this.#mayPassUnasked(request.caller)
-      ? { kind: "unavailable" }
-      : { kind: "admitted", admission: failOpenAdmission(request, 0), headers: null };
+    const { failureMode, unasked } = this.#context;
+    if (failureMode === "closed" || !this.#mayPassUnasked(request.caller))
+      return { kind: "unavailable" };
+    const admission = failOpenAdmission(request, 0);
+    // A submission holds no slot, and is counted with its settle.
+    if (admission.lsn === 0 && !admission.submission) unasked.add(admission);
+    return { kind: "admitted", admission, headers: null };
   }
 
   /** Whether the caller may call, as far as the proxy knows without the daemon. */

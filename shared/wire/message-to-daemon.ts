@@ -24,6 +24,13 @@ export interface Lease {
 }
 
 /**
+ * The log sequence number, in a lease or a settle, of a request that this doesn't count: it was
+ * counted otherwise, or admitted while rate limits were off. Below every number that the daemon
+ * assigns, and not 0, which stands for no admission at all.
+ */
+export const uncountedLsn = 1;
+
+/**
  * The log sequence number, in a lease or a settle, of a request that needed no verdict because its
  * proxy knew of no rule and no budget. Numbers that the daemon assigns are larger.
  */

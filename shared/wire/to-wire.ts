@@ -71,6 +71,9 @@
  * which its target counted it: that of the admission, or of the reroute; or `[]` while the request
  * has no target. A request without a verdict has the number 0 and is counted with its settle; if
  * it needed none because no rule existed, it has `unlimitedLsn`, and no later rule counts it.
+ * When the daemon is back, a proxy reports each request that still runs without a verdict: as a
+ * lease with `uncountedLsn`, which holds its slots, and in a settle of its own without a lease and
+ * tokens, which counts it; the settle that ends it has `uncountedLsn` then.
  * Settles of one proxy carry ascending `seq` and are sent in that order, so the number alone
  * identifies a repeat.
  *

@@ -193,6 +193,61 @@ t.test(
   },
 );
 
+t.test(
+  "open: what was let through without the daemon holds slots and counts once it is back, however often it goes away again",
+  async (t) => {
+    const pair = new Pair("open");
+    pair.harness.advance(deadlineMs);
+    const asked = [pair.harness.ask(), pair.harness.ask(), pair.harness.ask(), pair.harness.ask()];
+    const [short, ...long] = asked;
+    await promisesResolved();
+    const client = pair.harness.client;
+    client.settle(admissionOf(short!), { ...nothing, tokens: 10 }, () => {});
+    const running = { requests: 4, tokens: 10, inFlight: 3 };
+    for (let round = 0; round < 3; round++) {
+      pair.connect();
+      pair.toDaemon(1);
+      t.match(counts(pair.daemon, gauge), { inFlight: 3 }, "its cap is reached before the welcome");
+      await pair.settleDown();
+      t.same(counts(pair.daemon, minute), running);
+      t.same(counts(pair.daemon, ofGpt), running);
+      const refused = pair.harness.ask();
+      await pair.settleDown();
+      t.equal(refused.outcome?.kind, "refused", "no slot is left");
+      if (round < 2) pair.lose();
+    }
+    t.equal(client.unsettled, 0);
+    for (const one of long) client.settle(admissionOf(one), { ...nothing, tokens: 5 }, () => {});
+    await pair.settleDown();
+    t.same(counts(pair.daemon, minute), { requests: 4, tokens: 25, inFlight: 0 });
+    t.same(counts(pair.daemon, ofGpt), { requests: 4, tokens: 25, inFlight: 0 });
+  },
+);
+
+t.test(
+  "open: a request that was told of moves to the next target by the daemon's verdict",
+  async (t) => {
+    const pair = new Pair("open");
+    pair.harness.advance(deadlineMs);
+    const asked = pair.harness.ask("/team", [gpt, other]);
+    const between = pair.harness.ask("/team", [gpt]);
+    await promisesResolved();
+    await pair.settleDown();
+    void pair.harness.client.reroute(admissionOf(asked), [other]);
+    await pair.settleDown();
+    t.same(counts(pair.daemon, ofGpt), { requests: 2, tokens: 0, inFlight: 1 });
+    t.same(counts(pair.daemon, ofOther), { requests: 1, tokens: 0, inFlight: 1 });
+    const full = pair.harness.client.reroute(admissionOf(between), [other]);
+    await pair.settleDown();
+    t.equal((await full).kind, "refused", "its gauge judges it");
+    for (const one of [asked, between])
+      pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 3 }, () => {});
+    await pair.settleDown();
+    t.same(counts(pair.daemon, minute), { requests: 2, tokens: 6, inFlight: 0 });
+    t.same(counts(pair.daemon, ofOther), { requests: 1, tokens: 3, inFlight: 0 });
+  },
+);
+
 const happening = fc.oneof(
   {
     weight: 4,

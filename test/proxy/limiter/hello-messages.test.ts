@@ -3,7 +3,14 @@ import { frameBytesMaxToDaemon, leasesPerHello } from "../../../shared/bounds.js
 import { encodeFrame } from "../../../shared/wire/codec.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { linkedHarness } from "./client-harness.js";
+import {
+  admissionOf,
+  deadlineMs,
+  gpt,
+  linkedHarness,
+  nothing,
+  promisesResolved,
+} from "./client-harness.js";
 
 t.test(
   "a proxy that holds many leases sends them in several hellos, each lease once",
@@ -52,5 +59,40 @@ t.test(
       150,
     );
     for (const hello of hellos) t.ok(encodeFrame(toWire(hello)).length <= frameBytesMaxToDaemon);
+  },
+);
+
+t.test(
+  "what runs without a verdict is reported once, and counted by a settle of its own",
+  async (t) => {
+    const harness = linkedHarness({ failureMode: "open" });
+    harness.lose();
+    harness.advance(deadlineMs);
+    const asked = [
+      harness.ask(),
+      harness.ask("/b"),
+      harness.ask("/batch", [gpt], "authenticated", true),
+    ];
+    await promisesResolved();
+    harness.client.settle(admissionOf(asked[1]!), nothing, () => {});
+    harness.take();
+    const hellos = () => {
+      harness.connect();
+      return harness.take().map((hello) => (hello.kind === "hello" ? hello.leases : []));
+    };
+    const leases = [{ userPath: "/team", lsn: 1, targetLsn: 1, target: gpt, submission: false }];
+    t.match(hellos(), [leases]);
+    harness.lose();
+    t.match(
+      hellos(),
+      [leases],
+      "not a submission, which holds no slot, and nothing that has ended",
+    );
+    harness.welcome();
+    t.match(harness.take(), [
+      { kind: "settle", seq: 1, userPath: "/b", lease: 0, lsn: 0 },
+      { kind: "settle", seq: 2, userPath: "/team", lease: 0, lsn: 0, targetLsn: 0, tokens: 0 },
+    ]);
+    t.equal(harness.client.unacknowledged().count, 2);
   },
 );

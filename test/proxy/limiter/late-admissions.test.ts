@@ -191,22 +191,27 @@ t.test("open: a request that the daemon refuses late is counted with its settle"
 });
 
 t.test(
-  "open: a request without a verdict is counted with its settle when the daemon is lost before it answers",
+  "open: a request without a verdict is reported to the next daemon when one is lost before it answers",
   async (t) => {
     const harness = linkedHarness({ failureMode: "open" });
     const asked = harness.ask();
     harness.advance(deadlineMs + expiryIntervalMs);
     await promisesResolved();
+    harness.take();
     harness.lose();
     harness.connect();
     harness.welcome();
-    harness.take();
+    const lease = 3;
+    t.match(harness.take(), [
+      { kind: "hello", leases: [{ lease, lsn: 1, targetLsn: 1 }] },
+      { kind: "settle", part: "request", lease: 0, lsn: 0, targetLsn: 0, tokens: 0, record: null },
+    ]);
     harness.client.settle(
       admissionOf(asked),
       { tokens: 7, estimated: false, record: null },
       () => {},
     );
-    t.match(harness.take(), [{ kind: "settle", lease: 0, tokens: 7 }]);
+    t.match(harness.take(), [{ kind: "settle", lease, lsn: 1, targetLsn: 1, tokens: 7 }]);
   },
 );
 

@@ -72,10 +72,11 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
     const key = chargeKey(part, of.path, of.target, tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
-  for (const { request, settles, outcome } of served) {
+  for (const { request, settles, unasked, outcome } of served) {
     if (process.alive && outcome === null)
       world.fail(`request ${request.number} was never answered`);
-    for (const { part, target, tokens } of settles) {
+    const counted = unasked === null ? [] : [{ part: "request", ...unasked, tokens: 0 } as const];
+    for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;
       // What a killed proxy took with it was never acknowledged.

@@ -10,6 +10,7 @@ import {
   type Lease,
   type Reroute,
   type Settle,
+  uncountedLsn,
   unlimitedLsn,
 } from "../../../shared/wire/message-to-daemon.js";
 import type { World } from "../world.js";
@@ -27,7 +28,8 @@ interface HeldTarget {
 /** A lease of a connection, as the daemon holds it. */
 interface HeldLease {
   readonly path: string;
-  readonly request: WitnessedRequest;
+  /** Null when a settle of its own counts it: it went without a verdict. */
+  readonly request: WitnessedRequest | null;
   readonly releasePath: () => void;
   target: HeldTarget | null;
 }
@@ -87,6 +89,7 @@ export class LeaseAccount {
   /** A proxy has connected and reports a lease that it holds. */
   reported({ proxyId, leases }: LeaseHolder, reported: Lease, at: Moment): void {
     const { lease, userPath: path, lsn, target, targetLsn, submission } = reported;
+    if (lsn === uncountedLsn) return this.#reportedUnasked({ proxyId, leases }, reported, at);
     this.#world.count(submission ? "submission reported again" : "lease reported again");
     const request = this.#register.find({ proxyId, lease, lsn }, null);
     if (submission !== this.#submissions.has(request))
@@ -100,6 +103,24 @@ export class LeaseAccount {
     if (target === null) return this.#world.count("lease reported again between two targets");
     const attempt =
       targetLsn === 0 ? null : this.#register.find({ proxyId, lease, lsn: targetLsn }, target);
+    this.#takeTarget(held, target, attempt);
+    if (attempt !== null) this.#register.reportedAgain(attempt, at);
+  }
+
+  /**
+   * One that went without a verdict: it holds its slots, and is counted by a settle of its own. A
+   * target that has taken over since, by a verdict or without one, is counted as always.
+   */
+  #reportedUnasked({ proxyId, leases }: LeaseHolder, reported: Lease, at: Moment): void {
+    const { lease, userPath: path, target, targetLsn, submission } = reported;
+    if (submission) this.#world.fail(`${proxyId} reports a submission that went without a verdict`);
+    this.#world.count("request without a verdict reported");
+    const held = this.#holdPath(null, path, false);
+    leases.set(lease, held);
+    if (target === null) return;
+    const attempt = isNumbered(targetLsn)
+      ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
+      : null;
     this.#takeTarget(held, target, attempt);
     if (attempt !== null) this.#register.reportedAgain(attempt, at);
   }
@@ -120,7 +141,7 @@ export class LeaseAccount {
       if (part === "withdrawn") this.#register.withdraw(request, at, { unnamed: false });
       else this.#register.reportedAgain(request, at);
     };
-    if (target !== null && !beforeRules) {
+    if (target !== null && !beforeRules && targetLsn !== uncountedLsn) {
       const ofHeld = isSame(held?.target?.target, target) ? held!.target!.attempt : null;
       settledAt(
         isNumbered(targetLsn)
@@ -128,7 +149,7 @@ export class LeaseAccount {
           : (ofHeld ?? this.#register.count({ ...unasked, of: { path: null, target } }, at)),
       );
     }
-    if (part !== "attempt" && !beforeRules)
+    if (part !== "attempt" && !beforeRules && lsn !== uncountedLsn)
       settledAt(
         isNumbered(lsn)
           ? this.#register.find({ proxyId, lease, lsn }, null)
@@ -174,7 +195,7 @@ export class LeaseAccount {
   }
 
   /** A submission is held without a slot. */
-  #holdPath(request: WitnessedRequest, path: string, submission: boolean): HeldLease {
+  #holdPath(request: WitnessedRequest | null, path: string, submission: boolean): HeldLease {
     const releasePath = submission ? () => {} : this.#truth.hold({ path, target: null });
     return { path, request, releasePath, target: null };
   }
@@ -200,7 +221,7 @@ export class LeaseAccount {
 
 /** Whether the daemon has answered an admission with this number. */
 function isNumbered(lsn: number): boolean {
-  return lsn !== 0 && lsn !== unlimitedLsn;
+  return lsn !== 0 && lsn !== uncountedLsn && lsn !== unlimitedLsn;
 }
 
 function isSame(a: Target | null | undefined, b: Target | null): boolean {

@@ -6,6 +6,7 @@ const releaseSlots = "limiterd/handlers/release-slots.js";
 const countSettle = "limiterd/rules/count-settle.js";
 const recount = "limiterd/rules/recount.js";
 const client = "proxy/limiter/limiter-client.js";
+const hello = "proxy/limiter/hello-messages.js";
 
 export const countingMutants: readonly Mutant[] = [
   {
@@ -30,6 +31,27 @@ export const countingMutants: readonly Mutant[] = [
     often: true,
   },
   {
+    name: "request without a verdict reported, and counted again by its settle",
+    file: hello,
+    find: "lsn: uncountedLsn, targetLsn",
+    put: "lsn: admission.lsn, targetLsn",
+    often: false,
+  },
+  {
+    name: "request without a verdict reported and not counted",
+    file: hello,
+    find: 'to.outbox.add("request", admission, nothingSpent, nowMonoMs);',
+    put: "",
+    often: false,
+  },
+  {
+    name: "request without a verdict counted and not held",
+    file: hello,
+    find: "to.held.set(admission.lease, admission);",
+    put: "",
+    often: false,
+  },
+  {
     name: "submission takes a slot",
     file: "limiterd/rules/admit.js",
     find: "if (slots)",
@@ -52,7 +74,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "submission reported again as a request with a slot",
-    file: "proxy/limiter/hello-messages.js",
+    file: hello,
     find: "targetLsn, submission };",
     put: "targetLsn, submission: false };",
     often: false,

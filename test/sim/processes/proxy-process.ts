@@ -42,6 +42,8 @@ export interface Served {
     readonly target: Target | null;
     readonly tokens: number;
   }[];
+  /** Where it was when the daemon came back: it went without a verdict, and was counted then. */
+  unasked: { readonly target: Target | null } | null;
 }
 
 export interface ProxyProcess {
@@ -75,7 +77,7 @@ export function startProxyProcess({
 }: ProxyOptions): ProxyProcess {
   const owner = world.process(id);
   const served: Served[] = [];
-  const running = new Set<Admission>();
+  const running = new Map<Admission, Served>();
   let connection: Connection | null = null;
   let welcomed = false;
   /** Whether the daemon takes settles of it, and nothing else. */
@@ -137,11 +139,13 @@ export function startProxyProcess({
       world.after(reconnectMs, owner, dial);
     };
     listener.accept(theirs);
+    const unasked = [...running].filter(([{ lsn, submission }]) => lsn === 0 && !submission);
     client.connected({
       send: (message) => end.send(encodeFrame(toWire(message))),
       whenSent: (run) => end.whenSent(run),
       close: () => end.close(),
     });
+    for (const [{ lsn, target }, entry] of unasked) if (lsn !== 0) entry.unasked = { target };
   }
 
   /** Waits for the daemon's answer, which must arrive in time. */
@@ -165,7 +169,7 @@ export function startProxyProcess({
   }
 
   function serve(request: SimulatedRequest): void {
-    const entry: Served = { request, outcome: null, settles: [] };
+    const entry: Served = { request, outcome: null, settles: [], unasked: null };
     served.push(entry);
     ask(
       `request ${request.number}`,
@@ -180,7 +184,7 @@ export function startProxyProcess({
         if (outcome.kind === "refused")
           client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);
         if (outcome.kind !== "admitted") return;
-        running.add(outcome.admission);
+        running.set(outcome.admission, entry);
         tryTarget(entry, outcome.admission, request.targets);
       },
     );
@@ -229,7 +233,7 @@ export function startProxyProcess({
       const theirs = connection.ends[1];
       const peer: PeerState | undefined = theirs.open ? daemon().peerOf(theirs) : undefined;
       if (peer === undefined) return null;
-      for (const { lease, lsn, target, targetLsn } of running) {
+      for (const { lease, lsn, target, targetLsn } of running.keys()) {
         const held = peer.leases.get(lease);
         if (
           !isUnnumbered(lsn) &&
