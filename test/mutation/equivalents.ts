@@ -20,18 +20,6 @@ export const equivalents: readonly Equivalent[] = [
     why: "at the first moment of a period its bounds are calculated again, and are the same",
   },
   {
-    file: "limiterd/budgets/judge-budgets.ts",
-    line: "let worstEndMs = 0;",
-    what: "the number grows",
-    why: "it is read only when there is a worst one, and then it is that one's end",
-  },
-  {
-    file: "limiterd/budgets/spend.ts",
-    line: "const at = spends.findIndex(({ startMs }) => startMs > period.startMs);",
-    what: "> becomes >=",
-    why: "a period is added only while none begins at the same moment",
-  },
-  {
     file: "limiterd/budgets/budget-index.ts",
     line: "#size = 0;",
     what: "the number grows",
@@ -42,6 +30,18 @@ export const equivalents: readonly Equivalent[] = [
     line: 'const next = userPath.indexOf("/", end + 1);',
     what: "the number grows",
     why: "no segment of a path is empty, so the next slash is further on",
+  },
+  {
+    file: "limiterd/budgets/judge-budgets.ts",
+    line: "let worstEndMs = 0;",
+    what: "the number grows",
+    why: "it is read only when there is a worst one, and then it is that one's end",
+  },
+  {
+    file: "limiterd/budgets/spend.ts",
+    line: "const at = spends.findIndex(({ startMs }) => startMs > period.startMs);",
+    what: "> becomes >=",
+    why: "a period is added only while none begins at the same moment",
   },
   {
     file: "limiterd/counters/checked-out-counters.ts",
@@ -96,5 +96,29 @@ export const equivalents: readonly Equivalent[] = [
     line: "if (key !== null)",
     what: "the condition is always true",
     why: "null is no key of a record, so it matters to none that it is remembered",
+  },
+  {
+    file: "proxy/usage/event-reader.ts",
+    line: "if (lines === 0)",
+    what: "the condition is always false",
+    why: "a blank event has no data, in which nothing is found",
+  },
+  {
+    file: "proxy/usage/find-usage.ts",
+    line: "if (at === -1)",
+    what: "the number grows",
+    why: "of a text without usage the last character is parsed, which holds none",
+  },
+  {
+    file: "proxy/usage/tap-stream.ts",
+    line: "if (start < chunk.length) {",
+    what: "the condition is always true",
+    why: "nothing is added to what is open",
+  },
+  {
+    file: "proxy/usage/tap-stream.ts",
+    line: "this.#lines = 0;",
+    what: "the number grows",
+    why: "a count that is too large has the event read in the slower way, with the same result",
   },
 ];

@@ -51,3 +51,27 @@ t.test("the first key is known from the event, and from each welcome", async (t)
   harness.welcome({ keysExist: false });
   t.equal(harness.client.keysExist, false);
 });
+
+t.test(
+  "denied JWTs stay denied while the daemon is away, until the next list or its lack",
+  async (t) => {
+    const harness = linkedHarness();
+    const isDenied = (): boolean => harness.client.isDeniedJwt({ jti: "a" }, 0);
+    const denial = { claim: "jti", value: "a", issuer: null, expiresAtMs: null } as const;
+    harness.receive({
+      kind: "event",
+      name: "jwts_denied",
+      value: { denied: [denial], allowed: [], complete: true },
+    });
+    t.equal(isDenied(), true);
+    harness.lose();
+    harness.connect();
+    t.equal(isDenied(), true);
+    harness.welcome({ deniedJwts: 1 });
+    t.equal(isDenied(), true, "the list is on its way");
+    harness.lose();
+    harness.connect();
+    harness.welcome({ deniedJwts: 0 });
+    t.equal(isDenied(), false);
+  },
+);

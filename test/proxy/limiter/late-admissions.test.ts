@@ -1,4 +1,5 @@
 import t from "tap";
+import { admissionsWaitingMax } from "../../../shared/bounds.js";
 import {
   admissionOf,
   deadlineMs,
@@ -235,3 +236,35 @@ t.test("a key's admission that comes too late is withdrawn on the key's path", a
     { kind: "settle", part: "withdrawn", lease: id, userPath: "/key/path" },
   ]);
 });
+
+t.test(
+  "so many late verdicts are remembered and no more: a later one's is withdrawn",
+  async (t) => {
+    const harness = linkedHarness({ failureMode: "open" });
+    const ids: number[] = [];
+    const fill = (count: number): void => {
+      for (let i = 0; i < count; i++) harness.ask();
+      ids.push(...harness.take().map((message) => (message as { id: number }).id));
+      harness.advance(deadlineMs + expiryIntervalMs);
+      // It answers something, so that it isn't held to be silent.
+      harness.receive({ kind: "event", name: "limited", value: true });
+    };
+    fill(admissionsWaitingMax);
+    fill(1);
+    t.equal(ids.length, admissionsWaitingMax + 1);
+    const verdict = (id: number) =>
+      ({
+        kind: "admitted",
+        id,
+        target: 0,
+        admittedAtMs: 100,
+        lsn: 5,
+        headers: null,
+        key: null,
+      }) as const;
+    harness.receive(verdict(ids.at(-1)!));
+    t.match(harness.take(), [{ kind: "settle", part: "withdrawn", lease: ids.at(-1) }]);
+    harness.receive(verdict(ids.at(-2)!));
+    t.same(harness.take(), [], "the last that is remembered adopts its lease");
+  },
+);

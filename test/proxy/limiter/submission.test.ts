@@ -113,3 +113,9 @@ t.test("a submission without a verdict is counted with its settle, without a tar
     },
   ]);
 });
+
+t.test("a request is no submission unless it says so", async (t) => {
+  const harness = linkedHarness();
+  void harness.client.admit({ userPath: "/team", credential: "authenticated" }, [gpt]);
+  t.match(harness.take(), [{ kind: "admit", submission: false }]);
+});

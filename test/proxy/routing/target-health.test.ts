@@ -140,3 +140,20 @@ t.test("the report names each with its state; the number of them is bounded", as
   t.equal(health.counts().failing, breakersMax);
   t.notOk(health.isOpen(b), "the oldest are forgotten");
 });
+
+t.test("a stream that broke off counts as a failure, with no wait of the provider's", async (t) => {
+  const { health, note, clock, told } = healthAt();
+  const cut: Attempt = { failed: null, outcome: "upstream_cut", note: "reset" };
+  note(a, cut);
+  t.same(health.counts(), { failing: 1, open: 0 });
+  note(a, cut);
+  t.same(health.counts(), { failing: 1, open: 1 });
+  t.same(told, ["a opens: reset, 1000"]);
+  note(b, failed(503));
+  t.same(health.counts(), { failing: 2, open: 1 });
+  clock.nowMs = 400;
+  t.same(health.report(), [
+    { target: a, state: "open", failures: 2, retryInMs: 600 },
+    { target: b, state: "failing", failures: 1, retryInMs: 0 },
+  ]);
+});

@@ -1,5 +1,11 @@
 import t from "tap";
-import { countUsage, isWithoutModel } from "../../../proxy/usage/count-usage.js";
+import {
+  countUsage,
+  isWithoutModel,
+  joinedNotes,
+  whenCut,
+  whenTranslationCut,
+} from "../../../proxy/usage/count-usage.js";
 import { absentUsage, readUsage } from "../../../proxy/usage/read-usage.js";
 import type { Operation } from "../../../shared/operation.js";
 
@@ -58,4 +64,33 @@ t.test("what providers store for callers is charged nothing, whatever is in it",
     });
   }
   t.equal(isWithoutModel("responses"), false);
+});
+
+t.test("of a stream that was cut, what came after its usage is estimated", async (t) => {
+  const reported = readUsage({ prompt_tokens: 30, completion_tokens: 2, total_tokens: 32 });
+  t.equal(whenCut(reported, 0), reported, "nothing came");
+  t.match(whenCut(reported, 4000), {
+    kind: "usage",
+    inputTokens: 30,
+    outputTokens: 1002,
+    totalTokens: 1032,
+  });
+  t.equal(whenCut(absentUsage, 4000), absentUsage);
+});
+
+t.test(
+  "a translated stream that was cut has the larger output: the reported or the seen",
+  async (t) => {
+    const reported = readUsage({ prompt_tokens: 30, completion_tokens: 200, total_tokens: 230 });
+    t.equal(whenTranslationCut(reported, 800), reported, "all that was seen is in it");
+    t.match(whenTranslationCut(reported, 4000), { outputTokens: 1000, totalTokens: 1030 });
+    t.equal(whenTranslationCut(absentUsage, 4000), absentUsage);
+  },
+);
+
+t.test("two notes are one line", async (t) => {
+  t.equal(joinedNotes("a", "b"), "a; b");
+  t.equal(joinedNotes("a", null), "a");
+  t.equal(joinedNotes(null, "b"), "b");
+  t.equal(joinedNotes(null, null), null);
 });

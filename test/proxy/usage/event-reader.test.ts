@@ -112,3 +112,20 @@ t.test("text after the last usage is counted separately", async (t) => {
   t.equal(read("messages", start, delta, delta).contentCharsSinceUsage, 16);
   t.equal(read("messages", start, delta, end).contentCharsSinceUsage, 0);
 });
+
+t.test("only what stands in lines of data is read, in however many", async (t) => {
+  const usage = '{"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}';
+  const tokensOf = (event: string, lines: number): unknown => {
+    const reader = new EventReader("chat_completions");
+    reader.read(event, lines);
+    return reader.usage.kind === "usage" ? reader.usage.totalTokens : reader.usage.kind;
+  };
+  t.equal(tokensOf(`data: ${usage}\n`, 1), 3);
+  t.equal(tokensOf(`data:${usage}\n`, 1), 3);
+  t.equal(tokensOf(`event: ${usage}\n`, 1), "absent");
+  t.equal(tokensOf(`: data: ${usage}\n`, 1), "absent");
+  t.equal(tokensOf(`event: x\ndata: ${usage}\n`, 2), 3);
+  t.equal(tokensOf(`data: ${usage.slice(0, 9)}\ndata: ${usage.slice(9)}\n`, 2), 3);
+  t.equal(tokensOf(`event: ${usage}\nid: 7\n`, 2), "absent");
+  t.equal(tokensOf("\n", 0), "absent");
+});

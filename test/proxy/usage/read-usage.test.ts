@@ -54,6 +54,8 @@ t.test(
       [{ prompt_tokens: 10, completion_tokens: 5 }, usage(10, 5)],
       [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: null }, usage(10, 5)],
       [{ prompt_tokens: 7 }, usage(7, 0)],
+      [{ promptTokenCount: 4, candidatesTokenCount: 5 }, usage(4, 5)],
+      [{ input_tokens: 4, output_tokens: 5 }, usage(4, 5)],
       [{ completion_tokens: 3, prompt_tokens: null }, usage(0, 3)],
       [{ total_tokens: 12 }, usage(12, 0)],
       [{ completion_tokens: 3, total_tokens: 12 }, usage(9, 3)],
@@ -248,3 +250,31 @@ t.test("whatever an upstream sends, a reading adds up and stays in its bounds", 
     { numRuns: 500 },
   );
 });
+
+t.test(
+  "what a cache read or wrote is beside the input where Anthropic's fields say it",
+  async (t) => {
+    const counts = { input_tokens: 10, output_tokens: 5 };
+    const table: readonly (readonly [object, Split & { readonly input: number }])[] = [
+      [{ cache_read_input_tokens: 3 }, { input: 13, cachedInputTokens: 3 }],
+      [{ cache_creation_input_tokens: 2 }, { input: 12, cacheWriteInputTokens: 2 }],
+      [
+        { cache_read_input_tokens: 3, cache_creation_input_tokens: 2 },
+        { input: 15, cachedInputTokens: 3, cacheWriteInputTokens: 2 },
+      ],
+      [{ prompt_cache_hit_tokens: 3 }, { input: 10, cachedInputTokens: 3 }],
+      [
+        { input_tokens_details: { cached_tokens: 4 }, cache_read_input_tokens: 3 },
+        { input: 10, cachedInputTokens: 4 },
+      ],
+      [{}, { input: 10 }],
+    ];
+    for (const [more, { input, ...rest }] of table)
+      t.same(readUsage({ ...counts, ...more }), usage(input, 5, rest), JSON.stringify(more));
+    t.same(
+      readUsage({ prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 3 }),
+      usage(10, 5, { cachedInputTokens: 3 }),
+      "beside Anthropic's own name of the input alone",
+    );
+  },
+);

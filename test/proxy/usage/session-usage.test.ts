@@ -91,6 +91,34 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
         { usage: { totalTokens: tokensPerResponseMax }, note: /beyond 1000000000 in one session/ },
       ],
       [
+        "more output than a record takes",
+        [created, done(tokens(0, tokensPerResponseMax - 1)), created, done(tokens(0, 2))],
+        {
+          usage: { totalTokens: tokensPerResponseMax - 1 },
+          note: /beyond 1000000000 in one session/,
+        },
+      ],
+      [
+        "as much as a record takes",
+        [created, done(tokens(1, tokensPerResponseMax - 2)), created, done(tokens(7, 2))],
+        { usage: { inputTokens: 8, outputTokens: tokensPerResponseMax }, note: null },
+      ],
+      [
+        "costs that were reported",
+        [
+          created,
+          done({ ...tokens(1, 1), cost: 0.25 }),
+          created,
+          done({ ...tokens(1, 1), cost: 0.5 }),
+        ],
+        { usage: { reportedCost: 750_000_000_000 } },
+      ],
+      [
+        "costs that were reported of some",
+        [created, done({ ...tokens(1, 1), cost: 0.25 }), created, done(tokens(1, 1))],
+        { usage: { reportedCost: null } },
+      ],
+      [
         "names within texts",
         [
           {
