@@ -42,11 +42,14 @@ export class AccountPeriods {
   }
 
   /**
-   * Whether an account that is made now looks up what its running period has cost: the budget is
-   * younger than that, or has forgotten it.
+   * Whether an account that is made now looks up what its running period has cost: the budget has
+   * forgotten it, because the clock has stepped back. A budget that is younger than its period is
+   * looked up as a whole (`backfill-budget.ts`).
    */
   isLookedUp(budget: Budget, nowMs: number): boolean {
-    return startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs;
+    return (
+      !budget.backfill && startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs
+    );
   }
 
   /** What the account has spent in the running period. */
@@ -56,8 +59,9 @@ export class AccountPeriods {
     const known = findPeriod(spends, bounds.startMs);
     if (known !== undefined) return known;
     const period = emptyPeriod(bounds.startMs);
-    const fromMs = startOf(budget, bounds, nowMs);
-    const found = fromMs <= budget.sinceMs ? this.#spentOnDays(account, fromMs, nowMs) : null;
+    const found = this.isLookedUp(budget, nowMs)
+      ? this.#spentOnDays(account, startOf(budget, bounds, nowMs), nowMs)
+      : null;
     if (found !== null) addFound(period, found);
     const dropped = addPeriod(spends, period);
     if (dropped !== undefined) budget.sinceMs = Math.max(budget.sinceMs, dropped.startMs + 1);

@@ -24,6 +24,9 @@ export class AccountSweep {
       }
       const account = next.value;
       const { budget, spends } = account;
+      // It was deleted, or has begun anew.
+      if (this.#budgets.get(budget.id) !== budget || budget.children.get(account.child) !== account)
+        continue;
       const twoPeriodsMs = 2 * budget.definition.periodSeconds * 1000;
       // A period far ahead is of a clock that has stepped back since.
       const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < twoPeriodsMs);

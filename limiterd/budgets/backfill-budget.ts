@@ -1,14 +1,18 @@
 /**
  * What was spent before a budget existed: a budget that is created, or created again, begins with
- * what its period has cost so far (docs/budgets.md). Whole days come from the sums of usage, at
- * once; the partial day with which a period may begin is read from its records, in slices.
+ * what its period has cost so far (docs/budgets.md), for all children of a template. Whole days
+ * come from the sums of usage, the partial day with which a period may begin from its records; both
+ * in slices, so that no verdict reads the store.
  */
+import { windowsPerSlice } from "../../shared/bounds.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { StoreUnreadableError } from "../store/store.js";
-import { writeSlices } from "../store/write-slices.js";
 import type { Writer } from "../store/writer.js";
+import { readChildDays, readDays } from "../usage/read-days.js";
+import type { Rollup } from "../usage/rollup.js";
 import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
+import type { RollupView } from "../usage/rollups.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js";
 import type { SpentOnDays } from "./account-periods.js";
@@ -32,7 +36,8 @@ function midnightFrom(ms: number): number {
 }
 
 /**
- * What the budget book needs of the sums of usage. A damaged sum counts nothing and is reported.
+ * What the budget book needs of the sums of usage, for a clock that has stepped back beyond the
+ * periods that an account keeps. A damaged sum counts nothing and is reported.
  */
 export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
@@ -54,65 +59,120 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
   };
 }
 
+/** A look-up that is under way. */
+interface Backfill {
+  /**
+   * Resolved: what it has found is in the store, and so is that it is complete. To be called once
+   * the former accounts are gone from there. Rejects with `StoreUnreadableError`.
+   */
+  finish(): Promise<void>;
+}
+
 /**
- * Begins to look up the partial first day of a budget's running period, if it has one. `backfill`
- * is true in the store until the result is there: a daemon that starts in between looks it up
- * again.
+ * Begins to look up what the running periods of budgets that have just been made, or begin anew,
+ * have cost before this moment; the batch of the journal is closed. What arrives later is charged
+ * as it arrives, so that until the look-up is done a verdict counts what has been found so far.
+ * `backfill` is true in the store until the result is there: a daemon that starts in between looks
+ * it up again. Null: there is nothing to look up.
  */
 export function beginBackfill(
   ports: BackfillPorts,
-  budget: Budget,
+  budgets: readonly Budget[],
   nowMs: number,
-): Promise<void> | null {
-  const { budgets: book, settings } = ports;
-  const bounds = book.boundsOf(budget, nowMs);
-  const fromMs = startOf(budget, bounds, nowMs);
-  // The days before this moment are summed now; what arrives later is charged as it arrives.
-  if (budget.own !== null) book.running(budget.own, nowMs);
-  const untilMs = midnightFrom(fromMs);
-  if (!settings.usageEnabled || untilMs === fromMs || fromMs > budget.sinceMs) return null;
-  budget.backfill = true;
-  return fill(ports, budget, { generation: budget.generation, fromMs, untilMs, nowMs });
+): Backfill | null {
+  const { budgets: book, settings, usage } = ports;
+  const gaps: Gap[] = [];
+  for (const budget of budgets) {
+    const fromMs = startOf(budget, book.boundsOf(budget, nowMs), nowMs);
+    if (fromMs > budget.sinceMs) continue;
+    budget.backfill = true;
+    gaps.push({ budget, generation: budget.generation, fromMs, nowMs, filled: new Set() });
+  }
+  // While nothing is recorded, it waits for a start that records.
+  if (!settings.usageEnabled || gaps.length === 0) return null;
+  const view = usage.rollups.open();
+  const lastKey = usage.lastKey;
+  const found = (async () => {
+    for (const gap of gaps) await lookUp(ports, gap, { view, lastKey });
+  })().finally(() => view.close());
+  // Whoever finishes is told.
+  found.catch(() => {});
+  return {
+    async finish() {
+      await found;
+      for (const gap of gaps) await write(ports, gap);
+    },
+  };
 }
 
 interface Gap {
-  /** The budget's when the backfill began; if it differs at the end, the budget began anew. */
+  readonly budget: Budget;
+  /** The budget's when the backfill began; if it differs later, the budget began anew. */
   readonly generation: number;
   readonly fromMs: number;
-  readonly untilMs: number;
   readonly nowMs: number;
+  /** The accounts for which something was found. */
+  readonly filled: Set<Account>;
 }
 
-async function fill(
-  ports: BackfillPorts,
-  budget: Budget,
-  { generation, fromMs, untilMs, nowMs }: Gap,
-): Promise<void> {
-  const { budgets: book, usage, writer } = ports;
-  const byChild = new Map<string, { spent: Found["spent"]; requests: number }>();
-  await readRecords(ports, fromMs, (record) => {
+/** What there was when the backfill began. */
+interface Before {
+  readonly view: RollupView;
+  readonly lastKey: number;
+}
+
+function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolean {
+  return budgets.budgets.get(budget.id) !== budget || budget.generation !== generation;
+}
+
+/** Adds what is found to the accounts in memory. */
+async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
+  const { budget, fromMs, nowMs } = gap;
+  const { scope, subject } = budget.definition;
+  const add = (child: string, { spent, requests }: Found): void => {
+    if (isOver(ports, gap)) return;
+    const account = budget.own ?? childOf(budget, child);
+    addFound(ports.budgets.running(account, nowMs), { spent, requests });
+    gap.filled.add(account);
+  };
+  const ofSum = ({ totalCost, requests }: Rollup): Found => ({ spent: totalCost, requests });
+  const untilMs = midnightFrom(fromMs);
+  const span = { fromMs: untilMs, toMs: nowMs };
+  if (budget.own === null)
+    await readChildDays(ports, view, { parent: subject, span }, (child, sum) =>
+      add(child, ofSum(sum)),
+    );
+  else {
+    const prefix = scope === "label" ? labelPrefix(subject) : totalPrefix(subject);
+    await readDays(ports, view, { prefix, span }, (sum) => add("", ofSum(sum)));
+  }
+  if (untilMs === fromMs || isOver(ports, gap)) return;
+  await readRecords(ports, { fromMs, lastKey }, (record) => {
     if (record.cacheHit || record.atMs >= untilMs) return;
     const child = childIn(budget, record.userPath, ports.labelsOf(record.keyId));
     if (child === null) return;
-    const found = byChild.get(child) ?? { spent: emptySum(), requests: 0 };
-    byChild.set(child, found);
-    found.requests++;
-    if (record.totalCost !== null) addCost(found.spent, record.totalCost);
+    const spent = emptySum();
+    if (record.totalCost !== null) addCost(spent, record.totalCost);
+    add(child, { spent, requests: 1 });
   });
-  if (book.budgets.get(budget.id) !== budget || budget.generation !== generation) return;
-  const filled: Account[] = [];
-  for (const [child, found] of byChild) {
-    const account = budget.own ?? childOf(budget, child);
-    addFound(book.running(account, nowMs), found);
-    filled.push(account);
+}
+
+/** Writes what was found, in slices, and then that it is complete. */
+async function write(ports: BackfillPorts, gap: Gap): Promise<void> {
+  const { usage, writer } = ports;
+  const { budget, fromMs, filled } = gap;
+  const accounts = [...filled];
+  for (let i = 0; i < accounts.length; i += windowsPerSlice) {
+    if (isOver(ports, gap)) return;
+    writer.closeBatch();
+    const slice = accounts.slice(i, i + windowsPerSlice);
+    await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
   }
-  writer.closeBatch();
-  const written = writeSlices(
-    writer,
-    filled.map((account) => spendChange(account, usage.lastKey)),
-  );
+  if (isOver(ports, gap)) return;
   budget.backfill = false;
-  await Promise.all([written, writer.write([budgetChange(budget)])]);
+  // From its beginning on, what was spent in this period is known of every account.
+  budget.sinceMs = Math.max(0, fromMs - 1);
+  await writer.write([budgetChange(budget)]);
 }
 
 /**

@@ -62,7 +62,7 @@ export interface Budget {
   /** Null: never. */
   resetAtMs: number | null;
   /**
-   * While what was spent in the partial first day of its period is being looked up in the records.
+   * While what was spent in its running period before it was made is being looked up.
    */
   backfill: boolean;
   /** Counts how often what was spent was forgotten. */
@@ -74,7 +74,7 @@ export interface Budget {
   resets: readonly BudgetReset[];
   /** Null for a template. */
   own: Account | null;
-  readonly children: Map<string, Account>;
+  children: Map<string, Account>;
   /** The running period when it was last calculated. */
   bounds: PeriodBounds;
 }
@@ -92,11 +92,6 @@ export function freshAccount(account: Account): Account {
     if (reset.generation > generation) clearPeriod(spends, reset.startMs);
   account.generation = budget.generation;
   return account;
-}
-
-/** The budget's own account, or those of a template's children. */
-export function accountsOf({ own, children }: Budget): readonly Account[] {
-  return own === null ? [...children.values()] : [own];
 }
 
 /** An account that has spent nothing yet; its budget doesn't hold it. */

@@ -191,7 +191,8 @@ export class BudgetBook {
     budget.generation++;
     budget.bounds = unknownBounds;
     if (budget.own !== null) budget.own = newAccount(budget, "");
-    budget.children.clear();
+    // Not cleared: the former children are still being removed from the store.
+    budget.children = new Map();
   }
 
   /**

@@ -9,6 +9,7 @@ import { append } from "../../shared/long-lists.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf } from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
+import { spendKeys } from "./remove-spends.js";
 import { clearPeriod } from "./spend.js";
 import { type SpendsLogged, spendLogFromStored } from "./spend-log.js";
 import {
@@ -17,13 +18,17 @@ import {
   budgetFromStored,
   resetFromStored,
   spendFromStored,
-  spendRemovals,
   splitSpendKey,
 } from "./stored-budget.js";
 
 interface RestoredBudgets {
   readonly budgets: BudgetBook;
   readonly changes: readonly Change[];
+  /**
+   * Keys of accounts that nothing counts any more; to be removed when there is time, for there may
+   * be a million.
+   */
+  readonly staleSpends: readonly string[];
   /**
    * Created just now, or interrupted in their backfill: what their period has cost so far is to be
    * looked up.
@@ -55,11 +60,12 @@ export function restoreBudgets(
   for (const { key, value } of store.entries("budgets"))
     book.restore(budgetFromStored(value) ?? throwMalformed(store, "budgets", key));
   const changes: Change[] = [];
+  const staleSpends: string[] = [];
   const held = new Map<Account, number>();
   for (const { key, value } of store.entries("spends")) {
     const { recordKey, spends } = spendFromStored(value) ?? throwMalformed(store, "spends", key);
     const account = accountOf(book, String(key));
-    if (account === null) changes.push({ table: "spends", key, value: undefined });
+    if (account === null) staleSpends.push(String(key));
     else {
       append(account.spends, spends);
       applyResets(account, recordKey);
@@ -92,10 +98,12 @@ export function restoreBudgets(
     book.clear(budget, nowMs);
     incomplete.push(budget);
   }
-  if (configured !== null) applyConfigured(book, configured, { nowMs, changes, incomplete });
+  if (configured !== null)
+    applyConfigured(book, configured, { nowMs, changes, staleSpends, incomplete });
   return {
     budgets: book,
     changes,
+    staleSpends,
     incomplete: incomplete.filter((budget) => book.budgets.get(budget.id) === budget),
     logged,
   };
@@ -125,6 +133,7 @@ function accountOf(book: BudgetBook, key: string): Account | null {
 interface Applied {
   readonly nowMs: number;
   readonly changes: Change[];
+  readonly staleSpends: string[];
   readonly incomplete: Budget[];
 }
 
@@ -135,14 +144,14 @@ interface Applied {
 function applyConfigured(
   book: BudgetBook,
   configured: readonly BudgetDefinition[],
-  { nowMs, changes, incomplete }: Applied,
+  { nowMs, changes, staleSpends, incomplete }: Applied,
 ): void {
   const declared = new Set(configured.map(budgetId));
   for (const budget of [...book.budgets.values()]) {
     if (budget.source !== "config" || declared.has(budget.id)) continue;
     book.delete(budget.definition);
     changes.push({ table: "budgets", key: budget.id, value: undefined });
-    append(changes, spendRemovals(budget));
+    for (const key of spendKeys(budget)) staleSpends.push(key);
   }
   for (const definition of configured) {
     const known = book.find(definition);
@@ -153,13 +162,9 @@ function applyConfigured(
       known.definition.perChild === definition.perChild
     )
       continue;
-    const stale =
-      known !== null && known.definition.perChild !== definition.perChild
-        ? spendRemovals(known)
-        : [];
     const { budget, made } = book.put(definition, { source: "config", nowMs });
     if (made) incomplete.push(budget);
-    append(changes, stale);
+    if (made && known !== null) for (const key of spendKeys(known)) staleSpends.push(key);
     changes.push(budgetChange(budget));
   }
 }

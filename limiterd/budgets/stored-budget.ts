@@ -9,13 +9,7 @@ import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import type { Change } from "../store/store.js";
-import {
-  type Account,
-  accountsOf,
-  type Budget,
-  type BudgetReset,
-  freshAccount,
-} from "./budget-account.js";
+import { type Account, type Budget, type BudgetReset, freshAccount } from "./budget-account.js";
 import type { RestoredBudget } from "./budget-book.js";
 import { periodsMax, type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 
@@ -128,15 +122,6 @@ export function spendFromStored([recordKey, ...rest]: readonly unknown[]): {
 } | null {
   const spends = spendsFromStored(rest);
   return isCount(recordKey) && spends !== null ? { recordKey, spends } : null;
-}
-
-/** Removes all accounts of a budget. */
-export function spendRemovals(budget: Budget): Change[] {
-  return accountsOf(budget).map(({ child }) => ({
-    table: "spends",
-    key: spendKey(budget.id, child),
-    value: undefined,
-  }));
 }
 
 /**

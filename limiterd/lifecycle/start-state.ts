@@ -10,6 +10,7 @@ import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import { periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
+import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { createSpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
@@ -107,6 +108,7 @@ export async function startState(
     budgets,
     incomplete,
     logged,
+    staleSpends,
     changes: budgetChanges,
   } = restoreBudgets(
     store,
@@ -154,9 +156,11 @@ export async function startState(
     lastSnapshotAtMs: null,
   };
   // What is looked up is marked in the store before anything is spent on top of it.
-  const backfills = incomplete.map((budget) => beginBackfill(state, budget, nowMs));
+  const backfill = beginBackfill(state, incomplete, nowMs);
   await writer.tryWrite([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
-  void Promise.all(backfills).catch(onUnreadable);
+  void removeSpends(state, staleSpends)
+    .then(() => backfill?.finish())
+    .catch(onUnreadable);
   for (const inert of inertOnes(state)) onInert(inert);
   const unentitled = unentitledTemplates(state);
   if (unentitled.length > 0) onUnentitled(unentitled);

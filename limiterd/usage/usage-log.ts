@@ -11,9 +11,9 @@ import type { Cell } from "./rollup-cache.js";
 import type { Rollups } from "./rollups.js";
 import { recordsToStored, type UsageRecord } from "./usage-records.js";
 
-/** Records that the store doesn't hold yet; `key` null: their batch is still open. */
+/** Records that the store doesn't hold yet. */
 interface UnwrittenRecords {
-  readonly key: number | null;
+  readonly key: number;
   readonly records: readonly UsageRecord[];
 }
 
@@ -26,6 +26,7 @@ export interface UsageLog extends Contributor {
   rolledUpKey: number;
   /** Adds the record of a settle that the open batch of the journal has taken. */
   add(record: UsageRecord, nowMs: number): void;
+  /** Of the batches that are closed. */
   unwritten(): readonly UnwrittenRecords[];
   /** Hands out the sums that have changed, and begins to count anew what there is to write. */
   takeDirty(): Cell[];
@@ -93,7 +94,7 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
     committed(lsn) {
       while (closed.length > 0 && closed[0]!.lsn <= lsn) closed.shift();
     },
-    unwritten: () => (open.length === 0 ? closed : [...closed, { key: null, records: open }]),
+    unwritten: () => closed,
     takeDirty() {
       gathered = 0;
       return rollups.takeDirty();

@@ -119,21 +119,21 @@ export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]
 }
 
 /**
- * Hands every record that was settled before this call and ended at `fromMs` or later to `each`,
- * once. Rejects with `StoreUnreadableError`.
+ * Hands every record up to a key, of a batch that is closed, that ended at `fromMs` or later to
+ * `each`, once. Rejects with `StoreUnreadableError`.
  */
 export async function readRecords(
   { store, usage, yieldToEventLoop }: UsageReader,
-  fromMs: number,
+  { fromMs, lastKey }: { readonly fromMs: number; readonly lastKey: number },
   each: (record: UsageRecord) => void,
 ): Promise<void> {
   const early = new Set<number>();
-  const lastKey = usage.lastKey;
   const hand = (record: UsageRecord): void => {
     if (record.atMs >= fromMs) each(record);
   };
   for (const { key, records } of usage.unwritten()) {
-    if (key !== null) early.add(key);
+    if (key > lastKey) break;
+    early.add(key);
     for (const record of records) hand(record);
   }
   const moments = { fromMs, beforeMs: null };

@@ -4,6 +4,7 @@
  */
 
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
+import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
 import { budgetChange } from "../../limiterd/budgets/stored-budget.js";
@@ -112,6 +113,7 @@ export function startDaemon(
     budgets,
     incomplete,
     logged,
+    staleSpends,
     changes: budgetChanges,
   } = restoreBudgets(
     store,
@@ -173,8 +175,11 @@ export function startDaemon(
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
-  for (const budget of incomplete) void beginBackfill(state, budget, nowMs)?.catch(onUnreadable);
+  const backfill = beginBackfill(state, incomplete, nowMs);
   void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
+  void removeSpends(state, staleSpends)
+    .then(() => backfill?.finish())
+    .catch(onUnreadable);
   void removeStaleWindows(state, restored.staleWindows);
   const daemon: TestDaemon = {
     state,

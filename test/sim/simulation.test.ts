@@ -2,7 +2,8 @@ import t from "tap";
 import { simulate } from "./simulate.js";
 import { World } from "./world.js";
 
-const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
+/** Seed 68 is one of those in which admissions that come too late are withdrawn. */
+const seeds = [...Array.from({ length: 40 }, (_, i) => i + 1), 68];
 
 t.test(
   "whatever goes wrong, every invariant holds after each event, and at rest everything adds up",

@@ -14,20 +14,14 @@ import {
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
-import { append } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import type { Budget } from "../../budgets/budget-account.js";
-import {
-  anchorsChange,
-  budgetChange,
-  resetChange,
-  spendRemovals,
-} from "../../budgets/stored-budget.js";
+import { removeSpends, spendKeys } from "../../budgets/remove-spends.js";
+import { anchorsChange, budgetChange, resetChange } from "../../budgets/stored-budget.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
-import { writeSlices } from "../../store/write-slices.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -79,13 +73,11 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   if (definition === null) return;
   const before = isLimited(state);
   const known = state.budgets.find(definition);
-  const stale =
-    known !== null && known.definition.perChild !== definition.perChild ? spendRemovals(known) : [];
   // What was settled until now is in the batch that closes here.
   state.writer.closeBatch();
   const { budget, made } = state.budgets.put(definition, { source: "manual", nowMs });
   ports.limitedMayHaveChanged(before);
-  const filled = made ? beginBackfill(state, budget, nowMs) : null;
+  const backfill = made ? beginBackfill(state, [budget], nowMs) : null;
   const inert = budgetsInert(state.settings.usageEnabled);
   if (inert !== null) {
     state.onInert(inertBudget(definition, inert));
@@ -93,7 +85,11 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   }
   commit(
     state,
-    { changes: [budgetChange(budget)], then: stale, filled },
+    {
+      changes: [budgetChange(budget)],
+      stale: made && known !== null ? spendKeys(known) : [],
+      backfill,
+    },
     ports,
     inert === null ? {} : { inert },
   );
@@ -113,7 +109,7 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
     state,
     {
       changes: [{ table: "budgets", key: budget.id, value: undefined }],
-      then: spendRemovals(budget),
+      stale: spendKeys(budget),
     },
     ports,
   );
@@ -153,7 +149,7 @@ function reset(
     state,
     {
       changes: budgets.flatMap((budget) => [resetChange(budget, nowMs), budgetChange(budget)]),
-      then: [],
+      stale: [],
     },
     ports,
   );
@@ -174,47 +170,46 @@ function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: Ad
   );
   book.setAnchors(anchors);
   const changes: Change[] = [anchorsChange(anchors)];
-  const removals: Change[] = [];
-  const fills: (Promise<void> | null)[] = [];
+  const stale: Iterable<string>[] = [];
+  const moved: Budget[] = [];
   for (const [budget, { startMs, endMs }] of before) {
     const now = book.boundsOf(budget, nowMs);
     if (now.startMs === startMs && now.endMs === endMs) continue;
-    append(removals, spendRemovals(budget));
+    stale.push(spendKeys(budget));
     book.clear(budget, nowMs);
-    fills.push(beginBackfill(state, budget, nowMs));
-    changes.push(budgetChange(budget));
+    moved.push(budget);
   }
-  commit(
-    state,
-    { changes, then: removals, filled: Promise.all(fills) },
-    ports,
-    settings(state, nowMs),
-  );
+  const backfill = beginBackfill(state, moved, nowMs);
+  for (const budget of moved) changes.push(budgetChange(budget));
+  commit(state, { changes, stale: allOf(stale), backfill }, ports, settings(state, nowMs));
+}
+
+function* allOf<T>(lists: readonly Iterable<T>[]): Generator<T> {
+  for (const list of lists) yield* list;
 }
 
 interface Written {
   /** What it is, in one commit. */
   readonly changes: readonly Change[];
   /**
-   * What follows from it, in slices: an entry that a crash leaves as it was is dropped at the next
-   * start, or holds too much spending and not too little.
+   * The accounts that it makes stale, removed in slices: one that a crash leaves is dropped at the
+   * next start, or replaced by the backfill's.
    */
-  readonly then: readonly Change[];
+  readonly stale: Iterable<string>;
   /** The backfill of the budgets that changed. */
-  readonly filled?: Promise<unknown> | null;
+  readonly backfill?: ReturnType<typeof beginBackfill>;
 }
 
 /** Answers when the changes are in the store, and so is what they look up. */
 function commit(
   state: DaemonState,
-  { changes, then, filled = null }: Written,
+  { changes, stale, backfill = null }: Written,
   ports: AdminPorts,
   answer: object = {},
 ): void {
   const written = state.writer.tryWrite(changes);
-  const followed = Promise.all([
-    writeSlices(state.writer, then),
-    filled?.catch(state.onUnreadable),
-  ]);
+  const followed = removeSpends(state, stale).then(() =>
+    backfill?.finish().catch(state.onUnreadable),
+  );
   answerWritten(written, ports, () => void followed.then(() => ports.answer(answer)));
 }

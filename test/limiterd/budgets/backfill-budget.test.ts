@@ -214,27 +214,90 @@ t.test("what a label, and the children of the root, had spent is found too", asy
   );
 });
 
-t.test("whole days are summed at once; only a partial first day is looked up", async (t) => {
-  const daemon = startDaemon([], { nowMs: noon });
-  const { state } = daemon;
-  const put = (period: number): ReturnType<typeof state.budgets.put>["budget"] =>
-    state.budgets.put(budget("/a", period, 5), { source: "manual", nowMs: noon }).budget;
-  const hourly = put(3600);
-  const looking = beginBackfill(state, hourly, noon);
-  t.ok(looking !== null);
-  t.equal(hourly.backfill, true);
-  await Promise.all([looking, daemon.commit()]);
-  t.equal(hourly.backfill, false);
-  const daily = put(86_400);
-  t.equal(beginBackfill(state, daily, noon), null, "its period begins at midnight");
-  t.equal(daily.backfill, false);
-  t.equal(daily.own!.spends.length, 1, "its sum is taken now");
-  const later = put(7200);
-  t.equal(beginBackfill(state, later, noon + 2 * 3_600_000), null, "it saw this period begin");
-  const off = startDaemon([], { nowMs: noon, usageEnabled: false });
-  const made = off.state.budgets.put(budget("/a", 3600, 5), { source: "manual", nowMs: noon });
-  t.equal(beginBackfill(off.state, made.budget, noon), null, "without usage there is nothing");
-});
+t.test(
+  "what there is nothing of isn't looked up, and what waits for usage is remembered",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noon });
+    const { state } = daemon;
+    const put = (period: number): ReturnType<typeof state.budgets.put>["budget"] =>
+      state.budgets.put(budget("/a", period, 5), { source: "manual", nowMs: noon }).budget;
+    for (const period of [3600, 86_400]) {
+      const made = put(period);
+      const looking = beginBackfill(state, [made], noon)!;
+      t.equal(made.backfill, true);
+      await Promise.all([looking.finish(), daemon.commit(), daemon.commit()]);
+      t.equal(made.backfill, false);
+      t.ok(made.sinceMs < state.budgets.boundsOf(made, noon).startMs, "all of its period is known");
+    }
+    const later = put(7200);
+    t.equal(beginBackfill(state, [later], noon + 2 * 3_600_000), null, "it saw this period begin");
+    const off = startDaemon([], { nowMs: noon, usageEnabled: false });
+    const made = off.state.budgets.put(budget("/a", 3600, 5), { source: "manual", nowMs: noon });
+    t.equal(beginBackfill(off.state, [made.budget], noon), null);
+    t.equal(made.budget.backfill, true, "the first start with usage on looks it up");
+  },
+);
+
+t.test(
+  "no verdict reads the store: what the children of a new template have spent is looked up at once, in slices",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noon - 20 * 86_400_000 });
+    const proxy = client(daemon);
+    const children = 60;
+    for (let day = 20; day >= 0; day -= 4) {
+      daemon.nowMs = noon - day * 86_400_000;
+      for (let i = 0; i < children; i++) spend(proxy, `/users/u${i}/x`, usd);
+      await daemon.commit();
+    }
+    await daemon.flush();
+    const next = startDaemon([], { nowMs: noon, store: daemon.store.crash() });
+    const caller = client(next);
+    let yields = 0;
+    let looking = false;
+    const { store } = next;
+    const reads: unknown[] = [];
+    for (const name of ["get", "range", "keys"] as const) {
+      const original = store[name] as (...args: unknown[]) => unknown;
+      Object.assign(store, {
+        [name](...args: unknown[]) {
+          if (looking) reads.push([name, ...args]);
+          return original.apply(store, args);
+        },
+      });
+    }
+    Object.assign(next.state, {
+      yieldToEventLoop: () => {
+        yields++;
+        return new Promise((resolve) => setImmediate(resolve));
+      },
+    });
+    const verdict = (path: string): string => {
+      looking = true;
+      const answer = ask(caller, path);
+      looking = false;
+      return answer;
+    };
+    const id = ++caller.id;
+    const body = {
+      subject: "/users",
+      budget_key: { period: "2592001" },
+      amount: 2,
+      per_child: true,
+    };
+    caller.peer.send({ kind: "admin", id, op: "budgets.put", body });
+    t.equal(verdict("/users/u5"), "admitted", "meanwhile what is known so far counts");
+    for (let turn = 0; turn < 40; turn++) await next.commit();
+    t.ok(caller.peer.received.some((message) => message.kind === "answer" && message.id === id));
+    for (let i = 0; i < children; i++) t.match(verdict(`/users/u${i}/x`), /of 2,/);
+    t.equal(verdict("/users/new"), "admitted");
+    next.nowMs += 2_592_001_000;
+    t.equal(verdict("/users/u5"), "admitted", "in the next period too");
+    t.same(reads, []);
+    t.ok(yields > 2, `${yields} turns`);
+    const after = startDaemon([], { nowMs: noon, store: next.store.crash() });
+    t.match(ask(client(after), "/users/u7"), /of 2,/, "a start finds all of it written");
+  },
+);
 
 t.test("sums that are damaged count nothing and are reported; other errors are ours", async (t) => {
   const account = startDaemon([], {

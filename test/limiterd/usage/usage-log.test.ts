@@ -54,7 +54,7 @@ t.test(
     const found: string[] = [];
     await readRecords(
       { store, usage, yieldToEventLoop: () => Promise.resolve() },
-      midnightMs,
+      { fromMs: midnightMs, lastKey: usage.lastKey },
       ({ requestId }) => found.push(requestId),
     );
     t.same(found, ["after"]);

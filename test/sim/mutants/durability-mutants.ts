@@ -142,8 +142,8 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "a start on a full disk lets what follows pass its epoch",
     file: startState,
-    find: "const backfills = incomplete.map((budget) => beginBackfill(state, budget, nowMs));",
-    put: "const backfills = []; if ((await writer.tryWrite([])) !== null) return { state, staleWindows: [] };",
+    find: "const backfill = beginBackfill(state, incomplete, nowMs);",
+    put: "const backfill = null; if ((await writer.tryWrite([])) !== null) return { state, staleWindows: [] };",
     often: false,
   },
   {

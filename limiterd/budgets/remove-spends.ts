@@ -1,0 +1,53 @@
+/**
+ * Removes the accounts of budgets that are gone or begin anew from the store, in slices, however
+ * many there are. An account that is there again meanwhile is written in place of its predecessor.
+ */
+import { windowsPerSlice } from "../../shared/bounds.js";
+import type { Change } from "../store/store.js";
+import type { Writer } from "../store/writer.js";
+import type { UsageLog } from "../usage/usage-log.js";
+import type { Budget } from "./budget-account.js";
+import type { BudgetBook } from "./budget-book.js";
+import { spendChange, spendKey, splitSpendKey } from "./stored-budget.js";
+
+interface RemovalPorts {
+  readonly budgets: BudgetBook;
+  readonly usage: Pick<UsageLog, "lastKey">;
+  readonly writer: Writer;
+}
+
+/**
+ * The keys of all accounts that a budget has now: it may be deleted or begin anew while they are
+ * taken.
+ */
+export function spendKeys({ id, own, children }: Budget): Iterable<string> {
+  return own === null ? keysOf(id, children.keys()) : [spendKey(id, "")];
+}
+
+function* keysOf(id: string, children: Iterable<string>): Generator<string> {
+  for (const child of children) yield spendKey(id, child);
+}
+
+/** Resolved: they are gone from the store. What has led to it is queued already. */
+export async function removeSpends(ports: RemovalPorts, keys: Iterable<string>): Promise<void> {
+  const { writer } = ports;
+  let slice: Change[] = [];
+  for (const key of keys) {
+    // What the present account holds is in batches at or before the one that closes here.
+    if (slice.length === 0) writer.closeBatch();
+    slice.push(changeOf(ports, key));
+    if (slice.length < windowsPerSlice) continue;
+    await writer.write(slice);
+    slice = [];
+  }
+  if (slice.length > 0) await writer.write(slice);
+}
+
+function changeOf({ budgets, usage }: RemovalPorts, key: string): Change {
+  const { budgetId, child } = splitSpendKey(key);
+  const budget = budgets.budgets.get(budgetId);
+  const account = child === "" ? budget?.own : budget?.children.get(child);
+  return account === undefined || account === null || account.spends.length === 0
+    ? { table: "spends", key, value: undefined }
+    : spendChange(account, usage.lastKey);
+}

@@ -1,0 +1,123 @@
+/** The accounts of templates with many children, removed while others come back. */
+import t from "tap";
+import { budgetChange } from "../../../limiterd/budgets/stored-budget.js";
+import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { windowsPerSlice } from "../../../shared/bounds.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import { startDaemon, type TestDaemon } from "../in-memory-daemon.js";
+import { admin, budget, client, hour, noon, spend, usd } from "./budget-fixture.js";
+
+const children = windowsPerSlice + 3;
+const template = {
+  subject: "/users",
+  budget_key: { period: "daily" },
+  amount: 100,
+  per_child: true,
+};
+const key = { subject: "/users", budget_key: { period: "daily" } };
+
+/** A store with a template whose children have spent a dollar each. */
+const store = await (async () => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const proxy = client(daemon);
+  await admin(daemon, proxy, "budgets.put", template);
+  for (let i = 0; i < children; i++) spend(proxy, `/users/u${i}`, usd);
+  const flushed = daemon.flush();
+  for (let turn = 0; turn < 20; turn++) await daemon.commit();
+  await flushed;
+  return daemon.store;
+})();
+
+/** A daemon on that store, and the sizes of its commits. */
+function begin(budgets: readonly BudgetDefinition[] | null = null) {
+  const disk = store.crash();
+  const sizes: number[] = [];
+  const { commit } = disk;
+  disk.commit = (changes) => {
+    sizes.push(changes.length);
+    return commit.call(disk, changes);
+  };
+  const daemon = startDaemon([], { nowMs: noon, store: disk, budgets });
+  return { daemon, proxy: { ...client(daemon), seq: children }, sizes };
+}
+
+/** What a daemon that starts on the disk as it is now would find, once it is at rest. */
+async function restarted({ store, nowMs }: TestDaemon): Promise<TestDaemon> {
+  const daemon = startDaemon([], { nowMs, store: store.crash(), budgets: null });
+  do await daemon.commit();
+  while (daemon.state.budgets.sorted().some(({ backfill }) => backfill));
+  return daemon;
+}
+
+const stored = ({ store }: TestDaemon): number => [...store.entries("spends")].length;
+const spentBy = (daemon: TestDaemon, path: string): unknown =>
+  budgetStatuses(daemon.state, path, [], daemon.nowMs)[0]?.["spent"];
+
+t.test(
+  "whatever is done to a template with many children, it is written in slices, and its sums are right before and after a crash",
+  async (t) => {
+    const operations: readonly (readonly [AdminOp, object, left: number, spent: unknown])[] = [
+      ["budgets.delete", key, 0, undefined],
+      ["budgets.put", { ...template, per_child: false }, 1, children],
+      ["budgets.reset-one", { subject: "/users", period: "daily" }, children, 0],
+      ["budgets.put-settings", { daily_reset_hour: 13 }, children, 1],
+    ];
+    for (const [op, body, left, spent] of operations) {
+      const { daemon, proxy, sizes } = begin();
+      t.equal(stored(daemon), children);
+      daemon.nowMs += 1;
+      await admin(daemon, proxy, op, body);
+      t.equal(stored(daemon), left, op);
+      t.ok(Math.max(...sizes) <= windowsPerSlice, `${op}: ${sizes.join()}`);
+      t.equal(spentBy(daemon, "/users/u7"), spent, op);
+      t.equal(spentBy(await restarted(daemon), "/users/u7"), spent, `${op}, after a crash`);
+    }
+  },
+);
+
+t.test("accounts that are there again keep their entries, wherever a crash comes", async (t) => {
+  const last = `/users/u${children - 1}`;
+  const seen: string[] = [];
+  for (let commits = 1; commits <= 9; commits++) {
+    const { daemon, proxy } = begin();
+    await daemon.commit();
+    daemon.store.commitsLeft = commits;
+    proxy.peer.send({ kind: "admin", id: ++proxy.id, op: "budgets.delete", body: key });
+    proxy.peer.send({ kind: "admin", id: ++proxy.id, op: "budgets.put", body: template });
+    spend(proxy, last, 2 * usd);
+    spend(proxy, "/users/new", 4 * usd);
+    for (let turn = 0; turn < 40; turn++) await daemon.commit();
+    const after = await restarted(daemon);
+    seen.push(["/users/u1", last, "/users/new"].map((path) => spentBy(after, path)).join());
+  }
+  // The daemon that died hadn't deleted the budget yet, or had, or had made it again.
+  const order = ["1,1,0", ",,", "1,1,0", "1,3,4"];
+  t.same(
+    seen
+      .filter((sums, i) => i === 0 || sums !== seen[i - 1])
+      .filter((sums) => !order.includes(sums)),
+    [],
+  );
+  t.equal(seen.at(-1), "1,3,4");
+});
+
+t.test("a start removes what a withdrawn budget had spent in slices", async (t) => {
+  const { daemon, sizes } = begin();
+  const [made] = daemon.state.budgets.sorted();
+  await daemon.store.commit([budgetChange({ ...made!, source: "config" })]);
+  const withdrawn = startDaemon([], { nowMs: noon, store: daemon.store, budgets: [] });
+  for (let turn = 0; turn < 20; turn++) await withdrawn.commit();
+  t.equal(stored(withdrawn), 0);
+  t.ok(Math.max(...sizes) <= windowsPerSlice, sizes.join());
+});
+
+t.test("the sweep leaves a budget that was made again alone", async (t) => {
+  const { daemon, proxy } = begin();
+  const { budgets } = daemon.state;
+  budgets.forgetIdle(noon, 1);
+  await admin(daemon, proxy, "budgets.delete", key);
+  await admin(daemon, proxy, "budgets.put", template);
+  t.same(budgets.forgetIdle(noon + 100 * hour, 5), [], "it goes on in the children of the first");
+  t.equal(budgets.find(budget("/users", 86_400, 1))!.children.size, children);
+});
