@@ -232,6 +232,8 @@ export const translatedEventCharsMax = 16 * 1024 * 1024;
 export const heldUploadBytesMax = 256 * 1024;
 /** Levels of JSON that is translated: writing it recurses, and the stack holds some thousand. */
 export const jsonDepthMax = 500;
+/** A body from this size on is let go once its answer begins; and the size of its pieces. */
+export const largeBodyBytes = 64 * 1024;
 /** What a caller may send as X-Request-ID: it is written to the log. */
 export const requestIdCharsMax = 128;
 /** A body that is looked for in the response cache: its digest takes about 2 ms per MiB. */

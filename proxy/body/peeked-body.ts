@@ -2,7 +2,7 @@
  * The body of a request that passes as it comes. Its beginning is read ahead, to find the model
  * that it names; then all of it is passed on, and what names another model on its way is refused.
  */
-import { peekedBodyBytesMax } from "../../shared/bounds.js";
+import { largeBodyBytes, peekedBodyBytesMax } from "../../shared/bounds.js";
 import type { HeldPieces } from "../capacity/memory-ledger.js";
 import { ModelScan } from "./model-scan.js";
 import { boundaryOf, FieldFinder } from "./multipart.js";
@@ -101,12 +101,17 @@ export class PeekedBody {
   }
 
   /**
-   * The body if it is complete by now, as most are, which are small; else null. Passing it on in
-   * pieces would take as long as the rest of the request.
+   * The body if it is complete by now and small, as most are; else null. Passing it on in pieces
+   * would take as long as the rest of the request; a large one is let go that way.
    */
   get complete(): Buffer | null {
-    if (!this.#ended) return null;
+    if (!this.#ended || this.bytes >= largeBodyBytes) return null;
     return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+  }
+
+  /** How long it is, if that is known. */
+  get length(): number | null {
+    return this.#ended ? this.bytes : this.#reading.bytesAnnounced;
   }
 
   /** All of the body; to be called once. A piece that names another model isn't passed on. */

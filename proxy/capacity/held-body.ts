@@ -12,12 +12,14 @@ interface BodyMemory {
   give(bytes: number): void;
 }
 
+const nothing = Buffer.alloc(0);
+
 export class HeldBody {
   length = 0;
   readonly #announced: number;
   readonly #memory: BodyMemory;
   /** A body that comes in one piece, as most do, isn't copied. */
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = nothing;
 
   /** `announced`: its Content-Length, or Infinity. */
   constructor(announced: number, memory: BodyMemory) {
@@ -52,15 +54,17 @@ export class HeldBody {
   /** It is refused: its memory is free. */
   discard(): void {
     this.#memory.give(this.#bytes.length);
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = nothing;
   }
 
-  /** All of it, in no more memory than its length; to be called once. */
-  whole(): Buffer {
-    const spare = this.#bytes.length - this.length;
-    if (spare === 0) return this.#bytes;
+  /** All of it, in no more memory than its length. It is the caller's; nothing is kept here. */
+  take(): Buffer {
+    const bytes = this.#bytes;
+    this.#bytes = nothing;
+    const spare = bytes.length - this.length;
+    if (spare === 0) return bytes;
     const exact = Buffer.allocUnsafeSlow(this.length);
-    this.#bytes.copy(exact, 0, 0, this.length);
+    bytes.copy(exact, 0, 0, this.length);
     this.#memory.give(spare);
     return exact;
   }

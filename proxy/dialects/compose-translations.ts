@@ -4,8 +4,6 @@ import type {
   AnswerContext,
   ClientEvent,
   EventTranslator,
-  JsonObject,
-  RequestOptions,
   TranslatedRequest,
   Translation,
 } from "./translation/translation.js";
@@ -17,6 +15,7 @@ import type {
  */
 export function composeTranslations(outer: Translation, inner: Translation): Translation {
   return {
+    repeats: outer.repeats,
     request(body, options) {
       const middle = outer.request(body, options);
       if (!middle.ok) return middle;
@@ -25,11 +24,10 @@ export function composeTranslations(outer: Translation, inner: Translation): Tra
       const dropped = [...new Set([...middle.dropped, ...translated.dropped])];
       return { ok: true, body: translated.body, dropped };
     },
-    answer: (body, context) =>
-      outer.answer(inner.answer(body, innerContext(outer, context)), context),
+    answer: (body, context) => outer.answer(inner.answer(body, innerContext(context)), context),
     asEvents: (body) => inner.asEvents(body),
     events: (context) =>
-      new PipedEvents(outer.events(context), inner.events(innerContext(outer, context))),
+      new PipedEvents(outer.events(context), inner.events(innerContext(context))),
   };
 }
 
@@ -50,21 +48,9 @@ function inMiddleDialect({
   };
 }
 
-/** The translation of an answer doesn't depend on the default number of tokens. */
-const anyOptions: RequestOptions = {
-  maxTokensDefault: 1,
-  isStrict: false,
-  takesCustomTools: false,
-};
-
-/** For the inner translation, the client's request is the one that the outer translation made. */
-function innerContext(
-  outer: Translation,
-  { model, nowSeconds, requestId, request }: AnswerContext,
-): AnswerContext {
-  const middle = outer.request(request, anyOptions);
-  const middleBody: JsonObject = middle.ok ? middle.body : {};
-  return { model, nowSeconds, requestId, request: middleBody };
+/** The client's request is the outer translation's: what the inner one repeats is left out. */
+function innerContext({ model, nowSeconds, requestId }: AnswerContext): AnswerContext {
+  return { model, nowSeconds, requestId, request: {} };
 }
 
 class PipedEvents implements EventTranslator {

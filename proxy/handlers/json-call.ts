@@ -3,7 +3,7 @@
  * images. A provider of the same dialect gets the client's bytes; only the model's name may differ.
  */
 import { assert } from "../../shared/assert.js";
-import { translatedBodyFactor } from "../../shared/bounds.js";
+import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import { editModelBody } from "../body/edit-model-body.js";
@@ -18,6 +18,8 @@ import { type TranslatedTarget, translateRequest } from "../dialects/translate-r
 import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
 import { notOffered } from "../routing/not-offered.js";
+import { LargeBody } from "../upstream/large-body.js";
+import type { RequestBody } from "../upstream/upstream.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 
 export async function readJsonCall(
@@ -47,14 +49,21 @@ const none: readonly string[] = [];
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
-  readonly #bytes: Buffer;
+  /** Empty once it is let go. */
+  #bytes: Buffer;
   readonly #body: ModelBody;
   readonly #source: CallSource;
   /** The client's body, parsed for the first translation; and the translations, by target. */
   #parsed: JsonObject | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
-  /** Whether it has taken memory for them. */
-  #hasMemory = false;
+  /** What they have taken of the memory; 0: nothing yet. */
+  #translationBytes = 0;
+  /** The fields that the answer repeats: they are held until it ends. */
+  #repeated: JsonObject = {};
+  /** Large bodies that were sent. */
+  readonly #sent: LargeBody[] = [];
+  /** Kept of a body that is let go. */
+  #promptBytes: number | null = null;
 
   constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody, source: CallSource) {
     this.operation = operation;
@@ -76,7 +85,7 @@ class JsonCall implements ModelCall {
   }
 
   get promptBytes(): number {
-    return promptBytes(this.#bytes);
+    return this.#promptBytes ?? promptBytes(this.#bytes);
   }
 
   problemAt(provider: ProviderConfig, model: string): Failure | null {
@@ -90,10 +99,11 @@ class JsonCall implements ModelCall {
   }
 
   #mayTranslate(): boolean {
-    this.#hasMemory ||= this.#source.exchange.memory.take(
-      this.#bytes.length * translatedBodyFactor,
-    );
-    return this.#hasMemory;
+    if (this.#translationBytes > 0) return true;
+    const bytes = this.#bytes.length * translatedBodyFactor;
+    if (!this.#source.exchange.memory.take(bytes)) return false;
+    this.#translationBytes = bytes;
+    return true;
   }
 
   requestTo(
@@ -132,7 +142,7 @@ class JsonCall implements ModelCall {
     };
     return {
       operation: this.operation,
-      body: editModelBody(bytes, edits, bytes === this.#bytes ? members : null),
+      body: this.#sendable(editModelBody(bytes, edits, bytes === this.#bytes ? members : null)),
       savedBytes,
       hideUsageChunk: askUsage,
       translator: null,
@@ -152,13 +162,14 @@ class JsonCall implements ModelCall {
       model: this.model,
       nowSeconds: Math.floor(nowMs() / 1000),
       requestId: exchange.id,
-      request: this.#object(),
+      request: fieldsOf(this.#object(), ["stream", ...translation.repeats]),
     };
+    this.#repeated = context.request;
     const hideUsageChunk =
       this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
     return {
       operation,
-      body: Buffer.from(writeExactly(translated.body)),
+      body: this.#sendable(Buffer.from(writeExactly(translated.body))),
       savedBytes,
       hideUsageChunk,
       translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
@@ -182,7 +193,36 @@ class JsonCall implements ModelCall {
     return this.#parsed;
   }
 
+  #sendable(body: Buffer): RequestBody {
+    if (body.length < largeBodyBytes) return body;
+    const large = new LargeBody(body);
+    this.#sent.push(large);
+    return large;
+  }
+
+  answered(): void {
+    const { memory } = this.#source.exchange;
+    const isLarge = this.#bytes.length >= largeBodyBytes;
+    const keepsBytes = isLarge ? writeExactly(this.#repeated).length : this.#bytes.length;
+    memory.give(Math.max(0, this.#translationBytes - keepsBytes));
+    this.#parsed = null;
+    this.#translations = null;
+    for (const body of this.#sent) body.letGo();
+    if (!isLarge) return;
+    this.#promptBytes = promptBytes(this.#bytes);
+    memory.give(this.#bytes.length);
+    this.#bytes = nothing;
+  }
+
   close(): void {}
+}
+
+const nothing = Buffer.alloc(0);
+
+function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(object, name)).map((name) => [name, object[name]]),
+  );
 }
 
 /** Null: no rewriter knows where its prompts are. */

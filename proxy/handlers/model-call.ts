@@ -15,7 +15,7 @@ export interface ModelCall {
   readonly operation: Operation;
   /** As the client wrote it. */
   readonly model: string;
-  /** The JSON body; null for a form, which isn't held in memory. */
+  /** The JSON body, until it is answered; null for a form, which isn't held in memory. */
   readonly body: Buffer | null;
   /** For an estimate, where the provider reports no usage. */
   readonly promptBytes: number;
@@ -32,6 +32,8 @@ export interface ModelCall {
     model: string,
     rewriters: readonly RewriterName[],
   ): TargetRequest;
+  /** Its answer has begun: it won't be sent again, and what only that needs is let go. */
+  answered(): void;
   /** Releases what the call holds: it won't be sent any more. */
   close(): void;
 }

@@ -149,7 +149,7 @@ function send(
       "a translation left out what the provider's dialect can't say",
     );
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
-  if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
+  if (call.body !== null) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,
@@ -171,6 +171,7 @@ function send(
     hideUsageChunk,
     promptBytes: () => call.promptBytes - savedBytes,
     hasFallback,
+    onBegun: () => call.answered(),
     monoMs: gateway.monoMs,
   });
 }

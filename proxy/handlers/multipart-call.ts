@@ -208,6 +208,9 @@ class MultipartCall implements ModelCall {
     };
   }
 
+  /** Its form may still be on its way. */
+  answered(): void {}
+
   close(): void {
     this.#form.close();
   }

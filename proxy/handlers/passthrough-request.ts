@@ -75,10 +75,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       method: exchange.method,
       path: route.path + route.query,
       headers: forwardRequestHeaders(exchange.rawHeaders, route.passed),
-      body:
-        body === null
-          ? null
-          : (body.complete ?? { pieces: body.pieces(), bytes: lengthOf(exchange) }),
+      body: body === null ? null : (body.complete ?? { pieces: body.pieces(), bytes: body.length }),
     },
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],

@@ -88,7 +88,7 @@ export class NodeExchange implements Exchange {
       if (announced !== Infinity && announced > bytesMax)
         return resolve(this.#refuseBody("too_large"));
       const body = new HeldBody(announced, this.memory);
-      request.on("data", (chunk: Buffer) => {
+      const onData = (chunk: Buffer): void => {
         const reason =
           body.length + chunk.length > bytesMax
             ? "too_large"
@@ -96,12 +96,18 @@ export class NodeExchange implements Exchange {
               ? null
               : "no_memory";
         if (reason === null) return;
-        request.removeAllListeners("data");
+        request.off("data", onData);
         body.discard();
         resolve(this.#refuseBody(reason));
+      };
+      const onClose = (): void => resolve({ ok: false, reason: "gone" });
+      request.on("data", onData);
+      request.once("end", () => {
+        // They would keep the promise, and with it the body, as long as the request.
+        request.off("data", onData).off("close", onClose);
+        resolve({ ok: true, bytes: body.take() });
       });
-      request.on("end", () => resolve({ ok: true, bytes: body.whole() }));
-      request.on("close", () => resolve({ ok: false, reason: "gone" }));
+      request.once("close", onClose);
     });
   }
 

@@ -81,7 +81,7 @@ class Forwarding extends AnswerRelay {
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.meter.beginStream(hideUsageChunk);
       if (hasFallback) this.#head = new StreamHead();
-      else this.exchange.begin(status, headers);
+      else this.#begin();
       return;
     }
     if (status >= 300) {
@@ -107,8 +107,13 @@ class Forwarding extends AnswerRelay {
       this.abortCall();
       return this.completed();
     }
-    this.exchange.begin(this.status, this.#headers);
+    this.#begin();
     for (const kept of meter.release()) this.write(kept);
+  }
+
+  #begin(): void {
+    this.exchange.begin(this.status, this.#headers);
+    this.#what.onBegun?.();
   }
 
   #onEvents(chunk: Buffer): void {
@@ -134,7 +139,7 @@ class Forwarding extends AnswerRelay {
 
   #releaseHead(head: StreamHead): void {
     this.#head = null;
-    this.exchange.begin(this.status, this.#headers);
+    this.#begin();
     for (const kept of head.take()) this.write(kept);
   }
 

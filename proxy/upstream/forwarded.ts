@@ -30,6 +30,8 @@ export interface ForwardRequest {
    * nothing is sent before.
    */
   readonly hasFallback: boolean;
+  /** The answer begins to go to the client: the request won't be sent again. */
+  readonly onBegun?: () => void;
   readonly monoMs: () => number;
 }
 

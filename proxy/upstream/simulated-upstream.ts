@@ -2,15 +2,24 @@
  * The simulator provider behind the upstream port: no network; answers that say that they are
  * simulated, paced like a model's.
  */
+
+import { LargeBody } from "./large-body.js";
 import { simulateChat } from "./simulator.js";
-import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
+import type {
+  RequestBody,
+  Upstream,
+  UpstreamCall,
+  UpstreamRequest,
+  UpstreamSink,
+} from "./upstream.js";
 
 export function createSimulatedUpstream(): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-      const body = JSON.parse(
-        Buffer.isBuffer(request.body) ? request.body.toString("utf8") : "{}",
-      ) as { model?: unknown; stream?: unknown };
+      const body = JSON.parse(bytesOf(request.body).toString("utf8")) as {
+        model?: unknown;
+        stream?: unknown;
+      };
       const answer = simulateChat(body, String(body.model), Math.floor(Date.now() / 1000));
       return body.stream === true
         ? playStream(answer.events, answer.pauseMs, sink)
@@ -19,6 +28,11 @@ export function createSimulatedUpstream(): Upstream {
     redact: (text) => text,
     close: () => Promise.resolve(),
   };
+}
+
+function bytesOf(body: RequestBody): Buffer {
+  if (body instanceof LargeBody) return body.whole();
+  return Buffer.isBuffer(body) ? body : Buffer.from("{}");
 }
 
 function playPlain(plain: Buffer, pauseMs: number, sink: UpstreamSink): UpstreamCall {

@@ -3,10 +3,12 @@
  * `client/http-upstream.ts` implements it by undici, `simulated-upstream.ts` by the simulator.
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import type { LargeBody } from "./large-body.js";
 
 /** Complete, or piece by piece, with its length if that is known; null: there is none. */
 export type RequestBody =
   | Buffer
+  | LargeBody
   | { readonly pieces: AsyncIterable<Buffer>; readonly bytes: number | null }
   | null;
 

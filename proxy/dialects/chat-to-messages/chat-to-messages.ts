@@ -13,6 +13,7 @@ import { messagesAnswerToChat } from "./messages-answer-to-chat.js";
 import { MessagesStreamToChat } from "./messages-stream-to-chat.js";
 
 export const chatToMessages: Translation = {
+  repeats: [],
   request: chatRequestToMessages,
   answer: messagesAnswerToChat,
   asEvents: messagesAnswerAsEvents,

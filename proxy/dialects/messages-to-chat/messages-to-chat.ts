@@ -13,6 +13,7 @@ import { ChatStreamToMessages } from "./chat-stream-to-messages.js";
 import { messagesRequestToChat } from "./messages-request-to-chat.js";
 
 export const messagesToChat: Translation = {
+  repeats: [],
   request: messagesRequestToChat,
   answer: chatAnswerToMessages,
   asEvents: chatAnswerAsEvents,

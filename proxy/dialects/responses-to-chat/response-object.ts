@@ -61,6 +61,26 @@ export function idStem({ requestId }: AnswerContext): string {
   return requestId.replace(/^req_/, "").replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
+/** The parameters that the API repeats. */
+export const repeatedFields: readonly string[] = [
+  "instructions",
+  "max_output_tokens",
+  "max_tool_calls",
+  "metadata",
+  "parallel_tool_calls",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "reasoning",
+  "safety_identifier",
+  "temperature",
+  "text",
+  "tool_choice",
+  "tools",
+  "top_logprobs",
+  "top_p",
+  "user",
+];
+
 /**
  * A parameter that the request doesn't have gets the API's default, or null where the provider's
  * default applies. `store` is false, since no response is stored.

@@ -11,9 +11,11 @@ import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
 import type { Translation } from "../translation/translation.js";
 import { chatAnswerToResponses } from "./chat-answer-to-responses.js";
 import { ChatStreamToResponses } from "./chat-stream-to-responses.js";
+import { repeatedFields } from "./response-object.js";
 import { responsesRequestToChat } from "./responses-request-to-chat.js";
 
 export const responsesToChat: Translation = {
+  repeats: repeatedFields,
   request: responsesRequestToChat,
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,

@@ -29,7 +29,7 @@ export interface AnswerContext {
   readonly model: string;
   readonly nowSeconds: number;
   readonly requestId: string;
-  /** The client's body. */
+  /** Of the client's body `stream`, and the fields that answers repeat (`Translation.repeats`). */
   readonly request: JsonObject;
 }
 
@@ -62,6 +62,8 @@ export interface EventTranslator {
 }
 
 export interface Translation {
+  /** The fields of the client's body that its answers repeat. */
+  readonly repeats: readonly string[];
   /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** Translates a complete successful answer. Throws `UntranslatableAnswer`. */

@@ -12,7 +12,7 @@ import { openTunnel } from "../../egress/open-tunnel.js";
 import type { CallConnection, CallHandler } from "./http-call.js";
 import { throttleSocketEnd } from "./throttle-socket-end.js";
 
-type CallOptions = Pick<Dispatcher.DispatchOptions, "method" | "path" | "body"> & {
+export type CallOptions = Pick<Dispatcher.DispatchOptions, "method" | "path" | "body"> & {
   readonly headers: string[];
 };
 

@@ -8,8 +8,9 @@ import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
 import { credentialHeaders } from "../credential-headers.js";
+import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";
-import { createConnectionPool } from "./connection-pool.js";
+import { type CallOptions, createConnectionPool } from "./connection-pool.js";
 import { decodedAnswer } from "./decoded-answer.js";
 import { HttpCall } from "./http-call.js";
 
@@ -28,16 +29,20 @@ export function createHttpUpstream(
     send({ method, path, headers: given, body, isRepeatable }, sink): UpstreamCall {
       const call = new HttpCall(sink, deadlines, decodedAnswer);
       const headers = isAnthropic ? withVersion(given, ownHeaders) : [...given, ...ownHeaders];
-      const to = pathPrefix + path;
-      if (body === null || Buffer.isBuffer(body)) {
-        const options = { method, path: to, headers, body };
-        if (isRepeatable) call.mayBeSentAnew(() => pool.dispatchAlone(options, call));
-        pool.dispatch(options, call);
-      } else {
-        if (body.bytes !== null) headers.push("content-length", String(body.bytes));
-        const pieces = Readable.from(body.pieces, { objectMode: false });
-        pool.dispatch({ method, path: to, headers, body: pieces }, call);
-      }
+      const isHeld = body === null || Buffer.isBuffer(body) || body instanceof LargeBody;
+      if (body !== null && !Buffer.isBuffer(body) && body.bytes !== null)
+        headers.push("content-length", String(body.bytes));
+      const options = (): CallOptions => ({
+        method,
+        path: pathPrefix + path,
+        headers,
+        body:
+          body === null || Buffer.isBuffer(body)
+            ? body
+            : Readable.from(body.pieces, { objectMode: false }),
+      });
+      if (isHeld && isRepeatable) call.mayBeSentAnew(() => pool.dispatchAlone(options(), call));
+      pool.dispatch(options(), call);
       return call;
     },
     redact: (text) =>

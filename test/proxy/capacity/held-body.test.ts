@@ -29,7 +29,7 @@ t.test("a body is what came, in as much memory as it is long", async () => {
       const body = new HeldBody(announced, memory);
       for (const piece of arrays) if (!body.append(Buffer.from(piece))) return false;
       const isTight = kind !== "announced" || memory.most === sent.length;
-      return body.whole().equals(sent) && memory.held === sent.length && isTight;
+      return body.take().equals(sent) && memory.held === sent.length && isTight;
     }),
   );
 });
@@ -38,12 +38,12 @@ t.test("a body in one piece isn't copied, and one in single bytes is one Buffer"
   const piece = Buffer.from("all of it");
   const one = new HeldBody(9, memoryOf());
   one.append(piece);
-  t.equal(one.whole(), piece);
+  t.equal(one.take(), piece);
   const memory = memoryOf();
   const many = new HeldBody(Infinity, memory);
   for (let i = 0; i < 70_000; i++) many.append(Buffer.from("x"));
   t.ok(memory.most <= 2 * 70_000);
-  t.equal(many.whole().length, 70_000);
+  t.equal(many.take().length, 70_000);
 });
 
 t.test(
@@ -63,5 +63,5 @@ t.test(
 );
 
 t.test("without a piece it is empty", async (t) => {
-  t.equal(new HeldBody(Infinity, memoryOf()).whole().length, 0);
+  t.equal(new HeldBody(Infinity, memoryOf()).take().length, 0);
 });

@@ -3,10 +3,12 @@ import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
-import { translatedBodyFactor } from "../../../shared/bounds.js";
+import { LargeBody } from "../../../proxy/upstream/large-body.js";
+import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
+import { bytesOf } from "../fake-gateway.js";
 
 const chatty = providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) });
 const claude = providerConfig({ name: "claude", type: "anthropic", maxTokensDefault: 777 });
@@ -328,6 +330,59 @@ t.test("a translation needs memory: without it the request is refused for now", 
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length);
   t.equal(result.call.problemAt(claude, "m"), null);
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length, "once");
+});
+
+t.test("once it is answered, a large body is let go, and its memory is free", async (t) => {
+  const prompt = "x".repeat(2 * largeBodyBytes);
+  const bodies = {
+    chat_completions: { messages: [{ role: "user", content: prompt }] },
+    messages: { max_tokens: 5, messages: [{ role: "user", content: prompt }] },
+    responses: { input: prompt, instructions: "be short", temperature: 0.5 },
+  };
+  for (const [operation, provider, left] of [
+    ["chat_completions", chatty, ""],
+    // What is known of the request while its answer is translated.
+    ["chat_completions", claude, '{"stream":true}'],
+    ["messages", chatty, '{"stream":true}'],
+    ["responses", claude, '{"stream":true,"instructions":"be short","temperature":0.5}'],
+  ] as const) {
+    const exchange = new FakeExchange();
+    const text = JSON.stringify({ model: "x", stream: true, ...bodies[operation] });
+    exchange.sentPieces = [Buffer.from(text)];
+    const result = await readJsonCall(operation, {
+      exchange,
+      bodyBytesMax: 1e9,
+      uploadBytesMax: 0,
+      isUtf8: () => true,
+      newSpool: () => Promise.reject(new Error("no disk")),
+      nowMs: () => 0,
+    });
+    if (!result.ok) throw new Error("it was read");
+    const { call } = result;
+    t.equal(call.problemAt(provider, "y"), null);
+    const { promptBytes } = call;
+    const { body } = call.requestTo(provider, "y", []);
+    const { body: again } = call.requestTo(provider, "y", []);
+    t.ok(body instanceof LargeBody && again instanceof LargeBody);
+    t.ok((await bytesOf(again!)).includes(prompt));
+    call.answered();
+    t.throws(() => (again as LargeBody).whole(), operation);
+    t.equal(call.promptBytes, promptBytes);
+    t.equal(exchange.ledger.held, left.length, `${operation} to ${provider.name}`);
+  }
+});
+
+t.test("what an answer repeats of its request survives the request", async (t) => {
+  const call = await callOf(
+    "responses",
+    '{"model":"x","input":"hi","instructions":"be short","tools":[],"stream":true}',
+  );
+  const { translator } = call.requestTo(chatty, "y", []);
+  call.answered();
+  const begun = translator!.push(
+    Buffer.from('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'),
+  );
+  t.match(begun!.toString(), '"instructions":"be short"');
 });
 
 t.test("a body in a content coding is refused, and the coding named", async (t) => {

@@ -10,6 +10,7 @@ import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "../../../proxy/http/body-spool.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { listenHttp } from "../../../proxy/http/http-listener.js";
+import { isCollected } from "../../support/is-collected.js";
 
 const bytesMax = 100_000;
 
@@ -153,4 +154,17 @@ t.test("a body that isn't read leaves the connection as it is", async (t) => {
   take = (next) => next.reply(200, [], "again", "latin1");
   socket.write("abcGET /y HTTP/1.1\r\nhost: x\r\n\r\n");
   t.match(await received("again"), /again/);
+});
+
+t.test("a body that was read belongs to its reader alone", async (t) => {
+  const { exchange, socket } = await begin(t, bytesMax);
+  const read = async (): Promise<WeakRef<object>> => {
+    socket.write(Buffer.alloc(bytesMax / 2));
+    setImmediate(() => socket.write(Buffer.alloc(bytesMax / 2)));
+    const body = await exchange.readBody(bytesMax);
+    if (!body.ok) throw new Error(body.reason);
+    return new WeakRef(body.bytes);
+  };
+  t.ok(await isCollected(await read()));
+  exchange.reply(200, [], "ok", "latin1");
 });

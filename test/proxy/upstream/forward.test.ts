@@ -480,6 +480,26 @@ t.test(
   },
 );
 
+t.test("when the answer begins it says so: the request isn't sent again", async (t) => {
+  const table: readonly (readonly [string, boolean, (one: Forwarding) => unknown])[] = [
+    ["a stream", false, (one) => one.head(200, eventStream)],
+    ["a large answer", false, (one) => one.head(200).data(Buffer.alloc(heldResponseBytesMax + 1))],
+    ["a head that is held", true, (one) => one.head(200, eventStream).data(chunk("a"))],
+  ];
+  for (const [name, hasFallback, play] of table) {
+    let begun = 0;
+    const one = new Forwarding({ hasFallback, onBegun: () => begun++ });
+    play(one);
+    t.same([one.exchange.begun, begun], [true, 1], name);
+  }
+  let begun = 0;
+  const held = new Forwarding({ hasFallback: true, onBegun: () => begun++ });
+  held.head(200, eventStream);
+  const failed = new Forwarding({ onBegun: () => begun++ }).head(500).data("{}").end();
+  await failed.finished();
+  t.equal(begun, 0);
+});
+
 t.test(
   "an answer for which there is no memory passes at once, is charged by an estimate, and leaves the memory to others",
   async (t) => {

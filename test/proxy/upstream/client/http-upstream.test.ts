@@ -3,12 +3,15 @@ import { createServer, type Server, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import type { Egress } from "../../../../proxy/egress/egress.js";
 import { createHttpUpstream } from "../../../../proxy/upstream/client/http-upstream.js";
+import { LargeBody } from "../../../../proxy/upstream/large-body.js";
 import { createHttpProxyUpstream } from "../../../../proxy/upstream/passthrough/http-proxy-upstream.js";
 import type {
   RequestBody,
   UpstreamCall,
   UpstreamSink,
 } from "../../../../proxy/upstream/upstream.js";
+import { largeBodyBytes } from "../../../../shared/bounds.js";
+import { isCollected } from "../../../support/is-collected.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 const directEgress: Egress = { proxy: null, secureContext: null };
@@ -85,8 +88,10 @@ t.test(
         outcome((sink) =>
           upstream.send({ method: "POST", path: "/x", headers: [], body, isRepeatable }, sink),
         );
+      const large = new LargeBody(Buffer.alloc(3 * largeBodyBytes));
       const body = Buffer.from("{}");
-      for (let i = 0; i < 4; i++) t.equal(await send(body, true), "200", `${name}, call ${i}`);
+      for (let i = 0; i < 4; i++)
+        t.equal(await send(i < 2 ? body : large, true), "200", `${name}, call ${i}`);
       // Each second call found its connection closed, and got one of its own.
       t.same(requests, [2, 1, 2, 1]);
       t.equal(await send(body, true), "200");
@@ -100,6 +105,34 @@ t.test(
     }
   },
 );
+
+t.test("while an answer streams, nothing keeps a large body that was let go", async (t) => {
+  const { baseUrl } = await startProvider(t, (socket) =>
+    socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n"),
+  );
+  const upstream = createHttpUpstream(providerConfig({ name: "x", baseUrl }), directEgress);
+  t.teardown(() => upstream.close());
+  const begin = async (): Promise<WeakRef<object>> => {
+    const body = new LargeBody(Buffer.alloc(8 * largeBodyBytes));
+    const ref = new WeakRef(body.whole());
+    await new Promise<void>((resolve, reject) => {
+      upstream.send(
+        { method: "POST", path: "/x", headers: [], body, isRepeatable: true },
+        {
+          onHead() {},
+          onData: () => resolve(),
+          onEnd: reject,
+          onFailure: reject,
+          onBug: reject,
+        },
+      );
+    });
+    body.letGo();
+    return ref;
+  };
+  const refs = await Promise.all([begin(), begin()]);
+  for (const ref of refs) t.ok(await isCollected(ref));
+});
 
 t.test("a call is never sent a third time, nor after a first connection's failure", async (t) => {
   let answers = 1;

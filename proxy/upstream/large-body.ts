@@ -1,0 +1,40 @@
+/**
+ * A large body on its way to a provider. It is held as long as it may have to be sent again, and
+ * then let go: a client of HTTP keeps its request, and would keep the body with it, until the
+ * answer has ended, which for a stream may be minutes later.
+ */
+import { assert } from "../../shared/assert.js";
+import { largeBodyBytes } from "../../shared/bounds.js";
+
+export class LargeBody {
+  /** How long it is. */
+  readonly bytes: number;
+  #held: Buffer | null;
+
+  constructor(held: Buffer) {
+    this.bytes = held.length;
+    this.#held = held;
+  }
+
+  /** All of it, from the beginning. Each piece is let go when the next one is asked for. */
+  get pieces(): AsyncIterable<Buffer> {
+    let rest: Buffer | null = this.whole();
+    const next = (): Promise<IteratorResult<Buffer>> => {
+      if (rest === null) return Promise.resolve({ done: true, value: undefined });
+      const value = rest.subarray(0, largeBodyBytes);
+      rest = rest.length > largeBodyBytes ? rest.subarray(largeBodyBytes) : null;
+      return Promise.resolve({ done: false, value });
+    };
+    return { [Symbol.asyncIterator]: () => ({ next }) };
+  }
+
+  whole(): Buffer {
+    assert(this.#held !== null, "a body that was let go isn't sent again");
+    return this.#held;
+  }
+
+  /** It won't be sent again; what is on its way is sent to its end. */
+  letGo(): void {
+    this.#held = null;
+  }
+}

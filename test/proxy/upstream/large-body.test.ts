@@ -1,0 +1,26 @@
+import t from "tap";
+import { LargeBody } from "../../../proxy/upstream/large-body.js";
+import { largeBodyBytes } from "../../../shared/bounds.js";
+import { bytesOf } from "../fake-gateway.js";
+
+t.test("all of it comes in pieces, as often as it is sent", async (t) => {
+  for (const length of [1, largeBodyBytes, largeBodyBytes + 1, 3 * largeBodyBytes]) {
+    const held = Buffer.alloc(length, "abc");
+    const body = new LargeBody(held);
+    t.equal(body.bytes, length);
+    for (let sent = 0; sent < 2; sent++) t.ok((await bytesOf(body)).equals(held), `${length}`);
+    t.equal(body.whole(), held);
+  }
+});
+
+t.test("once it is let go, what is on its way is sent to its end, and no more", async (t) => {
+  const held = Buffer.alloc(3 * largeBodyBytes, "abc");
+  const body = new LargeBody(held);
+  const pieces: Buffer[] = [];
+  for await (const piece of body.pieces) {
+    pieces.push(piece);
+    body.letGo();
+  }
+  t.ok(Buffer.concat(pieces).equals(held));
+  t.throws(() => body.pieces, /isn't sent again/);
+});
