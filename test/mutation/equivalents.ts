@@ -20,6 +20,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "at the first moment of a period its bounds are calculated again, and are the same",
   },
   {
+    file: "limiterd/budgets/account-sweep.ts",
+    line: "const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;",
+    what: "<= becomes <",
+    why: "a period that begins now is near, and its account isn't forgotten",
+  },
+  {
     file: "limiterd/budgets/budget-index.ts",
     line: "#size = 0;",
     what: "the number grows",
@@ -90,6 +96,12 @@ export const equivalents: readonly Equivalent[] = [
     line: "const weighed = product <= exactQuotientMax",
     what: "the condition is always false",
     why: "the quotient in BigInt is the same, and slower",
+  },
+  {
+    file: "limiterd/usage/trim-usage.ts",
+    line: "const oldest = dayOf(Math.max(0, nowMs - Math.max(retentionDays, rollupDaysMin) * dayMs));",
+    what: "the number grows",
+    why: "the first millisecond of 1970 is of the same day as the second",
   },
   {
     file: "limiterd/usage/usage-reader.ts",

@@ -109,3 +109,17 @@ t.test(
     t.same(asked, [[8 * hourMs, 8.5 * hourMs]]);
   },
 );
+
+t.test("a record that is too late to be kept has its period looked up from then on", async (t) => {
+  const asked: (readonly [fromMs: number, toMs: number])[] = [];
+  const periods = new AccountPeriods((_, fromMs, toMs) => {
+    asked.push([fromMs, toMs]);
+    return null;
+  }, defaultAnchors);
+  const account = hourly(-1);
+  for (const hour of [9, 10, 11]) periods.charge(account, dollar(hour * hourMs), hour * hourMs);
+  t.notOk(periods.charge(account, dollar(8.5 * hourMs), 11 * hourMs));
+  t.equal(account.budget.sinceMs, 8 * hourMs + 1);
+  periods.running(account, 8.6 * hourMs);
+  t.same(asked, [[8 * hourMs, 8.6 * hourMs]]);
+});

@@ -1,4 +1,5 @@
 import t from "tap";
+import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
 import { RollupCache } from "../../../limiterd/usage/rollup-cache.js";
 import { modelSuffix, modelsPrefix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { RollupsOfRecord } from "../../../limiterd/usage/rollups-of-record.js";
@@ -88,6 +89,29 @@ t.test("what was kept at hand is forgotten with the sums", async (t) => {
   t.equal(sums.of(record, false), before);
   sums.forget();
   t.not(sums.of(record, false), before);
+});
+
+t.test("how many models a total has is taken from it, or counted after a crash", async (t) => {
+  for (const [replaying, models] of [
+    [false, 6],
+    [true, 3],
+  ] as const) {
+    const store = createMemoryStore();
+    const key = totalPrefix("/") + day;
+    const sum = { ...emptyRollup(), requests: 9, models: 5 };
+    await store.commit([
+      { table: "rollups", key, value: rollupToStored(sum, 1) },
+      ...["a", "b"].map((model) => ({
+        table: "rollups" as const,
+        key: modelsPrefix("/") + day + modelSuffix("openai", model),
+        value: rollupToStored({ ...emptyRollup(), requests: 1 }, 1),
+      })),
+    ]);
+    const cells = new RollupCache(store, () => {});
+    const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
+    sums.of(recordOn("/", plain), replaying);
+    t.equal(cells.held(key)?.models, models, "and one for this record's");
+  }
 });
 
 t.test("a damaged sum is left out, and only that", async (t) => {

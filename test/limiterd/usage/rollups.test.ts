@@ -286,3 +286,26 @@ t.test(
     t.match(await usageOf(second, "/a"), { total_cost: Number.MAX_SAFE_INTEGER / 1e6 });
   },
 );
+
+t.test("a sum is handed out once it changed, and is unstored until it was written", async (t) => {
+  const store = createMemoryStore();
+  const rollups = new Rollups({
+    store,
+    labelsOf: () => [],
+    onDamaged: (error) => t.fail(error.message),
+  });
+  const key = `${totalPrefix("/")}2026-03-10`;
+  rollups.add(recordOn("/"));
+  t.equal([...rollups.unstored()].length, 2, "the total and the model's");
+  const cells = rollups.takeDirty();
+  t.same([cells.length, rollups.dirty], [2, 0]);
+  await store.commit(rollups.changes(cells, 7));
+  t.ok([...rollups.unstored()].includes(key), "the commit hasn't ended");
+  rollups.committed(cells);
+  t.same([...rollups.unstored()], []);
+  rollups.add(recordOn("/"));
+  t.equal(rollups.dirty, 2);
+  t.same([...rollups.unstored()], [], "the store has an older one");
+  rollups.committed(rollups.takeDirty());
+  t.equal(rollups.find(key)?.requests, 2);
+});
