@@ -48,8 +48,10 @@ export const lingerMs = 500;
  * a Unix socket costs microseconds.
  */
 export const reconnectMs = 100;
-/** Settles that a proxy keeps while the daemon is away, at about 500 bytes of memory each. */
+/** Settles that a proxy keeps while the daemon is away, at about 340 bytes of memory each. */
 export const settleOutboxMax = 200_000;
+/** Beyond so many it keeps them as bytes: more than ever wait for a daemon that answers. */
+export const settlesKeptAsTheyAre = 2_000;
 /**
  * Frames that a proxy sends before the kernel has taken all of them: of its hello, and of the
  * admissions and the calls that have waited for the welcome. Two windows of 64 KiB each and one of

@@ -11,7 +11,7 @@ import { toWire } from "../../shared/wire/to-wire.js";
 import { asBrokenLimiterState } from "./broken-limiter-state.js";
 import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
-import type { UnacknowledgedSettles } from "./queued-settle.js";
+import type { UnacknowledgedSettles } from "./settle-backlog.js";
 
 /**
  * How long a start waits for the daemon before the proxy reports that it is ready; after that it

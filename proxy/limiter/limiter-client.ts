@@ -40,7 +40,7 @@ import type {
   LinkState,
 } from "./limiter-link.js";
 import { PendingAdmissions } from "./pending-admissions.js";
-import type { UnacknowledgedSettles } from "./queued-settle.js";
+import type { UnacknowledgedSettles } from "./settle-backlog.js";
 import { nothingSpent, SettleOutbox } from "./settle-outbox.js";
 
 export class LimiterClient implements Limiter, LimiterLink {

@@ -15,19 +15,16 @@ import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
 import {
-  type QueuedSettle,
+  SettleBacklog,
   type SettledLease,
   settleMessage,
   settleMessages,
   type UnacknowledgedSettles,
-} from "./queued-settle.js";
+} from "./settle-backlog.js";
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 
 type SettleOutboxPorts = Pick<LimiterClientPorts, "monoMs" | "schedule" | "onDropped">;
-
-/** Acknowledged settles that may stay in front of the others, until all move up at once. */
-const acknowledgedKeptMax = 4096;
 
 const usualWindow: SettleWindow = {
   settles: settlesPerWindow,
@@ -38,13 +35,10 @@ export class SettleOutbox {
   readonly #ports: SettleOutboxPorts;
   readonly #connection: DaemonConnection;
   readonly #window: SettleWindow;
-  /** In the order of their numbers; those before `#first` are acknowledged or dropped. */
-  readonly #items: QueuedSettle[] = [];
-  #first = 0;
+  readonly #backlog = new SettleBacklog();
   /** The first that wasn't sent on this connection. */
-  #next = 0;
+  #nextSeq = 1;
   #emptyCallbacks: (() => void)[] = [];
-  #lastSeq = 0;
   /** How many may be sent before the kernel has taken those that were. */
   #leftInWindow: number;
   /** The last number that may be sent before the next acknowledgement. */
@@ -68,14 +62,14 @@ export class SettleOutbox {
   }
 
   get size(): number {
-    return this.#items.length - this.#first;
+    return this.#backlog.size;
   }
 
   /** Settles a request. Its slots don't wait behind a backlog. */
   end(admission: Admission, spent: Spent, endedMonoMs: number): void {
     this.add("request", admission, spent, endedMonoMs);
     const connection = this.#connection;
-    const waits = this.#next < this.#items.length;
+    const waits = this.#nextSeq <= this.#backlog.lastSeq;
     if (waits && connection.linked && hasAllVerdicts(admission))
       connection.send({ kind: "release", id: admission.lease });
   }
@@ -92,8 +86,8 @@ export class SettleOutbox {
 
   /** Numbers a settle, keeps it, and sends it if it may; at the bound the oldest is dropped. */
   add(part: SettledPart, settled: SettledLease, spent: Spent, endedMonoMs: number): void {
-    const item: QueuedSettle = {
-      seq: ++this.#lastSeq,
+    this.#backlog.add({
+      seq: this.#backlog.lastSeq + 1,
       part,
       lease: settled.lease,
       userPath: settled.userPath,
@@ -107,10 +101,9 @@ export class SettleOutbox {
       tokens: spent.tokens,
       estimated: spent.estimated,
       record: spent.record,
-    };
-    this.#items.push(item);
+    });
     if (this.size > settleOutboxMax) {
-      this.#removeUntil(this.#first + 1);
+      this.#removeUntil(this.#backlog.firstSeq);
       this.#ports.onDropped();
     }
     if (this.#connection.takesSettles) this.#send(endedMonoMs);
@@ -118,23 +111,20 @@ export class SettleOutbox {
 
   /** Begins to send all of them to a daemon that has welcomed this proxy, or takes nothing else. */
   welcomed(nowMonoMs: number): void {
-    const firstSeq = this.#items[this.#first]?.seq ?? this.#lastSeq + 1;
-    this.#allowedSeq = firstSeq - 1 + this.#window.unacknowledged;
+    this.#allowedSeq = this.#backlog.firstSeq - 1 + this.#window.unacknowledged;
     this.#send(nowMonoMs);
   }
 
   /** What was sent and isn't acknowledged is sent again on the next connection. */
   connectionLost(): void {
     this.#connections++;
-    this.#next = this.#first;
+    this.#nextSeq = this.#backlog.firstSeq;
     this.#leftInWindow = this.#window.settles;
   }
 
   /** Forgets all up to `seq`: they are durable. */
   acknowledge(seq: number, nowMonoMs: number): void {
-    let first = this.#first;
-    while (first < this.#items.length && this.#items[first]!.seq <= seq) first++;
-    this.#removeUntil(first);
+    this.#removeUntil(seq);
     this.#allowedSeq = Math.max(this.#allowedSeq, seq + this.#window.unacknowledged);
     if (this.size > 0) {
       if (this.#connection.takesSettles) this.#send(nowMonoMs);
@@ -147,11 +137,10 @@ export class SettleOutbox {
 
   /** All of them, for a file: nothing is added, sent or acknowledged any more. */
   unacknowledged(nowMonoMs: number): UnacknowledgedSettles {
-    const left = this.#items.slice(this.#first);
-    const wasSent = left.length > 0 && left[0]!.seq <= this.#sentSeq;
+    const wasSent = this.size > 0 && this.#backlog.firstSeq <= this.#sentSeq;
     return {
-      count: left.length,
-      settles: settleMessages(left, nowMonoMs),
+      count: this.size,
+      settles: settleMessages(this.#backlog, nowMonoMs),
       sentAgoMs: wasSent ? nowMonoMs - this.#sentMonoMs : null,
     };
   }
@@ -165,12 +154,12 @@ export class SettleOutbox {
   /** Sends those that fit into the window, in the order of their numbers. */
   #send(nowMonoMs: number): void {
     const connection = this.#connection;
-    while (this.#next < this.#items.length && this.#leftInWindow > 0) {
-      const item = this.#items[this.#next]!;
-      if (item.seq > this.#allowedSeq) return this.#awaitAcknowledgement();
-      this.#next++;
-      connection.send(settleMessage(item, nowMonoMs));
-      if (item.seq > this.#sentSeq) this.#sentSeq = item.seq;
+    while (this.#nextSeq <= this.#backlog.lastSeq && this.#leftInWindow > 0) {
+      const seq = this.#nextSeq;
+      if (seq > this.#allowedSeq) return this.#awaitAcknowledgement();
+      this.#nextSeq++;
+      connection.send(settleMessage(this.#backlog.at(seq), nowMonoMs));
+      if (seq > this.#sentSeq) this.#sentSeq = seq;
       this.#sentMonoMs = nowMonoMs;
       if (--this.#leftInWindow === 0) this.#openWindowWhenSent();
     }
@@ -197,13 +186,9 @@ export class SettleOutbox {
     });
   }
 
-  #removeUntil(first: number): void {
-    this.#first = first;
-    if (this.#next < first) this.#next = first;
-    if (first < acknowledgedKeptMax && first < this.#items.length) return;
-    this.#items.splice(0, first);
-    this.#next -= first;
-    this.#first = 0;
+  #removeUntil(seq: number): void {
+    this.#backlog.removeUntil(seq);
+    this.#nextSeq = Math.max(this.#nextSeq, this.#backlog.firstSeq);
   }
 }
 

@@ -250,7 +250,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "settles not sent again after a reconnect",
     file: "proxy/limiter/settle-outbox.js",
-    find: "this.#next = this.#first; this.#leftInWindow",
+    find: "this.#nextSeq = this.#backlog.firstSeq; this.#leftInWindow",
     put: "this.#leftInWindow",
     often: true,
   },
@@ -258,7 +258,7 @@ export const countingMutants: readonly Mutant[] = [
     name: "the first settle of a window is skipped",
     file: "proxy/limiter/settle-outbox.js",
     find: "this.#leftInWindow = this.#window.settles; this.#send(this.#ports.monoMs());",
-    put: "this.#leftInWindow = this.#window.settles; this.#next++; this.#send(this.#ports.monoMs());",
+    put: "this.#leftInWindow = this.#window.settles; this.#nextSeq++; this.#send(this.#ports.monoMs());",
     often: true,
   },
   {
@@ -271,15 +271,15 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "a reconnect leaves the window of settles closed",
     file: "proxy/limiter/settle-outbox.js",
-    find: "this.#next = this.#first; this.#leftInWindow = this.#window.settles;",
-    put: "this.#leftInWindow = 0; this.#next = this.#first;",
+    find: "this.#nextSeq = this.#backlog.firstSeq; this.#leftInWindow = this.#window.settles;",
+    put: "this.#leftInWindow = 0; this.#nextSeq = this.#backlog.firstSeq;",
     often: true,
   },
   {
     name: "acknowledgement drops one settle too many",
     file: "proxy/limiter/settle-outbox.js",
-    find: "items[first].seq <= seq)",
-    put: "items[first].seq <= seq + 1)",
+    find: "this.#removeUntil(seq);",
+    put: "this.#removeUntil(seq + 1);",
     often: true,
   },
 ];
