@@ -3,7 +3,7 @@
  * and stop.
  */
 import { isUtf8 } from "node:buffer";
-import type { Config, ProviderConfig } from "../shared/config/config.js";
+import type { Config } from "../shared/config/config.js";
 import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
@@ -11,13 +11,12 @@ import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
+import { connectProviders } from "./connect-providers.js";
 import { digest, sameSecret } from "./digests.js";
-import { createEgress } from "./egress/egress.js";
-import { type Gateway, type Provider, providerOf } from "./gateway.js";
+import { type Gateway, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { listenHttp } from "./http/http-listener.js";
-import { passedHeaders } from "./http/passed-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
@@ -30,10 +29,7 @@ import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { TargetHealth } from "./routing/target-health.js";
-import { createHttpUpstream } from "./upstream/client/http-upstream.js";
-import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
-import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
 
 interface ProxyOptions {
   readonly config: Config;
@@ -160,12 +156,7 @@ async function createGateway({
   capacity,
   stopping,
 }: GatewayParts): Promise<Gateway> {
-  const providers = new Map(
-    config.providers.map((provider) => [
-      provider.name,
-      connectProvider(provider, config, capacity),
-    ]),
-  );
+  const providers = await connectProviders(config, { files: capacity.files, log });
   const models = createModelCatalog(config, {
     upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
@@ -235,22 +226,5 @@ async function createGateway({
     nowMs: () => Date.now(),
     isUtf8,
     newSpool: createSpoolFile,
-  };
-}
-
-function connectProvider(
-  config: ProviderConfig,
-  { server }: Pick<Config, "server">,
-  { files }: ProxyCapacity,
-): Provider {
-  const passed = passedHeaders(config, server.userPathHeader);
-  if (config.type === "simulator")
-    return { config, passed, upstream: createSimulatedUpstream(), passthrough: null };
-  const egress = createEgress(config);
-  return {
-    config,
-    passed,
-    upstream: createHttpUpstream(config, egress, files.blame),
-    passthrough: createHttpProxyUpstream(config, egress, files.blame),
   };
 }

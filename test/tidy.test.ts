@@ -67,6 +67,14 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",
   },
+  "proxy/connect-providers.ts": {
+    kind: "main",
+    why: "wires the ways to each provider",
+  },
+  "proxy/upstream/credentials/key-source.ts": {
+    kind: "adapter",
+    why: "reads a key from a file or by a command, with timers and clocks",
+  },
   "proxy/egress/egress.ts": { kind: "adapter", why: "reads a file of certificates, by node:tls" },
   "proxy/egress/egress-agent.ts": { kind: "adapter", why: "Node's agents, through a proxy" },
   "proxy/egress/open-tunnel.ts": {

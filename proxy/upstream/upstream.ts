@@ -53,5 +53,7 @@ export interface Upstream {
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall;
   /** Takes our credential out of a text of the provider's: some echo it in their errors. */
   redact(text: string): string;
+  /** Whether a call that the provider refused or limited may be made with another key now. */
+  hasReadyKey?(): boolean;
   close(): Promise<void>;
 }

@@ -17,6 +17,12 @@ import type {
 
 export type FailureMode = "closed" | "open";
 
+/** One of several keys, and how large its part of the calls is. */
+export interface WeightedKey {
+  readonly key: string;
+  readonly weight: number;
+}
+
 export interface ProviderConfig {
   /** The instance name, which rules, qualified model ids and logs use. */
   readonly name: string;
@@ -30,7 +36,15 @@ export interface ProviderConfig {
   readonly baseUrl: string;
   /** Null to send no credential. */
   readonly apiKey: string | null;
+  /** In place of `apiKey`; null: it isn't one of several. */
+  readonly apiKeys: readonly WeightedKey[] | null;
+  /** A file that holds the key, an absolute path; null: it is elsewhere. */
+  readonly apiKeyFile: string | null;
+  /** A command that prints the key; null: it is elsewhere. */
+  readonly apiKeyCommand: string | null;
   readonly credentialHeader: CredentialHeader;
+  /** Sent with every request: flat names and values. */
+  readonly headers: readonly string[];
   /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;
   /** What its chat completions take, for translated requests. */

@@ -66,13 +66,16 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/http": ["proxy/body", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": ["proxy/body", "proxy/http", "proxy/usage", "proxy/upstream/errors"],
+  "proxy/upstream/credentials": ["proxy/body", "proxy/upstream"],
   "proxy/upstream/client": [
+    "proxy/upstream/credentials",
     "proxy/egress",
     "proxy/http",
     "proxy/upstream",
     "proxy/upstream/errors",
   ],
   "proxy/upstream/passthrough": [
+    "proxy/upstream/credentials",
     "proxy/egress",
     "proxy/body",
     "proxy/http",

@@ -27,7 +27,7 @@ export async function sendToTarget(
   }: RequestContext<"providers" | "monoMs" | "random" | "setTimer" | "targetHealth">,
   { target, isRepeatable, send }: TargetSending,
 ): Promise<Forwarded> {
-  const { config } = providerOf(gateway, target);
+  const { config, upstream } = providerOf(gateway, target);
   const { targetHealth } = gateway;
   const firstMonoMs = gateway.monoMs();
   let startedMonoMs = firstMonoMs;
@@ -39,13 +39,18 @@ export async function sendToTarget(
     if (targetHealth.isOpen(target)) return forwarded;
     const elapsedMs = gateway.monoMs() - firstMonoMs;
     const attempts = { retried, elapsedMs, random: gateway.random() };
-    const waitMs = retryWaitMs(forwarded.failed, attempts, config);
+    const { failed } = forwarded;
+    const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();
+    const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
     if (waitMs === null) return forwarded;
     record.failedAt(target, forwarded.failed.why);
     if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
     startedMonoMs = gateway.monoMs();
   }
 }
+
+/** What the provider asked of one key isn't asked of another. */
+const withOtherKey = { worthRetrying: true, retryAfterMs: null };
 
 /** Waits; false as soon as the client has left. */
 function stays(

@@ -45,6 +45,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   timeoutTicks = Infinity;
   watchIndex = -1;
   connection: CallConnection | null = null;
+  /** Called with the head of the answer. */
+  onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
   #sink: UpstreamSink;
   /** The sink too, if the answer is compressed. */
   #decoded: DecodedAnswer | null = null;
@@ -113,6 +115,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   #begin(status: number, rawHeaders: readonly Buffer[]): void {
+    this.onStatus?.(status, rawHeaders);
     this.#decoded = this.#decode(rawHeaders, this.#sink, this);
     if (this.#decoded !== null) this.#sink = this.#decoded;
     this.#sink.onHead(status, rawHeaders);

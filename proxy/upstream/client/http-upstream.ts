@@ -7,7 +7,13 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
-import { credentialHeaders } from "../credential-headers.js";
+import {
+  credentialHeaders,
+  redactHeaders,
+  withOwnHeaders,
+} from "../credentials/credential-headers.js";
+import { noteRefusals } from "../credentials/note-refusals.js";
+import type { ProviderKeys } from "../credentials/provider-keys.js";
 import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";
 import { type CallOptions, createConnectionPool } from "./connection-pool.js";
@@ -18,17 +24,29 @@ import { HttpCall } from "./http-call.js";
 export function createHttpUpstream(
   provider: ProviderConfig,
   egress: Egress,
+  keys: ProviderKeys,
   blame: (error: Error) => Error = (error) => error,
 ): Upstream {
   const pathPrefix = new URL(provider.baseUrl).pathname.replace(/\/$/, "");
   const pool = createConnectionPool(provider, egress, blame);
   const deadlines = createDeadlines(provider);
-  const ownHeaders = [...acceptIdentity, ...credentialHeaders(provider)];
+  const headersWith = rememberingLast((key: string | null) => [
+    ...acceptIdentity,
+    ...credentialHeaders(provider, key),
+  ]);
   const isAnthropic = provider.type === "anthropic";
   return {
     send({ method, path, headers: given, body, isRepeatable }, sink): UpstreamCall {
       const call = new HttpCall(sink, deadlines, decodedAnswer);
-      const headers = isAnthropic ? withVersion(given, ownHeaders) : [...given, ...ownHeaders];
+      if (keys.missing !== null) {
+        sink.onFailure({ kind: "unreachable", reason: keys.missing });
+        return call;
+      }
+      const key = keys.choose();
+      if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
+      const own = headersWith(key);
+      const passed = withOwnHeaders(given, provider.headers);
+      const headers = isAnthropic ? withVersion(passed, own) : [...passed, ...own];
       const isHeld = body === null || Buffer.isBuffer(body) || body instanceof LargeBody;
       if (body !== null && !Buffer.isBuffer(body) && body.bytes !== null)
         headers.push("content-length", String(body.bytes));
@@ -45,13 +63,22 @@ export function createHttpUpstream(
       pool.dispatch(options(), call);
       return call;
     },
-    redact: (text) =>
-      provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]"),
+    redact: (text) => redactHeaders(keys.redact(text), provider.headers),
+    hasReadyKey: () => keys.hasReady(),
     // Calls that are still open at the end of the process are not waited for.
     close() {
       deadlines.stop();
       return pool.close();
     },
+  };
+}
+
+/** Nearly always it is asked for the key that it was asked for last. */
+function rememberingLast<K, V>(make: (key: K) => V): (key: K) => V {
+  let last: { readonly key: K; readonly value: V } | null = null;
+  return (key) => {
+    if (last === null || last.key !== key) last = { key, value: make(key) };
+    return last.value;
   };
 }
 

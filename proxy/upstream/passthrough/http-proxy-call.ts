@@ -26,6 +26,8 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   idleTicks = 0;
   timeoutTicks = Infinity;
   watchIndex = -1;
+  /** Called with the head of the answer. */
+  onStatus: ((status: number, rawHeaders: readonly string[]) => void) | null = null;
   readonly #sink: UpstreamSink;
   readonly #deadlines: Deadlines;
   readonly #provider: ProviderConfig;
@@ -133,6 +135,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
     if (this.#over) return;
     this.#answer = answer;
     this.#restartTimeout();
+    this.onStatus?.(answer.statusCode!, answer.rawHeaders);
     this.#sink.onHead(answer.statusCode!, answer.rawHeaders);
     answer.on("data", (chunk: Buffer) => {
       this.idleTicks = 0;

@@ -15,7 +15,13 @@ import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
-import { credentialHeadersAt } from "../credential-headers.js";
+import {
+  credentialHeadersAt,
+  redactHeaders,
+  withOwnHeaders,
+} from "../credentials/credential-headers.js";
+import { noteRefusals } from "../credentials/note-refusals.js";
+import type { ProviderKeys } from "../credentials/provider-keys.js";
 import type { RequestBody } from "../upstream.js";
 import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
@@ -46,6 +52,7 @@ const idempotentMethods = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DE
 export function createHttpProxyUpstream(
   provider: ProviderConfig,
   egress: Egress,
+  keys: ProviderKeys,
   blame: (error: Error) => Error = (error) => error,
 ): PassthroughUpstream {
   const base = new URL(provider.baseUrl);
@@ -66,19 +73,29 @@ export function createHttpProxyUpstream(
     made ??= newServer();
     return made;
   };
-  const headersOf = (path: string, flat: readonly string[]): Record<string, string> =>
+  const headersOf = (
+    key: string | null,
+    path: string,
+    flat: readonly string[],
+  ): Record<string, string> =>
     headerObject([
       "host",
       base.host,
       ...acceptIdentity,
-      ...flat,
-      ...credentialHeadersAt(provider, path),
+      ...withOwnHeaders(flat, provider.headers),
+      ...credentialHeadersAt(provider, key, path),
     ]);
   return {
     send(request, sink) {
       const { method, path, body } = request;
       const call = new HttpProxyCall(sink, deadlines, provider);
-      const headers = headersOf(path, [...request.headers, ...framing(body)]);
+      if (keys.missing !== null) {
+        sink.onFailure({ kind: "unreachable", reason: keys.missing });
+        return call;
+      }
+      const key = keys.choose();
+      if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
+      const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
       const sendBy = (by: HttpAgent): void => {
         // The substitute has no method: http-proxy takes the body's length from a DELETE, and would
         // send what was a body as another request.
@@ -96,7 +113,13 @@ export function createHttpProxyUpstream(
       const substitute = {
         method: "GET",
         url: path,
-        headers: headersOf(path, [...headers, "connection", "Upgrade", "upgrade", "websocket"]),
+        headers: headersOf(keys.choose(), path, [
+          ...headers,
+          "connection",
+          "Upgrade",
+          "upgrade",
+          "websocket",
+        ]),
       } as unknown as IncomingMessage;
       let outgoing: ClientRequest | null = null;
       onTunnelRequest.set(substitute, (request) => {
@@ -108,8 +131,7 @@ export function createHttpProxyUpstream(
       tunnel.afterOpening(outgoing!);
       return tunnel;
     },
-    redact: (text) =>
-      provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]"),
+    redact: (text) => redactHeaders(keys.redact(text), provider.headers),
     close() {
       deadlines.stop();
       agent.destroy();

@@ -135,17 +135,18 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   };
 }
 
-/** With the proxy that it is reached through, and the whole path of its certificates. */
+/** With the proxy that it is reached through, and the whole paths of its files. */
 function withEgress(
   provider: ProviderConfig,
   proxies: ProxyVariables,
   cwd: string,
 ): ProviderConfig {
-  const { baseUrl, proxy, caFile } = provider;
+  const { baseUrl, proxy, caFile, apiKeyFile } = provider;
   return {
     ...provider,
     proxy: proxyFor(baseUrl, proxy, proxies),
     caFile: caFile === null ? null : absolutePath(caFile, cwd),
+    apiKeyFile: apiKeyFile === null ? null : absolutePath(apiKeyFile, cwd),
   };
 }
 

@@ -27,6 +27,9 @@ import {
   simulatorModels,
 } from "../settings/provider-settings.js";
 
+/** Where its key may be. */
+const keyFields = ["api_key", "api_keys", "api_key_file", "api_key_command"] as const;
+
 /** Short enough for a log line and a metric's label. */
 const nameCharsMax = 64;
 
@@ -149,14 +152,20 @@ function fromDeclared(
   if (type === "simulator") {
     if (fields.base_url !== null)
       problems.push(`${at}.base_url is not for the type simulator: leave it out`);
-    if (fields.api_key !== null)
-      problems.push(`${at}.api_key is not for the type simulator: leave it out`);
+    for (const key of keyFields)
+      if (fields[key] !== null)
+        problems.push(`${at}.${key} is not for the type simulator: leave it out`);
   } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
     const known = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
     problems.push(
       `${at}.base_url is required: only the names ${known.join(", ")} have one of their own`,
     );
   }
+  const given = keyFields.filter((key) => fields[key] !== null);
+  if (given.length > 1)
+    problems.push(
+      `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
+    );
   const valid = problems.length > before ? null : validFields(fields);
   return valid === null ? null : fromFields(name, valid, preset, override);
 }
@@ -182,6 +191,20 @@ function baseUrlOf(
   );
 }
 
+/** The environment's key is in place of whatever the file has. */
+function keysFrom(
+  fields: Pick<ProviderFields, (typeof keyFields)[number]>,
+  ofEnvironment: string | null,
+): Pick<ProviderConfig, "apiKey" | "apiKeys" | "apiKeyFile" | "apiKeyCommand"> {
+  const ofFile = ofEnvironment === null ? fields : null;
+  return {
+    apiKey: ofEnvironment ?? fields.api_key,
+    apiKeys: ofFile?.api_keys ?? null,
+    apiKeyFile: ofFile?.api_key_file ?? null,
+    apiKeyCommand: ofFile?.api_key_command ?? null,
+  };
+}
+
 function fromFields(
   name: string,
   fields: ProviderFields,
@@ -204,7 +227,8 @@ function fromFields(
     type,
     operations: new Set(fields.operations ?? quirks?.operations ?? traits.operations),
     baseUrl: address,
-    apiKey: simulated ? null : (override?.apiKey ?? fields.api_key),
+    ...keysFrom(fields, simulated ? null : (override?.apiKey ?? null)),
+    headers: fields.headers,
     credentialHeader: traits.credentialHeader,
     apiVersion: fields.api_version,
     chat: quirks?.chat ?? traits.chat,

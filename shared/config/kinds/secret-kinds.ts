@@ -1,4 +1,7 @@
 /** The kinds of values that are secrets: messages never quote them. */
+import { isObject } from "../../checked.js";
+import type { WeightedKey } from "../config.js";
+import { integer } from "./number-kinds.js";
 import { textOf } from "./text-kinds.js";
 import { never, type ValueKind } from "./value-kind.js";
 
@@ -33,6 +36,58 @@ export const apiKey: ValueKind<string | null> = {
   parse: (raw) => {
     const value = token(raw);
     return value?.toLowerCase() === "none" ? null : value;
+  },
+};
+
+const keyWeight = integer({ min: 1, max: 1000 });
+
+/** Several keys, each a text or a mapping with a weight. */
+export const apiKeys: ValueKind<readonly WeightedKey[] | null> = {
+  label: "list",
+  expected:
+    "must be a list of 1 to 100 keys, each a text or a mapping of key and weight (1 to 1000)",
+  quotable: never,
+  parse: (raw) => {
+    if (!Array.isArray(raw) || raw.length === 0 || raw.length > 100) return undefined;
+    const keys = raw.map(weightedKey);
+    const wrong = keys.some((each) => each === undefined);
+    return wrong ? undefined : (keys as readonly WeightedKey[]);
+  },
+};
+
+function weightedKey(raw: unknown): WeightedKey | undefined {
+  const { key: rawKey, weight: rawWeight = 1, ...others } = isObject(raw) ? raw : { key: raw };
+  const key = token(rawKey);
+  const weight = keyWeight.parse(rawWeight);
+  return typeof key === "string" && weight !== undefined && Object.keys(others).length === 0
+    ? { key, weight }
+    : undefined;
+}
+
+/** Headers that are Sluice's to set, or belong to the connection. */
+const takenHeaders =
+  /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|content-type|expect|accept-encoding)$/i;
+
+/** Headers for every request to a provider; their values may be secrets. */
+export const ownHeaders: ValueKind<readonly string[]> = {
+  label: "mapping",
+  expected:
+    "must be a mapping of header names to texts, without those that belong to the connection or the body",
+  quotable: never,
+  parse: (raw) => {
+    if (!isObject(raw)) return undefined;
+    const entries = Object.entries(raw).map(([name, value]) => [
+      name,
+      typeof value === "number" || typeof value === "boolean" ? String(value) : value,
+    ]);
+    const valid = entries.every(
+      ([name, value]) =>
+        /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(String(name)) &&
+        !takenHeaders.test(String(name)) &&
+        typeof value === "string" &&
+        /^[\x20-\x7e]{1,8192}$/.test(value),
+    );
+    return valid ? (entries.flat() as readonly string[]) : undefined;
   },
 };
 

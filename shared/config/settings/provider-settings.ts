@@ -3,11 +3,12 @@
  * become one list is in `../build/provider-configs.ts`.
  */
 import { type Operation, operations } from "../../operation.js";
+import type { WeightedKey } from "../config.js";
 import { choice, passthroughAccess } from "../kinds/choice-kinds.js";
 import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
-import { apiKey } from "../kinds/secret-kinds.js";
-import { apiVersion, filePath } from "../kinds/text-kinds.js";
+import { apiKey, apiKeys, ownHeaders } from "../kinds/secret-kinds.js";
+import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
 import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
 import {
   type PassthroughAccess,
@@ -56,6 +57,36 @@ export const providerSettings = {
     defaultText: "none",
     unit: null,
     meaning: "The credential that is sent; none, an empty one or an unset variable sends none.",
+  }),
+  api_keys: field<readonly WeightedKey[] | null>({
+    kind: apiKeys,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "Several keys in place of api_key, which take turns by their weights; one that is refused or limited rests.",
+  }),
+  api_key_file: field<string | null>({
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning: "A file that holds the key in place of api_key; it is read again when it changes.",
+  }),
+  api_key_command: field<string | null>({
+    kind: text,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "A command that prints the key in place of api_key; it is run again ahead of the key's expiry.",
+  }),
+  headers: field<readonly string[]>({
+    kind: ownHeaders,
+    defaultValue: [],
+    defaultText: "none",
+    unit: null,
+    meaning: "Headers that it is sent with every request, in place of a caller's of the same name.",
   }),
   api_version: field<string | null>({
     kind: apiVersion,

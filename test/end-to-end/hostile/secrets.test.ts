@@ -195,6 +195,7 @@ const adminRoutes: readonly (readonly [method: string, path: string, body?: unkn
   ["GET", "/admin/denied-jwts"],
   ["PUT", "/admin/denied-jwts", { sub: "nobody" }],
   ["DELETE", "/admin/denied-jwts", { sub: "nobody" }],
+  ["GET", "/admin/targets"],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
 ];
 

@@ -9,6 +9,7 @@ import { createEgress } from "../../../proxy/egress/egress.js";
 import { createHttpUpstream } from "../../../proxy/upstream/client/http-upstream.js";
 import { createHttpProxyUpstream } from "../../../proxy/upstream/passthrough/http-proxy-upstream.js";
 import type { UpstreamCall, UpstreamSink } from "../../../proxy/upstream/upstream.js";
+import { keyless } from "../../support/keyless.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { selfSigned, startOutboundProxy } from "../../support/providers/outbound-proxy.js";
 
@@ -61,8 +62,8 @@ interface Way {
 async function outcomes(way: Way): Promise<readonly string[]> {
   const config = providerConfig({ name: "x", connectTimeoutMs: 300, ...way });
   const egress = createEgress(config);
-  const upstream = createHttpUpstream(config, egress);
-  const passing = createHttpProxyUpstream(config, egress);
+  const upstream = createHttpUpstream(config, egress, keyless());
+  const passing = createHttpProxyUpstream(config, egress, keyless());
   const given = { headers: [], body: null };
   const ended = await Promise.all([
     outcome((sink) =>

@@ -14,7 +14,12 @@ function ended(how: string): Forwarded {
   const failed =
     how === "ok"
       ? null
-      : { why: how, retryAfterMs: null, worthRetrying: !how.endsWith("!"), status: 1 };
+      : {
+          why: how,
+          retryAfterMs: null,
+          worthRetrying: !how.endsWith("!"),
+          status: Number.parseInt(how, 10),
+        };
   return { status: how === "ok" ? 200 : 1, failed, finish: () => {} } as unknown as Forwarded;
 }
 
@@ -25,11 +30,19 @@ interface Run {
   readonly leavesBefore?: number;
   /** The target has failed so often that it is left alone. */
   readonly isOpen?: boolean;
+  /** The provider has another key. */
+  readonly hasReadyKey?: boolean;
 }
 
 async function run(
   ends: readonly string[],
-  { retries = 2, isRepeatable = true, leavesBefore = 0, isOpen = false }: Run = {},
+  {
+    retries = 2,
+    isRepeatable = true,
+    leavesBefore = 0,
+    isOpen = false,
+    hasReadyKey = false,
+  }: Run = {},
 ) {
   const exchange = new FakeExchange();
   const record = new RequestRecord(0);
@@ -44,7 +57,7 @@ async function run(
     onRefused() {},
   });
   const gateway = {
-    providers: new Map([["openai", { config }]]),
+    providers: new Map([["openai", { config, upstream: { hasReadyKey: () => hasReadyKey } }]]),
     monoMs: () => 0,
     random: () => 1,
     targetHealth,
@@ -75,6 +88,8 @@ t.test("a target is asked again while that may help, and no more often than allo
     [["404!"], 1],
     [["503"], 1, { retries: 0 }],
     [["503"], 1, { isOpen: true }],
+    [["429!", "ok"], 2, { hasReadyKey: true }],
+    [["404!"], 1, { hasReadyKey: true }],
     [["503"], 1, { isRepeatable: false }],
   ];
   for (const [ends, sent, options] of table) {

@@ -12,6 +12,7 @@ import type {
 } from "../../../../proxy/upstream/upstream.js";
 import { largeBodyBytes } from "../../../../shared/bounds.js";
 import { isCollected } from "../../../support/is-collected.js";
+import { keyless } from "../../../support/keyless.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 const directEgress: Egress = { proxy: null, secureContext: null };
@@ -82,6 +83,7 @@ t.test(
       const upstream = createHttpUpstream(
         providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
         directEgress,
+        keyless(),
       );
       t.teardown(() => upstream.close());
       const send = (body: RequestBody, isRepeatable: boolean): Promise<string> =>
@@ -110,7 +112,11 @@ t.test("while an answer streams, nothing keeps a large body that was let go", as
   const { baseUrl } = await startProvider(t, (socket) =>
     socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n"),
   );
-  const upstream = createHttpUpstream(providerConfig({ name: "x", baseUrl }), directEgress);
+  const upstream = createHttpUpstream(
+    providerConfig({ name: "x", baseUrl }),
+    directEgress,
+    keyless(),
+  );
   t.teardown(() => upstream.close());
   const begin = async (): Promise<WeakRef<object>> => {
     const body = new LargeBody(Buffer.alloc(8 * largeBodyBytes));
@@ -142,6 +148,7 @@ t.test("a call is never sent a third time, nor after a first connection's failur
   const upstream = createHttpUpstream(
     providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
     directEgress,
+    keyless(),
   );
   t.teardown(() => upstream.close());
   const send = (): Promise<string> =>
@@ -166,6 +173,7 @@ t.test("a call of which an answer had begun isn't sent again", async (t) => {
   const upstream = createHttpUpstream(
     providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
     directEgress,
+    keyless(),
   );
   t.teardown(() => upstream.close());
   const send = (): Promise<string> =>
@@ -188,6 +196,7 @@ t.test("what passes is sent once more if its method may be carried out twice", a
     const upstream = createHttpProxyUpstream(
       providerConfig({ name: "x", baseUrl, connectionsMax: 1 }),
       directEgress,
+      keyless(),
     );
     t.teardown(() => upstream.close());
     const send = (method: string, body: RequestBody = null): Promise<string> =>
@@ -201,3 +210,55 @@ t.test("what passes is sent once more if its method may be carried out twice", a
     t.same(requests, [2, 1, 2, 1, 2]);
   }
 });
+
+t.test(
+  "a key that is refused or limited rests, and each call has the operator's headers",
+  async (t) => {
+    const heads: string[] = [];
+    const statuses = ["429 Too Many Requests", "200 OK", "401 Unauthorized", "200 OK"];
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.on("data", (bytes: Buffer) => {
+        heads.push(bytes.toString("latin1"));
+        socket.end(
+          `HTTP/1.1 ${statuses.shift()}\r\nretry-after: 3\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`,
+        );
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => server.close());
+    const { port } = server.address() as { port: number };
+    const headers = ["X-Team", "red", "User-Agent", "sluice"];
+    const config = providerConfig({ name: "x", baseUrl: `http://127.0.0.1:${port}/v1`, headers });
+    const keys = keyless("first-key", "second-key");
+    const upstream = createHttpUpstream(config, directEgress, keys);
+    const passing = createHttpProxyUpstream(config, directEgress, keys);
+    t.teardown(() => {
+      passing.close();
+      return upstream.close();
+    });
+    const given = { headers: ["user-agent", "theirs"], body: null };
+    const call = (): Promise<string> =>
+      outcome((sink) =>
+        upstream.send({ ...given, method: "POST", path: "/x", isRepeatable: true }, sink),
+      );
+    const pass = (): Promise<string> =>
+      outcome((sink) => passing.send({ ...given, method: "GET", path: "/v1/x" }, sink));
+    const sent = (): string[] =>
+      heads.map((head) => /authorization: Bearer (\S+)/i.exec(head)?.[1] ?? "");
+    t.equal(await call(), "429");
+    t.equal(upstream.hasReadyKey?.(), true);
+    t.equal(await call(), "200");
+    t.same(sent(), ["first-key", "second-key"]);
+    t.equal(await pass(), "401");
+    t.equal(upstream.hasReadyKey?.(), false, "both rest");
+    t.equal(await pass(), "200");
+    t.same(sent().slice(2), ["second-key", "first-key"], "the one that may be used first");
+    for (const head of heads) {
+      t.match(head, /x-team: red/i);
+      t.match(head, /user-agent: sluice/i);
+      t.notMatch(head, /theirs/);
+    }
+    t.equal(upstream.redact("no first-key, no second-key"), "no [redacted], no [redacted]");
+  },
+);

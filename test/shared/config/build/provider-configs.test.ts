@@ -116,7 +116,7 @@ t.test("a provider without its key stays, and sends none", async (t) => {
 
 t.test("every field of a provider is read, numbers as texts too", async (t) => {
   const text =
-    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], proxy: "http://p:1", ca_file: /c, connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4, retries: 2, retry_wait_max_ms: 9, breaker_failures: 0, breaker_open_ms: 100 } }\n';
+    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], headers: { X-A: b, n: 1 }, proxy: "http://p:1", ca_file: /c, connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4, retries: 2, retry_wait_max_ms: 9, breaker_failures: 0, breaker_open_ms: 100 } }\n';
   t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [
     providerConfig({
       name: "a",
@@ -131,6 +131,7 @@ t.test("every field of a provider is read, numbers as texts too", async (t) => {
       firstByteTimeoutMs: 2,
       idleTimeoutMs: 3,
       connectionsMax: 4,
+      headers: ["X-A", "b", "n", "1"],
       proxy: "http://p:1/",
       caFile: "/c",
       retries: 2,
@@ -349,3 +350,39 @@ t.test(
     );
   },
 );
+
+t.test("a key is in one place, and the environment's is in place of it", async (t) => {
+  const keysOf = (text: string, env = {}): object => {
+    const at = `providers: { openai: { ${text} } }\n`;
+    const [provider] = accepted(at, { env }).config.providers;
+    const { apiKey, apiKeys, apiKeyFile, apiKeyCommand } = provider!;
+    return { apiKey, apiKeys, apiKeyFile, apiKeyCommand };
+  };
+  const none = { apiKey: null, apiKeys: null, apiKeyFile: null, apiKeyCommand: null };
+  t.same(keysOf("api_keys: [a, { key: b, weight: 3 }]"), {
+    ...none,
+    apiKeys: [
+      { key: "a", weight: 1 },
+      { key: "b", weight: 3 },
+    ],
+  });
+  t.same(keysOf("api_key_file: key"), { ...none, apiKeyFile: "/srv/key" });
+  t.same(keysOf("api_key_command: print key"), { ...none, apiKeyCommand: "print key" });
+  t.same(keysOf("api_keys: [a]", { OPENAI_API_KEY: "e" }), { ...none, apiKey: "e" });
+  for (const [text, problem] of [
+    ["api_key: a, api_key_file: b", /at most one of api_key, .*not api_key and api_key_file$/],
+    ["api_keys: []", /api_keys must be a list of 1 to 100 keys/],
+    ["api_keys: [{ key: secret-a, wait: 1 }]", /api_keys must be a list/],
+    ["api_keys: [{ key: secret-a, weight: 0 }]", /api_keys must be a list/],
+    ["api_keys: [secret a]", /api_keys must be a list/],
+    ["headers: { Host: secret }", /headers must be a mapping/],
+    ["headers: { a b: secret }", /headers must be a mapping/],
+    ['headers: { a: "secret\\n" }', /headers must be a mapping/],
+    ["headers: [secret]", /headers must be a mapping/],
+    ["type: simulator, api_keys: [secret]", /api_keys is not for the type simulator/],
+  ] as const) {
+    const problems = refused(`providers: { openai: { ${text} } }\n`);
+    t.match(problems, [problem], text);
+    t.notMatch(problems.join(), /secret/);
+  }
+});

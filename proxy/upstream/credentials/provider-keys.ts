@@ -1,0 +1,105 @@
+/**
+ * Which of a provider's keys a call gets: those that the provider has just refused rest for a
+ * while, the others take turns by their weights.
+ *
+ * Not here: where keys come from (`key-source.ts`).
+ */
+import type { WeightedKey } from "../../../shared/config/config.js";
+import { keyRestMsMax, rateLimitedKeyRestMs, refusedKeyRestMs } from "../attempt-bounds.js";
+
+interface RestingKey extends WeightedKey {
+  /** nginx's current weight. */
+  current: number;
+  /** Until then it rests. */
+  untilMs: number;
+}
+
+export class ProviderKeys {
+  readonly #monoMs: () => number;
+  #keys: readonly RestingKey[] = [];
+  /** Why there is no key where one is needed; null: there is, or none is. */
+  #missing: string | null;
+  /** Asks for another key, where they come from a file or a command. */
+  readonly #renew: (() => void) | null;
+
+  constructor(
+    keys: readonly WeightedKey[],
+    {
+      monoMs,
+      renew = null,
+    }: { readonly monoMs: () => number; readonly renew?: (() => void) | null },
+  ) {
+    this.#monoMs = monoMs;
+    this.#renew = renew;
+    this.#missing = renew === null ? null : "its key hasn't been read yet";
+    this.#set(keys);
+  }
+
+  #set(keys: readonly WeightedKey[]): void {
+    this.#keys = keys.map(({ key, weight }) => ({ key, weight, current: 0, untilMs: 0 }));
+  }
+
+  /** What was read; null: nothing could be, and the old key stays if there is one. */
+  renewed(key: string | null, problem: string): void {
+    if (key !== null) {
+      this.#missing = null;
+      if (key !== this.#keys[0]?.key) this.#set([{ key, weight: 1 }]);
+    } else if (this.#keys.length === 0) this.#missing = problem;
+  }
+
+  get missing(): string | null {
+    return this.#missing;
+  }
+
+  /** Whether it wants to know of refusals. */
+  get learns(): boolean {
+    return this.#keys.length > 1 || this.#renew !== null;
+  }
+
+  /** Null: the provider is called without one. */
+  choose(): string | null {
+    if (this.#keys.length < 2) return this.#keys[0]?.key ?? null;
+    const nowMs = this.#monoMs();
+    let best: RestingKey | null = null;
+    let weightSum = 0;
+    for (const each of this.#keys) {
+      if (each.untilMs > nowMs) continue;
+      weightSum += each.weight;
+      each.current += each.weight;
+      if (best === null || each.current > best.current) best = each;
+    }
+    if (best === null) return this.#soonest().key;
+    best.current -= weightSum;
+    return best.key;
+  }
+
+  /** All rest: the one whose rest is over first. */
+  #soonest(): RestingKey {
+    return this.#keys.reduce((first, each) => (each.untilMs < first.untilMs ? each : first));
+  }
+
+  /** The provider refused it with a 401, 402, 403 or 429. */
+  refused(key: string, status: number, retryAfterMs: number | null): void {
+    if (status !== 429) this.#renew?.();
+    const restMs = retryAfterMs ?? (status === 429 ? rateLimitedKeyRestMs : refusedKeyRestMs);
+    const untilMs = this.#monoMs() + Math.min(restMs, keyRestMsMax);
+    for (const each of this.#keys)
+      if (each.key === key) each.untilMs = Math.max(each.untilMs, untilMs);
+  }
+
+  /** Whether a call that was refused may be made with another key now. */
+  hasReady(): boolean {
+    const nowMs = this.#monoMs();
+    return this.#keys.length > 1 && this.#keys.some(({ untilMs }) => untilMs <= nowMs);
+  }
+
+  /** Takes the keys out of a text of the provider's. */
+  redact(text: string): string {
+    return this.#keys.reduce((clean, { key }) => clean.replaceAll(key, "[redacted]"), text);
+  }
+}
+
+/** Whether a status refuses the key that was sent. */
+export function refusesKey(status: number): boolean {
+  return status === 401 || status === 402 || status === 403 || status === 429;
+}

@@ -1,0 +1,53 @@
+/** Keys from a file and from a command: real ones. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { openKeySource } from "../../../../proxy/upstream/credentials/key-source.js";
+import { providerConfig } from "../../../support/provider-config.js";
+
+function source(own: object) {
+  const lines: string[] = [];
+  const write = (fields: object, text: string): void =>
+    void lines.push(`${JSON.stringify(fields)} ${text}`);
+  const opened = openKeySource(providerConfig({ name: "x", ...own }), {
+    log: { info: write, warn: write },
+    monoMs: () => 0,
+  });
+  t.teardown(() => opened.close());
+  return { ...opened, lines };
+}
+
+t.test("keys of the configuration are there at once", async (t) => {
+  t.equal(source({ apiKey: "k" }).keys.choose(), "k");
+  t.equal(source({}).keys.choose(), null);
+  t.equal(source({ apiKeys: [{ key: "m", weight: 2 }] }).keys.choose(), "m");
+});
+
+t.test("a key is read from a file, and one that isn't there is told once", async (t) => {
+  const file = join(t.testdir(), "key");
+  writeFileSync(file, " sk-of-the-file\n");
+  const { keys, ready, lines } = source({ apiKeyFile: file });
+  t.match(keys.missing, /hasn't been read/);
+  await ready;
+  t.same([keys.missing, keys.choose()], [null, "sk-of-the-file"]);
+  t.same(lines, []);
+  rmSync(file);
+  const gone = source({ apiKeyFile: file });
+  await gone.ready;
+  t.equal(gone.keys.missing, "its api_key_file fails: ENOENT");
+  t.match(gone.lines, [/can't be read/]);
+  writeFileSync(file, "two words");
+  const wrong = source({ apiKeyFile: file });
+  await wrong.ready;
+  t.equal(wrong.keys.missing, "its api_key_file gives no key");
+});
+
+t.test("a key is printed by a command; neither the command nor its output is told", async (t) => {
+  const good = source({ apiKeyCommand: "echo sk-of-$((40 + 2))" });
+  await good.ready;
+  t.equal(good.keys.choose(), "sk-of-42");
+  const bad = source({ apiKeyCommand: "echo secret; echo secret >&2; exit 3" });
+  await bad.ready;
+  t.equal(bad.keys.missing, "its api_key_command fails: it ended with exit code 3");
+  t.notMatch(bad.lines.join(), /secret/);
+});
