@@ -106,3 +106,25 @@ t.test(
     t.match(await ask(daemon, "usage.export", {}), { records: [] });
   },
 );
+
+t.test(
+  "what ended while the daemon was away exceeds a cap by no more than waits, until it arrives",
+  (t) => {
+    const capped = pathRule("/team", 3600, { requests: 5, tokens: 100 });
+    const daemon = startDaemon([capped]);
+    const [late, first] = [daemon.proxy("late"), daemon.proxy("first")];
+    const unasked = { ...askFor(daemon.proxy("elsewhere"), 2, "/")!, userPath: "/team" };
+    const waiting = [1, 2, 3, 4].map((seq) =>
+      settleOf({ ...unasked, lease: 0, lsn: 0, targetLsn: 0 }, seq, 30),
+    );
+    const admitted = [2, 3, 4, 5, 6].filter((id) => askFor(first, id, "/team") !== null);
+    t.equal(admitted.length, 5, "the cap is all that binds those who ask first");
+    t.equal(askFor(first, 7, "/team"), null);
+    for (const settle of waiting) t.ok(late.send(settle));
+    t.match(counts(daemon, capped), { requests: 5 + waiting.length, tokens: 120 });
+    t.equal(askFor(first, 8, "/team"), null, "from then on all of it binds");
+    daemon.nowMs += 3_600_000;
+    t.equal(askFor(first, 9, "/team"), null, "in the next period too");
+    t.end();
+  },
+);

@@ -102,6 +102,7 @@ t.test(
     await promisesResolved();
     t.same(admissionOf(asked).target, gpt, "it goes to the first");
     await pair.settleDown();
+    t.equal(counts(pair.daemon, ofLlama).requests, 1, "until it ends, the daemon's choice counts");
     pair.harness.client.settle(
       admissionOf(asked),
       { tokens: 50, estimated: false, record: null },
@@ -115,7 +116,10 @@ t.test(
     await pair.settleDown();
     t.match(
       { gpt: counts(pair.daemon, ofGpt), llama: counts(pair.daemon, ofLlama) },
-      { gpt: { tokens: 51, inFlight: 0 }, llama: { tokens: 0, inFlight: 0 } },
+      {
+        gpt: { requests: 2, tokens: 51, inFlight: 0 },
+        llama: { requests: 0, tokens: 0, inFlight: 0 },
+      },
     );
   },
 );
@@ -137,6 +141,32 @@ t.test("open: a request that ended before its late refusal is counted all the sa
   t.equal(pair.daemon.state.counts.refused, 1, "the gauge was full");
   t.match(counts(pair.daemon, minute), { requests: 4, tokens: 50, inFlight: holders.length });
 });
+
+t.test(
+  "a connection that breaks counts again what was unanswered then, once, and nothing else",
+  async (t) => {
+    const pair = new Pair("closed");
+    await pair.settleDown();
+    const ask = (): { outcome: AdmissionOutcome | null } => pair.harness.ask("/elsewhere");
+    const answered = [ask(), ask(), ask(), ask()];
+    await pair.settleDown();
+    const unanswered = [ask(), ask(), ask()];
+    pair.toDaemon(2);
+    const [moved, ...others] = answered;
+    const rerouting = pair.harness.client.reroute(admissionOf(moved!), [llama]);
+    pair.toDaemon(Number.POSITIVE_INFINITY);
+    pair.lose();
+    await pair.settleDown();
+    t.match(await rerouting, { kind: "admitted" });
+    t.same(counts(pair.daemon, ofGpt), { requests: 4 + 2 * 3, tokens: 0, inFlight: 3 + 3 });
+    t.same(counts(pair.daemon, ofLlama), { requests: 2, tokens: 0, inFlight: 1 });
+    for (const one of [moved!, ...others, ...unanswered])
+      pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 2 }, () => {});
+    await pair.settleDown();
+    t.same(counts(pair.daemon, ofGpt), { requests: 4 + 2 * 3, tokens: 12, inFlight: 0 });
+    t.same(counts(pair.daemon, ofLlama), { requests: 2, tokens: 2, inFlight: 0 });
+  },
+);
 
 t.test(
   "closed: a request that a stalled daemon admits too late isn't counted: it never went to a target",
