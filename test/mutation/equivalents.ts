@@ -104,10 +104,22 @@ export const equivalents: readonly Equivalent[] = [
     why: "the first millisecond of 1970 is of the same day as the second",
   },
   {
+    file: "limiterd/usage/trim-usage.ts",
+    line: "if (limit <= 0)",
+    what: "the number grows",
+    why: "with room for one entry left, the rest waits for the next turn",
+  },
+  {
     file: "limiterd/usage/usage-reader.ts",
     line: "if (key !== null)",
     what: "the condition is always true",
     why: "null is no key of a record, so it matters to none that it is remembered",
+  },
+  {
+    file: "proxy/limiter/denied-jwts.ts",
+    line: "if (this.#byName.size === 0)",
+    what: "the condition is always false",
+    why: "of no names none is found: what is left out is quicker, and no more",
   },
   {
     file: "proxy/usage/event-reader.ts",
@@ -118,6 +130,12 @@ export const equivalents: readonly Equivalent[] = [
   {
     file: "proxy/usage/find-usage.ts",
     line: "if (at === -1)",
+    what: "the number grows",
+    why: "of a text without usage the last character is parsed, which holds none",
+  },
+  {
+    file: "proxy/usage/find-usage.ts",
+    line: "if (at === -1 || text.includes('\"error\"'))",
     what: "the number grows",
     why: "of a text without usage the last character is parsed, which holds none",
   },

@@ -30,6 +30,7 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
     [8, "never"],
     [9, {}],
     [9, ["x"]],
+    [9, [null]],
     [9, [["x", redacted, 7, null]]],
     [9, [[hash, "x", 7, null]]],
     [9, [of(null, null)]],

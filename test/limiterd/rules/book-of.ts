@@ -23,19 +23,28 @@ interface Caps {
   readonly perChild?: boolean;
 }
 
-export const rule = (
+/** A rule with these caps, and no others. */
+export const ruleWith = (
   scope: Scope,
   subject: string,
-  periodSeconds = 60,
-  { requests = 10, tokens, perChild = false }: Caps = {},
+  periodSeconds: number,
+  { requests, tokens, perChild = false }: Caps,
 ): RuleDefinition => ({
   scope,
   subject,
   periodSeconds,
-  maxRequests: requests,
+  maxRequests: requests ?? null,
   maxTokens: tokens ?? null,
   perChild,
 });
+
+/** A rule of ten requests a minute, unless it is said otherwise. */
+export const rule = (
+  scope: Scope,
+  subject: string,
+  periodSeconds = 60,
+  caps: Caps = {},
+): RuleDefinition => ruleWith(scope, subject, periodSeconds, { requests: 10, ...caps });
 
 /** A book of these rules, where these providers are configured. */
 export function bookOf(...rules: readonly RuleDefinition[]): RuleBook {

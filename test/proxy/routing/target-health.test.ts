@@ -157,3 +157,10 @@ t.test("a stream that broke off counts as a failure, with no wait of the provide
     { target: b, state: "failing", failures: 1, retryInMs: 0 },
   ]);
 });
+
+t.test("why our key was refused is said in the provider's words, or by its status", async (t) => {
+  const { note, told } = healthAt();
+  note(a, failed(401, { credentials: true }));
+  note(b, { ...failed(401, { credentials: true }), note: "the key has expired" });
+  t.same(told, ["a refuses: 401", "b refuses: the key has expired"]);
+});

@@ -14,7 +14,18 @@ t.test("usage is found at the top, and where streams put it", async (t) => {
     { usage: null, x_groq: { usage: inner } },
   ])
     t.equal(findUsage(value), inner, JSON.stringify(value));
-  for (const value of [null, [], "usage", {}, { usage: null }, { x_groq: null }, { response: {} }])
+  t.equal(findUsage([{}, { usage: inner }]), inner, "the last of a list has the totals");
+  for (const value of [
+    null,
+    [],
+    [[{ usage: inner }]],
+    [{ usage: inner }, {}],
+    "usage",
+    {},
+    { usage: null },
+    { x_groq: null },
+    { response: {} },
+  ])
     t.notOk(findUsage(value), JSON.stringify(value));
   t.equal(findUsage({ usage: 12 }), 12, "an invalid one is found too, to be refused");
 });

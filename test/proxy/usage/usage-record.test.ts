@@ -164,3 +164,9 @@ t.test("the record of an answer from the cache has its original usage, at no cos
     firstByteMs: null,
   });
 });
+
+t.test("times are whole milliseconds from the request's start, and never below 0", async (t) => {
+  const at = (startedMonoMs: number, firstByteMonoMs: number | null) =>
+    usageRecord(ended({ firstByteMonoMs }), { ...what, startedMonoMs })?.firstByteMs;
+  t.strictSame([at(1000, 1000), at(1000, 999), at(1000, 1000.6), at(1000, null)], [0, 0, 1, null]);
+});

@@ -12,29 +12,12 @@ import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
 import { childNames } from "../../counters/child-names.js";
+import { ruleWith as rule } from "../../rules/book-of.js";
 
 /** 2026-01-01T00:00:00Z. */
 const begin = 1_767_225_600_000;
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 const llama: Target = { provider: "local", model: "llama-3" };
-
-const rule = (
-  scope: Scope,
-  subject: string,
-  periodSeconds: number,
-  {
-    requests,
-    tokens,
-    perChild = false,
-  }: { requests?: number; tokens?: number; perChild?: boolean },
-): RuleDefinition => ({
-  scope,
-  subject,
-  periodSeconds,
-  maxRequests: requests ?? null,
-  maxTokens: tokens ?? null,
-  perChild,
-});
 
 function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
   const book = new RuleBook();

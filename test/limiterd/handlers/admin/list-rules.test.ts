@@ -4,28 +4,11 @@ import { charge, hold } from "../../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import { rulesPerPage } from "../../../../shared/bounds.js";
 import { tokensInert } from "../../../../shared/config/inert-rule.js";
-import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
+import type { RuleDefinition } from "../../../../shared/domain/rule.js";
+import { ruleWith as rule } from "../../rules/book-of.js";
 
 /** 2026-01-01T00:00:00Z. */
 const begin = 1_767_225_600_000;
-
-const rule = (
-  scope: Scope,
-  subject: string,
-  periodSeconds: number,
-  {
-    requests,
-    tokens,
-    perChild = false,
-  }: { requests?: number; tokens?: number; perChild?: boolean },
-): RuleDefinition => ({
-  scope,
-  subject,
-  periodSeconds,
-  maxRequests: requests ?? null,
-  maxTokens: tokens ?? null,
-  perChild,
-});
 
 function bookOf(rules: readonly RuleDefinition[]): RuleBook {
   const book = new RuleBook();

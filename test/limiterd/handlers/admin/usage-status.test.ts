@@ -42,11 +42,8 @@ function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord>
   );
 }
 
-/**
- * Closes the batch of what was added, as a settle would, and lets it be committed. Then the sums
- * are written, unless `written` is false.
- */
-async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void> {
+/** Closes the batch of what was added, as a settle would; it isn't committed yet. */
+function closeBatch(daemon: TestDaemon): void {
   daemon.state.writer.journal(
     {
       proxyId: "p",
@@ -63,6 +60,13 @@ async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void
     },
     () => {},
   );
+}
+
+/**
+ * Closes the batch and lets it be committed. Then the sums are written, unless `written` is false.
+ */
+async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void> {
+  closeBatch(daemon);
   await daemon.commit();
   if (written) await daemon.flush();
 }
@@ -465,23 +469,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
       });
     }
     if (batch < 6) await commit(daemon);
-    else
-      daemon.state.writer.journal(
-        {
-          proxyId: "p",
-          seq: 0,
-          part: "request",
-          userPath: "/",
-          lsn: 0,
-          requestAtMs: 0,
-          target: null,
-          targetLsn: 0,
-          targetAtMs: 0,
-          endedAtMs: 0,
-          tokens: 0,
-        },
-        () => {},
-      );
+    else closeBatch(daemon);
     daemon.nowMs += dayMs;
   }
   const exported = async (body: Record<string, unknown>): Promise<string[]> => {
