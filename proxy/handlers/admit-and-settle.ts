@@ -41,11 +41,11 @@ interface LimitedRequest {
  * gone meanwhile, and nothing is left to settle.
  */
 export async function admitRequest(
-  context: RequestContext<"limiter" | "config">,
+  context: RequestContext<"limiter" | "config" | "nowMs">,
   { targets, model, submission = false }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
-  const { limiter, config } = gateway;
+  const { limiter, config, nowMs } = gateway;
   const outcome = await limiter.admit(caller, targets, submission);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
@@ -71,10 +71,13 @@ export async function admitRequest(
       : (outcome.key ?? { userPath: caller.userPath, keyId: "" }),
   );
   if (outcome.kind !== "admitted") {
-    record.end(429, outcome.kind === "refused" ? "rate_limited" : "over_budget");
     record.note = refusalMessage(outcome.breach);
     limiter.noteRefusal(outcome.id, exchange.id, model);
-    replyRefused(exchange, outcome, { requestIdInBody: config.server.requestIdInRefusals });
+    const status = replyRefused(exchange, outcome, {
+      requestIdInBody: config.server.requestIdInRefusals,
+      nowMs: nowMs(),
+    });
+    record.end(status, outcome.kind === "refused" ? "rate_limited" : "over_budget");
     return null;
   }
   const { admission } = outcome;

@@ -5,7 +5,7 @@
 import type { Breach, SuccessHeaders } from "../../shared/domain/verdict.js";
 
 /** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
-const retryableSecondsMax = 60;
+export const retryableSecondsMax = 60;
 
 /** Of a 429: how long to wait, and the limit that was reached. */
 export function refusalHeaders(breach: Breach): string[] {

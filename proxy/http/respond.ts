@@ -10,7 +10,13 @@ import type { Failure } from "../../shared/error-code.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
-import { refusalHeaders, successHeaders, waitHeaders } from "./rate-limit-headers.js";
+import {
+  refusalHeaders,
+  retryableSecondsMax,
+  successHeaders,
+  waitHeaders,
+} from "./rate-limit-headers.js";
+import { type Refusal, refusalForClient } from "./retrying-clients.js";
 
 const json = "application/json";
 
@@ -139,30 +145,43 @@ type RefusalAnswer =
 /**
  * The 429 of a rule or a budget, with the time to wait (docs/http-api.md, "429: a limit is
  * reached"). The request id, by which the refusal can be explained, is in the header; in the body
- * only if the operator wants it there too.
+ * only if the operator wants it there too. Some clients get other words for a long wait
+ * (`retrying-clients.ts`). Returns the status.
  */
 export function replyRefused(
   exchange: Exchange,
   answer: RefusalAnswer,
-  options: { readonly requestIdInBody: boolean },
-): void {
+  { requestIdInBody, nowMs }: { readonly requestIdInBody: boolean; readonly nowMs: number },
+): number {
+  const { breach } = answer;
   const refused = failure(
     answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded",
-    refusalMessage(answer.breach),
+    refusalMessage(breach),
   );
   const headers =
     answer.kind === "refused"
       ? refusalHeaders(answer.breach)
-      : [...waitHeaders(answer.breach.waitSeconds), ...successHeaders(answer.headers)];
+      : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
+  const isLong = breach.waitSeconds > retryableSecondsMax;
+  const worded = isLong
+    ? refusalForClient(exchange.header("user-agent"), breach, refused, nowMs)
+    : null;
+  const { status } = worded ?? refused;
+  const body = worded === null ? envelopeFor(exchange, refused) : wordedEnvelope(exchange, worded);
   replyJson(
     exchange,
-    refused.status,
-    {
-      ...envelopeFor(exchange, refused),
-      ...(options.requestIdInBody ? { request_id: exchange.id } : {}),
-    },
-    headers,
+    status,
+    { ...body, ...(requestIdInBody ? { request_id: exchange.id } : {}) },
+    worded === null ? headers : [...headers, ...worded.headers],
   );
+  return status;
+}
+
+function wordedEnvelope(exchange: Exchange, worded: Refusal): object {
+  const { type, message, code, fields } = worded;
+  return speaksMessages(exchange)
+    ? { type: "error", error: { type, message } }
+    : { error: { type, message, code, param: null, ...fields } };
 }
 
 /**

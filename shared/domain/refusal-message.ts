@@ -26,3 +26,20 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
       : `${periodLabel(breach.periodSeconds)} ${breach.dimension === "tokens" ? "token" : "request"}`;
   return `rate limit exceeded for ${subject}: ${limit} limit of ${breach.cap} reached`;
 }
+
+/** The limit itself: `the day request limit of /team`, or `the monthly budget of /team`. */
+export function limitInWords(breach: Breach | BudgetBreach): string {
+  const { dimension, periodSeconds } = breach;
+  if (dimension === "budget")
+    return `the ${budgetPeriodLabel(periodSeconds)} budget of ${breach.subject}`;
+  const { scope, subject } = breach;
+  const limited = scope === "user_path" ? subject : `${scope} ${subject}`;
+  const kind = {
+    requests: "request",
+    tokens: "token",
+    concurrent: "concurrency",
+    children: "template",
+  };
+  const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
+  return `the ${period}${kind[dimension]} limit of ${limited}`;
+}

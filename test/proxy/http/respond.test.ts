@@ -195,7 +195,7 @@ t.test(
 
 t.test("a refused request is a 429 with its code, in the envelope", async (t) => {
   const exchange = new FakeExchange();
-  replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false });
+  replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
   t.equal(exchange.status, 429);
   t.same(bodyOf(exchange), {
     error: {
@@ -214,7 +214,7 @@ t.test("a refused request is a 429 with its code, in the envelope", async (t) =>
     ["61", "req_test", "10"],
   );
   const named = new FakeExchange();
-  replyRefused(named, { kind: "refused", breach }, { requestIdInBody: true });
+  replyRefused(named, { kind: "refused", breach }, { requestIdInBody: true, nowMs: 0 });
   t.same(
     bodyOf(named),
     { ...(bodyOf(exchange) as object), request_id: "req_test" },
@@ -243,7 +243,7 @@ t.test(
         breach: overspent,
         headers: { requests: { limit: 10, remaining: 7, resetSeconds: 3 }, tokens: null },
       },
-      { requestIdInBody: false },
+      { requestIdInBody: false, nowMs: 0 },
     );
     t.equal(exchange.status, 429);
     t.same(bodyOf(exchange), {
@@ -357,7 +357,7 @@ t.test(
           waitSeconds: 7,
         },
       },
-      { requestIdInBody: false },
+      { requestIdInBody: false, nowMs: 0 },
     );
     t.same(
       [refused.status, refused.sent("retry-after"), JSON.parse(refused.body.toString())],
@@ -383,3 +383,47 @@ t.test("the header of what was dropped holds any name, and is absent without one
     "top_k, a?b??x: y, ?",
   ]);
 });
+
+t.test(
+  "a client that would sleep through a long wait gets other words, for a long wait only",
+  async (t) => {
+    const breach = {
+      scope: "user_path",
+      subject: "/a",
+      periodSeconds: 86_400,
+      dimension: "requests",
+      cap: 1,
+    } as const;
+    const table = [
+      [
+        "/v1/responses",
+        "codex_exec/0.169.0",
+        61,
+        429,
+        { error: { type: "usage_limit_reached", resets_at: 61 } },
+      ],
+      ["/v1/responses", "codex_exec/0.169.0", 60, 429, { error: { type: "rate_limit_error" } }],
+      ["/v1/chat/completions", "opencode/1.18", 61, 402, { error: { type: "insufficient_quota" } }],
+      [
+        "/v1/messages",
+        "opencode/1.18",
+        61,
+        402,
+        { type: "error", error: { type: "insufficient_quota" } },
+      ],
+      ["/v1/messages", "curl/8", 61, 429, { type: "error", error: { type: "rate_limit_error" } }],
+    ] as const;
+    for (const [path, agent, waitSeconds, status, body] of table) {
+      const exchange = new FakeExchange({ path, headers: ["user-agent", agent] });
+      const sent = replyRefused(
+        exchange,
+        { kind: "refused", breach: { ...breach, waitSeconds } },
+        { requestIdInBody: false, nowMs: 0 },
+      );
+      t.equal(sent, status, agent);
+      t.equal(exchange.status, status);
+      t.match(bodyOf(exchange), body);
+      t.equal(exchange.sent("retry-after"), String(waitSeconds));
+    }
+  },
+);

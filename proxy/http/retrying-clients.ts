@@ -1,0 +1,62 @@
+/**
+ * Clients that sleep through a long wait, for hours and without a word, because they follow
+ * `retry-after` however far away it is, and don't read `x-should-retry`. They are recognized by
+ * their User-Agent, and get a refusal in the words at which they stop and tell their user
+ * (docs/http-api.md, "Clients that need other words").
+ *
+ * Seen with the clients themselves: Codex 0.169, opencode 1.18.
+ */
+import { limitInWords } from "../../shared/domain/refusal-message.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import type { Failure } from "../../shared/error-code.js";
+
+export interface Refusal {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string | null;
+  readonly message: string;
+  /** Further fields of the error. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly headers: readonly string[];
+}
+
+/** Null: the client is none of them, and gets the refusal that everybody gets. */
+export function refusalForClient(
+  userAgent: string | undefined,
+  breach: Breach | BudgetBreach,
+  refused: Failure,
+  nowMs: number,
+): Refusal | null {
+  const endMs = nowMs + breach.waitSeconds * 1000;
+  if (userAgent === undefined) return null;
+  if (/^codex[_-]/i.test(userAgent)) return forCodex(refused, endMs);
+  return /^opencode\//i.test(userAgent) ? forOpencode(breach, endMs) : null;
+}
+
+/** It stops at this type, and shows the header and the time. */
+function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
+  return {
+    status,
+    type: "usage_limit_reached",
+    code,
+    message,
+    fields: { resets_at: Math.ceil(endMs / 1000) },
+    headers: ["x-codex-promo-message", message.replace(/[^\x20-\x7e]/g, "?")],
+  };
+}
+
+/**
+ * It retries a 429, and any error in which it finds "rate limit", "rate_limit" or a number such as
+ * 500: so this names no number but the time.
+ */
+function forOpencode(breach: Breach | BudgetBreach, endMs: number): Refusal {
+  const until = new Date(endMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
+  return {
+    status: 402,
+    type: "insufficient_quota",
+    code: "insufficient_quota",
+    message: `${limitInWords(breach)} is reached, until ${until}`,
+    fields: {},
+    headers: [],
+  };
+}
