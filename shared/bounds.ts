@@ -115,6 +115,8 @@ export const commitDelayMs = 10;
 export const journalBytesMax = 64 * 1024 * 1024;
 /** Settles that wait for a store that can't be written, at about 200 bytes each. */
 export const journalEntriesMax = 500_000;
+/** Changes of administrators, and of the daemon itself, that wait for such a store. */
+export const changesWaitingMax = 100_000;
 /** Settles in one batch of the journal: no entry of the store takes long to write or to read. */
 export const journalBatchMax = 1000;
 /**

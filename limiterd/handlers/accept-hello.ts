@@ -82,7 +82,7 @@ export function refuseVersion(
 }
 
 function attachProxy(
-  { writer }: DaemonState,
+  { proxies, writer }: DaemonState,
   peer: PeerState,
   proxy: KnownProxy,
   nowMs: number,
@@ -92,7 +92,8 @@ function attachProxy(
   // At once, not with the next snapshot: a daemon that starts after a crash waits for those it
   // finds.
   writer.closeBatch();
-  void writer.write([proxyChange(proxy, nowMs)]);
+  if (writer.isFull) proxies.markDirty(proxy);
+  else void writer.write([proxyChange(proxy, nowMs)]);
 }
 
 /** Takes the slots of a lease again, and counts its request where a restart has forgotten it. */

@@ -75,6 +75,8 @@ export function sweepDenials(state: DaemonState, nowMs: number): void {
  * call.
  */
 export function sweepSpends({ budgets, writer }: DaemonState, nowMs: number): void {
+  // What waits for a store that fails needn't grow.
+  if (writer.failing !== null) return;
   const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
   if (forgotten.length > 0)
     void writer.write(

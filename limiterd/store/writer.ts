@@ -5,7 +5,13 @@
  * follow it, so that what is on disk is always a prefix of what happened. What a journal entry
  * holds is in `journal-entry.ts`.
  */
-import { journalBatchMax, journalEntriesMax, windowsPerSlice } from "../../shared/bounds.js";
+import {
+  changesWaitingMax,
+  journalBatchMax,
+  journalEntriesMax,
+  windowsPerSlice,
+} from "../../shared/bounds.js";
+import type { Contributor } from "./contributor.js";
 import { type JournalEntry, journalToStored } from "./journal-entry.js";
 import { type Change, type Store, StoreBrokenError } from "./store.js";
 
@@ -15,20 +21,6 @@ interface WriterPorts {
   schedule(ms: number, run: () => void): void;
   /** Called each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
-}
-
-/**
- * Adds changes to the journal's commits: what a batch's settles changed reaches the disk in the
- * batch's own commit, or not at all.
- */
-export interface Contributor {
-  /**
-   * A batch that isn't empty closes: what its settles changed since the last call, to be committed
-   * with it.
-   */
-  changes(lsn: number): readonly Change[];
-  /** The batch is committed; batches are committed in their order. */
-  committed(lsn: number): void;
 }
 
 interface WriterOptions {
@@ -90,6 +82,11 @@ export class Writer {
   /** The last failure to write, or null when the store works. */
   get failing(): Error | null {
     return this.#failing;
+  }
+
+  /** So much waits for a store that fails that whoever can should add nothing. */
+  get isFull(): boolean {
+    return this.#failing !== null && this.#jobs.length >= changesWaitingMax;
   }
 
   /**
@@ -168,6 +165,8 @@ export class Writer {
    * works again.
    */
   tryWrite(changes: readonly Change[]): Promise<Error | null> {
+    // What is queued is tried again and again.
+    if (changes.length === 0 && this.#failing !== null) return Promise.resolve(this.#failing);
     return new Promise((resolve) => {
       if (this.#closed) return;
       const finish = (outcome: Error | null): void => {

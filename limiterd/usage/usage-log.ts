@@ -5,7 +5,7 @@
  * ascends with recording, separates the records that the sums on the disk hold from the others.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
-import type { Contributor } from "../store/writer.js";
+import type { Contributor } from "../store/contributor.js";
 import type { RecordDays } from "./record-days.js";
 import type { Cell } from "./rollup-cache.js";
 import type { Rollups } from "./rollups.js";

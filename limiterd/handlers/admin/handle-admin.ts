@@ -3,6 +3,8 @@
  * checks its whole body before it changes anything, and is answered once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
+import { type Failure, failure } from "../../../shared/error-code.js";
+import { isChange } from "../../../shared/wire/admin-op.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import type { DaemonState } from "../../state.js";
 import { type AdminPorts, checkedValue } from "./admin-operation.js";
@@ -20,6 +22,8 @@ export function handleAdmin(
   nowMs: number,
   ports: AdminPorts,
 ): void {
+  const { isFull, failing } = state.writer;
+  if (isFull && isChange(op)) return ports.fail(tooManyWaiting(failing));
   switch (op) {
     case "status":
       return ports.answer(daemonStatus(state, nowMs));
@@ -58,4 +62,11 @@ export function handleAdmin(
     default:
       return unreachable(op);
   }
+}
+
+function tooManyWaiting(failing: Error | null): Failure {
+  return failure(
+    "limiter_unavailable",
+    `nothing was changed: too many changes wait for the store, which can't be written (${failing?.message})`,
+  );
 }
