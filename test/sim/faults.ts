@@ -7,7 +7,7 @@ import type { DaemonProcess } from "./processes/daemon-process.js";
 import type { DiskFaults } from "./processes/disk.js";
 import type { ProxyProcess } from "./processes/proxy-process.js";
 import type { SocketFaults } from "./processes/stream-socket.js";
-import type { Random } from "./random.js";
+import { createRandom, type Random } from "./random.js";
 import type { Process, World } from "./world.js";
 
 /** Mean milliseconds between two faults of a kind; 0: never. */
@@ -18,6 +18,7 @@ export interface FaultMix {
   readonly daemonKillMs: number;
   readonly daemonStopMs: number;
   readonly proxyKillMs: number;
+  readonly proxyStopMs: number;
   readonly machineMs: number;
   readonly daemonPauseMs: number;
   readonly proxyPauseMs: number;
@@ -39,7 +40,13 @@ const never = {
   clockStepMs: 0,
 };
 
-export function someFaults(random: Random): FaultMix {
+/** Drawn by a generator of its own: a seed's other history doesn't depend on it. */
+export function someProxyStopMs(seed: number): number {
+  const random = createRandom(seed ^ 0x5bd1e995);
+  return random.chance(0.3) ? random.skewed(700, 5000) : 0;
+}
+
+export function someFaults(random: Random): Omit<FaultMix, "proxyStopMs"> {
   const calm = random.chance(0.12);
   const socket = {
     split: random.pick([0, 0.2, 0.8]),
@@ -127,6 +134,10 @@ export function scheduleFaults(
     onLiving(victims.daemon().process, () => victims.daemon().stop()),
   );
   at(mix.proxyKillMs, "proxy killed", () => onLiving(someProxy().process, kill));
+  at(mix.proxyStopMs, "proxy sent SIGTERM", () => {
+    const proxy = someProxy();
+    return onLiving(proxy.process, () => proxy.stop());
+  });
   at(mix.machineMs, "all killed", () => {
     world.kill(victims.daemon().process);
     for (const proxy of victims.proxies()) world.kill(proxy.process);

@@ -8,9 +8,10 @@ import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { mustBeAtRest } from "./checks/at-rest.js";
 import { simulatedBudgets } from "./checks/compare-usage.js";
 import { Witness } from "./checks/witness.js";
-import { type FaultMix, scheduleFaults, someFaults } from "./faults.js";
+import { type FaultMix, scheduleFaults, someFaults, someProxyStopMs } from "./faults.js";
 import { type DaemonProcess, startDaemonProcess } from "./processes/daemon-process.js";
 import { createDisk, type Disk } from "./processes/disk.js";
+import { LeftSettles } from "./processes/left-settles.js";
 import { type ProxyProcess, startProxyProcess } from "./processes/proxy-process.js";
 import { type Releases, someReleases } from "./releases.js";
 import { ledgers, someOperation, someRequest, someRules } from "./workload.js";
@@ -68,6 +69,7 @@ class Simulation {
   readonly #disk: Disk;
   readonly #witness: Witness;
   readonly #releases: Releases;
+  readonly #left: LeftSettles;
   /** The host's wall clock, less the time of the world. */
   #wallAheadMs: number;
   #requests = 0;
@@ -81,7 +83,8 @@ class Simulation {
     const { random } = world;
     this.#world = world;
     this.#releases = someReleases(seed);
-    this.#mix = someFaults(random);
+    this.#left = new LeftSettles(world, () => this.#nowMs());
+    this.#mix = { ...someFaults(random), proxyStopMs: someProxyStopMs(seed) };
     this.#bare = random.chance(0.1);
     this.#rules = this.#bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
     this.#flushIntervalMs = random.pick([0, 250, 990, 990]);
@@ -158,6 +161,7 @@ class Simulation {
       socketFaults: this.#socketFaults,
       wireVersions: this.#releases.proxy().wireVersions,
       daemon: () => this.#daemon,
+      left: this.#left,
     });
     this.#proxies[place] = proxy;
     this.#everyProxy.push(proxy);
@@ -240,6 +244,7 @@ class Simulation {
       daemon: this.#daemon,
       proxies: this.#proxies,
       everyProxy: this.#everyProxy,
+      left: this.#left,
       nowMs: this.#nowMs(),
     });
   }

@@ -44,6 +44,9 @@ t.test(
       "hello of version 10 refused",
       "hello of version 9 refused",
       "proxy settles alone",
+      "proxy sent SIGTERM",
+      "left settles delivered",
+      "request without a verdict reported",
     ];
     t.same(
       expected.filter((kind) => !tally.has(kind)),

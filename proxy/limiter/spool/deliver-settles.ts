@@ -4,7 +4,6 @@
  * whatever was sent before and however often a delivery is begun.
  */
 import { settlesUnacknowledgedMax } from "../../../shared/bounds.js";
-import { wireVersion } from "../../../shared/version.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Settle, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { SettleFileHead } from "./settle-file.js";
@@ -22,11 +21,18 @@ interface LeftSettles {
   readonly settles: AsyncIterable<Settle> | Iterable<Settle>;
 }
 
-/** Whether all of them are durable now. Between two windows it must be said whether it goes on. */
+/** How, and until when: between two windows it must be said whether it goes on. */
+interface Delivery {
+  readonly wireVersion: number;
+  readonly nowMs: () => number;
+  readonly goesOn: () => Promise<boolean>;
+}
+
+/** Whether all of them are durable now. */
 export async function deliverSettles(
   { head, settles }: LeftSettles,
   line: DeliveryLine,
-  { nowMs, goesOn }: { readonly nowMs: () => number; readonly goesOn: () => Promise<boolean> },
+  { wireVersion, nowMs, goesOn }: Delivery,
 ): Promise<boolean> {
   const { proxyId, writtenAtMs } = head;
   line.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases: [], more: false });

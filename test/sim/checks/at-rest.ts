@@ -7,6 +7,7 @@ import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import { describeTarget } from "../describe-message.js";
 import type { DaemonProcess } from "../processes/daemon-process.js";
 import type { Disk } from "../processes/disk.js";
+import type { LeftSettles } from "../processes/left-settles.js";
 import type { ProxyProcess } from "../processes/proxy-process.js";
 import { recordId } from "../workload.js";
 import type { World } from "../world.js";
@@ -20,7 +21,8 @@ export interface SystemAtRest {
   readonly daemon: DaemonProcess;
   /** Those that run now. */
   readonly proxies: readonly ProxyProcess[];
-  /** Those too that were killed. */
+  readonly left: LeftSettles;
+  /** Those too that were killed, or have stopped. */
   readonly everyProxy: readonly ProxyProcess[];
   readonly nowMs: number;
 }
@@ -34,6 +36,7 @@ export function mustBeAtRest(system: SystemAtRest): void {
       world.fail(
         `${id} is not at rest: ${client.unsettled} settles, reachable ${client.reachable}`,
       );
+  if (system.left.size > 0) world.fail(`what ${system.left.size} stopped proxies left is there`);
   const { peers } = daemon.state!;
   for (const { leases, proxy } of peers)
     if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "no proxy"} are left`);
@@ -44,15 +47,15 @@ export function mustBeAtRest(system: SystemAtRest): void {
 }
 
 /** That no request has two records is seen by the comparison. */
-function mustBeRecorded({ world, disk, witness, daemon, proxies, nowMs }: SystemAtRest): void {
+function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: SystemAtRest): void {
   const { clockStepped } = witness;
   const wrong = usageDifference(disk, daemon.state!, { nowMs, clockStepped });
   if (wrong !== null) world.fail(wrong);
   const recorded = new Set(recordsOn(disk).map(({ requestId }) => requestId));
-  for (const { process, served } of proxies) {
+  for (const { process, stopped, served } of everyProxy) {
     for (const { request, settles } of served) {
       if (
-        process.alive &&
+        (process.alive || stopped) &&
         request.record !== null &&
         settles.some(({ part }) => part === "request") &&
         !recorded.has(recordId(request.number))
@@ -64,7 +67,8 @@ function mustBeRecorded({ world, disk, witness, daemon, proxies, nowMs }: System
 }
 
 function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): void {
-  const { id, process, served } = proxy;
+  const { id, served } = proxy;
+  const survives = proxy.process.alive || proxy.stopped;
   const charged = new Map<string, number>();
   for (const { proxyId, part, of, tokens } of witness.register.charges) {
     // What was admitted too late was never served.
@@ -73,14 +77,13 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
   for (const { request, settles, unasked, outcome } of served) {
-    if (process.alive && outcome === null)
-      world.fail(`request ${request.number} was never answered`);
+    if (survives && outcome === null) world.fail(`request ${request.number} was never answered`);
     const counted = unasked === null ? [] : [{ part: "request", ...unasked, tokens: 0 } as const];
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;
       // What a killed proxy took with it was never acknowledged.
-      if (times === 0 && process.alive)
+      if (times === 0 && survives)
         world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
       charged.set(key, times - 1);
     }

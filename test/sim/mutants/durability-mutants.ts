@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.js";
 
 const epoch = "limiterd/lifecycle/stored-epoch.js";
+const deliver = "proxy/limiter/spool/deliver-settles.js";
 const flush = "limiterd/lifecycle/flush-usage.js";
 const startState = "limiterd/lifecycle/start-state.js";
 
@@ -12,6 +13,27 @@ export const durabilityMutants: readonly Mutant[] = [
     find: "this.#batchDone.push(onDurable);",
     put: "this.#batchDone.push(() => {}); onDurable();",
     often: true,
+  },
+  {
+    name: "settles of a stopped proxy delivered under another name",
+    file: deliver,
+    find: 'role: "proxy", proxyId, leases',
+    put: 'role: "proxy", proxyId: `${proxyId}-again`, leases',
+    often: false,
+  },
+  {
+    name: "settles of a stopped proxy removed before the last acknowledgement",
+    file: deliver,
+    find: "(await acknowledged(line, sent)) !== null);",
+    put: "true);",
+    often: false,
+  },
+  {
+    name: "last settle of a stopped proxy not left",
+    file: "proxy/limiter/settle-backlog.js",
+    find: "for (let seq = this.#firstSeq; seq <= this.#lastSeq; seq++)",
+    put: "for (let seq = this.#firstSeq; seq < this.#lastSeq; seq++)",
+    often: false,
   },
   {
     name: "journal not replayed",

@@ -19,6 +19,7 @@ import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
+import type { LeftSettles } from "./left-settles.js";
 import { type Connection, connectSockets, type SocketFaults } from "./stream-socket.js";
 
 export interface ProxyOptions {
@@ -30,6 +31,7 @@ export interface ProxyOptions {
   readonly wireVersions: WireVersions;
   /** The daemon that runs now. */
   daemon(): DaemonProcess;
+  readonly left: LeftSettles;
 }
 
 /** A request as its proxy has served it. */
@@ -53,6 +55,10 @@ export interface ProxyProcess {
   readonly connection: Connection | null;
   readonly served: readonly Served[];
   serve(request: SimulatedRequest): void;
+  /** SIGTERM: what it serves may end, and what isn't acknowledged then is left to others. */
+  stop(): void;
+  /** Whether it has stopped like that, and lost nothing. */
+  readonly stopped: boolean;
   /**
    * A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't
    * hold, or not at its target; or null.
@@ -62,6 +68,7 @@ export interface ProxyProcess {
 }
 
 const deadlineMs = 2_000;
+const settleGraceMs = 500;
 /** So small that a few requests which end while the daemon is away are a backlog. */
 const settleWindow = { settles: 2, unacknowledged: 5 };
 /** Deadlines are looked at ten times in their length. */
@@ -74,6 +81,7 @@ export function startProxyProcess({
   socketFaults,
   wireVersions,
   daemon,
+  left,
 }: ProxyOptions): ProxyProcess {
   const owner = world.process(id);
   const served: Served[] = [];
@@ -82,6 +90,8 @@ export function startProxyProcess({
   let welcomed = false;
   /** Whether the daemon takes settles of it, and nothing else. */
   let refused = false;
+  let stopping = false;
+  let stopped = false;
   /** Questions that wait for the daemon's answer. */
   let unanswered = 0;
   /** Settles that wait for their acknowledgement. */
@@ -169,6 +179,7 @@ export function startProxyProcess({
   }
 
   function serve(request: SimulatedRequest): void {
+    if (stopping) return;
     const entry: Served = { request, outcome: null, settles: [], unasked: null };
     served.push(entry);
     ask(
@@ -218,7 +229,20 @@ export function startProxyProcess({
     });
   }
 
+  function stop(): void {
+    if (unanswered + running.size + unsettled > 0) return void world.after(20, owner, stop);
+    void client.drained(settleGraceMs).then(() => {
+      if (!owner.alive) return;
+      connection?.ends[0].close();
+      const unacknowledged = client.unacknowledged();
+      if (unacknowledged.count > 0) left.leave(id, unacknowledged);
+      stopped = true;
+      world.kill(owner);
+    });
+  }
+
   world.after(world.random.between(0, 20), owner, dial);
+  left.watch(owner, daemon, socketFaults);
   return {
     id,
     process: owner,
@@ -228,6 +252,14 @@ export function startProxyProcess({
     },
     served,
     serve,
+    stop() {
+      if (stopping) return;
+      stopping = true;
+      stop();
+    },
+    get stopped() {
+      return stopped;
+    },
     unheldLease() {
       if (!owner.alive || connection === null || !welcomed) return null;
       const theirs = connection.ends[1];

@@ -2,6 +2,7 @@
 import t from "tap";
 import { deliverSettles } from "../../../../proxy/limiter/spool/deliver-settles.js";
 import { settlesUnacknowledgedMax } from "../../../../shared/bounds.js";
+import { wireVersion } from "../../../../shared/version.js";
 import type { FromDaemon } from "../../../../shared/wire/message-from-daemon.js";
 import type { Settle, ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
 import {
@@ -47,7 +48,7 @@ t.test("a delivery that ends anywhere is begun again, and each settle counts onc
   const all = left(7);
   for (let read = 0; read <= 7; read++) {
     const daemon = startDaemon([rule], { nowMs });
-    const clock = { nowMs: () => daemon.nowMs, goesOn };
+    const clock = { wireVersion, nowMs: () => daemon.nowMs, goesOn };
     const first = lineTo(daemon, read);
     t.equal(await deliverSettles(all, first, clock), read === 7);
     first.close();
@@ -67,11 +68,11 @@ t.test(
     for (const { seq } of left(5).settles) itself.send(someSettle(seq));
     itself.close();
     const line = lineTo(daemon);
-    t.ok(await deliverSettles(left(9), line, { nowMs: () => daemon.nowMs, goesOn }));
+    t.ok(await deliverSettles(left(9), line, { wireVersion, nowMs: () => daemon.nowMs, goesOn }));
     t.same(counts(daemon, rule), { requests: 9, tokens: 90, inFlight: 0 });
     // Two that deliver at once: the acknowledgements are the last one's that said hello.
     const [one, two] = [lineTo(daemon), lineTo(daemon)];
-    const clock = { nowMs: () => daemon.nowMs, goesOn };
+    const clock = { wireVersion, nowMs: () => daemon.nowMs, goesOn };
     const ended = await Promise.all([
       deliverSettles(left(20), one, clock),
       deliverSettles(left(20), two, clock),
@@ -88,12 +89,20 @@ t.test("it goes in windows, and ends when its file has been taken by another pro
   let asked = 0;
   const twice = () => Promise.resolve(++asked < 2);
   t.notOk(
-    await deliverSettles(left(3 * window), ended, { nowMs: () => daemon.nowMs, goesOn: twice }),
+    await deliverSettles(left(3 * window), ended, {
+      wireVersion,
+      nowMs: () => daemon.nowMs,
+      goesOn: twice,
+    }),
   );
   t.equal(ended.sent.length, 1 + 2 * window);
   ended.close();
   t.ok(
-    await deliverSettles(left(3 * window), lineTo(daemon), { nowMs: () => daemon.nowMs, goesOn }),
+    await deliverSettles(left(3 * window), lineTo(daemon), {
+      wireVersion,
+      nowMs: () => daemon.nowMs,
+      goesOn,
+    }),
   );
   t.same(counts(daemon, rule).requests, 3 * window);
 });
@@ -103,12 +112,22 @@ t.test("a settle counts when it ended, not when it is delivered", async (t) => {
   const line = lineTo(daemon);
   const { settles } = left(1);
   const head = { proxyId: "stopped", writtenAtMs: daemon.nowMs - 90_000, sentAtMs: 0 };
-  t.ok(await deliverSettles({ head, settles }, line, { nowMs: () => daemon.nowMs, goesOn }));
+  t.ok(
+    await deliverSettles({ head, settles }, line, {
+      wireVersion,
+      nowMs: () => daemon.nowMs,
+      goesOn,
+    }),
+  );
   t.match(line.sent[1], { startedAgoMs: 92_000, endedAgoMs: 91_000 });
   const ahead = { ...head, proxyId: "other", writtenAtMs: daemon.nowMs + 90_000 };
   const again = lineTo(daemon);
   t.ok(
-    await deliverSettles({ head: ahead, settles }, again, { nowMs: () => daemon.nowMs, goesOn }),
+    await deliverSettles({ head: ahead, settles }, again, {
+      wireVersion,
+      nowMs: () => daemon.nowMs,
+      goesOn,
+    }),
   );
   t.match(again.sent[1], { startedAgoMs: 2_000, endedAgoMs: 1_000 }, "the clock has stepped back");
 });
@@ -117,7 +136,7 @@ t.test("a daemon of another release takes them too", async (t) => {
   const daemon = startDaemon([rule], { nowMs, versions: { oldest: 900, newest: 901 } });
   for (const sent of [4, 4]) {
     const line = lineTo(daemon);
-    t.ok(await deliverSettles(left(4), line, { nowMs: () => daemon.nowMs, goesOn }));
+    t.ok(await deliverSettles(left(4), line, { wireVersion, nowMs: () => daemon.nowMs, goesOn }));
     t.equal(line.sent.length, 1 + sent, "it doesn't say what it has");
     line.close();
   }

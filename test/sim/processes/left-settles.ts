@@ -1,0 +1,149 @@
+/**
+ * What stopped proxies have left, and its delivery by those that run: the real format and the real
+ * steps on simulated files and sockets, as `proxy/limiter/spool/settle-spool.ts` wires them to real
+ * ones. A file outlives every process; sometimes two proxies deliver the same one at once.
+ */
+import type { UnacknowledgedSettles } from "../../../proxy/limiter/settle-backlog.js";
+import { type DeliveryLine, deliverSettles } from "../../../proxy/limiter/spool/deliver-settles.js";
+import {
+  endFrame,
+  headFrame,
+  SettleFileReader,
+  settleFrame,
+} from "../../../proxy/limiter/spool/settle-file.js";
+import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { Settle } from "../../../shared/wire/message-to-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { wireVersions } from "../../../shared/wire/wire-versions.js";
+import type { Process, World } from "../world.js";
+import type { DaemonProcess } from "./daemon-process.js";
+import { connectSockets, type SocketFaults } from "./stream-socket.js";
+
+interface LeftFile {
+  readonly bytes: Buffer;
+  /** Who delivers it, as long as that lives. */
+  takenBy: Process | null;
+  /** What the next delivery offers. */
+  wireVersion: number;
+}
+
+const { oldest, newest } = wireVersions;
+const silenceMs = 3_000;
+const lookMs = 400;
+
+export class LeftSettles {
+  readonly #world: World;
+  readonly #nowMs: () => number;
+  readonly #files = new Map<string, LeftFile>();
+
+  /** `nowMs`: the host's wall clock. */
+  constructor(world: World, nowMs: () => number) {
+    this.#world = world;
+    this.#nowMs = nowMs;
+  }
+
+  /** How many files wait. */
+  get size(): number {
+    return this.#files.size;
+  }
+
+  leave(proxyId: string, { count, settles }: UnacknowledgedSettles): void {
+    const head = headFrame({ proxyId, writtenAtMs: this.#nowMs(), sentAtMs: 0 });
+    const bytes = Buffer.concat([head, ...[...settles].map(settleFrame), endFrame(count)]);
+    this.#files.set(proxyId, { bytes, takenBy: null, wireVersion: newest });
+    this.#world.count("settles left by a stopped proxy", count);
+    this.#world.trace(`${proxyId} leaves ${count} settles`);
+  }
+
+  /** A proxy looks for files as long as it lives. */
+  watch(owner: Process, daemon: () => DaemonProcess, faults: SocketFaults): void {
+    this.#world.every(lookMs, owner, () => {
+      if (!daemon().listening) return;
+      for (const [proxyId, file] of this.#files) {
+        const isTaken = file.takenBy?.alive === true;
+        if (file.takenBy === owner || (isTaken && !this.#world.random.chance(0.1))) continue;
+        if (isTaken) this.#world.count("left settles delivered by two at once");
+        file.takenBy = owner;
+        void this.#deliver(proxyId, file, this.#line(owner, daemon(), faults)).then((delivered) => {
+          if (!owner.alive) return;
+          if (file.takenBy === owner) file.takenBy = null;
+          if (!delivered) file.wireVersion = file.wireVersion === newest ? oldest : newest;
+          // The proxy may be killed before it has removed the file.
+          else
+            this.#world.after(this.#world.random.between(0, 5), owner, () => this.#remove(proxyId));
+        });
+      }
+    });
+  }
+
+  async #deliver(
+    proxyId: string,
+    { bytes, wireVersion }: LeftFile,
+    line: DeliveryLine & { close(): void },
+  ): Promise<boolean> {
+    const reader = new SettleFileReader();
+    const settles: Settle[] = [];
+    reader.feed(bytes, (settle) => settles.push(settle));
+    const { head, complete } = reader;
+    if (head === null || !complete) return this.#world.fail(`the file of ${proxyId} is damaged`);
+    const delivered = await deliverSettles({ head, settles }, line, {
+      wireVersion,
+      nowMs: this.#nowMs,
+      goesOn: () => Promise.resolve(true),
+    });
+    line.close();
+    this.#world.trace(`what ${proxyId} left is ${delivered ? "" : "not "}delivered`);
+    return delivered;
+  }
+
+  #remove(proxyId: string): void {
+    if (this.#files.delete(proxyId)) this.#world.count("left settles delivered");
+  }
+
+  #line(
+    owner: Process,
+    listener: DaemonProcess,
+    faults: SocketFaults,
+  ): DeliveryLine & { close(): void } {
+    const [end, theirs] = connectSockets(this.#world, [owner, listener.process], faults).ends;
+    const reader = createFrameReader(frameBytesMaxFromDaemon);
+    const arrived: FromDaemon[] = [];
+    let ended = false;
+    let take: (message: FromDaemon | null) => void = () => {};
+    const close = (): void => {
+      ended = true;
+      take(null);
+      end.close();
+    };
+    end.onBytes = (bytes) =>
+      void reader.feed(bytes, (frame) => {
+        const message = parseFromDaemon(frame);
+        if (message === null || message.kind === "unknown event") return;
+        arrived.push(message);
+        take(arrived[0]!);
+      });
+    end.onClose = () => {
+      ended = true;
+      take(null);
+    };
+    this.#world.after(silenceMs, owner, close);
+    listener.accept(theirs);
+    return {
+      send: (message) => end.send(encodeFrame(toWire(message))),
+      next: () =>
+        new Promise((resolve) => {
+          if (arrived.length > 0) return resolve(arrived.shift()!);
+          if (ended) return resolve(null);
+          take = (message) => {
+            take = () => {};
+            arrived.shift();
+            resolve(message);
+          };
+        }),
+      close,
+    };
+  }
+}
