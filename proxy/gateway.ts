@@ -11,11 +11,14 @@ import type { Credentials } from "./auth/authenticate.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ConnectionRoom } from "./capacity/connection-room.js";
+import type { FreePlaces } from "./capacity/free-places.js";
 import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
+import type { SharedReads } from "./capacity/shared-reads.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { Spool } from "./http/body-spool.js";
-import type { Limiter } from "./limiter/limiter.js";
+import type { FreeEndpoint } from "./http/match-route.js";
+import type { CallOutcome, Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
@@ -61,6 +64,10 @@ export interface Gateway {
   readonly sessions: OpenSessions;
   /** What the process can hold at once. */
   readonly capacity: Capacity;
+  /** Of requests that cost no admission. */
+  readonly freePlaces: FreePlaces<FreeEndpoint>;
+  /** The daemon's answers for GET /v1/usage. */
+  readonly usageReads: SharedReads<CallOutcome>;
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;

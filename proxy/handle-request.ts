@@ -4,8 +4,10 @@ import { unreachable } from "../shared/assert.js";
 import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
+import { callerName } from "./auth/caller.js";
 import { corsHeaders, preflightHeaders } from "./auth/cors.js";
 import { webPageProblem } from "./auth/web-page.js";
+import { freePlacesMax } from "./free-endpoints.js";
 import type { Gateway } from "./gateway.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { handleDeniedJwts } from "./handlers/admin/denied-jwts-api.js";
@@ -26,6 +28,7 @@ import type { Exchange } from "./http/exchange.js";
 import {
   areaOf,
   type Endpoint,
+  type FreeEndpoint,
   isModelOperation,
   matchRoute,
   meetsLimits,
@@ -89,7 +92,24 @@ async function answerRequest(
   const authorized = await authorizeCaller(gateway.limiter, caller, area);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
-  return serve({ gateway, exchange, caller: authorized.caller, record }, endpoint);
+  const context = { gateway, exchange, caller: authorized.caller, record };
+  return meetsLimits(endpoint) ? serve(context, endpoint) : serveFree(context, endpoint);
+}
+
+/** No limit bounds these requests, so each caller may have so many of them at once. */
+async function serveFree(context: RequestContext, endpoint: FreeEndpoint): Promise<void> {
+  const { gateway, exchange, caller, record } = context;
+  const name = callerName(caller);
+  if (!gateway.freePlaces.take(endpoint, name)) {
+    record.end(503, "overloaded");
+    const message = `${freePlacesMax[endpoint]} such requests of this caller are running already`;
+    return replyFailure(exchange, areaOf(exchange.path), failure("overloaded", message));
+  }
+  try {
+    await serve(context, endpoint);
+  } finally {
+    gateway.freePlaces.give(endpoint, name);
+  }
 }
 
 /** Why an open gateway refuses a request that a web page has sent. */

@@ -15,6 +15,11 @@ export interface Caller extends Claimed {
   readonly denial: Failure;
 }
 
+/** Whose requests are counted together: those of one key, or else of one path. */
+export function callerName({ keyId, userPath }: Pick<Caller, "keyId" | "userPath">): string {
+  return keyId === "" ? userPath : keyId;
+}
+
 export type Authentication = { readonly ok: true; readonly caller: Caller } | RefusedCaller;
 
 export interface RefusedCaller {

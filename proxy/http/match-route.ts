@@ -43,19 +43,24 @@ export type Endpoint =
   | "ready";
 
 const modelOperationSet: ReadonlySet<Endpoint> = new Set(modelOperations);
-const limited: ReadonlySet<Endpoint> = new Set([
+const limitedEndpoints = [
   ...modelOperations,
   "batch_submission",
   "passthrough",
   "realtime",
-]);
+] as const;
+type LimitedEndpoint = (typeof limitedEndpoints)[number];
+const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
+
+/** Its requests cost no admission; the bounds of each are in `proxy/free-endpoints.ts`. */
+export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | "health" | "ready">;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);
 }
 
 /** Whether its requests are admitted by the daemon before they are served. */
-export function meetsLimits(endpoint: Endpoint): boolean {
+export function meetsLimits(endpoint: Endpoint): endpoint is LimitedEndpoint {
   return limited.has(endpoint);
 }
 

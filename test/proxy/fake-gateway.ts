@@ -3,7 +3,10 @@
  * every request unless the test sets a verdict.
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
+import { FreePlaces } from "../../proxy/capacity/free-places.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
+import { SharedReads } from "../../proxy/capacity/shared-reads.js";
+import { freePlacesMax, usageReadBounds } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
@@ -99,6 +102,8 @@ export function fakeGateway(yaml: string): FakeGateway {
       pages: { hosts: new Set(), origins: new Set() },
       rewriters: () => [],
       capacity: fakeCapacity(),
+      freePlaces: new FreePlaces(freePlacesMax),
+      usageReads: new SharedReads(usageReadBounds),
       monoMs: () => 0,
       setTimer(_ms: number, run: () => void) {
         queueMicrotask(run);

@@ -3,6 +3,8 @@
  * checks that are its. What is thrown on its way is in `handlers/fail-request.test.ts`.
  */
 import t from "tap";
+import { FreePlaces } from "../../proxy/capacity/free-places.js";
+import { freePlacesMax } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { handleRequest } from "../../proxy/handle-request.js";
 import type { ClientSocket } from "../../proxy/http/exchange.js";
@@ -24,6 +26,7 @@ interface Ask {
   readonly authorization?: unknown;
   readonly webSocket?: boolean;
   readonly capacity?: Capacity;
+  readonly freePlaces?: Gateway["freePlaces"];
 }
 
 async function ask({
@@ -36,12 +39,14 @@ async function ask({
   authorization = { kind: "authorized", userPath: "/of-key", keyId: "key_1" },
   webSocket = false,
   capacity = fakeCapacity(),
+  freePlaces = new FreePlaces(freePlacesMax),
 }: Ask) {
   const fake = fakeGateway(yaml);
   const lines: { readonly level: string; readonly fields: Record<string, unknown> }[] = [];
   const authorized: string[] = [];
   Object.assign(fake.gateway, {
     capacity,
+    freePlaces,
     credentials: {
       masterKey,
       jwt: null,
@@ -166,6 +171,46 @@ t.test(
     t.notMatch(JSON.stringify(plain.lines), /sk-sluice/);
   },
 );
+
+/** A request to each of them. */
+const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string, string]>> = {
+  count_tokens: ["POST", "/v1/messages/count_tokens"],
+  files: ["GET", "/v1/files"],
+  batches: ["GET", "/v1/batches"],
+  stored_responses: ["GET", "/v1/responses/r"],
+  model: ["GET", "/v1/models/one/x"],
+  models: ["GET", "/v1/models"],
+  usage: ["GET", "/v1/usage"],
+  "rate-limits": ["GET", "/admin/rate-limits"],
+  "rate-limits-reset-one": ["POST", "/admin/rate-limits/reset-one"],
+  "rate-limits-reset": ["POST", "/admin/rate-limits/reset"],
+  budgets: ["GET", "/admin/budgets"],
+  "budgets-reset-one": ["POST", "/admin/budgets/reset-one"],
+  "budgets-reset": ["POST", "/admin/budgets/reset"],
+  "budgets-settings": ["GET", "/admin/budgets/settings"],
+  "auth-keys": ["GET", "/admin/auth-keys"],
+  "auth-keys-rotate": ["POST", "/admin/auth-keys/k/rotate"],
+  "auth-keys-deactivate": ["POST", "/admin/auth-keys/k/deactivate"],
+  "auth-keys-delete": ["DELETE", "/admin/auth-keys/k"],
+  "denied-jwts": ["GET", "/admin/denied-jwts"],
+  explain: ["POST", "/admin/explain"],
+  targets: ["GET", "/admin/targets"],
+};
+
+t.test("each endpoint that costs no admission has a bound of its own", async (t) => {
+  for (const [endpoint, [method, path]] of Object.entries(freeRequests)) {
+    const freePlaces = new FreePlaces({ ...freePlacesMax, [endpoint]: 1 });
+    const kind = endpoint as keyof typeof freePlacesMax;
+    freePlaces.take(kind, "/");
+    const { exchange, lines } = await ask({ method, path, headers: master, freePlaces });
+    t.same([exchange.status, exchange.sent("retry-after")], [503, "1"], endpoint);
+    t.match(lines, [{ fields: { status: 503, outcome: "overloaded" } }]);
+    freePlaces.give(kind, "/");
+    const served = await ask({ method, path, headers: master, freePlaces });
+    t.not(served.lines[0]!.fields["outcome"], "overloaded", endpoint);
+    t.equal(freePlaces.taken, 0, "it is given back");
+  }
+});
 
 t.test("a browser's key among the subprotocols counts at an upgrade alone", async (t) => {
   const headers = [

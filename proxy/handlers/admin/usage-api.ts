@@ -3,6 +3,7 @@
  * itself. The parameters are checked here; the numbers are the daemon's.
  */
 import { failure } from "../../../shared/error-code.js";
+import { callerName } from "../../auth/caller.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
@@ -12,18 +13,33 @@ export async function replyUsage({
   exchange,
   caller,
   record,
-}: RequestContext<"limiter" | "nowMs">): Promise<void> {
+}: RequestContext<"limiter" | "usageReads" | "nowMs">): Promise<void> {
   const window = parseUsageQuery(exchange.query, gateway.nowMs());
   if (!window.ok) {
     record.end(400, "refused");
     return replyFailure(exchange, "model", window.failure);
   }
-  const status = await gateway.limiter.call("usage.status", {
+  const question = {
     user_path: caller.userPath,
     key_id: caller.keyId,
     start_date: window.startDate,
     end_date: window.endDate,
+  };
+  const status = await gateway.usageReads.read({
+    caller: callerName(caller),
+    key: JSON.stringify(question),
+    ask: () => gateway.limiter.call("usage.status", question),
+    onGone: (run) => exchange.onGone(run),
   });
+  if (status === null) {
+    if (exchange.gone) return record.end(499, "client_gone");
+    record.end(503, "overloaded");
+    return replyFailure(
+      exchange,
+      "model",
+      failure("overloaded", "as many reports of usage wait already as may"),
+    );
+  }
   if (!status.ok) {
     record.end(503, "refused");
     record.note = status.failure.message;

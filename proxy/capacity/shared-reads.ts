@@ -1,0 +1,87 @@
+/**
+ * Reads that cost no admission, such as GET /v1/usage: few are asked at once, the others wait in
+ * turn. Equal ones that wait are asked once; one that nobody waits for any more isn't asked. What
+ * has been asked isn't shared: it may be older than the caller's last request.
+ */
+
+interface SharedReadBounds {
+  /** Asked at once. */
+  readonly runningMax: number;
+  /** That wait, of all callers and of one. */
+  readonly waitingMax: number;
+  readonly waitingPerCallerMax: number;
+}
+
+interface Read<T> {
+  readonly caller: string;
+  readonly ask: () => Promise<T>;
+  readonly askers: Set<(answer: T | null) => void>;
+}
+
+/** One question. `key`: equal for equal answers. */
+interface Question<T> {
+  readonly caller: string;
+  readonly key: string;
+  readonly ask: () => Promise<T>;
+  /** Calls `run` if the client leaves. */
+  readonly onGone: (run: () => void) => void;
+}
+
+export class SharedReads<T> {
+  readonly #bounds: SharedReadBounds;
+  readonly #waiting = new Map<string, Read<T>>();
+  readonly #waitingOf = new Map<string, number>();
+  #running = 0;
+
+  constructor(bounds: SharedReadBounds) {
+    this.#bounds = bounds;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** The answer; null: too many wait, or the client has left. `ask` never rejects. */
+  read({ caller, key, ask, onGone }: Question<T>): Promise<T | null> {
+    return new Promise((resolve) => {
+      const read = this.#waiting.get(key) ?? this.#wait(key, { caller, ask, askers: new Set() });
+      if (read === null) return resolve(null);
+      read.askers.add(resolve);
+      onGone(() => {
+        resolve(null);
+        read.askers.delete(resolve);
+        if (read.askers.size === 0 && this.#waiting.get(key) === read) this.#remove(key, read);
+      });
+      this.#next();
+    });
+  }
+
+  #wait(key: string, read: Read<T>): Read<T> | null {
+    const { waitingMax, waitingPerCallerMax } = this.#bounds;
+    const others = this.#waitingOf.get(read.caller) ?? 0;
+    if (this.#waiting.size >= waitingMax || others >= waitingPerCallerMax) return null;
+    this.#waiting.set(key, read);
+    this.#waitingOf.set(read.caller, others + 1);
+    return read;
+  }
+
+  #remove(key: string, { caller }: Read<T>): void {
+    this.#waiting.delete(key);
+    const left = this.#waitingOf.get(caller)! - 1;
+    if (left === 0) this.#waitingOf.delete(caller);
+    else this.#waitingOf.set(caller, left);
+  }
+
+  #next(): void {
+    for (const [key, read] of this.#waiting) {
+      if (this.#running >= this.#bounds.runningMax) return;
+      this.#remove(key, read);
+      this.#running++;
+      void read.ask().then((answer) => {
+        this.#running--;
+        for (const answerTo of read.askers) answerTo(answer);
+        this.#next();
+      });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * The endpoints whose requests cost no admission, and how many of each one caller may have at once:
+ * limits don't bound them (docs/bounds.md, "Free requests"). An endpoint that isn't here doesn't
+ * compile. `/health` and `/ready` have room of their own.
+ */
+import { readsWaitingMax } from "../shared/bounds.js";
+import type { FreeEndpoint } from "./http/match-route.js";
+
+/** Each is a call to a provider. */
+const providerCallsMax = 256;
+/** Each is a question to the daemon, of which it answers one at a time for each proxy. */
+const daemonCallsMax = 256;
+/** Answered from memory; or by few questions to the daemon, which equal requests share. */
+const repliesMax = 1000;
+
+export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
+  count_tokens: providerCallsMax,
+  files: providerCallsMax,
+  batches: providerCallsMax,
+  stored_responses: providerCallsMax,
+  model: repliesMax,
+  models: repliesMax,
+  usage: repliesMax,
+  "rate-limits": daemonCallsMax,
+  "rate-limits-reset-one": daemonCallsMax,
+  "rate-limits-reset": daemonCallsMax,
+  budgets: daemonCallsMax,
+  "budgets-reset-one": daemonCallsMax,
+  "budgets-reset": daemonCallsMax,
+  "budgets-settings": daemonCallsMax,
+  "auth-keys": daemonCallsMax,
+  "auth-keys-rotate": daemonCallsMax,
+  "auth-keys-deactivate": daemonCallsMax,
+  "auth-keys-delete": daemonCallsMax,
+  "denied-jwts": daemonCallsMax,
+  explain: daemonCallsMax,
+  targets: repliesMax,
+};
+
+/** Few at once, since the daemon makes one at a time; as many wait as would there. */
+export const usageReadBounds = {
+  runningMax: 4,
+  waitingMax: readsWaitingMax,
+  waitingPerCallerMax: 16,
+} as const;
