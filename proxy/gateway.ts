@@ -24,6 +24,7 @@ import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
 import type { RecordedModels } from "./routing/recorded-models.js";
 import type { TargetHealth } from "./routing/target-health.js";
+import type { TargetLoad } from "./routing/target-load.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
@@ -55,6 +56,7 @@ export interface Gateway {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly targetOrder: TargetOrder;
   readonly targetHealth: TargetHealth;
+  readonly targetLoad: TargetLoad;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
   readonly recordedModels: RecordedModels;

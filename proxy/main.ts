@@ -32,6 +32,7 @@ import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { TargetHealth } from "./routing/target-health.js";
+import { TargetLoad } from "./routing/target-load.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 
 interface ProxyOptions {
@@ -176,6 +177,7 @@ async function createGateway({
           isDenied: (claims) => limiter.isDeniedJwt(claims, Date.now()),
           digest: digestToken,
         });
+  const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
   const prices = createPriceTable(config, {
     list: needsPriceList(config) ? await loadPriceList() : null,
     nowMs: () => Date.now(),
@@ -198,7 +200,8 @@ async function createGateway({
     },
     limiter,
     providers,
-    targetOrder: createTargetOrder(prices.costOf),
+    targetOrder: createTargetOrder(prices.costOf, targetLoad),
+    targetLoad,
     targetHealth: new TargetHealth({
       monoMs: () => performance.now(),
       configOf: (target) => providerOf({ providers }, target).config,

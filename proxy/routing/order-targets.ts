@@ -7,6 +7,7 @@
 import { unreachable } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Route, VirtualRoute, WeightedTarget } from "./resolve-model.js";
+import type { TargetLoad } from "./target-load.js";
 
 export interface TargetOrder {
   /** The route's targets, best first. The array is shared: it must not be changed. */
@@ -15,11 +16,19 @@ export interface TargetOrder {
   peek(route: Route): readonly Target[];
 }
 
+/** What proxies see of their targets. */
+type SeenLoad = Pick<TargetLoad, "inFlight" | "latencyClass">;
+
+const noLoad: SeenLoad = { inFlight: () => 0, latencyClass: () => 0 };
+
 /**
  * Remembers the turn of each virtual model with weights and nothing else, so it is as large as the
  * configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
  */
-export function createTargetOrder(costOf: (target: Target) => number | null): TargetOrder {
+export function createTargetOrder(
+  costOf: (target: Target) => number | null,
+  load: SeenLoad = noLoad,
+): TargetOrder {
   const turns = new Map<string, Turn>();
   const order = (route: Route, take: boolean): readonly Target[] => {
     if (route.kind === "direct") return route.targets;
@@ -30,6 +39,13 @@ export function createTargetOrder(costOf: (target: Target) => number | null): Ta
         return cheapestFirst(route.targets, costOf);
       case "round_robin":
         return nextTurn(turns, route, take);
+      case "least_busy":
+        return leastFirst(
+          nextTurn(turns, route, take),
+          (target) => load.inFlight(target) / Math.max(target.weight, 1),
+        );
+      case "latency":
+        return leastFirst(nextTurn(turns, route, take), (target) => load.latencyClass(target));
       default:
         return unreachable(route.strategy);
     }
@@ -51,13 +67,24 @@ function cheapestFirst(
     .map(({ target }) => target);
 }
 
+/** By a measure, the least first; equals in the order of their turn. */
+function leastFirst(
+  turn: readonly WeightedTarget[],
+  measureOf: (target: WeightedTarget) => number,
+): readonly Target[] {
+  return turn
+    .map((target) => ({ target, measure: measureOf(target) }))
+    .sort((a, b) => a.measure - b.measure)
+    .map(({ target }) => target);
+}
+
 interface Turn {
   readonly targets: readonly WeightedTarget[];
   readonly weightSum: number;
   /** nginx's current weights. */
   readonly current: number[];
   /** By the index of the first target: all targets in order. */
-  readonly orders: readonly (readonly Target[])[];
+  readonly orders: readonly (readonly WeightedTarget[])[];
 }
 
 /**
@@ -68,7 +95,7 @@ function nextTurn(
   turns: Map<string, Turn>,
   { source, targets }: VirtualRoute,
   take: boolean,
-): readonly Target[] {
+): readonly WeightedTarget[] {
   let turn = turns.get(source);
   if (turn === undefined || turn.targets !== targets) {
     turn = newTurn(targets);
@@ -102,7 +129,7 @@ function newTurn(targets: readonly WeightedTarget[]): Turn {
  * The other targets follow by weight, the heaviest first; equals in the configured order after the
  * first target, so that the load of a failing one doesn't always go to the same other one.
  */
-function orderFrom(targets: readonly WeightedTarget[], first: number): readonly Target[] {
+function orderFrom(targets: readonly WeightedTarget[], first: number): readonly WeightedTarget[] {
   const rest = [...targets.slice(first + 1), ...targets.slice(0, first)];
   return [targets[first]!, ...rest.sort((a, b) => b.weight - a.weight)];
 }

@@ -79,7 +79,7 @@ export interface ProviderConfig {
   readonly breakerOpenMs: number;
 }
 
-export type Strategy = "round_robin" | "cost" | "failover";
+export type Strategy = "round_robin" | "cost" | "latency" | "least_busy" | "failover";
 
 export interface VirtualModelConfig {
   readonly source: string;

@@ -17,6 +17,7 @@ import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
 import { createRecordedModels } from "../../proxy/routing/recorded-models.js";
 import { TargetHealth } from "../../proxy/routing/target-health.js";
+import { TargetLoad } from "../../proxy/routing/target-load.js";
 import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
@@ -94,6 +95,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       ),
       targetOrder: createTargetOrder(() => null),
       targetHealth: fakeTargetHealth(),
+      targetLoad: new TargetLoad([], () => 0),
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),

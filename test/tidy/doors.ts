@@ -113,6 +113,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/gateway",
     "proxy/http",
     "proxy/limiter",
+    "proxy/routing",
     "proxy/upstream",
     "proxy/upstream/errors",
   ],

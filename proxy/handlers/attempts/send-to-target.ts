@@ -8,6 +8,7 @@ import type { Gateway } from "../../gateway.js";
 import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { RequestContext } from "../../request-context.js";
+import type { TargetLoad } from "../../routing/target-load.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
 
@@ -24,16 +25,16 @@ export async function sendToTarget(
     gateway,
     exchange,
     record,
-  }: RequestContext<"providers" | "monoMs" | "random" | "setTimer" | "targetHealth">,
+  }: RequestContext<"providers" | "monoMs" | "random" | "setTimer" | "targetHealth" | "targetLoad">,
   { target, isRepeatable, send }: TargetSending,
 ): Promise<Forwarded> {
   const { config, upstream } = providerOf(gateway, target);
-  const { targetHealth } = gateway;
+  const { targetHealth, targetLoad } = gateway;
   const firstMonoMs = gateway.monoMs();
   let startedMonoMs = firstMonoMs;
   for (let retried = 0; ; retried++) {
     record.tries++;
-    const forwarded = await send();
+    const forwarded = await watched(targetLoad, target, { send, startedMonoMs });
     targetHealth.note(target, startedMonoMs, forwarded);
     if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
     if (targetHealth.isOpen(target)) return forwarded;
@@ -46,6 +47,25 @@ export async function sendToTarget(
     record.failedAt(target, forwarded.failed.why);
     if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
     startedMonoMs = gateway.monoMs();
+  }
+}
+
+/** One attempt; while it runs, its target is busy. */
+async function watched(
+  load: TargetLoad,
+  target: Target,
+  { send, startedMonoMs }: Pick<TargetSending, "send"> & { readonly startedMonoMs: number },
+): Promise<Forwarded> {
+  let firstByteMs: number | null = null;
+  load.begin(target);
+  try {
+    const forwarded = await send();
+    const { firstByteMonoMs, outcome } = forwarded;
+    if (outcome === "complete" && firstByteMonoMs !== null)
+      firstByteMs = firstByteMonoMs - startedMonoMs;
+    return forwarded;
+  } finally {
+    load.end(target, firstByteMs);
   }
 }
 

@@ -161,8 +161,8 @@ const providerSchemas = Object.fromEntries(
 
 const virtualModelSchemas = {
   strategy: optionalWord<Strategy>(
-    ["round_robin", "cost", "failover"],
-    "must be round_robin, cost or failover",
+    ["round_robin", "cost", "latency", "least_busy", "failover"],
+    "must be round_robin, cost, latency, least_busy or failover",
     "round_robin",
   ),
   targets: listField("must be a list of targets", { min: 1, max: candidatesMax, what: "targets" }),

@@ -3,6 +3,7 @@ import { sendToTarget } from "../../../../proxy/handlers/attempts/send-to-target
 import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import { TargetHealth } from "../../../../proxy/routing/target-health.js";
+import { TargetLoad } from "../../../../proxy/routing/target-load.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { FakeExchange } from "../../fake-exchange.js";
@@ -61,6 +62,7 @@ async function run(
     monoMs: () => 0,
     random: () => 1,
     targetHealth,
+    targetLoad: new TargetLoad([], () => 0),
     setTimer(ms: number, then: () => void) {
       waits.push(ms);
       if (waits.length === leavesBefore) queueMicrotask(() => exchange.leave());

@@ -64,7 +64,9 @@ t.test("a wrong virtual model is reported with its place", async (t) => {
     ],
     [
       "a: { strategy: random, targets: [ { model: openai/m } ] }",
-      ['virtual_models.a.strategy must be round_robin, cost or failover, not "random"'],
+      [
+        'virtual_models.a.strategy must be round_robin, cost, latency, least_busy or failover, not "random"',
+      ],
     ],
     [
       "a: { targets: [ { model: openai/m, weight: 0 }, { model: openai/m, weight: 1.5 }, { model: openai/m, weight: 1001 } ] }",

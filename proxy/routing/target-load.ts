@@ -1,0 +1,71 @@
+/**
+ * How busy and how fast targets are, as this proxy sees it: for the strategies `least_busy` and
+ * `latency`. Only the targets of virtual models that have one of these are watched.
+ */
+import type { VirtualModelConfig } from "../../shared/config/config.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+
+interface Load {
+  inFlight: number;
+  /** Smoothed; null: unknown. */
+  firstByteMs: number | null;
+  /** When it was last measured. */
+  measuredMs: number;
+}
+
+/** How much a new measurement counts. */
+const newShare = 0.3;
+/** A measurement that is older says nothing: the target is tried again. */
+const measurementMs = 60_000;
+
+export class TargetLoad {
+  readonly #byName = new Map<string, Load>();
+  readonly #monoMs: () => number;
+
+  constructor(virtualModels: readonly VirtualModelConfig[], monoMs: () => number) {
+    this.#monoMs = monoMs;
+    for (const { strategy, targets } of virtualModels)
+      if (strategy === "least_busy" || strategy === "latency")
+        for (const target of targets)
+          this.#byName.set(targetName(target), { inFlight: 0, firstByteMs: null, measuredMs: 0 });
+  }
+
+  #of(target: Target): Load | undefined {
+    return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));
+  }
+
+  begin(target: Target): void {
+    const load = this.#of(target);
+    if (load !== undefined) load.inFlight++;
+  }
+
+  /** `firstByteMs`: until its answer began; null: there was none. */
+  end(target: Target, firstByteMs: number | null): void {
+    const load = this.#of(target);
+    if (load === undefined) return;
+    load.inFlight--;
+    if (firstByteMs === null) return;
+    const old = this.#isFresh(load) ? load.firstByteMs : null;
+    load.firstByteMs = old === null ? firstByteMs : old + (firstByteMs - old) * newShare;
+    load.measuredMs = this.#monoMs();
+  }
+
+  #isFresh({ measuredMs }: Load): boolean {
+    return this.#monoMs() - measuredMs < measurementMs;
+  }
+
+  /** Requests that run at it now. */
+  inFlight(target: Target): number {
+    return this.#of(target)?.inFlight ?? 0;
+  }
+
+  /**
+   * Classes of a quarter each, so that equally fast targets take turns; 0: unknown, which is tried
+   * first.
+   */
+  latencyClass(target: Target): number {
+    const load = this.#of(target);
+    if (load === undefined || load.firstByteMs === null || !this.#isFresh(load)) return 0;
+    return 1 + Math.round(Math.log(Math.max(load.firstByteMs, 1)) / Math.log(1.25));
+  }
+}

@@ -1,0 +1,80 @@
+import t from "tap";
+import { createTargetOrder } from "../../../proxy/routing/order-targets.js";
+import type { VirtualRoute } from "../../../proxy/routing/resolve-model.js";
+import { TargetLoad } from "../../../proxy/routing/target-load.js";
+import type { Strategy } from "../../../shared/config/config.js";
+
+const targets = [
+  { provider: "a", model: "m", weight: 1 },
+  { provider: "b", model: "m", weight: 2 },
+  { provider: "c", model: "m", weight: 1 },
+] as const;
+const [a, b, c] = targets;
+
+function routed(strategy: Strategy) {
+  const clock = { nowMs: 0 };
+  const load = new TargetLoad([{ source: "s", strategy, targets }], () => clock.nowMs);
+  const order = createTargetOrder(() => null, load);
+  const route: VirtualRoute = { kind: "virtual", source: "s", strategy, targets };
+  const names = (): string =>
+    order
+      .order(route)
+      .map(({ provider }) => provider)
+      .join("");
+  return { clock, load, names };
+}
+
+t.test("least_busy takes the target with the fewest requests for its weight", async (t) => {
+  const { load, names } = routed("least_busy");
+  t.equal(names()[0], "b", "equals take their turns by weight");
+  load.begin(b);
+  t.not(names()[0], "b");
+  load.begin(a);
+  load.begin(c);
+  t.equal(names()[0], "b", "half a request for its weight");
+  load.begin(b);
+  load.begin(b);
+  t.equal(names().at(-1), "b");
+  for (let i = 0; i < 3; i++) load.end(b, null);
+  t.equal(names()[0], "b");
+});
+
+t.test(
+  "latency takes the fastest; what isn't known is tried first, and what is old again",
+  async (t) => {
+    const { clock, load, names } = routed("latency");
+    const measured = (target: (typeof targets)[number], ms: number): void => {
+      load.begin(target);
+      load.end(target, ms);
+    };
+    measured(a, 100);
+    measured(b, 400);
+    t.equal(names(), "cab");
+    measured(c, 1000);
+    t.equal(names(), "abc");
+    for (let i = 0; i < 12; i++) measured(a, 2000);
+    t.equal(names(), "bca", "smoothed");
+    measured(b, 405);
+    measured(c, 400);
+    for (let i = 0; i < 20; i++) measured(c, 400);
+    t.same(new Set([names()[0], names()[0], names()[0], names()[0]]), new Set(["b", "c"]));
+    clock.nowMs = 60_000;
+    t.equal(load.latencyClass(b), 0);
+    measured(a, 5);
+    t.equal(names().at(-1), "a");
+  },
+);
+
+t.test("a failed attempt measures nothing, and other targets aren't watched", async (t) => {
+  const { load } = routed("latency");
+  load.begin(a);
+  load.end(a, null);
+  t.equal(load.latencyClass(a), 0);
+  const other = { provider: "x", model: "m" };
+  load.begin(other);
+  load.end(other, 5);
+  t.same([load.inFlight(other), load.latencyClass(other)], [0, 0]);
+  const idle = new TargetLoad([{ source: "s", strategy: "cost", targets }], () => 0);
+  idle.begin(a);
+  t.equal(idle.inFlight(a), 0);
+});
