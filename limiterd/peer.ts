@@ -70,8 +70,21 @@ export interface KnownProxy {
   seenAtMs: number;
   dirty: boolean;
   /**
-   * Leases from before a restart that were counted into the restored windows when a hello named
-   * them, each with the target that it had then.
+   * Leases of earlier epochs that were counted again when a hello named them. Written with the
+   * proxy, so that no later epoch counts them once more.
    */
-  readonly recounted: Map<number, Target | null>;
+  readonly recounted: Map<number, Recounted>;
+}
+
+export interface RecountedAttempt {
+  readonly target: Target;
+  readonly lsn: number;
+}
+
+/** What was counted again of a lease. */
+export interface Recounted {
+  /** Its request, at the user path. */
+  readonly path: boolean;
+  /** Its attempts at targets, with their log sequence numbers. */
+  readonly attempts: readonly RecountedAttempt[];
 }

@@ -3,14 +3,18 @@
  * must be written, and what of each. Nothing here is of a single connection.
  */
 import { isCount } from "../shared/checked.js";
-import type { KnownProxy } from "./peer.js";
+import type { KnownProxy, Recounted, RecountedAttempt } from "./peer.js";
+import type { Contributor } from "./store/contributor.js";
 import type { Change } from "./store/store.js";
 
-export interface Proxies {
+/** Contributes what was counted again, to the batch that counts it. */
+export interface Proxies extends Contributor {
   readonly all: ReadonlyMap<string, KnownProxy>;
   get(id: string, nowMs: number): KnownProxy;
   restore(id: string, stored: StoredProxy): KnownProxy;
   markDirty(proxy: KnownProxy): void;
+  /** Leases of it were counted again in the open batch. */
+  markRecounted(proxy: KnownProxy): void;
   takeDirty(): KnownProxy[];
   /** Forgets those that were last seen before `beforeMs`; returns their ids. */
   forget(beforeMs: number): string[];
@@ -19,8 +23,12 @@ export interface Proxies {
 export function createProxies(): Proxies {
   const all = new Map<string, KnownProxy>();
   let dirty: KnownProxy[] = [];
+  const recounted = new Set<KnownProxy>();
 
-  function add(id: string, settledSeq: number, seenAtMs: number): KnownProxy {
+  function add(
+    id: string,
+    { settledSeq, seenAtMs, recounted }: Omit<StoredProxy, "connected">,
+  ): KnownProxy {
     const proxy: KnownProxy = {
       id,
       settledSeq,
@@ -29,7 +37,7 @@ export function createProxies(): Proxies {
       ackSeq: 0,
       seenAtMs,
       dirty: false,
-      recounted: new Map(),
+      recounted: new Map(recounted),
     };
     all.set(id, proxy);
     return proxy;
@@ -37,13 +45,20 @@ export function createProxies(): Proxies {
 
   return {
     all,
-    get: (id, nowMs) => all.get(id) ?? add(id, 0, nowMs),
-    restore: (id, stored) => add(id, stored.settledSeq, stored.seenAtMs),
+    get: (id, nowMs) => all.get(id) ?? add(id, { settledSeq: 0, seenAtMs: nowMs, recounted: [] }),
+    restore: add,
     markDirty(proxy) {
       if (proxy.dirty) return;
       proxy.dirty = true;
       dirty.push(proxy);
     },
+    markRecounted: (proxy) => void recounted.add(proxy),
+    changes() {
+      const changes = [...recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));
+      recounted.clear();
+      return changes;
+    },
+    committed() {},
     takeDirty() {
       const taken = dirty;
       dirty = [];
@@ -62,23 +77,46 @@ export function createProxies(): Proxies {
   };
 }
 
-/** `proxies`: [settledSeq, connected, seenAtMs] by proxy id. */
+/** `proxies`: [settledSeq, connected, seenAtMs, recounted] by proxy id. */
 interface StoredProxy {
   readonly settledSeq: number;
   /** Whether it was connected when this was written, so that a restarted daemon waits for it. */
   readonly connected: boolean;
   readonly seenAtMs: number;
+  /** As [lease, path, …attempts], an attempt as [provider, model, lsn]. */
+  readonly recounted: readonly (readonly [lease: number, Recounted])[];
 }
 
 /** Writes a proxy as it is now. */
-export function proxyChange({ id, settledSeq, peer }: KnownProxy, nowMs: number): Change {
-  return { table: "proxies", key: id, value: [settledSeq, peer !== null, nowMs] };
+export function proxyChange(
+  { id, settledSeq, peer, recounted }: KnownProxy,
+  nowMs: number,
+): Change {
+  const leases = Array.from(recounted, ([lease, { path, attempts }]) => [
+    lease,
+    path,
+    ...attempts.map(({ target, lsn }) => [target.provider, target.model, lsn]),
+  ]);
+  return { table: "proxies", key: id, value: [settledSeq, peer !== null, nowMs, leases] };
 }
 
 /** Null for what `proxyChange` never wrote. */
 export function proxyFromStored(value: readonly unknown[]): StoredProxy | null {
-  const [settledSeq, connected, seenAtMs] = value;
-  return isCount(settledSeq) && typeof connected === "boolean" && isCount(seenAtMs)
-    ? { settledSeq, connected, seenAtMs }
-    : null;
+  const [settledSeq, connected, seenAtMs, leases = []] = value;
+  if (!isCount(settledSeq) || typeof connected !== "boolean" || !isCount(seenAtMs)) return null;
+  if (!Array.isArray(leases)) return null;
+  const recounted: (readonly [number, Recounted])[] = [];
+  for (const item of leases as unknown[]) {
+    const [lease, path, ...rest] = Array.isArray(item) ? (item as unknown[]) : [];
+    const attempts = rest.map(attemptFromStored).filter((attempt) => attempt !== null);
+    if (!isCount(lease) || typeof path !== "boolean" || attempts.length < rest.length) return null;
+    recounted.push([lease, { path, attempts }]);
+  }
+  return { settledSeq, connected, seenAtMs, recounted };
+}
+
+function attemptFromStored(item: unknown): RecountedAttempt | null {
+  const [provider, model, lsn] = Array.isArray(item) ? (item as unknown[]) : [];
+  if (typeof provider !== "string" || typeof model !== "string" || !isCount(lsn)) return null;
+  return { target: { provider, model }, lsn };
 }

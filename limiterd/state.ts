@@ -16,6 +16,7 @@ import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
+import type { Epochs } from "./store/epochs.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
 import type { UsageLog } from "./usage/usage-log.js";
@@ -54,8 +55,7 @@ export interface DaemonState {
   readonly peers: Set<PeerState>;
   /** Being stopped: what still arrives is ignored. */
   stopping: boolean;
-  /** The first log sequence number of this daemon's epoch, which began with its start. */
-  readonly epochStartLsn: number;
+  readonly epochs: Epochs;
   readonly startedAtMs: number;
   /**
    * Proxies that were connected when the last daemon ended and haven't said hello yet; null once

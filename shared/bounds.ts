@@ -28,10 +28,7 @@ export const leasesPerHello = 200;
 export const socketPathBytesMax = 107;
 /** A new connection that sends no hello for this time isn't a peer. */
 export const helloDeadlineMs = 5_000;
-/**
- * A command line that asks for nothing in this time is closed: a forgotten one would hold its
- * place for ever. An export whose reader pauses this long ends.
- */
+/** A command line that asks for nothing in this time is closed, and an export that isn't read. */
 export const commandIdleMs = 10 * 60_000;
 /**
  * How long a daemon that starts after a crash waits for the proxies that it expects: their slots
@@ -95,10 +92,7 @@ export const refusalsMax = 10_000;
  * refusal is 3.7 kB at most, all of them 37 MB.
  */
 export const refusalBytesMax = 2048;
-/**
- * Children of one template, of some 100 bytes each; requests of further ones are refused. Twice the
- * largest number that is measured.
- */
+/** Children of one template, of some 100 bytes each: twice the largest number that is measured. */
 export const childrenPerTemplateMax = 2_000_000;
 /** Children of templates checked per second, at the least: this takes a millisecond or two. */
 export const childrenPerSweep = 20_000;
@@ -111,17 +105,21 @@ export const secondsToSweepAll = 60;
 export const windowsPerSlice = 500;
 /** A settle waits so long to share its commit; only the proxy's memory waits for that. */
 export const commitDelayMs = 10;
+/** An admission waits so long for a settle to share its commit; no caller waits. */
+export const countedCommitDelayMs = 50;
 /** Journal bytes that force a snapshot when the periodic one is off: a restart reads all. */
 export const journalBytesMax = 64 * 1024 * 1024;
-/** Settles that wait for a store that can't be written, at about 200 bytes each. */
+/** Settles and halves of windows that wait for a store that fails, at about 200 bytes each. */
 export const journalEntriesMax = 500_000;
 /** Changes of administrators, and of the daemon itself, that wait for such a store. */
 export const changesWaitingMax = 100_000;
 /** Settles in one batch of the journal: no entry of the store takes long to write or to read. */
 export const journalBatchMax = 1000;
-/**
- * How long a proxy's last settle number is remembered after its last message, to recognize repeats.
- */
+/** Halves of windows in one batch of the journal; for the same reason. */
+export const journalCountedMax = 5000;
+/** Starts of the daemon of which it is known what reached the disk and what didn't. */
+export const epochsMax = 1000;
+/** How long a proxy's last settle number is remembered, to recognize repeats. */
 export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 
 // Usage and budgets.

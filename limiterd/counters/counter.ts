@@ -96,9 +96,12 @@ export class Counter {
   inFlight = 0;
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
+  /** Where it stands in the log of what a batch has counted, and in that of which batch. */
+  loggedAt = 0;
+  loggedBatch = 0;
   /**
-   * The restored window holds every charge up to this log sequence number. Set at restore, 0
-   * otherwise.
+   * The restored window holds what the batches up to this log sequence number have counted. Set at
+   * restore, 0 otherwise.
    */
   restoredLsn: number;
   /** Of a child: where its record lies among those of its template, −1 for a rule's own counter. */

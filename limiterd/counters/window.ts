@@ -66,20 +66,23 @@ export function rollWindow(window: Window, periodMs: number, nowMs: number): voi
 }
 
 /**
- * Adds requests to the half of a rolled window in which `atMs` lies; what is older than both halves
- * counts no more.
+ * When the half of a rolled window begins in which `atMs` lies; null for what is older than both
+ * halves and counts no more.
  */
-export function addRequests(window: Window, periodMs: number, atMs: number, count: number): void {
-  if (atMs >= window.startMs) window.currentRequests = bounded(window.currentRequests + count);
-  else if (atMs >= window.startMs - periodMs)
-    window.previousRequests = bounded(window.previousRequests + count);
+export function halfOf({ startMs }: Window, periodMs: number, atMs: number): number | null {
+  if (atMs >= startMs) return startMs;
+  return atMs >= startMs - periodMs ? startMs - periodMs : null;
 }
 
-/** As `addRequests`, for tokens. */
-export function addTokens(window: Window, periodMs: number, atMs: number, count: number): void {
-  if (atMs >= window.startMs) window.currentTokens = bounded(window.currentTokens + count);
-  else if (atMs >= window.startMs - periodMs)
-    window.previousTokens = bounded(window.previousTokens + count);
+/** Adds to the half that begins at `startMs`, as `halfOf` found it. */
+export function addCounts(window: Window, startMs: number, requests: number, tokens: number): void {
+  if (startMs === window.startMs) {
+    window.currentRequests = bounded(window.currentRequests + requests);
+    window.currentTokens = bounded(window.currentTokens + tokens);
+  } else {
+    window.previousRequests = bounded(window.previousRequests + requests);
+    window.previousTokens = bounded(window.previousTokens + tokens);
+  }
 }
 
 /**

@@ -40,6 +40,7 @@ export function acceptHello(
     holdAgain(state, { peer, proxy }, lease, nowMs);
   }
   peer.wireVersion = message.wireVersion;
+  state.writer.counted();
   if (message.more) return true;
   peer.role = "proxy";
   peer.helloId = message.id;
@@ -89,6 +90,7 @@ function attachProxy(
 ): void {
   peer.proxy = proxy;
   proxy.peer = peer;
+  proxy.seenAtMs = nowMs;
   // At once, not with the next snapshot: a daemon that starts after a crash waits for those it
   // finds.
   writer.closeBatch();
@@ -96,7 +98,7 @@ function attachProxy(
   else void writer.write([proxyChange(proxy, nowMs)]);
 }
 
-/** Takes the slots of a lease again, and counts its request where a restart has forgotten it. */
+/** Takes the slots of a lease again, and counts its request where a crash has taken it back. */
 function holdAgain(
   state: DaemonState,
   { peer, proxy }: { readonly peer: PeerState; readonly proxy: KnownProxy },
@@ -129,5 +131,6 @@ function holdAgain(
     counters,
     bookVersion: book.version,
   });
-  if (settings.rateLimitsEnabled) recountLease(state, proxy, { lease, ofPath, ofTarget }, nowMs);
+  if (settings.rateLimitsEnabled && recountLease(state, proxy, { lease, ofPath, ofTarget }, nowMs))
+    state.proxies.markRecounted(proxy);
 }

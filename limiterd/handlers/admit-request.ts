@@ -50,6 +50,7 @@ export function admitRequest(
     const lease = leaseOf(state, request, verdict, nowMs);
     peer.leases.set(id, lease);
     peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn: lease.lsn, headers, key });
+    state.writer.counted();
     return true;
   }
   counts.refused++;
@@ -89,8 +90,9 @@ function leaseOf(
 }
 
 /**
- * The log sequence number of an admission. The proxy returns it with the lease and the settle: by
- * it a window knows, after a crash, whether it holds the request.
+ * The log sequence number of an admission, that of the batch that counts it. The proxy returns it
+ * with the lease and the settle: a restarted daemon knows by it whether the windows hold the
+ * request.
  */
 export function admissionLsn({ settings, writer }: DaemonState): number {
   return settings.rateLimitsEnabled ? writer.lsn : uncountedLsn;

@@ -6,7 +6,7 @@ import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { countSettle } from "../rules/count-settle.js";
 import { isSameTarget } from "../rules/match-counters.js";
-import { settleEntry } from "../rules/settle-entry.js";
+import { settleFacts } from "../rules/settle-facts.js";
 import type { DaemonState } from "../state.js";
 import { recordUsage } from "./record-usage.js";
 import { releaseLease, releaseTarget } from "./release-slots.js";
@@ -33,13 +33,13 @@ export function applySettle(
   counts.settled++;
   const { seq } = message;
   const arrived = { proxy, message, held };
-  const entry = settleEntry(state, arrived, nowMs);
-  countSettle(state, arrived, entry, nowMs);
-  state.proxies.markDirty(proxy);
-  const taken = writer.journal(entry, () => {
+  // First: what is counted now is in the batch that holds the settle.
+  const taken = writer.journal(proxy.id, seq, () => {
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;
     acknowledge(proxy, seq);
   });
+  countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
+  state.proxies.markDirty(proxy);
   if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;
 }

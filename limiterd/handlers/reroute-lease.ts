@@ -43,5 +43,6 @@ export function rerouteLease(
     counters: inOrder(verdict.counters, onPath.counters),
   });
   peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn, headers, key: null });
+  state.writer.counted();
   return true;
 }

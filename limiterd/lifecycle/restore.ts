@@ -13,11 +13,19 @@ import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
-import { replaySettle } from "../rules/recount.js";
 import { RuleBook } from "../rules/rule-book.js";
 import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/stored-rule.js";
-import { journalFromStored } from "../store/journal-entry.js";
+import {
+  type Epochs,
+  type LostNumbers,
+  lostChange,
+  lostFromStored,
+  lostKey,
+  nextLost,
+  writtenKey,
+} from "../store/epochs.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
+import { replayJournal } from "./replay-journal.js";
 import {
   epochChange,
   epochFromStored,
@@ -34,8 +42,7 @@ interface Restored {
   readonly denials: JwtDenials;
   /** Proxies that were connected when the last daemon ended. */
   readonly expectedProxies: Set<string>;
-  /** The first log sequence number that no earlier epoch of the daemon can have given out. */
-  readonly epochStartLsn: number;
+  readonly epochs: Epochs;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
   /**
@@ -64,24 +71,18 @@ export function restore(
   { hashKey, providers, nowMs, uptime }: RestoreOptions,
 ): Restored {
   const book = new RuleBook(hashKey, providers);
-  let lastLsn = 0;
-  let resetLsn = 0;
-  let lastEpoch: StoredEpoch | null = null;
-  for (const { key, value } of store.entries("epochs")) {
-    const epoch = epochFromStored(value) ?? throwMalformed(store, "epochs", key);
-    lastLsn = Math.max(lastLsn, epoch.lsn);
-    if (key === resetKey) resetLsn = epoch.lsn;
-    if (key === epochStartKey) lastEpoch = epoch;
-  }
+  const stored = restoreEpochs(store);
+  let { lastLsn } = stored;
   for (const { key, value } of store.entries("rules")) {
     const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
-    book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs);
+    book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, stored.resetLsn) }, nowMs);
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
   const staleWindows: string[] = [];
+  let windowsLsn = 0;
   for (const { key, value } of store.entries("windows")) {
     const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
-    lastLsn = Math.max(lastLsn, window.lsn);
+    windowsLsn = Math.max(windowsLsn, window.lsn);
     const { ruleId: id, child } = splitWindowKey(String(key));
     const rule = book.rules.get(id);
     // Its rule doesn't exist, has become or is no longer a template, or was created or reset
@@ -107,13 +108,14 @@ export function restore(
   for (const rule of book.rules.values()) rule.children.loaded();
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
-  lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
-  const epochStartLsn = nextEpochLsn(lastLsn, lastEpoch, uptime);
+  const writtenLsn = Math.max(stored.writtenLsn ?? windowsLsn, journaled.at(-1) ?? 0);
+  lastLsn = Math.max(lastLsn, writtenLsn, windowsLsn);
+  const startLsn = nextEpochLsn(lastLsn, stored.last, uptime);
+  const lost = nextLost(stored.lost, stored.last, { writtenLsn, startLsn });
   const changes = [
-    epochChange(epochStartLsn, uptime),
-    ...(configured === null
-      ? []
-      : applyConfigured(book, configured, { nowMs, lsn: epochStartLsn - 1 })),
+    epochChange(startLsn, uptime),
+    lostChange(lost),
+    ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: startLsn - 1 })),
   ];
   // Now, while no request waits: sorting 100,000 rules would delay the first list of them.
   book.sorted();
@@ -123,11 +125,37 @@ export function restore(
     keys: restoreKeys(store),
     denials: restoreDenials(store),
     expectedProxies,
-    epochStartLsn,
+    epochs: { startLsn, lost },
     journaled,
     staleWindows,
     changes,
   };
+}
+
+interface StoredEpochs {
+  /** No number in the table is above it. */
+  lastLsn: number;
+  resetLsn: number;
+  last: StoredEpoch | null;
+  lost: readonly LostNumbers[];
+  /** Null in a store to which no release has written it yet. */
+  writtenLsn: number | null;
+}
+
+function restoreEpochs(store: Store): StoredEpochs {
+  const stored: StoredEpochs = { lastLsn: 0, resetLsn: 0, last: null, lost: [], writtenLsn: null };
+  for (const { key, value } of store.entries("epochs")) {
+    if (key === lostKey) {
+      stored.lost = lostFromStored(value) ?? throwMalformed(store, "epochs", key);
+      continue;
+    }
+    const epoch = epochFromStored(value) ?? throwMalformed(store, "epochs", key);
+    stored.lastLsn = Math.max(stored.lastLsn, epoch.lsn);
+    if (key === resetKey) stored.resetLsn = epoch.lsn;
+    if (key === epochStartKey) stored.last = epoch;
+    if (key === writtenKey) stored.writtenLsn = epoch.lsn;
+  }
+  return stored;
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<string> } {
@@ -139,27 +167,6 @@ function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<
     if (proxy.connected) expectedProxies.add(String(key));
   }
   return { proxies, expectedProxies };
-}
-
-/**
- * Applies each journaled settle to the windows that don't hold it yet. Returns the batches'
- * numbers.
- */
-function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: number): number[] {
-  const batches: number[] = [];
-  for (const { key, value } of store.entries("journal")) {
-    const batchLsn = Number(key);
-    batches.push(batchLsn);
-    for (const entry of journalFromStored(value) ?? throwMalformed(store, "journal", key)) {
-      const proxy = proxies.get(entry.proxyId, nowMs);
-      proxy.settledSeq = Math.max(proxy.settledSeq, entry.seq);
-      proxy.durableSeq = proxy.settledSeq;
-      proxies.markDirty(proxy);
-      replaySettle(book, entry, batchLsn, nowMs);
-      book.reclaim();
-    }
-  }
-  return batches;
 }
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Writes what changed, in slices: the windows that changed since the last snapshot, what each proxy
  * has settled, and then removes the journal that all of it now covers. A window carries the log
- * sequence number up to which it holds every charge, so a crash between two slices loses and
- * doubles nothing.
+ * sequence number up to which it holds everything, so a crash between two slices loses and doubles
+ * nothing.
  */
 import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
@@ -10,6 +10,7 @@ import { windowKey, windowToStored } from "../counters/stored-window.js";
 import type { KnownProxy } from "../peer.js";
 import { proxyChange } from "../proxies.js";
 import type { DaemonState } from "../state.js";
+import { writtenChange } from "../store/epochs.js";
 import type { Change } from "../store/store.js";
 import { writeSlices } from "../store/write-slices.js";
 
@@ -36,12 +37,13 @@ async function writeAll(
   const { writer } = state;
   const coveredLsn = writer.closeBatch();
   while (dirty !== null) {
-    const changes = windowChanges(dirty, writer.closeBatch());
-    if (changes.length > 0) await writer.write(changes);
+    const lsn = writer.closeBatch();
+    const changes = windowChanges(dirty, lsn);
+    if (changes.length > 0) await writer.write([...changes, writtenChange(lsn)]);
     if (changes.length < windowsPerSlice) break;
   }
-  writer.closeBatch();
   await writeSlices(writer, [
+    writtenChange(writer.closeBatch()),
     ...proxyChanges(state, proxies, nowMs),
     ...writer.removeJournal(coveredLsn),
   ]);

@@ -3,7 +3,6 @@
  * daemon is written down.
  */
 
-import { commitDelayMs } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
 import type { ProviderTypes } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js";
@@ -118,13 +117,12 @@ export async function startState(
   );
   const spendLog = createSpendLog(budgets, usage, logged);
   const writer = new Writer(
-    { store, schedule, onStoreState: reportStoreState },
+    { store, counted: restored.book.counted, schedule, onStoreState: reportStoreState },
     {
-      firstLsn: restored.epochStartLsn,
+      firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
-      commitDelayMs,
       retryMs,
-      contributors: [usage, spendLog],
+      contributors: [usage, spendLog, restored.proxies],
     },
   );
   const state: DaemonState = {
@@ -138,7 +136,7 @@ export async function startState(
     writer,
     peers: new Set(),
     stopping: false,
-    epochStartLsn: restored.epochStartLsn,
+    epochs: restored.epochs,
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     store,

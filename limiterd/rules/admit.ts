@@ -6,7 +6,7 @@ import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Counter, keepChild } from "../counters/counter.js";
-import { addRequests, rollWindow } from "../counters/window.js";
+import { rollWindow } from "../counters/window.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";
 import { inOrder, type Matching, TargetRules } from "./match-counters.js";
 import type { RuleBook } from "./rule-book.js";
@@ -33,7 +33,7 @@ export type Verdict = AdmittedVerdict | Refused | Exceeded;
  * refuses it and for how long.
  */
 export function admit(
-  book: Matching & Pick<RuleBook, "markDirty">,
+  book: Matching & Pick<RuleBook, "count">,
   request: JudgedRequest,
   options: AdmissionOptions,
 ): Verdict {
@@ -90,7 +90,7 @@ export function readmit(
  * are judged by them.
  */
 function countRequest(
-  book: Pick<RuleBook, "markDirty">,
+  book: Pick<RuleBook, "count">,
   counters: readonly Counter[],
   { slots, nowMs }: { readonly slots: boolean; readonly nowMs: number },
 ): void {
@@ -99,8 +99,6 @@ function countRequest(
     if (slots || counter.rule.periodMs > 0) keepChild(counter);
     if (slots) counter.inFlight++;
     if (counter.rule.periodMs === 0) continue;
-    const { window } = counter;
-    addRequests(window, counter.rule.periodMs, Math.max(nowMs, window.startMs), 1);
-    book.markDirty(counter);
+    book.count(counter, Math.max(nowMs, counter.window.startMs), 1, 0);
   }
 }

@@ -3,7 +3,7 @@
  * its tokens, or is counted after the fact; its slots are released. Nothing is judged here.
  */
 import { type Counter, keepChild } from "../counters/counter.js";
-import { addRequests, addTokens, rollWindow } from "../counters/window.js";
+import { rollWindow } from "../counters/window.js";
 import type { RuleBook } from "./rule-book.js";
 
 /** Takes a slot on each of the counters. */
@@ -33,7 +33,7 @@ interface Charge {
 
 /** Adds a charge to the window in which its moment lies, on each counter that it applies to. */
 export function charge(
-  book: Pick<RuleBook, "markDirty">,
+  book: Pick<RuleBook, "count">,
   counters: readonly Counter[],
   { atMs, requests, tokens, appliesTo }: Charge,
   nowMs: number,
@@ -48,8 +48,6 @@ export function charge(
     rollWindow(window, periodMs, nowMs);
     // A moment that lies ahead of the window's clock (it stepped back) belongs to the current half.
     const chargedAtMs = atMs >= nowMs ? Math.max(atMs, window.startMs) : atMs;
-    addRequests(window, periodMs, chargedAtMs, requests);
-    addTokens(window, periodMs, chargedAtMs, tokens);
-    book.markDirty(counter);
+    book.count(counter, chargedAtMs, requests, tokens);
   }
 }

@@ -1,73 +1,53 @@
 /**
  * What a settle moves in the windows when it arrives. Requests are counted at the admission, and at
- * the reroute for the target that took over; a settle counts them only where a restart has
- * forgotten that, or where there was no admission. What is to be counted at all is decided in the
- * journal's entry (`settle-entry.ts`). Slots are not here.
+ * the reroute for the target that took over; a settle counts them only where a crash has taken that
+ * back, or where there was no admission. Slots are not here.
  */
 import type { Counter } from "../counters/counter.js";
 import type { HeldLease } from "../peer.js";
-import type { JournalEntry } from "../store/journal-entry.js";
 import { charge } from "./charge.js";
 import { isSameTarget, matchAll, matchTarget } from "./match-counters.js";
-import { recount } from "./recount.js";
+import { countSince, isAttemptForgotten, isRequestForgotten, type Ledger } from "./recount.js";
 import type { RuleBook } from "./rule-book.js";
-import type { ArrivedSettle } from "./settle-entry.js";
-
-/** The rules, and the first log sequence number under which this life of the daemon counts. */
-export interface Ledger {
-  readonly book: RuleBook;
-  readonly epochStartLsn: number;
-}
-
-/** A request as one kind of rule has counted it, or not. */
-interface Counted {
-  /** Its log sequence number. */
-  readonly lsn: number;
-  readonly atMs: number;
-}
+import type { ArrivedSettle, SettleFacts } from "./settle-facts.js";
 
 /** Counts a settle that arrives for the first time. */
 export function countSettle(
   ledger: Ledger,
-  { proxy, message, held }: ArrivedSettle,
-  entry: JournalEntry,
+  arrived: ArrivedSettle,
+  facts: SettleFacts,
   nowMs: number,
 ): void {
-  const { book, epochStartLsn } = ledger;
-  const { part, userPath, target, lsn, targetLsn, tokens, endedAtMs } = entry;
-  const { lease } = message;
+  const { proxy, message, held } = arrived;
+  const { lease, part, userPath, target } = message;
+  const { book, epochs } = ledger;
+  const { lsn, targetLsn, endedAtMs, tokens } = facts;
   if (part === "cached") return;
-  if (part === "withdrawn")
-    return withdraw(
-      ledger,
-      stillMet(held, book) ?? matchAll(book, userPath, target, nowMs),
-      { lsn, atMs: entry.requestAtMs },
-      nowMs,
-    );
-  if (targetLsn < epochStartLsn && target !== null) {
-    const again = proxy.recounted.has(lease) && isSameTarget(proxy.recounted.get(lease)!, target);
+  const again = proxy.recounted.get(lease);
+  if (part !== "attempt") proxy.recounted.delete(lease);
+  const ofRequest = { lsn, atMs: facts.requestAtMs };
+  if (part === "withdrawn") {
+    if (isRequestForgotten(epochs, lsn, again)) return;
+    const counters = stillMet(held, book) ?? matchAll(book, userPath, target, nowMs);
+    return countSince(book, counters, { ...ofRequest, requests: -1 }, nowMs);
+  }
+  if (target !== null && isAttemptForgotten(epochs, { target, lsn: targetLsn }, again))
     countForgotten(
       book,
       matchTarget(book, target),
-      { lsn: targetLsn, atMs: entry.targetAtMs, again },
+      { lsn: targetLsn, atMs: facts.targetAtMs },
       nowMs,
     );
-  }
   if (part === "attempt") return;
-  if (lsn < epochStartLsn)
-    countForgotten(
-      book,
-      book.matchPath(userPath, nowMs),
-      { lsn, atMs: entry.requestAtMs, again: proxy.recounted.delete(lease) },
-      nowMs,
-    );
+  if (isRequestForgotten(epochs, lsn, again))
+    countForgotten(book, book.matchPath(userPath, nowMs), ofRequest, nowMs);
   const sameTarget = held !== undefined && isSameTarget(held.target, target);
   // The daemon chose this target in a verdict that arrived too late: nothing was ever sent there.
-  if (held !== undefined && !sameTarget && held.targetLsn >= epochStartLsn)
-    withdraw(
-      ledger,
+  if (held !== undefined && !sameTarget && held.targetLsn >= epochs.startLsn)
+    countSince(
+      book,
       matchTarget(book, held.target),
-      { lsn: held.targetLsn, atMs: held.targetAtMs },
+      { lsn: held.targetLsn, atMs: held.targetAtMs, requests: -1 },
       nowMs,
     );
   const counters =
@@ -85,29 +65,13 @@ function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter
     : null;
 }
 
-/**
- * Counts a request that no admission of this life counted. One without a number has never been
- * counted anywhere. `again`: its lease was named in a hello and counted then.
- */
+/** One without a number has never been counted anywhere, and is by every rule that there is now. */
 function countForgotten(
   book: RuleBook,
   counters: readonly Counter[],
-  forgotten: Counted & { readonly again: boolean },
+  { lsn, atMs }: { readonly lsn: number; readonly atMs: number },
   nowMs: number,
 ): void {
-  if (forgotten.lsn === 0)
-    charge(book, counters, { atMs: forgotten.atMs, requests: 1, tokens: 0 }, nowMs);
-  else if (!forgotten.again) recount(book, counters, forgotten, nowMs);
-}
-
-/** Takes back a request that was counted and never made, in the windows that count it. */
-function withdraw(
-  { book, epochStartLsn }: Ledger,
-  counters: readonly Counter[],
-  { lsn, atMs }: Counted,
-  nowMs: number,
-): void {
-  const appliesTo = ({ restoredLsn, rule }: Counter): boolean =>
-    lsn > rule.sinceLsn && (lsn >= epochStartLsn || lsn <= restoredLsn);
-  charge(book, counters, { atMs, requests: -1, tokens: 0, appliesTo }, nowMs);
+  if (lsn === 0) charge(book, counters, { atMs, requests: 1, tokens: 0 }, nowMs);
+  else countSince(book, counters, { lsn, atMs, requests: 1 }, nowMs);
 }

@@ -12,11 +12,11 @@ import type { RuleBook } from "./rule-book.js";
 export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
 
 /** The rules while rate limits are off: none. */
-export const noRules: Matching & Pick<RuleBook, "markDirty" | "copyPath"> = {
+export const noRules: Matching & Pick<RuleBook, "count" | "copyPath"> = {
   matchPath: () => [],
   copyPath: () => [],
   matchTarget: () => [],
-  markDirty: () => {},
+  count: () => {},
 };
 
 /**

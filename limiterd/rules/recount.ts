@@ -1,22 +1,47 @@
 /**
- * What a restarted daemon counts again, in windows that may hold it already: the leases that
- * proxies name in their hellos, and the settles of the journal. Each window decides by the log
- * sequence number up to which it was written.
+ * What a restarted daemon counts again: requests that were admitted before a crash, under numbers
+ * that never reached the disk, when their proxies name them in a hello or settle them. Everything
+ * else that was counted is in the windows again (`lifecycle/restore.ts`).
  */
 import type { Lease } from "../../shared/wire/message-to-daemon.js";
 import type { Counter } from "../counters/counter.js";
-import type { KnownProxy } from "../peer.js";
-import type { JournalEntry } from "../store/journal-entry.js";
+import type { KnownProxy, Recounted, RecountedAttempt } from "../peer.js";
+import { type Epochs, isLost } from "../store/epochs.js";
 import { charge } from "./charge.js";
-import { matchTarget } from "./match-counters.js";
+import { isSameTarget } from "./match-counters.js";
 import type { RuleBook } from "./rule-book.js";
 
+/** The rules, and which numbers they have counted. */
+export interface Ledger {
+  readonly book: RuleBook;
+  readonly epochs: Epochs;
+}
+
+/** Whether no window counts this request: it had no admission (0), or a crash took it back. */
+export function isRequestForgotten(epochs: Epochs, lsn: number, again?: Recounted): boolean {
+  return lsn === 0 || (isLost(epochs, lsn) && again?.path !== true);
+}
+
+/** As `isRequestForgotten`, for an attempt at a target. */
+export function isAttemptForgotten(
+  epochs: Epochs,
+  { target, lsn }: RecountedAttempt,
+  again?: Recounted,
+): boolean {
+  if (lsn === 0 || !isLost(epochs, lsn)) return lsn === 0;
+  return (
+    again === undefined ||
+    !again.attempts.some((other) => other.lsn === lsn && isSameTarget(other.target, target))
+  );
+}
+
 /**
- * Counts the request of a lease that a proxy names after a restart, in the windows that were
- * written before it was admitted: once, however often the lease is named.
+ * Counts the request of a lease that a proxy names after a crash, and its attempt at a target, if
+ * they are forgotten: once, however often and in however many epochs the lease is named. Whether
+ * there was anything to count.
  */
 export function recountLease(
-  { book, epochStartLsn }: { readonly book: RuleBook; readonly epochStartLsn: number },
+  { book, epochs }: Ledger,
   { recounted }: Pick<KnownProxy, "recounted">,
   {
     lease,
@@ -28,76 +53,33 @@ export function recountLease(
     readonly ofTarget: readonly Counter[];
   },
   nowMs: number,
-): void {
-  if (lease.lsn >= epochStartLsn || recounted.has(lease.lease)) return;
-  recounted.set(lease.lease, lease.target);
-  recount(book, ofPath, { lsn: lease.lsn, atMs: lease.admittedAtMs }, nowMs);
-  recount(book, ofTarget, { lsn: lease.targetLsn, atMs: lease.targetAtMs }, nowMs);
+): boolean {
+  const { lsn, target, targetLsn } = lease;
+  const again = recounted.get(lease.lease) ?? { path: false, attempts: [] };
+  // What had no admission is counted by its settle.
+  const request = lsn !== 0 && isRequestForgotten(epochs, lsn, again);
+  const attempt = target === null || targetLsn === 0 ? null : { target, lsn: targetLsn };
+  const isNew = attempt !== null && isAttemptForgotten(epochs, attempt, again);
+  if (!request && !isNew) return false;
+  recounted.set(lease.lease, {
+    path: again.path || request,
+    attempts: isNew ? [...again.attempts, attempt] : again.attempts,
+  });
+  if (request) countSince(book, ofPath, { lsn, atMs: lease.admittedAtMs, requests: 1 }, nowMs);
+  if (isNew)
+    countSince(book, ofTarget, { lsn: targetLsn, atMs: lease.targetAtMs, requests: 1 }, nowMs);
+  return true;
 }
 
-/** Counts a settle of the journal's batch `batchLsn`. */
-export function replaySettle(
-  book: RuleBook,
-  entry: JournalEntry,
-  batchLsn: number,
-  nowMs: number,
-): void {
-  const { part, userPath, target, lsn, targetLsn } = entry;
-  if (part === "cached") return;
-  const ofTarget = matchTarget(book, target);
-  const ofPath = part === "attempt" ? [] : book.matchPath(userPath, nowMs);
-  const counters = [...ofTarget, ...ofPath];
-  if (part === "withdrawn") {
-    const holdsRequest = ({ restoredLsn, rule }: Counter): boolean =>
-      lsn > rule.sinceLsn && lsn <= restoredLsn && restoredLsn < batchLsn;
-    const atMs = Math.min(entry.requestAtMs, nowMs);
-    return charge(
-      book,
-      counters,
-      { atMs, requests: -1, tokens: 0, appliesTo: holdsRequest },
-      nowMs,
-    );
-  }
-  recount(book, ofPath, { lsn: lsn === 0 ? batchLsn : lsn, atMs: entry.requestAtMs }, nowMs);
-  recount(
-    book,
-    ofTarget,
-    { lsn: targetLsn === 0 ? batchLsn : targetLsn, atMs: entry.targetAtMs },
-    nowMs,
-  );
-  charge(
-    book,
-    counters,
-    {
-      atMs: Math.min(entry.endedAtMs, nowMs),
-      requests: 0,
-      tokens: entry.tokens,
-      appliesTo: (counter) => isAfter(batchLsn, counter),
-    },
-    nowMs,
-  );
-}
-
-/** Counts a request of an earlier life in each window that was written before it. */
-export function recount(
+/** Counts, or takes back, on the rules that were there under this number. */
+export function countSince(
   book: RuleBook,
   counters: readonly Counter[],
-  { lsn, atMs }: { readonly lsn: number; readonly atMs: number },
+  counted: { readonly lsn: number; readonly atMs: number; readonly requests: 1 | -1 },
   nowMs: number,
 ): void {
-  charge(
-    book,
-    counters,
-    {
-      atMs: Math.min(atMs, nowMs),
-      requests: 1,
-      tokens: 0,
-      appliesTo: (counter) => isAfter(lsn, counter),
-    },
-    nowMs,
-  );
-}
-
-function isAfter(lsn: number, { restoredLsn, rule }: Counter): boolean {
-  return lsn > Math.max(restoredLsn, rule.sinceLsn);
+  const { lsn, atMs, requests } = counted;
+  const appliesTo = ({ rule }: Counter): boolean => lsn > rule.sinceLsn;
+  const counts = { atMs: Math.min(atMs, nowMs), requests, tokens: 0, appliesTo };
+  charge(book, counters, counts, nowMs);
 }

@@ -15,10 +15,11 @@ import {
 import type { Target } from "../../shared/domain/target-name.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children } from "../counters/children.js";
+import { CountedLog } from "../counters/counted-log.js";
 import { type Counter, copyCounter, Rule, type RuleFields } from "../counters/counter.js";
 import { CounterPool } from "../counters/counter-pool.js";
 import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
-import { clearWindow } from "../counters/window.js";
+import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
 import { createSortedRules } from "./sorted-rules.js";
 import { type Forgotten, Templates } from "./templates.js";
@@ -38,6 +39,8 @@ export class RuleBook {
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
   readonly #dirty: DirtyWindows;
+  /** What the open batch of the journal has counted. */
+  readonly counted = new CountedLog();
   #version = 0;
   #sinceMs = Number.POSITIVE_INFINITY;
   /** How often all rules were reset, and under which number the last time. */
@@ -193,30 +196,33 @@ export class RuleBook {
   }
 
   /**
-   * Checks in the counters of children that were matched and have no request in flight: to be
-   * called at the end of a message, after which they must not be used.
+   * At the end of a message: the counters of children without a request must not be used any more.
    */
   reclaim(): void {
     this.#counterPool.reclaim();
   }
 
-  markDirty(counter: Counter): void {
-    this.#dirty.mark(counter);
+  /** Counts in the half of a rolled window in which `atMs` lies; below 0 is taken back. */
+  count(counter: Counter, atMs: number, requests: number, tokens: number): void {
+    const startMs = this.countAgain(counter, atMs, requests, tokens);
+    if (startMs !== null) this.counted.add(counter, startMs, requests, tokens);
   }
 
-  /**
-   * The windows that changed since the last call, each once and as it is when it is taken from the
-   * generator; those that don't count any more by then are left out. Null: none changed.
-   */
+  /** As `count`, for what the journal holds already; returns when that half begins. */
+  countAgain(counter: Counter, atMs: number, requests: number, tokens: number): number | null {
+    const startMs = halfOf(counter.window, counter.rule.periodMs, atMs);
+    if (startMs === null) return null;
+    addCounts(counter.window, startMs, requests, tokens);
+    this.#dirty.mark(counter);
+    return startMs;
+  }
+
+  /** As `DirtyWindows.take`. */
   takeDirty(): Generator<DirtyWindow> | null {
     return this.#dirty.take();
   }
 
-  /**
-   * Looks at up to `examined` children and forgets those that nothing holds or counts any more:
-   * dropped by a reset or a deletion, or idle for two periods. Returns them. The next call
-   * continues.
-   */
+  /** As `Templates.forgetIdle`. */
   forgetIdle(nowMs: number, examined: number): Forgotten[] {
     return this.#templates.forgetIdle(nowMs, examined);
   }

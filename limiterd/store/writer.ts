@@ -1,22 +1,34 @@
 /**
- * Writes all changes to the store, in one order. Settles gather in the open batch of the journal;
- * closing it gives the batch its log sequence number (lsn) and opens the next. Batches and other
- * changes are committed one after the other: a failed commit is tried again and holds back all that
- * follow it, so that what is on disk is always a prefix of what happened. What a journal entry
- * holds is in `journal-entry.ts`.
+ * Writes all changes to the store, in one order. What is settled and counted gathers in the open
+ * batch of the journal; closing it gives the batch its log sequence number (lsn) and opens the
+ * next. Batches and other changes are committed in the order in which they are queued
+ * (`commit-queue.ts`), so that what is on disk is always a prefix of what happened. What a batch
+ * holds is in `journal-batch.ts`.
  */
 import {
   changesWaitingMax,
+  commitDelayMs,
+  countedCommitDelayMs,
   journalBatchMax,
+  journalCountedMax,
   journalEntriesMax,
-  windowsPerSlice,
 } from "../../shared/bounds.js";
+import { CommitQueue } from "./commit-queue.js";
 import type { Contributor } from "./contributor.js";
-import { type JournalEntry, journalToStored } from "./journal-entry.js";
-import { type Change, type Store, StoreBrokenError } from "./store.js";
+import { batchToStored } from "./journal-batch.js";
+import type { Change, Store } from "./store.js";
+
+/** What the open batch has counted. */
+interface CountedPort {
+  readonly size: number;
+  /** Set by the writer: what is counted now isn't taken down. */
+  paused: boolean;
+  take(): readonly unknown[];
+}
 
 interface WriterPorts {
   readonly store: Store;
+  readonly counted: CountedPort;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
   /** Called each time a commit fails, and with null when one succeeds after that. */
@@ -27,44 +39,47 @@ interface WriterOptions {
   /** The batches that an earlier epoch left in the journal, ascending. */
   readonly journaled: readonly number[];
   readonly firstLsn: number;
-  /** How long a settle waits for others to share its commit. */
-  readonly commitDelayMs: number;
   readonly retryMs: number;
   readonly contributors: readonly Contributor[];
 }
 
-interface Job {
-  readonly changes: readonly Change[];
-  readonly done: () => void;
-}
-
-/** Approximate bytes of a settle in the journal. */
-const entryBytes = 120;
+/** Approximate bytes in the journal, of a proxy's last settle or of half a window. */
+const entryBytes = 48;
 
 export class Writer {
-  readonly #ports: WriterPorts;
-  readonly #options: WriterOptions;
+  readonly #counted: CountedPort;
+  readonly #schedule: WriterPorts["schedule"];
+  readonly #contributors: readonly Contributor[];
+  readonly #queue: CommitQueue;
   #lsn: number;
-  #batch: JournalEntry[] = [];
-  /** What runs once the open batch is committed, for each of its entries. */
+  /** The last settle of each proxy in the open batch. */
+  #settled = new Map<string, number>();
+  /** What runs once the open batch is committed, for each of its settles. */
   #batchDone: (() => void)[] = [];
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
-  readonly #jobs: Job[] = [];
-  #committing = false;
-  #commitScheduled = false;
+  /** After how long the open batch is committed, if nothing closes it before. */
+  #scheduledMs = Number.POSITIVE_INFINITY;
   #commitDue = false;
-  #failing: Error | null = null;
-  /** Callers of `tryWrite` that wait for their commit, or for the first that fails. */
-  readonly #waiting = new Set<(failing: Error | null) => void>();
   #closed = false;
   #pendingEntries = 0;
   #unjournaled = 0;
 
   constructor(ports: WriterPorts, options: WriterOptions) {
-    this.#ports = ports;
-    this.#options = options;
+    this.#counted = ports.counted;
+    this.#schedule = ports.schedule;
+    this.#queue = new CommitQueue(
+      {
+        ...ports,
+        onCommit: () => {
+          this.#pauseAtBound();
+          this.#commitBatch();
+        },
+      },
+      options.retryMs,
+    );
+    this.#contributors = options.contributors;
     this.#lsn = options.firstLsn;
     this.#batchBytes = new Map(options.journaled.map((lsn) => [lsn, 0]));
   }
@@ -81,12 +96,12 @@ export class Writer {
 
   /** The last failure to write, or null when the store works. */
   get failing(): Error | null {
-    return this.#failing;
+    return this.#queue.failing;
   }
 
   /** So much waits for a store that fails that whoever can should add nothing. */
   get isFull(): boolean {
-    return this.#failing !== null && this.#jobs.length >= changesWaitingMax;
+    return this.#queue.failing !== null && this.#queue.length >= changesWaitingMax;
   }
 
   /**
@@ -98,26 +113,31 @@ export class Writer {
   }
 
   /**
-   * Adds a settle to the open batch; `onDurable` runs once it is committed. False: it was not
-   * taken, so nothing that it causes may be written either.
+   * Adds a settle to the open batch, and with it what is counted from now on in this turn;
+   * `onDurable` runs once it is committed. False: it was not taken, so nothing that it causes may
+   * be written either.
    */
-  journal(entry: JournalEntry, onDurable: () => void): boolean {
+  journal(proxyId: string, seq: number, onDurable: () => void): boolean {
     if (this.#closed) return false;
-    if (this.#failing !== null && this.#pendingEntries >= journalEntriesMax) {
+    this.#pauseAtBound();
+    if (this.#counted.paused) {
       this.#unjournaled++;
       return false;
     }
-    if (this.#batch.length >= journalBatchMax) this.closeBatch();
+    this.#closeIfFull();
     this.#pendingEntries++;
-    this.#batch.push(entry);
+    this.#settled.set(proxyId, seq);
     this.#batchDone.push(onDurable);
-    if (this.#commitScheduled) return true;
-    this.#commitScheduled = true;
-    this.#ports.schedule(this.#options.commitDelayMs, () => {
-      this.#commitDue = true;
-      this.#commitBatch();
-    });
+    this.#commitWithin(commitDelayMs);
     return true;
+  }
+
+  /** To be called when something was counted without a settle. */
+  counted(): void {
+    this.#pauseAtBound();
+    if (this.#closed || this.#counted.size === 0) return;
+    this.#commitWithin(countedCommitDelayMs);
+    this.#closeIfFull();
   }
 
   /**
@@ -125,24 +145,27 @@ export class Writer {
    */
   closeBatch(): number {
     const lsn = this.#lsn++;
-    if (this.#batch.length === 0) return lsn;
-    const { contributors } = this.#options;
+    this.#scheduledMs = Number.POSITIVE_INFINITY;
+    this.#commitDue = false;
+    const counted = this.#counted;
+    const halves = counted.size;
+    if (this.#batchDone.length === 0 && halves === 0) return lsn;
+    const contributors = this.#contributors;
     const done = this.#batchDone;
-    const changes: Change[] = [{ table: "journal", key: lsn, value: journalToStored(this.#batch) }];
+    const value = batchToStored({ settled: this.#settled, counted: counted.take() });
+    const changes: Change[] = [{ table: "journal", key: lsn, value }];
     for (const contributor of contributors)
       for (const change of contributor.changes(lsn)) changes.push(change);
-    this.#jobs.push({
-      changes,
-      done: () => {
-        this.#pendingEntries -= done.length;
-        for (const contributor of contributors) contributor.committed(lsn);
-        for (const run of done) run();
-      },
+    this.#queue.add(changes, () => {
+      this.#pendingEntries -= done.length + halves;
+      for (const contributor of contributors) contributor.committed(lsn);
+      for (const run of done) run();
     });
-    const bytes = this.#batch.length * entryBytes;
+    this.#pendingEntries += halves;
+    const bytes = (this.#settled.size + halves) * entryBytes;
     this.#batchBytes.set(lsn, bytes);
     this.#journalBytes += bytes;
-    this.#batch = [];
+    this.#settled = new Map();
     this.#batchDone = [];
     return lsn;
   }
@@ -154,8 +177,8 @@ export class Writer {
   write(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve) => {
       if (this.#closed) return;
-      this.#jobs.push({ changes, done: resolve });
-      this.#pump();
+      this.#queue.add(changes, resolve);
+      this.#queue.pump();
     });
   }
 
@@ -166,36 +189,25 @@ export class Writer {
    */
   tryWrite(changes: readonly Change[]): Promise<Error | null> {
     // What is queued is tried again and again.
-    if (changes.length === 0 && this.#failing !== null) return Promise.resolve(this.#failing);
+    const { failing } = this.#queue;
+    if (changes.length === 0 && failing !== null) return Promise.resolve(failing);
     return new Promise((resolve) => {
       if (this.#closed) return;
-      const finish = (outcome: Error | null): void => {
-        this.#waiting.delete(finish);
-        resolve(outcome);
-      };
-      this.#waiting.add(finish);
-      this.#jobs.push({ changes, done: () => finish(null) });
-      this.#pump();
-      if (this.#failing !== null) finish(this.#failing);
+      this.#queue.tryWrite(changes, resolve);
     });
   }
 
-  /**
-   * Commits all that is queued; later changes are not taken. Never resolved while the store fails.
-   */
+  /** Commits all that is queued; later changes aren't taken. Never resolved while it fails. */
   close(): Promise<void> {
     this.closeBatch();
     this.#closed = true;
     return new Promise((resolve) => {
-      this.#jobs.push({ changes: [], done: resolve });
-      this.#pump();
+      this.#queue.add([], resolve);
+      this.#queue.pump();
     });
   }
 
-  /**
-   * Changes that remove the batches up to `upTo`; to be written once they are covered by what was
-   * written before.
-   */
+  /** Changes that remove the batches up to `upTo`, which what was written before must cover. */
   removeJournal(upTo: number): Change[] {
     const removals: Change[] = [];
     for (const [lsn, bytes] of this.#batchBytes) {
@@ -207,51 +219,35 @@ export class Writer {
     return removals;
   }
 
+  #closeIfFull(): void {
+    if (this.#batchDone.length >= journalBatchMax || this.#counted.size >= journalCountedMax)
+      this.closeBatch();
+  }
+
+  #pauseAtBound(): void {
+    this.#counted.paused =
+      this.#queue.failing !== null && this.#pendingEntries >= journalEntriesMax;
+  }
+
+  /** Sees to it that what the open batch holds is committed, after this time at the latest. */
+  #commitWithin(ms: number): void {
+    if (this.#scheduledMs <= ms) return;
+    this.#scheduledMs = ms;
+    const lsn = this.#lsn;
+    this.#schedule(ms, () => {
+      this.#commitDue ||= this.#lsn === lsn;
+      this.#commitBatch();
+      this.#queue.pump();
+    });
+  }
+
   /**
    * While a commit runs, or fails and is tried again, the batch stays open and gathers: fewer and
    * fuller batches write the same sums less often.
    */
   #commitBatch(): void {
-    if (!this.#commitDue || this.#committing || this.#closed) return;
-    this.#commitDue = false;
-    this.#commitScheduled = false;
+    if (!this.#commitDue || this.#queue.committing || this.#closed) return;
     this.closeBatch();
-    this.#pump();
-  }
-
-  /** Commits the next jobs together, as many as fit into a slice. */
-  #pump(): void {
-    if (this.#committing || this.#jobs.length === 0) return;
-    this.#committing = true;
-    let changes = 0;
-    let taken = 0;
-    while (
-      taken < this.#jobs.length &&
-      (taken === 0 || changes + this.#jobs[taken]!.changes.length <= windowsPerSlice)
-    )
-      changes += this.#jobs[taken++]!.changes.length;
-    void this.#commit(this.#jobs.splice(0, taken));
-  }
-
-  async #commit(jobs: readonly Job[]): Promise<void> {
-    try {
-      await this.#ports.store.commit(jobs.flatMap((job) => job.changes));
-    } catch (error) {
-      const failing = error as Error;
-      this.#failing = failing;
-      this.#ports.onStoreState(failing);
-      for (const finish of this.#waiting) finish(failing);
-      if (failing instanceof StoreBrokenError) return;
-      this.#ports.schedule(this.#options.retryMs, () => void this.#commit(jobs));
-      return;
-    }
-    if (this.#failing !== null) {
-      this.#failing = null;
-      this.#ports.onStoreState(null);
-    }
-    this.#committing = false;
-    for (const job of jobs) job.done();
-    this.#commitBatch();
-    this.#pump();
+    this.#queue.pump();
   }
 }

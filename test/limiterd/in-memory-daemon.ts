@@ -125,15 +125,15 @@ export function startDaemon(
   const writer = new Writer(
     {
       store,
+      counted: restored.book.counted,
       schedule: (_, run) => void timers.push(run),
       onStoreState: (error) => void noteStoreState(state, error),
     },
     {
-      firstLsn: restored.epochStartLsn,
+      firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
-      commitDelayMs: 10,
       retryMs: 1000,
-      contributors: [usage, spendLog],
+      contributors: [usage, spendLog, restored.proxies],
     },
   );
   const state: DaemonState = {
@@ -160,7 +160,7 @@ export function startDaemon(
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     peers: new Set(),
     stopping: false,
-    epochStartLsn: restored.epochStartLsn,
+    epochs: restored.epochs,
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: createRecentRefusals(),

@@ -51,9 +51,25 @@ t.test("each changed proxy is handed out once, as long as it doesn't change agai
   t.same(proxies.takeDirty(), [a]);
 });
 
+t.test("leases that were counted again are written with the batch that counts them", async (t) => {
+  const proxies = createProxies();
+  const proxy = proxies.get("a", 1);
+  const target = { provider: "openai", model: "gpt-4o" };
+  proxy.recounted.set(7, { path: true, attempts: [{ target, lsn: 100 }] });
+  t.same(proxies.changes(5), []);
+  proxies.markRecounted(proxy);
+  proxies.markRecounted(proxy);
+  const leases = [[7, true, ["openai", "gpt-4o", 100]]];
+  const change = { table: "proxies", key: "a", value: [0, false, 1, leases] } as const;
+  t.same(proxies.changes(6), [change]);
+  t.same(proxies.changes(7), [], "once");
+  const stored = proxyFromStored(change.value)!;
+  t.same(createProxies().restore("a", stored).recounted, proxy.recounted);
+});
+
 t.test("a restored proxy has settled durably what was written", async (t) => {
   const proxies = createProxies();
-  t.match(proxies.restore("a", { settledSeq: 4, connected: true, seenAtMs: 3 }), {
+  t.match(proxies.restore("a", { settledSeq: 4, connected: true, seenAtMs: 3, recounted: [] }), {
     settledSeq: 4,
     durableSeq: 4,
     seenAtMs: 3,
@@ -63,7 +79,19 @@ t.test("a restored proxy has settled durably what was written", async (t) => {
 });
 
 t.test("what was never written isn't read", async (t) => {
-  t.same(proxyFromStored([4, true, 3]), { settledSeq: 4, connected: true, seenAtMs: 3 });
-  for (const value of [[], [-1, true, 3], [4, 1, 3], [4, true, -1], [4, true], ["4", true, 3]])
+  const before = { settledSeq: 4, connected: true, seenAtMs: 3, recounted: [] };
+  t.same(proxyFromStored([4, true, 3]), before, "an older one");
+  t.same(proxyFromStored([4, true, 3, [[7, true, ["a", "b", 100]]]]), {
+    ...before,
+    recounted: [
+      [7, { path: true, attempts: [{ target: { provider: "a", model: "b" }, lsn: 100 }] }],
+    ],
+  });
+  for (const value of [
+    ...[[], [-1, true, 3], [4, 1, 3], [4, true, -1], [4, true], ["4", true, 3]],
+    ...[null, 1, [7], [[7]], [[-7, true]], [[7, true, 1]], [[7, true, ["a", "b", -1]]]].map(
+      (leases) => [4, true, 3, leases],
+    ),
+  ])
     t.equal(proxyFromStored(value), null, JSON.stringify(value));
 });

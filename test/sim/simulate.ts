@@ -111,7 +111,6 @@ class Simulation {
     this.#heal();
     await this.#runUntil(faultsMs + healingMs);
     this.#mustBeAtRest();
-    this.#world.count("requests uncertain at the end", this.#witness.register.uncertain);
     this.#world.after(0, this.#daemon.process, () => this.#daemon.stop());
     await this.#runUntil(faultsMs + healingMs + restMs);
     this.#mustBeAtRest();

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import t from "tap";
 import {
-  addRequests,
-  addTokens,
+  addCounts,
   clearWindow,
   estimateRequests,
+  halfOf,
   newWindow,
   rollWindow,
   slidingTokens,
@@ -15,11 +15,16 @@ import {
 
 const minute = 60_000;
 
+function add(window: Window, periodMs: number, atMs: number, requests: number): void {
+  const startMs = halfOf(window, periodMs, atMs);
+  if (startMs !== null) addCounts(window, startMs, requests, requests * 10);
+}
+
 function counted(periodMs: number, at: readonly (readonly [ms: number, count: number])[]): Window {
   const window = newWindow(periodMs, at[0]?.[0] ?? 0);
   for (const [ms, count] of at) {
     rollWindow(window, periodMs, ms);
-    addRequests(window, periodMs, ms, count);
+    add(window, periodMs, ms, count);
   }
   return window;
 }
@@ -93,7 +98,7 @@ t.test("the estimate is exact for any counts, periods and times", (t) => {
         for (const [ratio, amount] of steps) {
           now += Math.floor(ratio * period * 1.5);
           rollWindow(window, period, now);
-          addRequests(window, period, now, amount);
+          add(window, period, now, amount);
           history.push([now, amount]);
           const expected = oracleEstimate(period, history, now);
           if (
@@ -162,12 +167,9 @@ t.test("a clock that steps back loses no count", (t) => {
 
 t.test("what is added late goes to the half of its moment, or is past counting", (t) => {
   const window = newWindow(minute, 120_000);
-  addRequests(window, minute, 119_999, 1);
-  addTokens(window, minute, 119_999, 10);
-  addRequests(window, minute, 120_000, 2);
-  addTokens(window, minute, 120_000, 20);
-  addRequests(window, minute, 59_999, 4);
-  addTokens(window, minute, 59_999, 40);
+  add(window, minute, 119_999, 1);
+  add(window, minute, 120_000, 2);
+  add(window, minute, 59_999, 4);
   t.same(window, {
     startMs: 120_000,
     previousRequests: 1,
@@ -228,10 +230,10 @@ t.test("products beyond 2^51 are divided exactly, in estimates and in waits", as
 
 t.test("counts stop at the largest safe integer, and at 0", async (t) => {
   const window = newWindow(minute, 0);
-  addTokens(window, minute, 0, Number.MAX_SAFE_INTEGER - 1);
-  addTokens(window, minute, 0, 5);
+  addCounts(window, 0, 0, Number.MAX_SAFE_INTEGER - 1);
+  addCounts(window, 0, 0, 5);
   t.equal(window.currentTokens, Number.MAX_SAFE_INTEGER);
-  addRequests(window, minute, 0, 1);
-  addRequests(window, minute, 0, -2);
+  addCounts(window, 0, 1, 0);
+  addCounts(window, 0, -2, 0);
   t.equal(window.currentRequests, 0);
 });

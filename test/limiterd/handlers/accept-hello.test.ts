@@ -64,7 +64,7 @@ t.test("the leases of an epoch that wrote nothing are counted again in the next 
   const second = startDaemon([minute], { store: first.store.crash() });
   const lease = askFor(second.proxy("p1"), 2, "/team")!;
   const third = startDaemon([minute], { store: second.store.crash() });
-  t.ok(third.state.epochStartLsn > second.state.epochStartLsn);
+  t.ok(third.state.epochs.startLsn > second.state.epochs.startLsn);
   third.proxy("p1", [lease]);
   endReconnectGrace(third.state);
   t.same(counts(third, minute), { requests: 1, tokens: 0, inFlight: 1 });

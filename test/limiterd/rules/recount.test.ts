@@ -1,5 +1,13 @@
 import t from "tap";
-import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import {
+  askFor,
+  counts,
+  pathRule,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+} from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 
@@ -35,3 +43,69 @@ t.test(
     }
   },
 );
+
+/** The next daemon, which waits for no proxy. */
+function next(daemon: TestDaemon): TestDaemon {
+  const started = startDaemon([minute], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+  endReconnectGrace(started.state);
+  return started;
+}
+
+t.test("a request whose proxy never comes back is counted from its commit on", async (t) => {
+  const daemon = startDaemon([minute]);
+  const peer = daemon.proxy("p1");
+  askFor(peer, 2, "/team");
+  t.equal(counts(next(daemon), minute).requests, 0);
+  await daemon.commit();
+  askFor(peer, 3, "/team");
+  t.same(counts(next(daemon), minute), { requests: 1, tokens: 0, inFlight: 0 });
+});
+
+t.test(
+  "a request that crashes have taken is counted once, however late its proxy comes back and however often all of it crashes",
+  async (t) => {
+    for (const committed of [false, true]) {
+      for (const returns of ["with its lease", "with its settle"]) {
+        const first = startDaemon([minute]);
+        const lease = askFor(first.proxy("p1"), 2, "/team")!;
+        if (committed) await first.commit();
+        // Without it: another proxy is at work, and snapshots are taken.
+        const second = next(first);
+        askFor(second.proxy("p2"), 2, "/team");
+        await second.snapshot();
+        const third = next(second);
+        await third.snapshot();
+        const before = committed ? 2 : 1;
+        t.equal(counts(third, minute).requests, before);
+        const back = third.proxy("p1", returns === "with its lease" ? [lease] : []);
+        if (returns === "with its settle") back.send(settleOf(lease, 1, 40));
+        t.equal(counts(third, minute).requests, 2, returns);
+        // What isn't written yet is counted again, what is written isn't.
+        for (const snapshot of [false, true]) {
+          if (snapshot) await third.snapshot();
+          else t.equal(counts(next(third), minute).requests, before);
+          await third.commit();
+          const fourth = next(third);
+          t.equal(counts(fourth, minute).requests, 2);
+          const again = fourth.proxy("p1", returns === "with its lease" ? [lease] : []);
+          again.send(settleOf(lease, 1, 40));
+          t.same(counts(fourth, minute), { requests: 2, tokens: 40, inFlight: 0 }, returns);
+          await fourth.snapshot();
+          t.same(counts(next(fourth), minute), { requests: 2, tokens: 40, inFlight: 0 });
+        }
+      }
+    }
+  },
+);
+
+t.test("a lost admission that is withdrawn takes nothing from a window", async (t) => {
+  const first = startDaemon([minute]);
+  const peer = first.proxy("p1");
+  const [kept, lost] = [askFor(peer, 2, "/team")!, askFor(peer, 3, "/team")!];
+  const second = next(first);
+  const again = second.proxy("p1", [kept]);
+  again.send({ ...settleOf(lost, 1, 0), part: "withdrawn" });
+  t.equal(counts(second, minute).requests, 1);
+  again.send({ ...settleOf(kept, 2, 0), part: "withdrawn" });
+  t.equal(counts(second, minute).requests, 0, "one that was counted again is taken back");
+});

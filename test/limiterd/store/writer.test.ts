@@ -1,24 +1,14 @@
 import t from "tap";
-import type { JournalEntry } from "../../../limiterd/store/journal-entry.js";
 import type { Change, Store } from "../../../limiterd/store/store.js";
 import { Writer } from "../../../limiterd/store/writer.js";
-import { journalBatchMax, journalEntriesMax } from "../../../shared/bounds.js";
+import { journalBatchMax, journalCountedMax, journalEntriesMax } from "../../../shared/bounds.js";
 
-function entry(seq: number): JournalEntry {
-  return {
-    proxyId: "p",
-    seq,
-    part: "request",
-    userPath: "/",
-    lsn: 1,
-    requestAtMs: 0,
-    target: { provider: "a", model: "b" },
-    targetLsn: 1,
-    targetAtMs: 0,
-    endedAtMs: 0,
-    tokens: 1,
-  };
-}
+/** What the open batch has counted. */
+const nothing = (): { size: number; paused: boolean; take(): readonly unknown[] } => ({
+  size: 0,
+  paused: false,
+  take: () => [],
+});
 
 interface Disk {
   readonly store: Store;
@@ -57,10 +47,15 @@ t.test("settles of one delay share a commit, and are durable after it", async (t
   const timers: (() => void)[] = [];
   const durable: number[] = [];
   const writer = new Writer(
-    { store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
-    { firstLsn: 10, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+    {
+      store,
+      counted: nothing(),
+      schedule: (_, run) => void timers.push(run),
+      onStoreState: () => {},
+    },
+    { firstLsn: 10, journaled: [], retryMs: 1000, contributors: [] },
   );
-  for (const seq of [1, 2, 3]) writer.journal(entry(seq), () => durable.push(seq));
+  for (const seq of [1, 2, 3]) writer.journal("p", seq, () => durable.push(seq));
   t.equal(timers.length, 1, "one timer for all three");
   t.same(durable, []);
   timers.shift()!();
@@ -78,10 +73,11 @@ t.test("a failed commit is tried again and holds back what follows it", async (t
   const writer = new Writer(
     {
       store: self.store,
+      counted: nothing(),
       schedule: (_, run) => void timers.push(run),
       onStoreState: (error) => void states.push(error?.message ?? null),
     },
-    { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
   );
   self.fail = true;
   let first = false;
@@ -108,8 +104,13 @@ t.test(
     const self = disk();
     const timers: (() => void)[] = [];
     const writer = new Writer(
-      { store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
-      { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+      {
+        store: self.store,
+        counted: nothing(),
+        schedule: (_, run) => void timers.push(run),
+        onStoreState: () => {},
+      },
+      { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
     );
     const change = (key: string): readonly Change[] => [{ table: "rules", key, value: [1] }];
     t.equal(await writer.tryWrite(change("a")), null);
@@ -133,12 +134,17 @@ t.test(
     const self = disk();
     const timers: (() => void)[] = [];
     const writer = new Writer(
-      { store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
-      { firstLsn: 100, journaled: [7, 8], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+      {
+        store: self.store,
+        counted: nothing(),
+        schedule: (_, run) => void timers.push(run),
+        onStoreState: () => {},
+      },
+      { firstLsn: 100, journaled: [7, 8], retryMs: 1000, contributors: [] },
     );
-    writer.journal(entry(1), () => {});
+    writer.journal("p", 1, () => {});
     const covered = writer.closeBatch();
-    writer.journal(entry(2), () => {});
+    writer.journal("p", 2, () => {});
     t.same(
       writer.removeJournal(covered).map((change) => change.key),
       [7, 8, 100],
@@ -150,8 +156,8 @@ t.test(
 t.test("what is written after the close is dropped: the store may be closed by then", async (t) => {
   const self = disk();
   const writer = new Writer(
-    { store: self.store, schedule: () => {}, onStoreState: () => {} },
-    { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+    { store: self.store, counted: nothing(), schedule: () => {}, onStoreState: () => {} },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
   );
   const before = writer.write([{ table: "rules", key: "a", value: [1] }]);
   await Promise.all([before, writer.close()]);
@@ -177,8 +183,13 @@ async function failing(): Promise<Failing> {
   const self = disk();
   const timers: (() => void)[] = [];
   const writer = new Writer(
-    { store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
-    { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+    {
+      store: self.store,
+      counted: nothing(),
+      schedule: (_, run) => void timers.push(run),
+      onStoreState: () => {},
+    },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
   );
   self.fail = true;
   void writer.write([{ table: "rules", key: "a", value: [1] }]);
@@ -198,7 +209,7 @@ t.test(
   async (t) => {
     const { self, writer, tick } = await failing();
     let durable = 0;
-    const journal = (seq: number): boolean => writer.journal(entry(seq), () => durable++);
+    const journal = (seq: number): boolean => writer.journal(`p${seq}`, seq, () => durable++);
     for (let seq = 1; seq <= journalEntriesMax; seq++)
       if (!journal(seq)) throw new Error(`the settle ${seq} isn't taken`);
     t.equal(writer.unjournaled, 0);
@@ -213,11 +224,12 @@ t.test(
     t.equal(journal(0), true);
     t.equal(writer.unjournaled, 3);
     const batches = self.written.flat().filter(({ table }) => table === "journal");
+    const settles = batches.map(({ value }) => (value![0] as unknown[]).length / 2);
     t.equal(
-      batches.reduce((sum, { value }) => sum + value!.length, 0),
+      settles.reduce((sum, of) => sum + of, 0),
       journalEntriesMax,
     );
-    t.equal(Math.max(...batches.map(({ value }) => value!.length)), journalBatchMax);
+    t.equal(Math.max(...settles), journalBatchMax);
     self.fail = true;
     await tick();
     for (let i = 1; i < journalEntriesMax; i++) if (!journal(i)) throw new Error(`not even ${i}`);
@@ -228,11 +240,11 @@ t.test(
 t.test("a store that works takes any number of settles", async (t) => {
   const { store } = disk();
   const writer = new Writer(
-    { store, schedule: () => {}, onStoreState: () => {} },
-    { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
+    { store, counted: nothing(), schedule: () => {}, onStoreState: () => {} },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
   );
   for (let seq = 0; seq <= journalEntriesMax; seq++)
-    if (!writer.journal(entry(seq), () => {})) throw new Error(`the settle ${seq} isn't taken`);
+    if (!writer.journal("p", seq, () => {})) throw new Error(`the settle ${seq} isn't taken`);
   t.equal(writer.unjournaled, 0);
 });
 
@@ -257,11 +269,15 @@ t.test("a batch that is committed while the next gathers keeps its own settles",
   const timers: { readonly ms: number; readonly run: () => void }[] = [];
   const calls: string[] = [];
   const writer = new Writer(
-    { store, schedule: (ms, run) => void timers.push({ ms, run }), onStoreState: () => {} },
+    {
+      store,
+      counted: nothing(),
+      schedule: (ms, run) => void timers.push({ ms, run }),
+      onStoreState: () => {},
+    },
     {
       firstLsn: 5,
       journaled: [],
-      commitDelayMs: 10,
       retryMs: 1000,
       contributors: [
         {
@@ -278,23 +294,129 @@ t.test("a batch that is committed while the next gathers keeps its own settles",
   t.same(calls, []);
   t.same(writer.removeJournal(5), []);
   for (let seq = 1; seq <= journalBatchMax + 1; seq++)
-    writer.journal(entry(seq), () => void calls.push(`durable ${seq}`));
+    writer.journal("p", seq, () => void calls.push(`durable ${seq}`));
   t.same(calls, ["changes 6"], "a full one is closed");
   t.same(
     timers.map(({ ms }) => ms),
-    [10],
+    [10, 10],
   );
-  timers.shift()!.run();
+  timers[0]!.run();
+  await settled();
+  t.equal(written.length, 1, "the other one gathers on");
+  timers[1]!.run();
   await settled();
   t.equal(calls.length, 2 + 2 + journalBatchMax + 1);
-  t.same(calls.slice(0, 4), ["changes 6", "changes 7", "committed 6", "durable 1"]);
-  t.same(calls.slice(-2), ["committed 7", `durable ${journalBatchMax + 1}`]);
+  t.same(calls.slice(0, 3), ["changes 6", "committed 6", "durable 1"]);
+  t.same(calls.slice(-3), ["changes 7", "committed 7", `durable ${journalBatchMax + 1}`]);
   t.same(
     written.map((changes) => changes.map(({ table, key }) => `${table} ${key}`)),
-    [["journal 6", "usage 6", "journal 7", "usage 7"]],
+    [
+      ["journal 6", "usage 6"],
+      ["journal 7", "usage 7"],
+    ],
   );
-  t.equal(writer.journalBytes, (journalBatchMax + 1) * 120);
+  t.same(
+    written.map(([journal]) => journal!.value),
+    [
+      [["p", journalBatchMax], []],
+      [["p", journalBatchMax + 1], []],
+    ],
+    "the last settle of a proxy stands for those before it",
+  );
+  t.equal(writer.journalBytes, 2 * 48);
   t.equal(writer.removeJournal(6).length, 1);
   t.same(writer.removeJournal(6), [], "once");
-  t.equal(writer.journalBytes, 120);
+  t.equal(writer.journalBytes, 48);
+});
+
+/** A writer with what the open batch counts. */
+function counting(self: Disk) {
+  const log = nothing();
+  log.take = () => {
+    const taken = Array.from({ length: log.size }, () => "half");
+    log.size = 0;
+    return taken;
+  };
+  const timers: { readonly ms: number; readonly run: () => void }[] = [];
+  const writer = new Writer(
+    {
+      store: self.store,
+      counted: log,
+      schedule: (ms, run) => void timers.push({ ms, run }),
+      onStoreState: () => {},
+    },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
+  );
+  return { log, timers, writer };
+}
+
+t.test(
+  "what is counted without a settle waits for one to share its commit, not long",
+  async (t) => {
+    const self = disk();
+    const { log, timers, writer } = counting(self);
+    writer.counted();
+    t.same(timers, [], "nothing was counted");
+    log.size = 2;
+    writer.counted();
+    writer.counted();
+    writer.journal("p", 1, () => {});
+    writer.journal("p", 2, () => {});
+    t.same(
+      timers.map(({ ms }) => ms),
+      [50, 10],
+    );
+    timers[1]!.run();
+    await settled();
+    t.same(self.written.flat(), [
+      {
+        table: "journal",
+        key: 1,
+        value: [
+          ["p", 2],
+          ["half", "half"],
+        ],
+      },
+    ]);
+    log.size = 1;
+    writer.counted();
+    timers[0]!.run();
+    await settled();
+    t.equal(self.written.length, 1, "a timer is about its own batch");
+    timers[2]!.run();
+    await settled();
+    t.same(self.written.flat()[1], { table: "journal", key: 2, value: [[], ["half"]] });
+    log.size = journalCountedMax;
+    writer.counted();
+    t.equal(writer.lsn, 4, "a full batch is closed");
+    timers[3]!.run();
+    await settled();
+    t.equal(self.written.length, 3);
+  },
+);
+
+t.test("while the store fails, no more is taken down than may wait", async (t) => {
+  const self = disk();
+  const { log, timers, writer } = counting(self);
+  self.fail = true;
+  void writer.write([{ table: "rules", key: "a", value: [1] }]);
+  await settled();
+  for (let waiting = 0; waiting < journalEntriesMax; waiting += journalCountedMax) {
+    t.notOk(log.paused);
+    log.size = journalCountedMax;
+    writer.counted();
+  }
+  writer.counted();
+  t.ok(log.paused);
+  t.equal(
+    writer.journal("p", 1, () => {}),
+    false,
+  );
+  self.fail = false;
+  for (const { ms, run } of timers) if (ms === 1000) run();
+  while (log.paused) await settled();
+  t.equal(
+    writer.journal("p", 1, () => {}),
+    true,
+  );
 });

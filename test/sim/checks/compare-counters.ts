@@ -1,8 +1,7 @@
 /**
  * Compares the daemon's counters with the truth, and derives from the truth what its verdicts must
- * be. Where a window can't be known exactly (after a clock step, or while a request is uncertain) a
- * verdict is derived from the window itself; that the window is within its bounds has been checked
- * before.
+ * be. After a clock step windows can't be known exactly: a verdict is then derived from the window
+ * itself.
  */
 import { type Counter, copyCounter, type Rule } from "../../../limiterd/counters/counter.js";
 import { clearWindow } from "../../../limiterd/counters/window.js";
@@ -18,7 +17,7 @@ import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
  */
 export const ledgerSeconds = 3_153_600_000;
 
-const noCounts: Cell = { requests: 0, uncertain: 0, overdrawn: 0, tokens: 0 };
+const noCounts: Cell = { requests: 0, tokens: 0 };
 
 function cellAt({ cells }: Generation, subject: string, period: number): Cell {
   return cells.get(period)?.get(subject) ?? noCounts;
@@ -120,8 +119,8 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
   const { periodMs } = rule;
   const now = periodOf(generation.definition, nowMs);
   for (const period of [now - 1, now]) {
-    for (const [subject, { requests, overdrawn, tokens }] of generation.cells.get(period) ?? []) {
-      if (requests <= overdrawn && tokens === 0) continue;
+    for (const [subject, { requests, tokens }] of generation.cells.get(period) ?? []) {
+      if (requests === 0 && tokens === 0) continue;
       const counter = counterOf(rule, subject);
       if (counter === undefined || counter.window.startMs / periodMs < period)
         return `${subject} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
@@ -131,6 +130,8 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
     if (window.startMs % periodMs !== 0)
       return `${subject} has a window that begins at ${window.startMs}`;
     const period = window.startMs / periodMs;
+    // It counts no more, whatever came for it since.
+    if (period < now - 1) return null;
     const found =
       cellDifference(
         cellAt(generation, subject, period),
@@ -147,12 +148,11 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
 }
 
 function cellDifference(
-  { requests, uncertain, overdrawn, tokens }: Cell,
+  { requests, tokens }: Cell,
   requestsCounted: number,
   tokensCounted: number,
 ): string | null {
-  if (requestsCounted < requests - overdrawn || requestsCounted > requests + uncertain)
-    return `${requestsCounted} requests, not ${uncertain + overdrawn === 0 ? requests : `${requests - overdrawn} to ${requests + uncertain}`}`;
+  if (requestsCounted !== requests) return `${requestsCounted} requests, not ${requests}`;
   return tokensCounted === tokens ? null : `${tokensCounted} tokens, not ${tokens}`;
 }
 
@@ -169,12 +169,8 @@ export function estimateFrom(
     const generation = truth.generations.get(ruleId(definition))!;
     if (kind === "concurrent") return BigInt(generation.slots.get(subject) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
-    const exact =
-      !clockStepped &&
-      isKnown(cellAt(generation, subject, now)) &&
-      isKnown(cellAt(generation, subject, now - 1));
     const counter = counterOf(book.fresh(book.rules.get(ruleId(definition))!), subject);
-    if (exact || counter === undefined) {
+    if (!clockStepped || counter === undefined) {
       const period = periodOf(definition, atMs);
       return weighed(
         cellAt(generation, subject, period - 1)[kind],
@@ -198,22 +194,6 @@ export function estimateFrom(
   };
 }
 
-function isKnown({ uncertain, overdrawn }: Cell): boolean {
-  return uncertain === 0 && overdrawn === 0;
-}
-
 function weighed(previous: number, current: number, leftMs: number, periodMs: number): bigint {
   return (BigInt(previous) * BigInt(leftMs)) / BigInt(periodMs) + BigInt(current);
-}
-
-/** Whether all that a request meets is known exactly, so that its headers are. */
-export function isExact(truth: Truth, nowMs: number, clockStepped: boolean): boolean {
-  if (clockStepped) return false;
-  for (const { cells, definition } of truth.generations.values()) {
-    if (definition.periodSeconds === 0) continue;
-    const now = periodOf(definition, nowMs);
-    for (const period of [now - 1, now])
-      for (const cell of cells.get(period)?.values() ?? []) if (!isKnown(cell)) return false;
-  }
-  return true;
 }

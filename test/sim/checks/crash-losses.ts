@@ -1,8 +1,7 @@
 /**
- * What is left of the truth when the daemon dies (docs/storage.md): settles that are on the disk
- * stay, the others never happened; a request is certain if a snapshot or the journal entry of its
- * settle holds it, otherwise uncertain until its proxy reports it again. The same goes for each
- * attempt at a target.
+ * What is left of the truth when the daemon dies (docs/storage.md): what was counted, withdrawn or
+ * settled in a batch that is on the disk stays, the rest never happened. A request that is gone
+ * counts again once its proxy reports it, and so does each attempt at a target.
  */
 import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import type { CountedRequest, CountedTokens } from "./truth.js";
@@ -16,26 +15,12 @@ export interface WitnessedRequest extends CountedRequest {
   readonly unasked: boolean;
   /** The epoch in which it was admitted. */
   readonly epoch: number;
-  /** When it was last counted: at its admission, or when it was reported again. */
-  countedEpoch: number;
-  countedTick: number;
-  /** Reported again, or withdrawn, after this epoch's first snapshot had begun. */
-  late: boolean;
-  /**
-   * A snapshot was written without it, and the daemon died before another held it: nothing reveals
-   * any more that it is missing (docs/known-gaps.md).
-   */
-  lost: boolean;
+  /** The batch in which it was last counted: at its admission, or when it was reported again. */
+  countedLsn: number;
+  /** The batch that took it back, or null. */
+  withdrawn: { readonly lsn: number; readonly wasCounted: boolean } | null;
   /** The settle that ended it, or 0. */
   seq: number;
-  /** What it was before it was withdrawn, and when that was. */
-  wasCertain: boolean;
-  withdrawnTick: number;
-  /**
-   * The daemon had chosen this target in an answer that arrived too late, and no settle names it:
-   * its withdrawal is in memory alone.
-   */
-  unnamed: boolean;
 }
 
 export interface WitnessedCharge extends CountedTokens {
@@ -44,66 +29,37 @@ export interface WitnessedCharge extends CountedTokens {
   readonly part: SettledPart;
 }
 
-export interface Toll {
+interface Survivors {
   readonly requests: WitnessedRequest[];
   readonly charges: WitnessedCharge[];
 }
 
 export interface DaemonDeath {
-  readonly epoch: number;
-  /** Whether a snapshot began in this epoch. */
-  readonly hasSnapshots: boolean;
-  /** Everything up to here is in a complete snapshot. */
-  readonly coveredTick: number;
+  /** The last batch that is on the disk. */
+  readonly durableLsn: number;
   /** The last settle of a proxy that is on the disk. */
-  readonly durable: (proxyId: string) => number;
+  readonly durableSeq: (proxyId: string) => number;
 }
 
-/** What is left, with each request marked as certain or not. */
 export function survivors(
   requests: readonly WitnessedRequest[],
   charges: readonly WitnessedCharge[],
-  death: DaemonDeath,
-): Toll {
-  const { epoch, hasSnapshots, coveredTick, durable } = death;
-  const toll: Toll = {
-    requests: [],
-    charges: charges.filter(({ proxyId, seq }) => seq <= durable(proxyId)),
+  { durableLsn, durableSeq }: DaemonDeath,
+): Survivors {
+  return {
+    requests: requests.filter((request) => {
+      const { withdrawn } = request;
+      if (withdrawn !== null) {
+        // Gone for good; else its settle withdraws it again.
+        if (withdrawn.lsn <= durableLsn) return false;
+        request.withdrawn = null;
+        request.counted = withdrawn.wasCounted;
+      }
+      if (request.countedLsn > durableLsn) request.counted = false;
+      if (request.seq > durableSeq(request.proxyId)) request.seq = 0;
+      // It is counted again when its settle arrives again.
+      return request.counted || !request.unasked;
+    }),
+    charges: charges.filter(({ proxyId, seq }) => seq <= durableSeq(proxyId)),
   };
-  for (const request of requests) {
-    const journaled = request.seq !== 0 && request.seq <= durable(request.proxyId);
-    // It was counted with a settle that is gone, and is counted again when that arrives again.
-    if (request.unasked && !journaled) continue;
-    if (!journaled) request.seq = 0;
-    if (request.withdrawn && !survivesWithdrawn(request, journaled, death)) continue;
-    toll.requests.push(request);
-    if (request.withdrawn) continue;
-    if (!request.certain && hasSnapshots) request.lost = true;
-    if (request.countedEpoch !== epoch || request.countedTick <= coveredTick) continue;
-    if (request.late) request.lost = true;
-    request.certain = journaled && !request.lost;
-  }
-  return toll;
-}
-
-/** False: it is in no window, for good. */
-function survivesWithdrawn(
-  request: WitnessedRequest,
-  journaled: boolean,
-  { coveredTick }: DaemonDeath,
-): boolean {
-  const covered = request.withdrawnTick <= coveredTick;
-  if (request.unnamed) {
-    if (covered) return false;
-    Object.assign(request, { withdrawn: false, certain: false, lost: true });
-    return true;
-  }
-  if (!journaled) {
-    // It is withdrawn again with its settle; until then it may be in a window.
-    Object.assign(request, { withdrawn: false, certain: request.wasCertain });
-    return true;
-  }
-  if (request.late && !covered) request.lost = true;
-  request.certain = !request.lost;
-  return request.lost;
 }

@@ -1,7 +1,7 @@
 /**
  * Every request and attempt that the daemon has counted, one by one, and every settle's charge;
- * what becomes uncertain at a crash is decided in `crash-losses.ts`, what windows make of it in
- * `truth.ts`. Which of them a lease holds is in `lease-account.ts`.
+ * what of it a crash takes is decided in `crash-losses.ts`, what windows make of it in `truth.ts`.
+ * Which of them a lease holds is in `lease-account.ts`.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
@@ -20,8 +20,8 @@ export interface Moment {
   readonly tick: number;
   readonly epoch: number;
   readonly nowMs: number;
-  /** This epoch's first snapshot has begun. */
-  readonly late: boolean;
+  /** The batch in which the daemon counts it. */
+  readonly lsn: number;
   /** No rule that is there is older. */
   readonly rulesSinceMs: number;
 }
@@ -43,28 +43,18 @@ export class RequestRegister {
     return this.#charges;
   }
 
-  get uncertain(): number {
-    return this.#requests.filter(({ certain }) => !certain).length;
-  }
-
   count(
     fields: Pick<WitnessedRequest, "of" | "proxyId" | "lease" | "lsn" | "atMs" | "unasked">,
-    { tick, epoch }: Moment,
+    { tick, epoch, lsn: countedLsn }: Moment,
   ): WitnessedRequest {
     const request: WitnessedRequest = {
       ...fields,
       tick,
       epoch,
-      countedEpoch: epoch,
-      countedTick: tick,
-      certain: true,
-      withdrawn: false,
-      late: false,
-      lost: false,
+      counted: true,
+      countedLsn,
+      withdrawn: null,
       seq: 0,
-      wasCertain: true,
-      withdrawnTick: 0,
-      unnamed: false,
     };
     this.#requests.push(request);
     this.#truth.addRequest(request);
@@ -92,30 +82,20 @@ export class RequestRegister {
   }
 
   /** A request of an earlier epoch is reported again: it must be counted now, if it wasn't. */
-  reportedAgain(request: WitnessedRequest, { epoch, tick, late }: Moment): void {
-    if (request.epoch === epoch || request.certain || request.lost) return;
-    this.#truth.restate(request, () =>
-      Object.assign(request, { certain: true, countedEpoch: epoch, countedTick: tick, late }),
-    );
+  reportedAgain(request: WitnessedRequest, { lsn: countedLsn }: Moment): void {
+    if (request.counted || request.withdrawn !== null) return;
+    this.#truth.restate(request, () => Object.assign(request, { counted: true, countedLsn }));
     this.#world.count("request reported again after a crash");
   }
 
+  /** `unnamed`: no settle of the proxy says so, for it never knew of this target. */
   withdraw(
     request: WitnessedRequest,
-    { epoch, tick, late }: Moment,
+    { lsn }: Moment,
     { unnamed }: { readonly unnamed: boolean },
   ): void {
-    const lateNow = late && request.epoch !== epoch && !request.certain;
-    this.#truth.restate(request, () =>
-      Object.assign(request, {
-        withdrawn: true,
-        wasCertain: request.certain,
-        certain: !request.lost,
-        withdrawnTick: tick,
-        unnamed,
-        late: request.late || lateNow,
-      }),
-    );
+    const withdrawn = { lsn, wasCounted: request.counted };
+    this.#truth.restate(request, () => Object.assign(request, { withdrawn, counted: false }));
     this.#world.count(unnamed ? "late target withdrawn" : "late admission withdrawn");
   }
 

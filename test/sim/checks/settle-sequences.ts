@@ -6,6 +6,8 @@ import type { Change } from "../../../limiterd/store/store.js";
 import type { World } from "../world.js";
 
 export class SettleSequences {
+  /** The last batch that is on the disk. */
+  durableLsn = 0;
   readonly #world: World;
   /** The last settle of each proxy that was acknowledged. */
   readonly #acknowledged = new Map<string, number>();
@@ -50,10 +52,14 @@ export class SettleSequences {
 
   /** A commit is on the disk. */
   applied(changes: readonly Change[]): void {
-    for (const { table, value } of changes) {
-      if (table !== "journal") continue;
-      for (const [proxyId, seq] of (value ?? []) as [string, number][])
-        this.#durable.set(proxyId, Math.max(seq, this.durable(proxyId)));
+    for (const { table, key, value } of changes) {
+      if (table !== "journal" || value === undefined) continue;
+      this.durableLsn = Math.max(this.durableLsn, Number(key));
+      const settles = value[0] as (string | number)[];
+      for (let i = 0; i < settles.length; i += 2) {
+        const proxyId = String(settles[i]);
+        this.#durable.set(proxyId, Math.max(Number(settles[i + 1]), this.durable(proxyId)));
+      }
     }
   }
 }

@@ -1,8 +1,7 @@
 /**
  * What the daemon's counters must hold: every request and every charge since the beginning, one by
  * one, and what each rule makes of them. It shares no code with the daemon and has no windows that
- * roll: a count is in the period of its moment. A request is certain, or after a crash uncertain:
- * it may be in a window or not, until its proxy has reported it again.
+ * roll: a count is in the period of its moment.
  */
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
@@ -20,12 +19,8 @@ export interface CountedRequest {
   readonly of: Place;
   readonly tick: number;
   readonly atMs: number;
-  certain: boolean;
-  /**
-   * Taken back: certain, it is in no window; uncertain, it may have been taken from one that never
-   * held it.
-   */
-  withdrawn: boolean;
+  /** False: it was taken back, or a crash has taken it until its proxy reports it again. */
+  counted: boolean;
 }
 
 export interface CountedTokens {
@@ -37,10 +32,6 @@ export interface CountedTokens {
 
 export interface Cell {
   requests: number;
-  /** There may be up to so many more. */
-  uncertain: number;
-  /** There may be up to so many fewer. */
-  overdrawn: number;
   tokens: number;
 }
 
@@ -90,9 +81,8 @@ function countedAt(definition: RuleDefinition, { path, target }: Place): string 
   return target === null ? null : counted(definition, { path: "/", ...target });
 }
 
-function addTo(cell: Cell, { certain, withdrawn }: CountedRequest, times: 1 | -1): void {
-  if (!withdrawn) cell[certain ? "requests" : "uncertain"] += times;
-  else if (!certain) cell.overdrawn += times;
+function addTo(cell: Cell, { counted }: CountedRequest, times: 1 | -1): void {
+  if (counted) cell.requests += times;
 }
 
 export function createTruth(): Truth {
@@ -123,7 +113,7 @@ export function createTruth(): Truth {
     const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
     cells.set(period, ofPeriod);
     const key = definition.perChild ? subject : "";
-    const known = ofPeriod.get(key) ?? { requests: 0, uncertain: 0, overdrawn: 0, tokens: 0 };
+    const known = ofPeriod.get(key) ?? { requests: 0, tokens: 0 };
     ofPeriod.set(key, known);
     return known;
   }

@@ -1,7 +1,7 @@
 /**
  * Watches the daemon from outside: every frame before and after it is handled, every message that
- * it sends and every change that reaches the disk, and compares all of it with the truth. What was
- * certain and what becomes uncertain at a crash is decided in `crash-losses.ts`.
+ * it sends and every change that reaches the disk, and compares all of it with the truth. What a
+ * crash takes is decided in `crash-losses.ts`.
  */
 import type { PeerState } from "../../../limiterd/peer.js";
 import type { DaemonState } from "../../../limiterd/state.js";
@@ -26,7 +26,6 @@ import { LeaseAccount, type LeaseHolder } from "./lease-account.js";
 import { type Moment, RequestRegister } from "./request-register.js";
 import { RuleHistory } from "./rule-history.js";
 import { SettleSequences } from "./settle-sequences.js";
-import { SnapshotCoverage } from "./snapshot-coverage.js";
 import { createTruth } from "./truth.js";
 
 /** Lets the daemon handle the message. */
@@ -53,7 +52,6 @@ export class Witness {
   #epoch = 0;
   #startedMs = 0;
   #rulesSinceMs = Number.POSITIVE_INFINITY;
-  #snapshots = new SnapshotCoverage();
   #expectedProxies: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
   /** What the daemon has sent since the last frame arrived. */
   #replies: FromDaemon[] = [];
@@ -79,7 +77,6 @@ export class Witness {
     this.#tick++;
     this.#holders = new Map();
     this.#settles.restart();
-    this.#snapshots = new SnapshotCoverage();
     this.#rules.restored(this.#tick, state);
     const made = [...state.book.rules.values()].map(({ createdAtMs }) => createdAtMs);
     this.#rulesSinceMs = Math.min(...made);
@@ -93,16 +90,9 @@ export class Witness {
     if (this.#state === null) return;
     this.#state = null;
     this.register.died({
-      epoch: this.#epoch,
-      hasSnapshots: this.#snapshots.started > 0,
-      coveredTick: this.#snapshots.coveredTick,
-      durable: (proxyId) => this.#settles.durable(proxyId),
+      durableLsn: this.#settles.durableLsn,
+      durableSeq: (proxyId) => this.#settles.durable(proxyId),
     });
-  }
-
-  snapshotStarts(): void {
-    this.#snapshots.completedAt(this.#state!.lastSnapshotAtMs);
-    this.#snapshots.starts(this.#tick);
   }
 
   /** A frame arrives; `handle` lets the daemon handle it. */
@@ -193,18 +183,16 @@ export class Witness {
       this.#expectedProxies = this.#expectedProxies.filter(
         ({ proxyId }) => proxyId !== message.proxyId,
       );
-    for (const lease of message.leases) this.#account.reported(holder, lease, this.#moment(nowMs));
     handle();
+    for (const lease of message.leases) this.#account.reported(holder, lease, this.#moment(nowMs));
   }
 
   #onSettle(holder: LeaseHolder, message: Settle, nowMs: number, handle: Handle): void {
-    if (this.#settles.arrived(holder.proxyId, message.seq))
-      this.#account.settled(holder, message, this.#moment(nowMs));
-    else {
-      this.#world.count("settle repeated");
-      this.#account.repeated(holder, message);
-    }
+    const isNew = this.#settles.arrived(holder.proxyId, message.seq);
     handle();
+    if (isNew) return this.#account.settled(holder, message, this.#moment(nowMs));
+    this.#world.count("settle repeated");
+    this.#account.repeated(holder, message);
   }
 
   #onAdmin(peer: PeerState, message: Admin, nowMs: number, handle: Handle): void {
@@ -224,7 +212,7 @@ export class Witness {
       tick: this.#tick,
       epoch: this.#epoch,
       nowMs,
-      late: this.#snapshots.started > 0,
+      lsn: this.#state!.writer.lsn,
       rulesSinceMs: this.#rulesSinceMs,
     };
   }
@@ -260,7 +248,6 @@ export class Witness {
   /** Compares the daemon's counters with the truth. */
   check(nowMs: number): void {
     if (this.#state === null) return;
-    this.#snapshots.completedAt(this.#state.lastSnapshotAtMs);
     this.#checks++;
     // Only what arrives changes counters; the sweep of idle children is noticed by the check at
     // every so many events.

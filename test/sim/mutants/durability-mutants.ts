@@ -59,8 +59,29 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "window claims the batch that is still open",
     file: "limiterd/lifecycle/snapshot.js",
-    find: "windowChanges(dirty, writer.closeBatch())",
-    put: "windowChanges(dirty, writer.closeBatch() + 1)",
+    find: "const changes = windowChanges(dirty, lsn);",
+    put: "const changes = windowChanges(dirty, lsn + 1);",
+    often: false,
+  },
+  {
+    name: "snapshot claims to have written what is still to come",
+    file: "limiterd/lifecycle/snapshot.js",
+    find: "writtenChange(lsn)",
+    put: "writtenChange(lsn + 1_000)",
+    often: false,
+  },
+  {
+    name: "only the last epoch's lost numbers are known",
+    file: "limiterd/store/epochs.js",
+    find: "[...lost, { afterLsn",
+    put: "[{ afterLsn",
+    often: false,
+  },
+  {
+    name: "settled and counted in two batches",
+    file: "limiterd/handlers/apply-settle.js",
+    find: "countSettle(state, arrived,",
+    put: "writer.closeBatch(); countSettle(state, arrived,",
     often: false,
   },
   {
@@ -158,7 +179,7 @@ export const durabilityMutants: readonly Mutant[] = [
     name: "a start on a full disk removes the journal before the windows are written",
     file: startState,
     find: "await writer.tryWrite([",
-    put: "const failing = await writer.tryWrite([]); void writer.write(failing ? writer.removeJournal(restored.epochStartLsn) : []); await writer.tryWrite([",
+    put: "const failing = await writer.tryWrite([]); void writer.write(failing ? writer.removeJournal(restored.epochs.startLsn) : []); await writer.tryWrite([",
     often: false,
   },
   {
@@ -170,9 +191,9 @@ export const durabilityMutants: readonly Mutant[] = [
   },
   {
     name: "failed commit lets later ones pass",
-    file: "limiterd/store/writer.js",
-    find: "this.#ports.schedule(this.#options.retryMs, () => void this.#commit(jobs));",
-    put: "this.#committing = false; this.#ports.schedule(this.#options.retryMs, () => { this.#jobs.push(...jobs); this.#pump(); }); this.#pump();",
+    file: "limiterd/store/commit-queue.js",
+    find: "this.#ports.schedule(this.#retryMs, () => void this.#commit(jobs));",
+    put: "this.#committing = false; this.#ports.schedule(this.#retryMs, () => { this.#jobs.push(...jobs); this.pump(); }); this.pump();",
     often: false,
   },
   {

@@ -65,7 +65,6 @@ export function startDaemonProcess({
   let state: DaemonState | null = null;
   let timers: Timers | null = null;
   let listening = false;
-  let flushing = false;
   let stopping = false;
   world.trace("daemon starts");
   witness.starting();
@@ -121,12 +120,8 @@ export function startDaemonProcess({
     timers = startTimers(
       started,
       {
-        nowMs() {
-          // These two read the clock only when they begin a snapshot: not while one is running.
-          if (flushing || stopping) witness.snapshotStarts();
-          return nowMs();
-        },
-        every: (ms, run) => world.every(ms, owner, ms === flushIntervalMs ? () => flush(run) : run),
+        nowMs,
+        every: (ms, run) => world.every(ms, owner, run),
         after: (ms, run) => world.after(ms, owner, run),
         onMissing: (proxies) => world.count("proxy missing after the grace period", proxies),
         closeListener() {
@@ -139,12 +134,6 @@ export function startDaemonProcess({
     );
     listening = true;
     world.trace("daemon listens");
-  }
-
-  function flush(run: () => void): void {
-    flushing = true;
-    run();
-    flushing = false;
   }
 
   function accept(end: End): void {

@@ -44,22 +44,7 @@ function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord>
 
 /** Closes the batch of what was added, as a settle would; it isn't committed yet. */
 function closeBatch(daemon: TestDaemon): void {
-  daemon.state.writer.journal(
-    {
-      proxyId: "p",
-      seq: 0,
-      part: "request",
-      userPath: "/",
-      lsn: 0,
-      requestAtMs: 0,
-      target: null,
-      targetLsn: 0,
-      targetAtMs: 0,
-      endedAtMs: 0,
-      tokens: 0,
-    },
-    () => {},
-  );
+  daemon.state.writer.journal("p", 1, () => {});
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The journal's entry of a settle. What is to be counted at all is decided here, once, when the
- * settle arrives; which windows count it is decided from the entry, at once (`count-settle.ts`) and
- * again after a crash (`recount.ts`).
+ * What a settle says, completed by what the daemon knows of its lease: when its request was
+ * admitted and under which number, and how many tokens are charged. Which windows count it is
+ * decided in `count-settle.ts`.
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import {
@@ -11,7 +11,6 @@ import {
   unlimitedLsn,
 } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
-import type { JournalEntry } from "../store/journal-entry.js";
 import { isSameTarget } from "./match-counters.js";
 import type { RuleBook } from "./rule-book.js";
 
@@ -23,22 +22,30 @@ export interface ArrivedSettle {
   readonly held: HeldLease | undefined;
 }
 
-interface SettleEntryOptions {
+export interface SettleFacts {
+  /** The admission's. 0: the request was let through unasked and is counted with this settle. */
+  readonly lsn: number;
+  readonly requestAtMs: number;
+  /** The attempt's, at this target; 0 as above. */
+  readonly targetLsn: number;
+  readonly targetAtMs: number;
+  readonly endedAtMs: number;
+  readonly tokens: number;
+}
+
+interface SettleFactsOptions {
   readonly settings: { readonly rateLimitsEnabled: boolean; readonly usageEnabled: boolean };
   readonly book: Pick<RuleBook, "sinceMs">;
 }
 
-/**
- * What is kept of a settle. While rate limits are off only its number matters, so that it isn't
- * applied twice: no window counts it, now or after a crash.
- */
-export function settleEntry(
-  { settings, book }: SettleEntryOptions,
-  { proxy, message, held }: ArrivedSettle,
+/** While rate limits are off no window counts anything of it. */
+export function settleFacts(
+  { settings, book }: SettleFactsOptions,
+  { message, held }: ArrivedSettle,
   nowMs: number,
-): JournalEntry {
+): SettleFacts {
   const { rateLimitsEnabled, usageEnabled } = settings;
-  const { seq, part, userPath, target } = message;
+  const { target } = message;
   // Settled before the proxy had the verdict: only the daemon knows when it was admitted. Without a
   // lease it went ahead without an admission, or although it was refused.
   const request = message.lsn === 0 && held !== undefined ? held : message;
@@ -54,13 +61,8 @@ export function settleEntry(
   const requestLsn = request.lsn === unlimitedLsn ? unlimited : request.lsn;
   const targetLsn = attempt.targetLsn === unlimitedLsn ? unlimited : attempt.targetLsn;
   return {
-    proxyId: proxy.id,
-    seq,
-    part,
-    userPath,
     lsn: rateLimitsEnabled ? requestLsn : uncountedLsn,
     requestAtMs: isUnnumbered(request.lsn) ? startedAtMs : request.admittedAtMs,
-    target,
     targetLsn: rateLimitsEnabled ? targetLsn : uncountedLsn,
     targetAtMs: isUnnumbered(attempt.targetLsn) ? startedAtMs : attempt.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),

@@ -1,0 +1,108 @@
+/**
+ * Commits to the store, one after the other and in their order: a failed one is tried again and
+ * holds back all that follow it, so that what is on disk is always a prefix of what was queued.
+ */
+import { windowsPerSlice } from "../../shared/bounds.js";
+import { type Change, type Store, StoreBrokenError } from "./store.js";
+
+interface QueuePorts {
+  readonly store: Store;
+  /** Runs `run` after `ms`. */
+  schedule(ms: number, run: () => void): void;
+  /** Called each time a commit fails, and with null when one succeeds after that. */
+  onStoreState(error: Error | null): void;
+  /** Called after each commit, and each that failed: what has gathered may be queued now. */
+  onCommit(): void;
+}
+
+interface Job {
+  readonly changes: readonly Change[];
+  readonly done: () => void;
+}
+
+export class CommitQueue {
+  readonly #ports: QueuePorts;
+  readonly #retryMs: number;
+  readonly #jobs: Job[] = [];
+  #committing = false;
+  #failing: Error | null = null;
+  /** Callers of `tryWrite` that wait for their commit, or for the first that fails. */
+  readonly #waiting = new Set<(failing: Error | null) => void>();
+
+  constructor(ports: QueuePorts, retryMs: number) {
+    this.#ports = ports;
+    this.#retryMs = retryMs;
+  }
+
+  /** Whether a commit runs, or has failed and is to be tried again. */
+  get committing(): boolean {
+    return this.#committing;
+  }
+
+  /** Changes that wait, each with all that belongs to it. */
+  get length(): number {
+    return this.#jobs.length;
+  }
+
+  /** The last failure to write, or null when the store works. */
+  get failing(): Error | null {
+    return this.#failing;
+  }
+
+  /** Queues changes; `done` runs once they are committed. */
+  add(changes: readonly Change[], done: () => void): void {
+    this.#jobs.push({ changes, done });
+  }
+
+  /**
+   * Queues changes and begins to commit: null once they are committed, or why the store can't be
+   * written, as soon as that is known.
+   */
+  tryWrite(changes: readonly Change[], told: (failing: Error | null) => void): void {
+    const finish = (outcome: Error | null): void => {
+      this.#waiting.delete(finish);
+      told(outcome);
+    };
+    this.#waiting.add(finish);
+    this.add(changes, () => finish(null));
+    this.pump();
+    if (this.#failing !== null) finish(this.#failing);
+  }
+
+  /** Commits the next jobs together, as many as fit into a slice. */
+  pump(): void {
+    if (this.#committing || this.#jobs.length === 0) return;
+    this.#committing = true;
+    let changes = 0;
+    let taken = 0;
+    while (
+      taken < this.#jobs.length &&
+      (taken === 0 || changes + this.#jobs[taken]!.changes.length <= windowsPerSlice)
+    )
+      changes += this.#jobs[taken++]!.changes.length;
+    void this.#commit(this.#jobs.splice(0, taken));
+  }
+
+  async #commit(jobs: readonly Job[]): Promise<void> {
+    try {
+      await this.#ports.store.commit(jobs.flatMap((job) => job.changes));
+    } catch (error) {
+      const failing = error as Error;
+      this.#failing = failing;
+      this.#ports.onCommit();
+      this.#ports.onStoreState(failing);
+      for (const finish of this.#waiting) finish(failing);
+      if (failing instanceof StoreBrokenError) return;
+      this.#ports.schedule(this.#retryMs, () => void this.#commit(jobs));
+      return;
+    }
+    if (this.#failing !== null) {
+      this.#failing = null;
+      this.#ports.onStoreState(null);
+    }
+    this.#committing = false;
+    for (const job of jobs) job.done();
+    this.#ports.onCommit();
+    this.pump();
+  }
+}

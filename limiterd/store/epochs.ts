@@ -1,0 +1,73 @@
+/**
+ * Which log sequence numbers of earlier epochs never reached the disk: what was counted under those
+ * is in no window and in no batch of the journal. Where an epoch's numbers begin is decided in
+ * `lifecycle/stored-epoch.ts`.
+ */
+import { epochsMax } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
+import { unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
+import type { Change } from "./store.js";
+
+export interface Epochs {
+  /** The first number of this epoch; those of earlier epochs are below it. */
+  readonly startLsn: number;
+  readonly lost: readonly LostNumbers[];
+}
+
+/** Those between the two. */
+export interface LostNumbers {
+  readonly afterLsn: number;
+  readonly beforeLsn: number;
+}
+
+/**
+ * What is lost when the next epoch begins at `startLsn`, ascending. `last`: the last epoch on the
+ * disk, null before the first one. `writtenLsn`: every batch up to it is on the disk, none above
+ * it.
+ */
+export function nextLost(
+  lost: readonly LostNumbers[],
+  last: { readonly lsn: number } | null,
+  { writtenLsn, startLsn }: { readonly writtenLsn: number; readonly startLsn: number },
+): readonly LostNumbers[] {
+  const before = lost.at(-1);
+  // Nothing of the last epoch has reached the disk: its numbers are lost with those before it.
+  const all =
+    before !== undefined && last !== null && writtenLsn < last.lsn
+      ? lost.with(-1, { ...before, beforeLsn: startLsn })
+      : [...lost, { afterLsn: writtenLsn, beforeLsn: startLsn }];
+  return all.slice(-epochsMax);
+}
+
+/** Whether an earlier epoch has given out this number, and the disk knows nothing of it. */
+export function isLost({ lost }: Epochs, lsn: number): boolean {
+  if (lsn <= unlimitedLsn) return false;
+  return lost.some(({ afterLsn, beforeLsn }) => afterLsn < lsn && lsn < beforeLsn);
+}
+
+/** In `epochs`, [afterLsn, beforeLsn, afterLsn, beforeLsn, …]: the lost numbers. */
+export const lostKey = "lost";
+
+export function lostChange(lost: readonly LostNumbers[]): Change {
+  const ends = lost.flatMap(({ afterLsn, beforeLsn }) => [afterLsn, beforeLsn]);
+  return { table: "epochs", key: lostKey, value: ends };
+}
+
+/** Null for what `lostChange` never wrote. */
+export function lostFromStored(ends: readonly unknown[]): LostNumbers[] | null {
+  const lost: LostNumbers[] = [];
+  for (let i = 0; i < ends.length; i += 2) {
+    const [afterLsn, beforeLsn] = ends.slice(i, i + 2);
+    if (!isCount(afterLsn) || !isCount(beforeLsn)) return null;
+    lost.push({ afterLsn, beforeLsn });
+  }
+  return lost;
+}
+
+/** In `epochs`, [lsn]: every batch up to this number is on the disk. */
+export const writtenKey = "written";
+
+/** To be committed behind the batch of this number. */
+export function writtenChange(lsn: number): Change {
+  return { table: "epochs", key: writtenKey, value: [lsn] };
+}
