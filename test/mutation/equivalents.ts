@@ -56,6 +56,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "there is no counter at -1: what is left out is quicker, and no more",
   },
   {
+    file: "limiterd/counters/child-blocks.ts",
+    line: "for (let i = 0, count = nameWords(head); i < count; i++)",
+    what: "< becomes <=",
+    why: "what lies behind the name is filler, or a number that is set afterwards",
+  },
+  {
     file: "limiterd/counters/child-name.ts",
     line: "for (let i = 0; i < length; i++) {",
     what: "< becomes <=",
@@ -96,6 +102,12 @@ export const equivalents: readonly Equivalent[] = [
     line: "const weighed = product <= exactQuotientMax",
     what: "the condition is always false",
     why: "the quotient in BigInt is the same, and slower",
+  },
+  {
+    file: "limiterd/rules/count-settle.ts",
+    line: "const counters = (sameTarget ? stillMet(held, book) : null) ?? matchAll(book, userPath, target, nowMs);",
+    what: "the condition is always false",
+    why: "matching finds the counters that were met, and takes longer",
   },
   {
     file: "limiterd/usage/trim-usage.ts",

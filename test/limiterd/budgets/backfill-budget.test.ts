@@ -320,3 +320,33 @@ t.test("sums that are damaged count nothing and are reported; other errors are o
   t.same(damaged, ["torn"]);
   t.throws(() => summing(new TypeError("ours"))(account, noon, noon + 86_400_000), /ours/);
 });
+
+t.test(
+  "what was spent on whole days is read from the sums of the path, or of the label",
+  async (t) => {
+    const { state } = startDaemon([], {
+      nowMs: noon,
+      budgets: [
+        budget("/a", 86_400, 5),
+        { scope: "label", subject: "red", periodSeconds: 86_400, amountUsd: 5, perChild: false },
+      ],
+    });
+    const asked: string[] = [];
+    const spentOnDays = createSpentOnDays(
+      { rollups: { find: (key: string) => void asked.push(key) } } as never,
+      (error) => t.fail(error.message),
+    );
+    const [label, path] = state.budgets.match("/a", ["red"], noon);
+    const midnight = noon - 43_200_000;
+    const day = new Date(noon).toISOString().slice(0, 10);
+    const next = new Date(noon + 86_400_000).toISOString().slice(0, 10);
+    t.same(spentOnDays(path!, midnight, noon), { spent: { microUsd: 0, picoUsd: 0 }, requests: 0 });
+    t.same(asked.splice(0), [`t\n/\na\n${day}`]);
+    spentOnDays(label!, midnight, noon);
+    t.same(asked.splice(0), [`l\nred\n${day}`]);
+    spentOnDays(label!, midnight + 1, noon);
+    t.same(asked.splice(0), [], "the rest of a day isn't known");
+    spentOnDays(label!, midnight, midnight + 86_400_000);
+    t.same(asked.splice(0), [`l\nred\n${day}`, `l\nred\n${next}`]);
+  },
+);

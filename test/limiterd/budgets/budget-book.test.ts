@@ -228,7 +228,9 @@ t.test("a child of a clock that was ahead is forgotten once that has stepped bac
   t.same(left(begin), ["both", "soon"]);
   t.equal(budget.sinceMs, begin, "what other children have spent isn't looked up for it");
   t.same(left(begin + 2 * hourMs), ["soon"]);
+  t.equal(budget.sinceMs, begin, "its period began before the budget");
   t.same(left(begin + 3 * hourMs), []);
+  t.equal(budget.sinceMs, begin + 0.5 * hourMs + 1, "should the clock step back to its period");
 });
 
 t.test(

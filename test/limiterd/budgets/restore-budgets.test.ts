@@ -1,6 +1,7 @@
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import type { MemoryStore } from "../../support/memory-store.js";
 import { startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
@@ -197,5 +198,29 @@ t.test(
     const again = client(later);
     t.equal(ask(again, "/team/7"), "/team/7 86400: 3 of 1, 43200");
     t.equal(ask(again, "/team/8"), "admitted");
+  },
+);
+
+t.test(
+  "a budget that the configuration no longer declares is gone from the store, too",
+  async (t) => {
+    const keys = ({ store }: { store: MemoryStore }): unknown[] =>
+      [...store.entries("budgets")].map(({ key }) => key);
+    const first = startDaemon([], {
+      nowMs: noon,
+      budgets: [budget("/a", 86_400, 5), budget("/b", 86_400, 5)],
+    });
+    await first.commit();
+    t.equal(keys(first).length, 2);
+    const second = startDaemon([], {
+      nowMs: noon,
+      store: first.store.crash(),
+      budgets: [budget("/b", 86_400, 5)],
+    });
+    await second.commit();
+    t.equal(keys(second).length, 1);
+    const third = startDaemon([], { nowMs: noon, store: second.store.crash() });
+    await third.commit();
+    t.same(keys(third), []);
   },
 );

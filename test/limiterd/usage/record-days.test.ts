@@ -1,7 +1,7 @@
 /** Records under clocks that are ahead, behind and right again. */
 import fc from "fast-check";
 import t from "tap";
-import { type KeyRun, storedRecordDays } from "../../../limiterd/usage/record-days.js";
+import { type KeyRun, RecordDays, storedRecordDays } from "../../../limiterd/usage/record-days.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { batchesIn } from "../../../limiterd/usage/usage-reader.js";
@@ -228,4 +228,16 @@ t.test("a damaged run is told, with its table", async (t) => {
     await store.commit([{ table: "days", key: 1, value }]);
     t.throws(() => storedRecordDays(store, noonMs), { name: "StoreUnreadableError" });
   }
+});
+
+t.test("a run that the store lacks is written with the next batch, once", async (t) => {
+  const lacking: KeyRun = { firstKey: 1, fromDay: 20_000, toDay: 20_000 };
+  const days = new RecordDays([lacking], [lacking]);
+  const [day, next] = [20_000 * dayMs, 20_001 * dayMs];
+  const keys = (at: number, latestMs: number): unknown[] =>
+    days.add(at, latestMs, latestMs).map(({ key }) => key);
+  t.same(keys(2, day), [1]);
+  t.same(keys(3, day), [], "it is on its way");
+  t.same(keys(4, next), [4], "a day of its own");
+  t.same(keys(5, next), []);
 });
