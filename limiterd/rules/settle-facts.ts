@@ -54,6 +54,10 @@ export function settleFacts(
       ? held
       : message;
   const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
+  const targetStartedAtMs =
+    message.targetStartedAgoMs === undefined
+      ? startedAtMs
+      : Math.max(0, nowMs - message.targetStartedAgoMs);
   // No rule counts what began before all of them. What began later was sent by a proxy that hadn't
   // learned of them yet. After the clock has stepped back behind them it can't be known which: it
   // is counted.
@@ -64,7 +68,7 @@ export function settleFacts(
     lsn: rateLimitsEnabled ? requestLsn : uncountedLsn,
     requestAtMs: isUnnumbered(request.lsn) ? startedAtMs : request.admittedAtMs,
     targetLsn: rateLimitsEnabled ? targetLsn : uncountedLsn,
-    targetAtMs: isUnnumbered(attempt.targetLsn) ? startedAtMs : attempt.targetAtMs,
+    targetAtMs: isUnnumbered(attempt.targetLsn) ? targetStartedAtMs : attempt.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
     // More is a proxy's bug. Cut, not refused: a proxy that is closed for it sends it again.
     tokens:

@@ -42,7 +42,12 @@ export function grantedAdmission(
   const target = targets[index];
   assertLimiter(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null)
-    return Object.assign(rerouted, { target, targetAtMs: admittedAtMs, targetLsn: lsn });
+    return Object.assign(rerouted, {
+      target,
+      targetAtMs: admittedAtMs,
+      targetStartedMonoMs: undefined,
+      targetLsn: lsn,
+    });
   return {
     lease: id,
     admittedAtMs,
@@ -71,6 +76,7 @@ export function failOpenAdmission(
     return Object.assign(rerouted, {
       target,
       targetAtMs: 0,
+      targetStartedMonoMs: startedMonoMs,
       targetLsn: rerouted.lsn === unlimitedLsn ? unlimitedLsn : 0,
     });
   return {

@@ -41,7 +41,7 @@ import type {
 } from "./limiter-link.js";
 import { PendingAdmissions } from "./pending-admissions.js";
 import type { UnacknowledgedSettles } from "./settle-backlog.js";
-import { nothingSpent, SettleOutbox } from "./settle-outbox.js";
+import { noTarget, nothingSpent, SettleOutbox } from "./settle-outbox.js";
 
 export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;
@@ -123,7 +123,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     );
     const startedMonoMs = this.#ports.monoMs();
     this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
-    Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
+    Object.assign(admission, noTarget);
     const caller: Claimed = { userPath: admission.userPath, credential: "authenticated" };
     return this.#inTime(
       this.#pending.ask({ caller, targets, rerouted: admission, submission: false, startedMonoMs }),

@@ -31,6 +31,8 @@ export interface Admission {
   /** As in `Lease`: 0 while the target's rules haven't counted it. */
   targetAtMs: number;
   targetLsn: number;
+  /** Since when it is tried, if it took over without a verdict. */
+  targetStartedMonoMs?: number | undefined;
   /** It holds no slot, and can't be rerouted. */
   readonly submission: boolean;
   readonly startedMonoMs: number;

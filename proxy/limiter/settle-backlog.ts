@@ -13,6 +13,7 @@ import type { Spent } from "./limiter.js";
 /** What is settled; an admission is one. */
 export interface SettledLease extends Omit<Lease, "submission"> {
   readonly startedMonoMs: number;
+  readonly targetStartedMonoMs?: number | undefined;
 }
 
 /**
@@ -127,6 +128,7 @@ function toBytes(settles: readonly QueuedSettle[]): Buffer {
       settle.tokens,
       settle.estimated,
       executionToWire(settle.record),
+      settle.targetStartedMonoMs ?? null,
     ]),
   );
   return Buffer.from(text);
@@ -136,7 +138,8 @@ function toBytes(settles: readonly QueuedSettle[]): Buffer {
 function fromBytes(bytes: Buffer): QueuedSettle[] {
   return (JSON.parse(bytes.toString()) as unknown[][]).map((fields) => {
     const [seq, part, lease, userPath, admittedAtMs, lsn, provider, model, ...others] = fields;
-    const [targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, record] = others;
+    const [targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, ...last] = others;
+    const [record, targetStartedMonoMs] = last;
     return {
       seq,
       part,
@@ -152,6 +155,7 @@ function fromBytes(bytes: Buffer): QueuedSettle[] {
       tokens,
       estimated,
       record: executionFromWire(record) ?? null,
+      targetStartedMonoMs: targetStartedMonoMs ?? undefined,
     } as QueuedSettle;
   });
 }
@@ -178,6 +182,8 @@ export function settleMessage(item: QueuedSettle, nowMonoMs: number): Settle {
     targetLsn: item.targetLsn,
     startedAgoMs: ago(item.startedMonoMs, nowMonoMs),
     endedAgoMs: ago(item.endedMonoMs, nowMonoMs),
+    targetStartedAgoMs:
+      item.targetStartedMonoMs === undefined ? undefined : ago(item.targetStartedMonoMs, nowMonoMs),
     tokens: item.tokens,
     estimated: item.estimated,
     record: item.record,

@@ -10,7 +10,12 @@ import {
   settlesPerWindow,
   settlesUnacknowledgedMax,
 } from "../../shared/bounds.js";
-import { isUnnumbered, type SettledPart } from "../../shared/wire/message-to-daemon.js";
+import {
+  isUnnumbered,
+  type Settle,
+  type SettledPart,
+} from "../../shared/wire/message-to-daemon.js";
+import { passesOverFields } from "../../shared/wire/wire-versions.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
@@ -23,6 +28,12 @@ import {
 } from "./settle-backlog.js";
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
+export const noTarget = {
+  target: null,
+  targetAtMs: 0,
+  targetLsn: 0,
+  targetStartedMonoMs: undefined,
+} as const;
 
 type SettleOutboxPorts = Pick<LimiterClientPorts, "monoMs" | "schedule" | "onDropped">;
 
@@ -79,7 +90,6 @@ export class SettleOutbox {
     { userPath, startedMonoMs, estimated, record }: AnsweredFromCache,
     endedMonoMs: number,
   ): void {
-    const noTarget = { target: null, targetAtMs: 0, targetLsn: 0 };
     const unleased = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, ...noTarget, startedMonoMs };
     this.add("cached", unleased, { tokens: 0, estimated, record }, endedMonoMs);
   }
@@ -96,6 +106,7 @@ export class SettleOutbox {
       target: settled.target,
       targetAtMs: settled.targetAtMs,
       targetLsn: settled.targetLsn,
+      targetStartedMonoMs: settled.targetStartedMonoMs,
       startedMonoMs: settled.startedMonoMs,
       endedMonoMs,
       tokens: spent.tokens,
@@ -158,7 +169,8 @@ export class SettleOutbox {
       const seq = this.#nextSeq;
       if (seq > this.#allowedSeq) return this.#awaitAcknowledgement();
       this.#nextSeq++;
-      connection.send(settleMessage(this.#backlog.at(seq), nowMonoMs));
+      const message = settleMessage(this.#backlog.at(seq), nowMonoMs);
+      connection.send(connection.wireVersion < passesOverFields ? asKnownTo9(message) : message);
       if (seq > this.#sentSeq) this.#sentSeq = seq;
       this.#sentMonoMs = nowMonoMs;
       if (--this.#leftInWindow === 0) this.#openWindowWhenSent();
@@ -190,6 +202,13 @@ export class SettleOutbox {
     this.#backlog.removeUntil(seq);
     this.#nextSeq = Math.max(this.#nextSeq, this.#backlog.firstSeq);
   }
+}
+
+/** A daemon of wire version 9 closes a proxy that says more. */
+function asKnownTo9(message: Settle): Settle {
+  return message.targetStartedAgoMs === undefined
+    ? message
+    : { ...message, targetStartedAgoMs: undefined };
 }
 
 /** Where a verdict may still come, the settle needs the lease. */

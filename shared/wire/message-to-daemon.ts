@@ -114,6 +114,11 @@ export interface Settle extends Omit<Lease, "submission"> {
   readonly part: SettledPart;
   readonly startedAgoMs: number;
   readonly endedAgoMs: number;
+  /**
+   * Since when its target is tried, if that took over from another one without a verdict; else
+   * that is said by `targetAtMs`, or is when the request began. Wire version 10.
+   */
+  readonly targetStartedAgoMs?: number | undefined;
   readonly tokens: number;
   readonly estimated: boolean;
   /**

@@ -110,6 +110,7 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const tokens = frame[10];
   const estimated = frame[11];
   const record = executionFromWire(frame[12]);
+  const targetStartedAgoMs = frame[13];
   if (
     seq < 1 ||
     part === undefined ||
@@ -118,7 +119,8 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
     !isCount(endedAgoMs) ||
     !isCount(tokens) ||
     typeof estimated !== "boolean" ||
-    record === undefined
+    record === undefined ||
+    !(targetStartedAgoMs === undefined || isCount(targetStartedAgoMs))
   )
     return null;
   if (
@@ -142,6 +144,7 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
     targetLsn: lease.targetLsn,
     startedAgoMs,
     endedAgoMs,
+    targetStartedAgoMs,
     tokens,
     estimated,
     record,

@@ -16,7 +16,7 @@
  *   reroute id lease targets
  *     the lease's target has failed: the first of these with room takes over
  *   settle seq part lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens
- *          estimated record
+ *          estimated record [targetStartedAgoMs]
  *     part: see `settledParts`; lease 0: the request had no verdict; record: for the usage record
  *     (`execution.ts`), of `request` and `cached`, or []; one that makes no sense is dropped, while
  *     its settle counts
@@ -116,6 +116,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.tokens,
         message.estimated,
         executionToWire(message.record),
+        ...(message.targetStartedAgoMs === undefined ? [] : [message.targetStartedAgoMs]),
       ];
     case "reroute":
       return ["reroute", message.id, message.lease, flattenTargets(message.targets)];

@@ -9,8 +9,9 @@
  * fields. A message, a lease, an attempt and a usage record get further fields only at their end,
  * where those who don't know them pass over them; an event of an unknown name is passed over.
  *
- * 9: the first. 10: a `failed` may answer an admission and a reroute, and a proxy whose version the
- * daemon doesn't speak stays connected, to send its settles.
+ * 9: the first; it closes a peer that says more fields than it knows. 10: a `failed` may answer an
+ * admission and a reroute; a proxy whose version the daemon doesn't speak stays connected, to send
+ * its settles; a settle may say since when its target is tried.
  */
 import { wireVersion } from "../version.js";
 
@@ -21,6 +22,9 @@ export interface WireVersions {
 }
 
 export const wireVersions: WireVersions = { oldest: wireVersion - 1, newest: wireVersion };
+
+/** From this version on fields behind the known ones are passed over. */
+export const passesOverFields = 10;
 
 export function speaks({ oldest, newest }: WireVersions, version: number): boolean {
   return oldest <= version && version <= newest;

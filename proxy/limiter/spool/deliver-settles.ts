@@ -77,5 +77,7 @@ function agedBy(settle: Settle, ms: number): Settle {
     ...settle,
     startedAgoMs: settle.startedAgoMs + ms,
     endedAgoMs: settle.endedAgoMs + ms,
+    targetStartedAgoMs:
+      settle.targetStartedAgoMs === undefined ? undefined : settle.targetStartedAgoMs + ms,
   };
 }

@@ -8,6 +8,7 @@ import {
   pathRule,
   settleOf,
   startDaemon,
+  target,
 } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -128,3 +129,26 @@ t.test(
     t.end();
   },
 );
+
+t.test("a target that took over without a verdict counts the request from then on", (t) => {
+  for (const [targetStartedAgoMs, previous, current] of [
+    [undefined, 1, 0],
+    [50_000, 1, 0],
+    [5000, 0, 1],
+  ] as const) {
+    const ofModel = { ...pathRule("gpt-4o", 60, { requests: 9 }), scope: "model" } as const;
+    const daemon = startDaemon([minute, ofModel]);
+    daemon.nowMs += 70_000;
+    const none = { lease: 0, admittedAtMs: 0, lsn: 0, targetAtMs: 0, targetLsn: 0 };
+    const lease = { ...none, userPath: "/team", target, submission: false };
+    const unasked = settleOf(lease, 1, 0, { started: 50_000 });
+    t.ok(daemon.proxy("p1").send({ ...unasked, targetStartedAgoMs }));
+    const { window } = daemon.state.book.find(ofModel)!.own!;
+    t.same([window.previousRequests, window.currentRequests], [previous, current]);
+    t.match(daemon.state.book.find(minute)!.own!.window, {
+      previousRequests: 1,
+      currentRequests: 0,
+    });
+  }
+  t.end();
+});

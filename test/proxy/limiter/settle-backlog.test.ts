@@ -23,6 +23,7 @@ function settle(seq: number): QueuedSettle {
     targetAtMs: target === null ? 0 : 1_767_225_600_001 + seq,
     targetLsn: target === null ? 0 : 1_000_001 + seq,
     startedMonoMs: seq + 0.25,
+    targetStartedMonoMs: seq % 17 === 0 ? seq + 0.5 : undefined,
     endedMonoMs: seq + 1234.5,
     tokens: seq % 1000,
     estimated: seq % 5 === 0,

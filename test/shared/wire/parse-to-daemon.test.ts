@@ -146,7 +146,8 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   ];
   for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
     t.equal(parseToDaemon(good[kind])?.kind, kind);
-    t.same(parseToDaemon([...good[kind], null]), parseToDaemon(good[kind]), `${kind}: one more`);
+    const last = kind === "settle" ? [undefined, null] : [null];
+    t.same(parseToDaemon([...good[kind], ...last]), parseToDaemon(good[kind]), `${kind}: one more`);
     t.equal(parseToDaemon(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
   const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
@@ -213,7 +214,8 @@ t.test("a settle means the same whatever is added behind any of its fields", asy
   const longer = good.settle.map((item) =>
     Array.isArray(item) && item.length > 0 ? [...item, "later"] : item,
   );
-  t.same(parseToDaemon([...longer, 5, null]), known);
+  t.same(parseToDaemon([...longer, 5, null]), { ...known, targetStartedAgoMs: 5 });
+  t.same(parseToDaemon([...longer, -5]), null);
 });
 
 t.test(

@@ -131,6 +131,8 @@ export class LeaseAccount {
     const held = this.#release(holder, message);
     const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
     const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
+    const { targetStartedAgoMs = message.startedAgoMs } = message;
+    const targetAtMs = Math.max(0, at.nowMs - targetStartedAgoMs);
     const unasked = { proxyId, lease, lsn: 0, atMs: startedAtMs, unasked: true };
     // There was no rule, and none that was created while it ran counts it.
     const beforeRules =
@@ -146,7 +148,11 @@ export class LeaseAccount {
       settledAt(
         isNumbered(targetLsn)
           ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
-          : (ofHeld ?? this.#register.count({ ...unasked, of: { path: null, target } }, at)),
+          : (ofHeld ??
+              this.#register.count(
+                { ...unasked, atMs: targetAtMs, of: { path: null, target } },
+                at,
+              )),
       );
     }
     if (part !== "attempt" && !beforeRules && lsn !== uncountedLsn)

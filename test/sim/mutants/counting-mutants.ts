@@ -296,4 +296,11 @@ export const countingMutants: readonly Mutant[] = [
     put: "this.#removeUntil(seq + 1);",
     often: true,
   },
+  {
+    name: "target that took over unasked counts from the request's beginning",
+    file: "limiterd/rules/settle-entry.js",
+    find: "targetStartedAtMs : attempt.targetAtMs",
+    put: "startedAtMs : attempt.targetAtMs",
+    often: false,
+  },
 ];
