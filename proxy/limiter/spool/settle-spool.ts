@@ -123,6 +123,8 @@ export class SettleSpool {
       await file.setAside();
       return this.#refused(found, flaw ?? "");
     }
+    // The daemon may have gone, or this proxy been stopped, while it was read.
+    if (!this.#linked) return file.release();
     const { socket: path, adminSocket: adminPath } = this.#config;
     const line = new SocketLine({ path, adminPath });
     this.#line = line;
