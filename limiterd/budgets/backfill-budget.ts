@@ -86,7 +86,7 @@ export function beginBackfill(
     const fromMs = startOf(budget, book.boundsOf(budget, nowMs), nowMs);
     if (fromMs > budget.sinceMs) continue;
     budget.backfill = true;
-    gaps.push({ budget, generation: budget.generation, fromMs, nowMs, filled: new Set() });
+    gaps.push({ budget, generation: budget.generation, fromMs, nowMs });
   }
   // While nothing is recorded, it waits for a start that records.
   if (!settings.usageEnabled || gaps.length === 0) return null;
@@ -111,8 +111,6 @@ interface Gap {
   readonly generation: number;
   readonly fromMs: number;
   readonly nowMs: number;
-  /** The accounts for which something was found. */
-  readonly filled: Set<Account>;
 }
 
 /** What there was when the backfill began. */
@@ -133,7 +131,6 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
     if (isOver(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
     addFound(ports.budgets.running(account, nowMs), { spent, requests });
-    gap.filled.add(account);
   };
   const ofSum = ({ totalCost, requests }: Rollup): Found => ({ spent: totalCost, requests });
   const untilMs = midnightFrom(fromMs);
@@ -157,17 +154,24 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   });
 }
 
-/** Writes what was found, in slices, and then that it is complete. */
+/** Writes the accounts, in slices, and then that they are complete. */
 async function write(ports: BackfillPorts, gap: Gap): Promise<void> {
   const { usage, writer } = ports;
-  const { budget, fromMs, filled } = gap;
-  const accounts = [...filled];
-  for (let i = 0; i < accounts.length; i += windowsPerSlice) {
-    if (isOver(ports, gap)) return;
+  const { budget, fromMs } = gap;
+  let slice: Account[] = [];
+  const writeSlice = (): Promise<void> => {
     writer.closeBatch();
-    const slice = accounts.slice(i, i + windowsPerSlice);
-    await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
+    const changes = slice.map((account) => spendChange(account, usage.lastKey));
+    slice = [];
+    return writer.write(changes);
+  };
+  for (const account of budget.own === null ? budget.children.values() : [budget.own]) {
+    if (isOver(ports, gap)) return;
+    if (account.spends.length > 0) slice.push(account);
+    if (slice.length >= windowsPerSlice) await writeSlice();
   }
+  if (isOver(ports, gap)) return;
+  if (slice.length > 0) await writeSlice();
   if (isOver(ports, gap)) return;
   budget.backfill = false;
   // From its beginning on, what was spent in this period is known of every account.

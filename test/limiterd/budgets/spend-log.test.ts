@@ -92,6 +92,7 @@ t.test(
     for (const change of ["deleted", "made anew"]) {
       const daemon = startDaemon([], { nowMs: noon, budgets: [own] });
       const proxy = client(daemon);
+      while (daemon.state.budgets.find(own)!.backfill) await daemon.commit();
       spend(proxy, "/a", usd);
       await daemon.commit();
       const { book, flushed } = { book: daemon.state.budgets, flushed: daemon.flush() };
