@@ -298,7 +298,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "target that took over unasked counts from the request's beginning",
-    file: "limiterd/rules/settle-entry.js",
+    file: "limiterd/rules/settle-facts.js",
     find: "targetStartedAtMs : attempt.targetAtMs",
     put: "startedAtMs : attempt.targetAtMs",
     often: false,
