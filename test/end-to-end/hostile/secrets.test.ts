@@ -365,9 +365,12 @@ t.test(
     await daemon.kill("SIGTERM");
     const logs = [proxy.output(), daemon.output()];
     t.match(logs[0], new RegExp(`"key":"${ofA.id}"`), "the log names keys by their ids");
-    const store = readdirSync(join(site.directory, "data")).map((name) =>
-      readFileSync(join(site.directory, "data", name)),
-    );
+    const store = readdirSync(join(site.directory, "data"), {
+      recursive: true,
+      withFileTypes: true,
+    })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
     const secrets = {
       master,
       providerKey,
