@@ -28,11 +28,10 @@ export function isAttemptForgotten(
   { target, lsn }: RecountedAttempt,
   again?: Recounted,
 ): boolean {
-  if (lsn === 0 || !isLost(epochs, lsn)) return lsn === 0;
-  return (
-    again === undefined ||
-    !again.attempts.some((other) => other.lsn === lsn && isSameTarget(other.target, target))
+  const isAgain = again?.attempts.some(
+    (other) => other.lsn === lsn && isSameTarget(other.target, target),
   );
+  return lsn === 0 || (isLost(epochs, lsn) && isAgain !== true);
 }
 
 /**
