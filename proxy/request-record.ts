@@ -10,6 +10,7 @@ import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
 import { type Forwarded, goneEnding } from "./upstream/forwarded.js";
 import type { Usage } from "./usage/read-usage.js";
+import { added, type SpentTokens } from "./usage/session-usage.js";
 
 export type Outcome =
   | Forwarded["outcome"]
@@ -55,6 +56,7 @@ export class RequestRecord {
   /** The exception of our own that ended it; null: there was none. */
   bug: unknown = null;
   readonly startedMonoMs: number;
+  #charged = false;
 
   constructor(startedMonoMs: number) {
     this.startedMonoMs = startedMonoMs;
@@ -83,11 +85,28 @@ export class RequestRecord {
     this.end(status, outcome);
   }
 
+  /** What the request has used so far; `cost` null: unpriced, or usage is off. */
+  progressed({ usage, estimated }: SpentTokens, cost: PicoUsd | null): void {
+    this.#addUsage(usage, estimated);
+    this.charged(cost);
+  }
+
+  /** A further cost; one part without a price makes the whole unpriced. */
+  charged(cost: PicoUsd | null): void {
+    if (!this.#charged) this.cost = cost;
+    else this.cost = cost === null || this.cost === null ? null : this.cost + cost;
+    this.#charged = true;
+  }
+
+  #addUsage(usage: Usage | null, estimated: boolean): void {
+    if (usage !== null) this.usage = this.usage === null ? usage : added(this.usage, usage);
+    this.estimated ||= estimated;
+  }
+
   forwarded({ status, outcome, usage, estimated, firstByteMonoMs, note, bug }: Forwarded): void {
     this.end(status, outcome);
     this.bug = bug;
-    this.usage = usage;
-    this.estimated = estimated;
+    this.#addUsage(usage, estimated);
     this.firstByteMonoMs = firstByteMonoMs;
     this.note = note;
   }

@@ -254,5 +254,7 @@ export const sessionMessageBytesMax = 1024 * 1024;
 export const earlyBytesMax = 64 * 1024;
 /** A session without messages for this time ends: its slot may be wanted, its peer be gone. */
 export const sessionIdleMs = 10 * 60_000;
+/** How often in a second a session is charged; more responses than this are charged together. */
+export const sessionChargesPerSecond = 20;
 /** How long the second side of a tunnel has to read what is on its way, once one has ended. */
 export const tunnelLingerMs = 1_000;

@@ -25,7 +25,7 @@ interface UsageView extends ReportWindow {
  */
 export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): string {
   const heading = `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`;
-  if (usage.total_requests === 0) return `${heading}: none`;
+  if (usage.total_requests === 0 && usage.total_tokens === 0) return `${heading}: none`;
   const parts = [`${heading}\n${renderTotals(usage)}`];
   const byDay = view.by === null || view.by === "day" ? everyDay(groups, view) : null;
   if (byDay !== null) parts.push(renderChart(byDay, view));
@@ -36,7 +36,7 @@ export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): s
 function renderTotals(usage: UsageTotals): string {
   const decimals = usdDecimals(usage.total_cost);
   const usd = (amount: number): string => formatUsd(amount, decimals);
-  const allUnpriced = usage.unpriced_requests === usage.total_requests;
+  const allUnpriced = usage.total_requests > 0 && usage.unpriced_requests === usage.total_requests;
   const caches = [
     ...(usage.cached_input_tokens > 0
       ? [`${formatCount(usage.cached_input_tokens)} read from a cache`]

@@ -23,7 +23,7 @@ export function applySettle(
   if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
   const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
-  if (held !== undefined) releaseSettled(peer, held, message);
+  if (held !== undefined && message.part !== "progress") releaseSettled(peer, held, message);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
     acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));

@@ -3,6 +3,7 @@
  * the reroute for the target that took over; a settle counts them only where a crash has taken that
  * back, or where there was no admission. Slots are not here.
  */
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter } from "../counters/counter.js";
 import type { HeldLease } from "../peer.js";
 import { charge } from "./charge.js";
@@ -23,6 +24,13 @@ export function countSettle(
   const { book, epochs } = ledger;
   const { lsn, targetLsn, endedAtMs, tokens } = facts;
   if (part === "cached") return;
+  if (part === "progress")
+    return charge(
+      book,
+      metAt(held, target, book) ?? matchAll(book, userPath, target, nowMs),
+      { atMs: endedAtMs, requests: 0, tokens },
+      nowMs,
+    );
   const again = proxy.recounted.get(lease);
   if (part !== "attempt") proxy.recounted.delete(lease);
   const ofRequest = { lsn, atMs: facts.requestAtMs };
@@ -50,8 +58,7 @@ export function countSettle(
       { lsn: held.targetLsn, atMs: held.targetAtMs, requests: -1 },
       nowMs,
     );
-  const counters =
-    (sameTarget ? stillMet(held, book) : null) ?? matchAll(book, userPath, target, nowMs);
+  const counters = metAt(held, target, book) ?? matchAll(book, userPath, target, nowMs);
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
 }
 
@@ -63,6 +70,15 @@ function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter
   return held !== undefined && !held.submission && held.bookVersion === book.version
     ? held.counters
     : null;
+}
+
+/** The same, if the lease is at this target. */
+function metAt(
+  held: HeldLease | undefined,
+  target: Target | null,
+  book: RuleBook,
+): readonly Counter[] | null {
+  return held !== undefined && isSameTarget(held.target, target) ? stillMet(held, book) : null;
 }
 
 /** One without a number has never been counted anywhere, and is by every rule that there is now. */

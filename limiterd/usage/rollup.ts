@@ -10,6 +10,7 @@ import {
   type MoneySum,
   type PicoUsd,
 } from "../../shared/domain/money.js";
+import { interimStatus } from "../../shared/wire/execution.js";
 import type { UsageRecord } from "./usage-records.js";
 
 /** Cache hits aren't in it. Counts are safe integers, which stop at the largest. */
@@ -53,17 +54,24 @@ export function emptyRollup(): Rollup {
   };
 }
 
+/** Whether nothing was added. What a request that goes on has used counts no request. */
+export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }: Rollup): boolean {
+  if (requests > 0 || inputTokens + outputTokens > 0) return false;
+  return totalCost.microUsd === 0 && totalCost.picoUsd === 0;
+}
+
 /** The sum of one record. */
 export function rollupOf(record: UsageRecord): Rollup {
   const { inputCost, outputCost, totalCost, rewriteCostSaved } = record;
   const unpriced = inputCost === null || outputCost === null || totalCost === null;
+  const requests = record.status === interimStatus ? 0 : 1;
   return {
-    requests: 1,
+    requests,
     inputTokens: record.inputTokens,
     outputTokens: record.outputTokens,
     cachedInputTokens: record.cachedInputTokens,
     cacheWriteInputTokens: record.cacheWriteInputTokens,
-    unpricedRequests: unpriced ? 1 : 0,
+    unpricedRequests: unpriced ? requests : 0,
     rewriteTokensSaved: record.rewriteTokensSaved,
     rewritesPriced: rewriteCostSaved === null ? 0 : 1,
     models: 0,

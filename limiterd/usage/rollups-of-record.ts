@@ -6,6 +6,7 @@
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import type { Store } from "../store/store.js";
+import { isEmptyRollup } from "./rollup.js";
 import type { Cell, RollupCache } from "./rollup-cache.js";
 import { daysUnder, labelPrefix, modelSuffix, modelsPrefix, totalPrefix } from "./rollup-keys.js";
 import type { UsageRecord } from "./usage-records.js";
@@ -136,5 +137,5 @@ export class RollupsOfRecord {
 }
 
 function isNew(cell: Cell): boolean {
-  return !cell.stored && cell.sum.requests === 0;
+  return !cell.stored && isEmptyRollup(cell.sum);
 }

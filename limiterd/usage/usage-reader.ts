@@ -5,7 +5,7 @@
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
 import { type Store, throwMalformed } from "../store/store.js";
 import type { RecordKeys } from "./record-days.js";
-import { addRollup, emptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
+import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
 import type { UsageLog } from "./usage-log.js";
@@ -69,7 +69,7 @@ export async function readUnstored(
   let sinceYield = 0;
   for (const key of view.unstored()) {
     const sum = view.held(key);
-    if (sum !== undefined && sum.requests > 0) each(key, sum);
+    if (sum !== undefined && !isEmptyRollup(sum)) each(key, sum);
     if (++sinceYield < unstoredPerSlice) continue;
     sinceYield = 0;
     await yieldToEventLoop();
@@ -96,7 +96,7 @@ export async function readStored(
       const sum =
         view.held(key) ?? rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
       // A view shows what was added after it was opened as nothing.
-      if (sum.requests > 0) each(key, sum);
+      if (!isEmptyRollup(sum)) each(key, sum);
     }
     if (slice.length < rollupsPerSlice) return;
     next = String(slice.at(-1)!.key);

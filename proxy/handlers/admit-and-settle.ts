@@ -9,7 +9,7 @@ import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
-import type { Execution } from "../../shared/wire/execution.js";
+import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
@@ -19,7 +19,8 @@ import type { Admission } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
 import { unknownModel } from "../routing/model-catalog.js";
 import type { Forwarded } from "../upstream/forwarded.js";
-import { usageRecord } from "../usage/usage-record.js";
+import type { SpentTokens } from "../usage/session-usage.js";
+import { type ProviderResult, usageRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./fail-request.js";
 import { refuseCaller } from "./refuse-caller.js";
 
@@ -102,7 +103,7 @@ export function settleRequest(
   const { gateway, exchange, record } = context;
   record.forwarded(forwarded);
   const execution = executionOf(context, forwarded);
-  record.cost = execution === null ? null : execution.totalCost;
+  record.charged(execution?.totalCost ?? null);
   const { usage, estimated, finish } = forwarded;
   const tokens = usage === null ? 0 : usage.totalTokens;
   // Here, because there it would be the limiter's state that is broken.
@@ -115,27 +116,44 @@ export function settleRequest(
 /** What it takes to make a usage record. */
 type RecordingParts = "config" | "prices" | "providers" | "recordedModels" | "monoMs";
 
+/** Charges what a request that goes on has used since it was last charged. */
+export function settleProgress(
+  context: RequestContext<RecordingParts | "limiter">,
+  admission: Admission,
+  { usage, estimated }: SpentTokens,
+): void {
+  const { gateway, record } = context;
+  const part = { usage, status: interimStatus, executed: true, firstByteMonoMs: null };
+  const execution = executionOf(context, part);
+  assert(isCount(usage.totalTokens), "a count of tokens is an integer");
+  record.progressed({ usage, estimated }, execution?.totalCost ?? null);
+  gateway.limiter.progress(admission, { tokens: usage.totalTokens, estimated, record: execution });
+}
+
 /** For the usage record; null when there is nothing to record. */
 function executionOf(
   { gateway, exchange, record }: RequestContext<RecordingParts>,
-  forwarded: Forwarded,
+  result: ProviderResult,
 ): Execution | null {
   const { config, prices, recordedModels, monoMs } = gateway;
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
-  return usageRecord(forwarded, {
+  const price = prices.priceOf(target);
+  // The fee of a request is in its own record.
+  const isPart = price !== null && result.status === interimStatus;
+  return usageRecord(result, {
     requestId: exchange.id,
     endpoint: exchange.path,
     target: {
       provider: target.provider,
-      model: recordedModels.nameOf(target, forwarded.usage !== null),
+      model: recordedModels.nameOf(target, result.usage !== null),
     },
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,
-    price: prices.priceOf(target),
+    price: isPart ? { ...price, perRequest: 0 } : price,
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * A WebSocket to a provider, in the order in which it happens: resolve, admit, open, settle. It is
- * admitted before it opens, so a refusal is a plain HTTP answer. A session is one request, with one
- * slot and one settle.
+ * admitted before it opens, so a refusal is a plain HTTP answer. A session is one request with one
+ * slot, and is charged for each response when that is done.
  */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -30,6 +30,7 @@ import {
   admitRequest,
   refuseUnadmitted,
   refuseUnknownModel,
+  settleProgress,
   settleRequest,
 } from "./admit-and-settle.js";
 import { passthroughRoute, targetOf } from "./passthrough-request.js";
@@ -163,6 +164,7 @@ async function runSession(
     headers: ["x-sluice-target", targetHeader(target)],
     asIs,
     sessions: gateway.sessions,
+    onProgress: (spent) => settleProgress(context, admitted.admission, spent),
     monoMs: gateway.monoMs,
   });
   settleRequest(context, admitted.admission, forwarded);

@@ -4,6 +4,7 @@
  * exception in the handling of the daemon's messages, connections and deadlines. Everything else
  * that goes wrong is one request's, and `handlers/fail-request.ts` ends that.
  */
+import type { Admission } from "./limiter.js";
 
 export class BrokenLimiterState extends Error {
   override name = "BrokenLimiterState";
@@ -19,4 +20,9 @@ export function asBrokenLimiterState(error: unknown): BrokenLimiterState {
   return error instanceof BrokenLimiterState
     ? error
     : new BrokenLimiterState("the limiter client failed half-way", { cause: error });
+}
+
+/** An admission that isn't settled, between its verdicts. */
+export function assertRuns({ settled, target }: Pick<Admission, "settled" | "target">): void {
+  assertLimiter(!settled && target !== null, "the request runs at a target");
 }

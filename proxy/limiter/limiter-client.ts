@@ -17,7 +17,7 @@ import type {
   Welcome,
 } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
-import { assertLimiter } from "./broken-limiter-state.js";
+import { assertLimiter, assertRuns } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
@@ -117,10 +117,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
-    assertLimiter(
-      !admission.settled && admission.target !== null,
-      "a rerouted admission has a failed target",
-    );
+    assertRuns(admission);
     const startedMonoMs = this.#ports.monoMs();
     this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
     Object.assign(admission, noTarget);
@@ -132,6 +129,11 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   authorize(credential: string): Promise<AuthorizeOutcome> {
     return this.#inTime(this.#calls.authorize(credential));
+  }
+
+  progress(admission: Admission, spent: Spent): void {
+    assertRuns(admission);
+    this.#outbox.add("progress", admission, spent, this.#ports.monoMs());
   }
 
   settle(admission: Admission, spent: Spent, then: () => void): void {
@@ -158,10 +160,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   drained(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#outbox.whenEmpty(resolve);
-      if (this.#outbox.size > 0) this.#ports.schedule(ms, resolve);
-    });
+    return this.#outbox.drained(ms);
   }
 
   /** When nothing is settled any more and the connection is closed. */

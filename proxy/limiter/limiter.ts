@@ -145,6 +145,8 @@ export interface Limiter {
    * within the deadline.
    */
   authorize(credential: string): Promise<AuthorizeOutcome>;
+  /** What an admission that goes on has used since the last such report. */
+  progress(admission: Admission, spent: Spent): void;
   /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
   /** Reports a request that is recorded and counts nowhere; `then` as in `settle`. */

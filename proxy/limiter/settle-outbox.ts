@@ -156,10 +156,13 @@ export class SettleOutbox {
     };
   }
 
-  /** Runs `run` once nothing is left, at once if nothing is. */
-  whenEmpty(run: () => void): void {
-    if (this.size === 0) run();
-    else this.#emptyCallbacks.push(run);
+  /** Resolved once nothing is left, or after `ms`. */
+  drained(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.size === 0) return resolve();
+      this.#emptyCallbacks.push(resolve);
+      this.#ports.schedule(ms, resolve);
+    });
   }
 
   /** Sends those that fit into the window, in the order of their numbers. */
@@ -204,11 +207,16 @@ export class SettleOutbox {
   }
 }
 
+const unleased = { lease: 0, admittedAtMs: 0, lsn: 0, target: null, targetAtMs: 0, targetLsn: 0 };
+
 /** A daemon of wire version 9 closes a proxy that says more. */
 function asKnownTo9(message: Settle): Settle {
-  return message.targetStartedAgoMs === undefined
-    ? message
-    : { ...message, targetStartedAgoMs: undefined };
+  // Recorded, and counted by no window.
+  const known: Settle =
+    message.part === "progress" ? { ...message, ...unleased, part: "cached", tokens: 0 } : message;
+  return known.targetStartedAgoMs === undefined
+    ? known
+    : { ...known, targetStartedAgoMs: undefined };
 }
 
 /** Where a verdict may still come, the settle needs the lease. */

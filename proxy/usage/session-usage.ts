@@ -1,9 +1,9 @@
 /**
- * Meters a realtime session by its events: a sum over its responses, each of which ends in a
- * `response.done` with its own usage. Other messages, most of them sound, are only searched for the
+ * Meters a realtime session by its events: its responses, each of which ends in a `response.done`
+ * with its own usage. Other messages, most of them sound, are only searched for the
  * names of the few events that matter.
  */
-import { tokensPerResponseMax } from "../../shared/bounds.js";
+import { sessionChargesPerSecond, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
@@ -18,14 +18,33 @@ export interface SessionCharge {
   readonly note: string | null;
 }
 
+export interface SpentTokens {
+  readonly usage: Usage;
+  readonly estimated: boolean;
+}
+
+const nothing: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  totalTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  reportedCost: null,
+};
+
 export class SessionUsage {
   /**
    * Responses that have begun and aren't done; several may run, since one may be outside the
    * conversation.
    */
   #running = 0;
+  /** Of the responses that are done and not charged yet. */
   #sum: Usage | null = null;
   #estimated = false;
+  /** What is left once responses have been charged: not null, for something was used. */
+  #rest: Usage | null = null;
+  #second = -1;
+  #takenInSecond = 0;
   #note: string | null = null;
   /** Bytes of text and of transcribed speech since the last response was done. */
   #contentChars = 0;
@@ -88,22 +107,40 @@ export class SessionUsage {
       sum.outputTokens + usage.outputTokens <= tokensPerResponseMax
     )
       this.#sum = added(sum, usage);
-    else this.#note = `tokens beyond ${tokensPerResponseMax} in one session are not charged`;
+    else this.#note = `tokens beyond ${tokensPerResponseMax} at once are not charged`;
   }
 
   /**
-   * What the session is charged; called once, after its end. An unfinished response is charged with
-   * what was seen of it. `unreadMessages`: how many messages were too large to be read.
+   * What the responses that have been done since the last call are charged; null: nothing, or they
+   * come so fast that those of a second are charged together later.
+   */
+  takeDone(nowMonoMs: number): SpentTokens | null {
+    if (this.#sum === null) return null;
+    const second = Math.floor(nowMonoMs / 1000);
+    if (second !== this.#second) [this.#second, this.#takenInSecond] = [second, 0];
+    if (this.#takenInSecond >= sessionChargesPerSecond) return null;
+    this.#takenInSecond++;
+    const taken = { usage: this.#sum, estimated: this.#estimated };
+    this.#sum = null;
+    this.#estimated = false;
+    this.#rest = { ...nothing, reportedCost: taken.usage.reportedCost === null ? null : 0 };
+    return taken;
+  }
+
+  /**
+   * What is left to charge; called once, after the end of the session. An unfinished response is
+   * charged with what was seen of it. `unreadMessages`: how many messages were too large to be
+   * read.
    */
   charge(unreadMessages = 0): SessionCharge {
     if (this.responding) this.#addEstimate();
     if (unreadMessages > 0)
       this.#note = `too large to be read: ${unreadMessages} messages of the session, long strings left out`;
-    return { usage: this.#sum, estimated: this.#estimated, note: this.#note };
+    return { usage: this.#sum ?? this.#rest, estimated: this.#estimated, note: this.#note };
   }
 }
 
-function added(a: Usage, b: Usage): Usage {
+export function added(a: Usage, b: Usage): Usage {
   const reported =
     a.reportedCost === null || b.reportedCost === null ? null : a.reportedCost + b.reportedCost;
   return {

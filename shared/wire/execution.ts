@@ -23,7 +23,10 @@ export interface Execution {
   readonly providerType: string;
   /** The model's id there; empty when the request named none. */
   readonly model: string;
-  /** The HTTP status that the client got; 499: it was gone; 599: a stopping proxy cut it off. */
+  /**
+   * The HTTP status that the client got; 499: it was gone; 599: a stopping proxy cut it off;
+   * `interimStatus`: the request goes on, and its own record follows.
+   */
   readonly status: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -45,6 +48,12 @@ export interface Execution {
   /** The id of the managed key; empty without one. */
   readonly keyId: string;
 }
+
+/**
+ * Of a record that is a part of a request, such as one response of a realtime session: it isn't
+ * another request.
+ */
+export const interimStatus = 102;
 
 const fields = 19;
 const keyIdCharsMax = 64;

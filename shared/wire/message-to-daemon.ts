@@ -97,11 +97,12 @@ export interface Reroute {
 }
 
 /**
- * What a settle ends. `request`: all of it. `attempt`: at one target, which has failed, while the
- * request tries another. `withdrawn`: an admission whose request was rejected before it came.
- * `cached`: an answer from a proxy's cache, which counts nowhere but is recorded.
+ * What a settle ends. `request`: all of it. `progress`: nothing; what a request that goes on has
+ * used since the last one, which its `request` leaves out. `attempt`: at one target, which has
+ * failed, while the request tries another. `withdrawn`: an admission whose request was rejected
+ * before it came. `cached`: an answer from a proxy's cache, which counts nowhere but is recorded.
  */
-export const settledParts = ["request", "attempt", "withdrawn", "cached"] as const;
+export const settledParts = ["request", "progress", "attempt", "withdrawn", "cached"] as const;
 export type SettledPart = (typeof settledParts)[number];
 
 /**

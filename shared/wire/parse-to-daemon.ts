@@ -124,8 +124,8 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   )
     return null;
   if (
-    (part === "attempt" && lease.target === null) ||
-    (part !== "request" && part !== "cached" && record !== null)
+    ((part === "attempt" || part === "progress") && lease.target === null) ||
+    ((part === "attempt" || part === "withdrawn") && record !== null)
   )
     return null;
   if (part === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0))

@@ -18,8 +18,8 @@
  *   settle seq part lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens
  *          estimated record [targetStartedAgoMs]
  *     part: see `settledParts`; lease 0: the request had no verdict; record: for the usage record
- *     (`execution.ts`), of `request` and `cached`, or []; one that makes no sense is dropped, while
- *     its settle counts
+ *     (`execution.ts`), of `request`, `progress` and `cached`, or []; one that makes no sense is
+ *     dropped, while its settle counts
  *   release lease
  *     the request has ended and frees its slots; its settle stands behind a backlog
  *   refusal id requestId model

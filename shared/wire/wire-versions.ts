@@ -11,7 +11,8 @@
  *
  * 9: the first; it closes a peer that says more fields than it knows. 10: a `failed` may answer an
  * admission and a reroute; a proxy whose version the daemon doesn't speak stays connected, to send
- * its settles; a settle may say since when its target is tried.
+ * its settles; a settle may say since when its target is tried, and
+ * report progress.
  */
 import { wireVersion } from "../version.js";
 

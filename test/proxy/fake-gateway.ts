@@ -43,6 +43,7 @@ export interface FakeGateway {
   readonly answers: Map<string, Answer>;
   readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
   readonly settled: Spent[];
+  readonly progress: Spent[];
   /** The outcome of the next admissions; null: they are admitted. */
   verdict: AdmissionOutcome | null;
 }
@@ -119,6 +120,7 @@ export function fakeGateway(yaml: string): FakeGateway {
     answers: new Map(),
     admitted: [],
     settled: [],
+    progress: [],
     verdict: null,
   };
   return fake;
@@ -167,6 +169,9 @@ export function fakeGateway(yaml: string): FakeGateway {
           settled: false,
         };
         return Promise.resolve({ kind: "admitted", admission, headers: null });
+      },
+      progress(_admission: Admission, spent: Spent) {
+        fake.progress.push(spent);
       },
       settle(admission: Admission, spent: Spent, then: () => void) {
         if (admission.settled) throw new Error("settled twice");

@@ -37,6 +37,7 @@ t.test(
       "settle repeated",
       "request reported again after a crash",
       "request unavailable",
+      "progress",
       "reroute admitted, exact",
       "reroute refused, exact",
       "lease reported again between two targets",

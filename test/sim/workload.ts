@@ -5,9 +5,14 @@
 import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
-import type { Execution } from "../../shared/wire/execution.js";
+import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { ledgerSeconds } from "./checks/compare-counters.js";
 import type { Random } from "./random.js";
+
+interface Progress {
+  readonly tokens: number;
+  readonly record: Execution | null;
+}
 
 export interface SimulatedRequest {
   readonly number: number;
@@ -20,6 +25,8 @@ export interface SimulatedRequest {
   readonly failsMs: readonly number[];
   readonly lastsMs: number;
   readonly tokens: number;
+  /** What it reports as used while it runs at its last target, as a realtime session does. */
+  readonly progress: readonly Progress[];
   /** Ended before its end: by its client, or by the provider. */
   readonly cut: boolean;
   /** What its usage record holds; null: nothing was executed. */
@@ -105,12 +112,28 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
     tokens: submission || (cut && random.chance(0.5)) ? 0 : random.int(0, 2000),
     cut,
     record: random.chance(0.9) ? someExecution(random, number, targets[first]!) : null,
+    progress:
+      submission || random.chance(0.92)
+        ? []
+        : Array.from({ length: random.int(1, 3) }, (_, i) => ({
+            tokens: random.int(1, 500),
+            record: {
+              ...someExecution(random, number, targets[first]!),
+              requestId: progressId(number, i),
+              status: interimStatus,
+            },
+          })),
   };
 }
 
 /** Its id is the request's own. */
 export function recordId(number: number): string {
   return `request-${number}`;
+}
+
+/** Each part of a request has an id of its own here, by which it is found again. */
+export function progressId(number: number, index: number): string {
+  return `request-${number}-part-${index}`;
 }
 
 function someExecution(random: Random, number: number, { provider, model }: Target): Execution {

@@ -8,7 +8,13 @@ import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
-import { addRollup, copyRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
+import {
+  addRollup,
+  copyRollup,
+  emptyRollup,
+  isEmptyRollup,
+  type Rollup,
+} from "../../usage/rollup.js";
 import {
   childrenPrefix,
   dayIn,
@@ -106,7 +112,7 @@ async function children(
   const rest = emptyRollup();
   const below = emptyRollup();
   const add = (name: string, sum: Rollup): void => {
-    if (sum.requests === 0) return;
+    if (isEmptyRollup(sum)) return;
     addRollup(below, sum);
     largest.push([`${userPath === "/" ? "" : userPath}/${name}`, sum]);
     keepLargest(largest, rest, 2 * usageGroupsMax);
@@ -141,7 +147,7 @@ async function children(
     if (++sinceTurn % usageGroupsMax === 0) await state.yieldToEventLoop();
   }
   const own = ownOf(total, below);
-  if (own.requests > 0) largest.push([userPath, own]);
+  if (!isEmptyRollup(own)) largest.push([userPath, own]);
   return inOrder(largest, rest);
 }
 
@@ -176,7 +182,7 @@ function keepLargest(groups: Group[], rest: Rollup, max: number): boolean {
 
 function inOrder(groups: Group[], rest: Rollup): Group[] {
   keepLargest(groups, rest, 0);
-  return rest.requests === 0 ? groups : [...groups, [others, rest]];
+  return isEmptyRollup(rest) ? groups : [...groups, [others, rest]];
 }
 
 function groupItem([key, sum]: Group): Record<string, unknown> {

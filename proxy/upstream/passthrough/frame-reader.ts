@@ -164,6 +164,10 @@ export class WebSocketFrameReader {
   }
 }
 
+/** RFC 6455 section 7.4.1. */
+export const goingAway = 1001;
+export const internalError = 1011;
+
 /** A close frame. A client must mask its frames, so one to a provider has a mask, of zeros. */
 export function closeFrame(code: number, reason: string, towards: "client" | "provider"): Buffer {
   const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);

@@ -8,12 +8,12 @@ import type { ClientSocket, Exchange } from "../../http/exchange.js";
 import { replyFailure, replyInternalError } from "../../http/respond.js";
 import { switchedHeaders } from "../../http/web-socket-handshake.js";
 import { joinedNotes } from "../../usage/count-usage.js";
-import { SessionUsage } from "../../usage/session-usage.js";
+import { SessionUsage, type SpentTokens } from "../../usage/session-usage.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import { mapUpstreamError } from "../errors/upstream-error.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import { type Forwarded, goneEnding, isGone } from "../forwarded.js";
-import { closeFrame, WebSocketFrameReader } from "./frame-reader.js";
+import { closeFrame, goingAway, internalError, WebSocketFrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {
   PassthroughUpstream,
@@ -35,12 +35,10 @@ interface TunnelRequest {
   /** The provider's limits and refusals pass as they are; else they get our shape. */
   readonly asIs: boolean;
   readonly sessions: OpenSessions;
+  /** Called with what responses have used once they are done; the rest is what is returned. */
+  readonly onProgress: (spent: SpentTokens) => void;
   readonly monoMs: () => number;
 }
-
-/** RFC 6455 section 7.4.1. */
-const goingAway = 1001;
-const internalError = 1011;
 
 /** Never rejects. */
 export function tunnelSession(
@@ -179,6 +177,8 @@ class TunnelSession implements TunnelSink, OpenSession {
     if (this.#ended) return;
     this.#fromProvider.push(chunk);
     this.#call!.expect(this.#usage.responding);
+    const spent = this.#usage.takeDone(this.#what.monoMs());
+    if (spent !== null) this.#what.onProgress(spent);
     this.#closeIfDrained();
   }
 

@@ -115,7 +115,7 @@ async function refusal(
 }
 
 t.test(
-  "OpenAI's own realtime client talks through, and the usage of its responses is charged at the end of the session",
+  "OpenAI's own realtime client talks through, and each of its responses is charged when it is done",
   async (t) => {
     const before = await rule("/", 86_400);
     const client = new OpenAI({ baseURL: `${proxy.ready}/v1`, apiKey: master });
@@ -143,6 +143,10 @@ t.test(
       t.match(await session.emitted("response.done"), {
         response: { usage: { total_tokens: 15 } },
       });
+      await until(
+        () => rule("/", 86_400),
+        ({ tokens_used: used }) => used === before.tokens_used + 15 * (i + 1),
+      );
     }
     t.equal((await rule("/", 0)).in_flight, 1, "it holds one slot");
     session.close();

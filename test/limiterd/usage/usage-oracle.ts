@@ -3,6 +3,8 @@
  * form of their keys.
  */
 
+import { interimStatus } from "../../../shared/wire/execution.js";
+
 export type RollupOracle = Map<
   string,
   {
@@ -48,6 +50,7 @@ interface RecordedUsage {
   readonly provider: string;
   readonly model: string;
   readonly cacheHit: boolean;
+  readonly status: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalCost: number | null;
@@ -69,6 +72,7 @@ export function rollupsOf(
     inputTokens,
     outputTokens,
     totalCost,
+    status,
   } of records) {
     if (cacheHit) continue;
     const day = new Date(atMs).toISOString().slice(0, 10);
@@ -83,10 +87,10 @@ export function rollupsOf(
         unpriced: 0,
       };
       sums.set(key, {
-        requests: requests + 1,
+        requests: requests + (status === interimStatus ? 0 : 1),
         tokens: tokens + inputTokens + outputTokens,
         cost: cost + BigInt(totalCost ?? 0),
-        unpriced: unpriced + (totalCost === null ? 1 : 0),
+        unpriced: unpriced + (totalCost === null && status !== interimStatus ? 1 : 0),
       });
     }
   }

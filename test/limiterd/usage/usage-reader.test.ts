@@ -1,6 +1,7 @@
 /** Reading while more arrives: everything once, in slices, whatever is written in between. */
 import t from "tap";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import { emptyRollup } from "../../../limiterd/usage/rollup.js";
 import {
   readRecords,
   readRollups,
@@ -206,7 +207,8 @@ t.test("many sums that the store has never held are read with turns in between",
       },
       {
         unstored: () => keys,
-        held: (key) => (key === "k0" ? undefined : { requests: key === "k1" ? 0 : 1 }) as never,
+        held: (key) =>
+          key === "k0" ? undefined : { ...emptyRollup(), requests: key === "k1" ? 0 : 1 },
       },
       () => handed++,
     );

@@ -175,3 +175,36 @@ t.test("a session that was refused by a rule isn't opened", async (t) => {
   const { exchange, opened } = await open("model=open/live", { leaves: true });
   t.same([exchange.calls, opened], [[], []], "nor one whose client left");
 });
+
+t.test("each response is charged when it is done, and the session with the rest", async (t) => {
+  const { opened, progress, settled, record, done, exchange } = await open("model=open/live");
+  const { sink } = opened[0]!;
+  sink.onOpen([]);
+  const hear = (event: object): void => sink.onFromProvider(textFrame(JSON.stringify(event)));
+  const used = { total_tokens: 15, input_tokens: 10, output_tokens: 5 };
+  for (let i = 0; i < 2; i++) {
+    hear({ type: "response.created" });
+    t.equal(progress.length, i);
+    hear({ type: "response.done", response: { usage: used } });
+  }
+  t.match(progress, [
+    { tokens: 15, record: { requestId: exchange.id, status: 102, inputTokens: 10 } },
+    { tokens: 15, estimated: false },
+  ]);
+  hear({ type: "response.created" });
+  hear({ type: "response.output_text.delta", delta: "x".repeat(40) });
+  sink.onEnd({ by: "client", reason: null });
+  await done;
+  t.match(settled, [{ tokens: 10, estimated: true, record: { status: 101, outputTokens: 10 } }]);
+  t.match(record, { usage: { totalTokens: 40, inputTokens: 20 }, estimated: true });
+});
+
+/** An unmasked frame, as providers send it. */
+function textFrame(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const head =
+    payload.length < 126
+      ? [0x81, payload.length]
+      : [0x81, 126, payload.length >> 8, payload.length & 255];
+  return Buffer.concat([Buffer.from(head), payload]);
+}

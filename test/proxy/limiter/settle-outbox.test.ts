@@ -1,5 +1,6 @@
 import t from "tap";
 import { acknowledgementWaitMs, settleOutboxMax } from "../../../shared/bounds.js";
+import { invalid } from "../../../shared/error-code.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 import {
   admissionOf,
@@ -359,3 +360,36 @@ t.test("what is left when the proxy stops is told, and whether any of it was sen
   harness.lose();
   t.match(harness.client.unacknowledged(), { count: 1 }, "what is durable isn't left");
 });
+
+t.test(
+  "progress is kept until it is acknowledged, ends nothing, and is a record alone for a daemon of the release before",
+  async (t) => {
+    const harness = linkedHarness();
+    const admission = await harness.granted();
+    harness.take();
+    const spent = { tokens: 30, estimated: false, record: executed({ status: 102 }) };
+    harness.client.progress(admission, spent);
+    t.match(harness.take(), [
+      { kind: "settle", part: "progress", lease: admission.lease, tokens: 30 },
+    ]);
+    harness.lose();
+    harness.connect();
+    t.match(harness.take(), [{ kind: "hello", leases: [{ lease: admission.lease }] }]);
+    harness.welcome();
+    t.match(harness.take(), [{ part: "progress", seq: 1, tokens: 30 }]);
+    harness.client.settle(admission, nothing, () => {});
+    t.match(harness.take(), [{ part: "request", seq: 2 }]);
+    t.throws(() => harness.client.progress(admission, spent), /runs at a target/);
+    harness.lose();
+    harness.connect();
+    harness.receive({ kind: "failed", id: 1, failure: invalid("another wire version") });
+    harness.lose();
+    harness.connect();
+    harness.take();
+    harness.welcome();
+    t.match(harness.take(), [
+      { part: "cached", seq: 1, lease: 0, target: null, tokens: 0, record: { status: 102 } },
+      { part: "request", seq: 2 },
+    ]);
+  },
+);

@@ -53,7 +53,7 @@ t.test(
     t.match(harness.take(), [
       { kind: "settle", part: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
     ]);
-    t.throws(() => harness.client.reroute(admission, [llama]), /has a failed target/);
+    t.throws(() => harness.client.reroute(admission, [llama]), /runs at a target/);
   },
 );
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { SessionUsage } from "../../../proxy/usage/session-usage.js";
-import { tokensPerResponseMax } from "../../../shared/bounds.js";
+import { sessionChargesPerSecond, tokensPerResponseMax } from "../../../shared/bounds.js";
 
 const created = { type: "response.created", response: { usage: null } };
 const done = (usage: unknown) => ({
@@ -88,14 +88,14 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
       [
         "more than a record takes",
         [created, done(tokens(tokensPerResponseMax, 0)), created, done(tokens(1, 0))],
-        { usage: { totalTokens: tokensPerResponseMax }, note: /beyond 1000000000 in one session/ },
+        { usage: { totalTokens: tokensPerResponseMax }, note: /beyond 1000000000 at once/ },
       ],
       [
         "more output than a record takes",
         [created, done(tokens(0, tokensPerResponseMax - 1)), created, done(tokens(0, 2))],
         {
           usage: { totalTokens: tokensPerResponseMax - 1 },
-          note: /beyond 1000000000 in one session/,
+          note: /beyond 1000000000 at once/,
         },
       ],
       [
@@ -156,3 +156,40 @@ t.test(
     });
   },
 );
+
+t.test("what is done is charged once, and what is left at the end", async (t) => {
+  const usage = new SessionUsage();
+  const hear = (...events: readonly unknown[]): void => {
+    for (const event of events) usage.onMessage(Buffer.from(JSON.stringify(event)));
+  };
+  hear(created);
+  t.equal(usage.takeDone(0), null);
+  hear(done(tokens(10, 5)));
+  t.match(usage.takeDone(0), { usage: { totalTokens: 15 }, estimated: false });
+  t.equal(usage.takeDone(0), null);
+  hear(created, text("x".repeat(8)), done(null), created, done(tokens(1, 1)));
+  t.match(usage.takeDone(0), { usage: { totalTokens: 4 }, estimated: true });
+  hear(created, done({ ...tokens(1, 1) }), created, text("x".repeat(40)));
+  t.match(usage.charge(), { usage: { totalTokens: 12 }, estimated: true });
+  const all = new SessionUsage();
+  all.onMessage(Buffer.from(JSON.stringify(done(tokens(1, 1)))));
+  all.takeDone(0);
+  t.match(all.charge(), { usage: { totalTokens: 0, reportedCost: null }, estimated: false });
+});
+
+t.test("responses that are done faster than is charged are charged together", async (t) => {
+  const usage = new SessionUsage();
+  let charges = 0;
+  let charged = 0;
+  const hear = (nowMonoMs: number): void => {
+    usage.onMessage(Buffer.from(JSON.stringify(done(tokens(1, 0)))));
+    const spent = usage.takeDone(nowMonoMs);
+    if (spent === null) return;
+    charges++;
+    charged += spent.usage.totalTokens;
+  };
+  for (let i = 0; i < 100; i++) hear(999);
+  t.same([charges, charged], [sessionChargesPerSecond, sessionChargesPerSecond]);
+  hear(1000);
+  t.same([charges, charged], [sessionChargesPerSecond + 1, 101]);
+});

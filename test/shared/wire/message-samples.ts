@@ -131,7 +131,9 @@ export const toDaemon: {
     )
     .map(([{ submission: _, ...held }, rest]) => {
       const part =
-        held.target === null && rest.part === "attempt" ? ("request" as const) : rest.part;
+        held.target === null && (rest.part === "attempt" || rest.part === "progress")
+          ? ("request" as const)
+          : rest.part;
       if (part === "cached")
         return {
           ...held,

@@ -9,7 +9,7 @@ import type { DaemonProcess } from "../processes/daemon-process.js";
 import type { Disk } from "../processes/disk.js";
 import type { LeftSettles } from "../processes/left-settles.js";
 import type { ProxyProcess } from "../processes/proxy-process.js";
-import { recordId } from "../workload.js";
+import { progressId, recordId } from "../workload.js";
 import type { World } from "../world.js";
 import { recordsOn, usageDifference } from "./compare-usage.js";
 import type { Witness } from "./witness.js";
@@ -61,6 +61,10 @@ function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: Sys
         !recorded.has(recordId(request.number))
       )
         world.fail(`request ${request.number} has ended and has no record`);
+      const reported = settles.filter(({ part }) => part === "progress").length;
+      for (let i = 0; i < reported; i++)
+        if ((process.alive || stopped) && !recorded.has(progressId(request.number, i)))
+          world.fail(`part ${i} of request ${request.number} has no record`);
     }
   }
   world.count("records", recorded.size);
@@ -78,10 +82,15 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
   }
   for (const { request, settles, unasked, outcome } of served) {
     if (survives && outcome === null) world.fail(`request ${request.number} was never answered`);
+    let parts = 0;
     const counted = unasked === null ? [] : [{ part: "request", ...unasked, tokens: 0 } as const];
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;
+      const isRecord =
+        part === "progress" &&
+        witness.register.recordedAlone.has(progressId(request.number, parts++));
+      if (times === 0 && isRecord) continue;
       // What a killed proxy took with it was never acknowledged.
       if (times === 0 && survives)
         world.fail(`request ${request.number} has ended and isn't charged: ${key}`);

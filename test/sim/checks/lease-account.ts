@@ -128,6 +128,16 @@ export class LeaseAccount {
   settled(holder: LeaseHolder, message: Settle, at: Moment): void {
     const { proxyId } = holder;
     const { lease, lsn, seq, part, userPath: path, target, targetLsn, tokens } = message;
+    if (part === "cached") {
+      // The progress of a request, as a daemon of the release before is told of it.
+      if (message.record !== null) this.#register.recordedAlone.add(message.record.requestId);
+      return;
+    }
+    if (part === "progress") {
+      const atMs = Math.max(0, at.nowMs - message.endedAgoMs);
+      const of = { path, target };
+      return this.#register.charge({ of, tick: at.tick, atMs, tokens, proxyId, seq, part });
+    }
     const held = this.#release(holder, message);
     const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
     const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
@@ -209,7 +219,7 @@ export class LeaseAccount {
   /** Releases what this settle ends; returns the lease as it was. */
   #release({ leases }: LeaseHolder, { lease, part, target }: Settle): HeldLease | undefined {
     const held = leases.get(lease);
-    if (held === undefined) return undefined;
+    if (held === undefined || part === "progress") return held;
     const was = { ...held };
     if (part !== "attempt") this.#giveBack(leases, lease);
     else if (isSame(held.target?.target, target)) this.leaveTarget(held);

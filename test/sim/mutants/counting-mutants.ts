@@ -10,6 +10,27 @@ const hello = "proxy/limiter/hello-messages.js";
 
 export const countingMutants: readonly Mutant[] = [
   {
+    name: "progress ends the lease",
+    file: applySettle,
+    find: ' && message.part !== "progress"',
+    put: "",
+    often: true,
+  },
+  {
+    name: "progress counts the request",
+    file: countSettle,
+    find: 'part === "progress"',
+    put: "false",
+    often: false,
+  },
+  {
+    name: "progress that isn't acknowledged is left to the end",
+    file: client,
+    find: 'this.#outbox.add("progress"',
+    put: 'if (this.reachable) this.#outbox.add("progress"',
+    often: false,
+  },
+  {
     name: "repeated settle counts again",
     file: applySettle,
     find: "if (message.seq <= proxy.settledSeq) {",

@@ -38,7 +38,10 @@ export interface ProxyOptions {
 export interface Served {
   readonly request: SimulatedRequest;
   outcome: AdmissionOutcome["kind"] | null;
-  /** What must have been charged: an attempt at each target that has failed, then the request. */
+  /**
+   * What must have been charged: an attempt at each target that has failed, what the request has
+   * reported on its way, then the rest of it.
+   */
   readonly settles: {
     readonly part: SettledPart;
     readonly target: Target | null;
@@ -204,8 +207,13 @@ export function startProxyProcess({
   function tryTarget(entry: Served, admission: Admission, targets: readonly Target[]): void {
     const { request, settles } = entry;
     const failsMs = request.failsMs[settles.length];
-    if (failsMs === undefined)
+    if (failsMs === undefined) {
+      request.progress.forEach((spent, i) => {
+        const afterMs = (request.lastsMs * (i + 1)) / (request.progress.length + 1);
+        world.after(afterMs, owner, () => progress(entry, admission, spent));
+      });
       return void world.after(request.lastsMs, owner, () => end(entry, admission, request.tokens));
+    }
     world.after(failsMs, owner, () => {
       const { target } = admission;
       const untried = targets.filter((other) => other !== target);
@@ -218,6 +226,16 @@ export function startProxyProcess({
           kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0),
       );
     });
+  }
+
+  function progress(
+    { settles }: Served,
+    admission: Admission,
+    { tokens, record }: SimulatedRequest["progress"][number],
+  ): void {
+    world.count("progress");
+    settles.push({ part: "progress", target: admission.target, tokens });
+    client.progress(admission, { tokens, estimated: false, record });
   }
 
   function end({ request, settles }: Served, admission: Admission, tokens: number): void {

@@ -64,6 +64,7 @@ t.test("an exception in an event ends its session, and the session is settled on
       headers: [],
       asIs: false,
       sessions,
+      onProgress: () => {},
       monoMs: () => 0,
     });
     if (sink !== null) play(sink);
@@ -93,6 +94,7 @@ t.test("a status that HTTP doesn't have is a failure of the provider", async (t)
       headers: [],
       asIs: true,
       sessions: new OpenSessions(),
+      onProgress: () => {},
       monoMs: () => 0,
     });
     forwarded.finish();
@@ -126,6 +128,7 @@ t.test("a session whose client is gone names who ended it", async (t) => {
       headers: [],
       asIs: false,
       sessions: new OpenSessions(),
+      onProgress: () => {},
       monoMs: () => 0,
     });
     t.match(forwarded, { status: 101, outcome, executed: true });
