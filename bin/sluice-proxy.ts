@@ -7,7 +7,7 @@ await runService({
   process: "proxy",
   description:
     "The proxy of Sluice: it receives model requests, asks the limiter daemon and calls the providers.",
-  flags: ["config", "socket", "host", "port", "logLevel"],
+  flags: ["config", "socket", "dataDir", "host", "port", "logLevel"],
   async start(options) {
     const proxy = await startProxy(options);
     return {

@@ -38,12 +38,12 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const config = requireConfiguration(session, flags, (warning) =>
     terminal.err(`warning: ${warning}`),
   );
-  const { host, port, dataDir, ...both } = flags;
+  const { host, port, ...both } = flags;
   const supervisor = superviseServices({
     limiterd: {
       name: "limiterd",
       script: scriptPath("sluice-limiterd.js"),
-      args: flagsAsArguments({ ...both, ...(dataDir === undefined ? {} : { dataDir }) }),
+      args: flagsAsArguments(both),
     },
     proxy: {
       name: "proxy",

@@ -17,7 +17,10 @@ export const flagOptions = {
   socket: ["--socket <path>", "the daemon's Unix socket"],
   host: ["--host <host>", "the address to listen on"],
   port: ["--port <port>", "the port to listen on"],
-  dataDir: ["--data-dir <directory>", "where the daemon keeps its store"],
+  dataDir: [
+    "--data-dir <directory>",
+    "where the daemon keeps its store, and a stopping proxy what it can't report",
+  ],
   logLevel: ["--log-level <level>", "the least important lines that are logged, such as warn"],
 } as const;
 

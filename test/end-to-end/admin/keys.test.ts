@@ -522,8 +522,12 @@ t.test(
     await proxy.kill("SIGTERM");
     await daemon.kill("SIGTERM");
 
-    const store = readdirSync(join(site.directory, "data")).map((name) =>
-      readFileSync(join(site.directory, "data", name)),
+    const data = readdirSync(join(site.directory, "data"), {
+      withFileTypes: true,
+      recursive: true,
+    });
+    const store = data.flatMap((entry) =>
+      entry.isFile() ? [readFileSync(join(entry.parentPath, entry.name))] : [],
     );
     const printed = [proxy.output(), daemon.output(), table.stdout, table.stderr, byKey.stdout];
     t.ok(store.length > 0);
