@@ -109,7 +109,7 @@ export const commitDelayMs = 10;
 export const countedCommitDelayMs = 50;
 /** Journal bytes that force a snapshot when the periodic one is off: a restart reads all. */
 export const journalBytesMax = 64 * 1024 * 1024;
-/** Settles and halves of windows that wait for a store that fails, at about 200 bytes each. */
+/** Settles and halves of windows that wait for a store that fails, each of 850 bytes at most. */
 export const journalEntriesMax = 500_000;
 /** Changes of administrators, and of the daemon itself, that wait for such a store. */
 export const changesWaitingMax = 100_000;
