@@ -158,9 +158,12 @@ t.test("the summary shows what rewriters saved, and that nothing was priced", as
 });
 
 t.test("nothing used is one sentence", async (t) => {
-  t.same((await usage(t, { usage: { ...totals, total_requests: 0 }, groups: [] }, [])).lines, [
+  const none = { ...totals, total_requests: 0, total_tokens: 0, total_cost: 0 };
+  t.same((await usage(t, { usage: none, groups: [] }, [])).lines, [
     "usage of /, 2026-01-31 to 2026-03-01 (UTC): none",
   ]);
+  const { lines } = await usage(t, { usage: { ...none, total_tokens: 5 }, groups: [] }, []);
+  t.match(lines.join("\n"), /total tokens +5\n/, "tokens of a session that is still open");
 });
 
 t.test("the chart fits the terminal", async (t) => {

@@ -124,7 +124,13 @@ t.test("a request that goes unasked goes to its first target, which counts it la
   ] as const) {
     const rerouted = running(lsn);
     t.equal(failOpenAdmission({ ...request, rerouted, targets: [claude!] }, 0), rerouted);
-    t.same(rerouted, { ...running(lsn), target: claude, targetAtMs: 0, targetLsn });
+    t.same(rerouted, {
+      ...running(lsn),
+      target: claude,
+      targetAtMs: 0,
+      targetLsn,
+      targetStartedMonoMs: request.startedMonoMs,
+    });
   }
 });
 
