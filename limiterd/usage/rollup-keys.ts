@@ -54,9 +54,13 @@ export function dayIn(key: string, prefix: string): string {
   return key.slice(prefix.length, prefix.length + dayChars);
 }
 
-/** The direct child's name in a key with the prefix of `childrenPrefix`. */
+/**
+ * The direct child's name in a key with the prefix of `childrenPrefix`. A damaged key may end in
+ * it: whoever reads one child after the other must still get beyond that key.
+ */
 export function nameIn(key: string, prefix: string): string {
-  return key.slice(prefix.length, key.indexOf("\n", prefix.length));
+  const end = key.indexOf("\n", prefix.length);
+  return end === -1 ? key.slice(prefix.length) : key.slice(prefix.length, end);
 }
 
 /** The day of any key: what follows the prefix of its kind. */

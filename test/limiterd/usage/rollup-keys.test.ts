@@ -75,3 +75,22 @@ t.test("names that are too long for a key are cut to what fits, by their bytes",
   ]);
   t.same(suffix("abc", "大".repeat(400)), ["abc", `${"大".repeat(199)}…`]);
 });
+
+t.test("a walk from child to child gets beyond every key, damaged ones too", async (t) => {
+  const prefix = childrenPrefix("/");
+  for (const rest of [
+    `team\n${day}`,
+    "team\n",
+    "team",
+    "",
+    "\n",
+    "\n\n",
+    "a\u0000b",
+    "te\u000bam",
+    "~",
+  ]) {
+    const key = prefix + rest;
+    const { before } = under(`${prefix}${nameIn(key, prefix)}\n`);
+    t.ok(before > key, JSON.stringify(key));
+  }
+});
