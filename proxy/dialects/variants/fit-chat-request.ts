@@ -9,8 +9,6 @@ import type {
   MaxTokensField,
   OptionalChatField,
 } from "../../../shared/config/chat-traits.js";
-import { append } from "../../../shared/long-lists.js";
-import { writeExactly } from "../../body/exact-json.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import { withoutSignatures } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
@@ -22,6 +20,7 @@ import {
   isEffort,
   nearestEffort,
 } from "./model-families.js";
+import { schemaInstruction } from "./schema-instruction.js";
 
 interface ChatHost {
   readonly chat: ChatTraits;
@@ -135,17 +134,12 @@ function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObj
     "must be left out: the model's provider doesn't enforce schemas",
   );
   out["response_format"] = { type: "json_object" };
-  const content = `Answer with one JSON object that follows this JSON schema, and nothing else:\n${writeExactly(definition["schema"] ?? {})}`;
-  return [{ role: "system", content }];
+  return [{ role: "system", content: schemaInstruction(definition["schema"]) }];
 }
 
 function fitMessages(messages: readonly JsonObject[], host: ChatHost): readonly JsonObject[] {
   const { chat, takesSignatures } = host;
-  const fitted: JsonObject[] = [];
-  append(
-    fitted,
-    messages.map((message) => withIds(withReasoning(message, chat), chat)),
-  );
+  const fitted = messages.map((message) => withIds(withReasoning(message, chat), chat));
   const unsigned = takesSignatures ? fitted : withoutSignatures(fitted);
   const ordered = orderMessages(unsigned, chat.messageOrder);
   return chat.takesTextParts ? ordered : withTexts(ordered);

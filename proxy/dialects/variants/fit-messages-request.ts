@@ -3,7 +3,6 @@
  * tokens, newer ones by effort; newer ones refuse sampling; schemas are newer than most models.
  */
 import { isObject } from "../../../shared/checked.js";
-import { writeExactly } from "../../body/exact-json.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
@@ -13,6 +12,7 @@ import {
   messagesModelTraits,
   nearestEffort,
 } from "./model-families.js";
+import { schemaInstruction } from "./schema-instruction.js";
 
 type Fields = Record<string, unknown>;
 
@@ -114,7 +114,7 @@ function fitOutputConfig(
   if (isObject(format) && takesOutputSchema) fitted["format"] = format;
   else if (isObject(format)) {
     check.drop("output_config.format", "must be left out: the model doesn't enforce schemas");
-    const text = `Answer with one JSON object that follows this JSON schema, and nothing else:\n${writeExactly(format["schema"] ?? {})}`;
+    const text = schemaInstruction(format["schema"]);
     const system = (out["system"] ?? []) as readonly JsonObject[];
     out["system"] = [...system, { type: "text", text }];
   }

@@ -126,13 +126,12 @@ function outputTokensMax(family: string, at: (version: number) => boolean): numb
  * The value that a model takes for one that was asked for: the next lower one, else the lowest.
  */
 export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort | null {
-  const rank = efforts.indexOf(wanted);
-  const lower = taken.filter((effort) => efforts.indexOf(effort) <= rank);
   // Without thought is not the same as with little.
-  const fitting = wanted === "none" ? lower : lower.filter((effort) => effort !== "none");
-  const lowest = taken.find((effort) => effort !== "none") ?? null;
-  if (wanted === "none") return fitting.at(-1) ?? (taken.includes("minimal") ? "minimal" : null);
-  return fitting.at(-1) ?? lowest;
+  if (wanted === "none")
+    return taken.find((effort) => effort === "none" || effort === "minimal") ?? null;
+  const reasoning = taken.filter((effort) => effort !== "none");
+  const rank = efforts.indexOf(wanted);
+  return reasoning.findLast((effort) => efforts.indexOf(effort) <= rank) ?? reasoning[0] ?? null;
 }
 
 export function isEffort(value: unknown): value is Effort {
