@@ -22,7 +22,7 @@ import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { listenHttp } from "./http/http-listener.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
-import { connectLimiter } from "./limiter/connect-limiter.js";
+import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import type { Limiter } from "./limiter/limiter.js";
 import { SettleSpool } from "./limiter/spool/settle-spool.js";
 import { healthNotices } from "./routing/health-notices.js";

@@ -139,7 +139,7 @@ const impure: Readonly<
     kind: "adapter",
     why: "one timer for the deadlines of a provider's calls",
   },
-  "proxy/limiter/connect-limiter.ts": {
+  "proxy/limiter/client/connect-limiter.ts": {
     kind: "adapter",
     why: "the limiter client's ports: monotonic clock, timers, the proxy's id",
   },

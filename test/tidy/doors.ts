@@ -59,6 +59,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/egress": [],
   "proxy/body": ["proxy/capacity"],
   "proxy/limiter": [],
+  "proxy/limiter/client": ["proxy/limiter"],
   "proxy/limiter/spool": ["proxy/limiter"],
   "proxy/capacity": [],
   "proxy/body/rewriters": ["proxy/body"],

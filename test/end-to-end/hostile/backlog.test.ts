@@ -3,7 +3,7 @@
  * connection, and admissions are answered all the while.
  */
 import t from "tap";
-import { connectLimiter } from "../../../proxy/limiter/connect-limiter.js";
+import { connectLimiter } from "../../../proxy/limiter/client/connect-limiter.js";
 import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { peerBacklogBytesMax, settleOutboxMax } from "../../../shared/bounds.js";
 import { createLog } from "../../../shared/log.js";

@@ -3,7 +3,7 @@
  * requests keep their leases, and admissions are answered meanwhile.
  */
 import t from "tap";
-import { connectLimiter } from "../../../proxy/limiter/connect-limiter.js";
+import { connectLimiter } from "../../../proxy/limiter/client/connect-limiter.js";
 import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { createLog } from "../../../shared/log.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";

@@ -10,7 +10,12 @@ import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
-import { ClientHarness, deadlineMs, gpt, llama } from "../../proxy/limiter/client-harness.js";
+import {
+  ClientHarness,
+  deadlineMs,
+  gpt,
+  llama,
+} from "../../proxy/limiter/client/client-harness.js";
 import type { Random } from "../../sim/random.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";
 import { cutBytes, mutateBytes } from "../mutate/mutate-bytes.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { invalid } from "../../../shared/error-code.js";
-import { deadlineMs, expiryIntervalMs, kinds, linkedHarness } from "./client-harness.js";
+import { deadlineMs, expiryIntervalMs, kinds, linkedHarness } from "./client/client-harness.js";
 
 const keyHash = "h".repeat(43);
 const ofKey = { userPath: "/key/path", keyId: "key_7" };

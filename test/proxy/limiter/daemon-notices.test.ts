@@ -1,5 +1,5 @@
 import t from "tap";
-import { ClientHarness, linkedHarness } from "./client-harness.js";
+import { ClientHarness, linkedHarness } from "./client/client-harness.js";
 
 t.test(
   "the numbers of inert rules and budgets are those that the daemon last reported",

@@ -10,7 +10,7 @@ import {
   linkedHarness,
   nothing,
   promisesResolved,
-} from "./client-harness.js";
+} from "./client/client-harness.js";
 
 t.test(
   "an answer from the cache is settled without an admission: kept until acknowledged, its callback run once it is sent",

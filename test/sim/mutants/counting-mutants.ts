@@ -5,8 +5,8 @@ const applySettle = "limiterd/handlers/apply-settle.js";
 const releaseSlots = "limiterd/handlers/release-slots.js";
 const countSettle = "limiterd/rules/count-settle.js";
 const recount = "limiterd/rules/recount.js";
-const client = "proxy/limiter/limiter-client.js";
-const hello = "proxy/limiter/hello-messages.js";
+const client = "proxy/limiter/client/limiter-client.js";
+const hello = "proxy/limiter/client/hello-messages.js";
 
 export const countingMutants: readonly Mutant[] = [
   {
@@ -277,7 +277,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "late admission never given back",
-    file: "proxy/limiter/late-admissions.js",
+    file: "proxy/limiter/client/late-admissions.js",
     find: "else if (!isReroute)",
     put: "else if (false)",
     often: false,

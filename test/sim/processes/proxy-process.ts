@@ -1,13 +1,13 @@
 /**
  * The proxy's limiter client, wired to a simulated socket and clock as
- * `proxy/limiter/connect-limiter.ts` wires it to real ones, and the requests that the proxy serves:
- * each asks for an admission, runs for a while if it may, goes to another target when one fails, as
- * in `proxy/handlers/attempts/fail-over.ts`, and is settled.
+ * `proxy/limiter/client/connect-limiter.ts` wires it to real ones, and the requests that the proxy
+ * serves: each asks for an admission, runs for a while if it may, goes to another target when one
+ * fails, as in `proxy/handlers/attempts/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { PeerState } from "../../../limiterd/peer.js";
+import { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/domain/target-name.js";

@@ -4,25 +4,23 @@
  * reconnect it sends again what this proxy holds and what isn't acknowledged. Verdicts resolve
  * their promises in `pending-admissions.ts`; what a verdict means for HTTP is not here.
  */
-import { endsPerTurn } from "../../shared/bounds.js";
-import { isCount } from "../../shared/checked.js";
-import type { Target } from "../../shared/domain/target-name.js";
-import { IdMap } from "../../shared/id-map.js";
-import { createThrottledQueue } from "../../shared/throttled-queue.js";
-import type { AdminOp } from "../../shared/wire/admin-op.js";
+import { endsPerTurn } from "../../../shared/bounds.js";
+import { isCount } from "../../../shared/checked.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import { IdMap } from "../../../shared/id-map.js";
+import { createThrottledQueue } from "../../../shared/throttled-queue.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type {
   Failed,
   FromDaemon,
   UnknownEvent,
   Welcome,
-} from "../../shared/wire/message-from-daemon.js";
-import type { Claimed } from "../../shared/wire/message-to-daemon.js";
-import { assertLimiter, assertRuns } from "./broken-limiter-state.js";
-import { DaemonCalls } from "./daemon-calls.js";
-import { DaemonConnection } from "./daemon-connection.js";
-import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
-import { helloMessages, leaseUnasked } from "./hello-messages.js";
-import { LateAdmissions } from "./late-admissions.js";
+} from "../../../shared/wire/message-from-daemon.js";
+import type { Claimed } from "../../../shared/wire/message-to-daemon.js";
+import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
+import { DaemonCalls } from "../daemon-calls.js";
+import { DaemonConnection } from "../daemon-connection.js";
+import { applyEvent, applyWelcome, createNotices } from "../daemon-notices.js";
 import type {
   Admission,
   AdmissionOutcome,
@@ -31,17 +29,19 @@ import type {
   CallOutcome,
   Limiter,
   Spent,
-} from "./limiter.js";
+} from "../limiter.js";
 import type {
   DaemonLine,
   LimiterClientOptions,
   LimiterClientPorts,
   LimiterLink,
   LinkState,
-} from "./limiter-link.js";
+} from "../limiter-link.js";
+import type { UnacknowledgedSettles } from "../settle-backlog.js";
+import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";
+import { helloMessages, leaseUnasked } from "./hello-messages.js";
+import { LateAdmissions } from "./late-admissions.js";
 import { PendingAdmissions } from "./pending-admissions.js";
-import type { UnacknowledgedSettles } from "./settle-backlog.js";
-import { noTarget, nothingSpent, SettleOutbox } from "./settle-outbox.js";
 
 export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;

@@ -3,13 +3,13 @@
  * still come. By then the request was rejected, or it went to a target without a verdict (failure
  * mode `open`). What the daemon counted for the first is withdrawn; the second adopts the lease.
  */
-import { admissionsWaitingMax } from "../../shared/bounds.js";
-import type { Target } from "../../shared/domain/target-name.js";
-import type { IdMap } from "../../shared/id-map.js";
-import type { Admitted } from "../../shared/wire/message-from-daemon.js";
+import { admissionsWaitingMax } from "../../../shared/bounds.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { IdMap } from "../../../shared/id-map.js";
+import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
+import type { Admission } from "../limiter.js";
+import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { AdmissionRequest } from "./admission-request.js";
-import type { Admission } from "./limiter.js";
-import { nothingSpent, type SettleOutbox } from "./settle-outbox.js";
 
 interface LateAdmission {
   readonly request: AdmissionRequest;

@@ -1,8 +1,8 @@
 import t from "tap";
-import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../shared/bounds.js";
-import { invalid } from "../../../shared/error-code.js";
-import { wireVersion } from "../../../shared/version.js";
-import type { Failed } from "../../../shared/wire/message-from-daemon.js";
+import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../../shared/bounds.js";
+import { invalid } from "../../../../shared/error-code.js";
+import { wireVersion } from "../../../../shared/version.js";
+import type { Failed } from "../../../../shared/wire/message-from-daemon.js";
 import {
   ClientHarness,
   deadlineMs,

@@ -1,9 +1,9 @@
 import t from "tap";
-import type { AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import { admissionsWaitingMax } from "../../../shared/bounds.js";
-import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
-import { failure } from "../../../shared/error-code.js";
-import type { Admit } from "../../../shared/wire/message-to-daemon.js";
+import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import { admissionsWaitingMax } from "../../../../shared/bounds.js";
+import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
+import { failure } from "../../../../shared/error-code.js";
+import type { Admit } from "../../../../shared/wire/message-to-daemon.js";
 import {
   admissionOf,
   ClientHarness,

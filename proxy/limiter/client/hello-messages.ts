@@ -2,12 +2,12 @@
  * The hellos of a proxy on each connection: its id, the leases that it holds, and what runs without
  * one because the daemon was away (failure mode `open`).
  */
-import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../shared/bounds.js";
-import type { IdMap } from "../../shared/id-map.js";
-import { type Hello, type Lease, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
-import type { DaemonConnection } from "./daemon-connection.js";
-import type { Admission } from "./limiter.js";
-import { nothingSpent, type SettleOutbox } from "./settle-outbox.js";
+import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
+import type { IdMap } from "../../../shared/id-map.js";
+import { type Hello, type Lease, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import type { DaemonConnection } from "../daemon-connection.js";
+import type { Admission } from "../limiter.js";
+import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;

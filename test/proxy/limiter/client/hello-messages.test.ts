@@ -1,10 +1,10 @@
 import t from "tap";
-import { frameBytesMaxToDaemon, leasesPerHello } from "../../../shared/bounds.js";
-import { encodeFrame } from "../../../shared/wire/codec.js";
-import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
-import { RecordedDaemon, recordedLines } from "../../support/recorded-release.js";
+import { frameBytesMaxToDaemon, leasesPerHello } from "../../../../shared/bounds.js";
+import { encodeFrame } from "../../../../shared/wire/codec.js";
+import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
+import { parseFromDaemon } from "../../../../shared/wire/parse-from-daemon.js";
+import { toWire } from "../../../../shared/wire/to-wire.js";
+import { RecordedDaemon, recordedLines } from "../../../support/recorded-release.js";
 import {
   admissionOf,
   ClientHarness,

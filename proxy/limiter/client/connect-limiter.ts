@@ -1,17 +1,17 @@
 /** Joins the limiter client to the daemon's socket: bytes to messages and back. */
 import { randomUUID } from "node:crypto";
-import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
-import type { Config } from "../../shared/config/config.js";
-import { createThrottledCount, type Log } from "../../shared/log.js";
-import { dial } from "../../shared/socket/ipc.js";
-import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import type { FromDaemon, UnknownEvent } from "../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../shared/wire/to-wire.js";
-import { asBrokenLimiterState } from "./broken-limiter-state.js";
-import type { Limiter } from "./limiter.js";
+import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import type { Config } from "../../../shared/config/config.js";
+import { createThrottledCount, type Log } from "../../../shared/log.js";
+import { dial } from "../../../shared/socket/ipc.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import type { FromDaemon, UnknownEvent } from "../../../shared/wire/message-from-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { asBrokenLimiterState } from "../broken-limiter-state.js";
+import type { Limiter } from "../limiter.js";
+import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { LimiterClient } from "./limiter-client.js";
-import type { UnacknowledgedSettles } from "./settle-backlog.js";
 
 /**
  * How long a start waits for the daemon before the proxy reports that it is ready; after that it

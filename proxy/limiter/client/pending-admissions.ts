@@ -3,22 +3,26 @@
  * by the verdict, at its deadline by the failure mode, or at once where no verdict is needed. A
  * verdict that comes after the deadline is for `late-admissions.ts`.
  */
-import { admissionsWaitingMax } from "../../shared/bounds.js";
-import type { FailureMode } from "../../shared/config/config.js";
-import { IdMap } from "../../shared/id-map.js";
+import { admissionsWaitingMax } from "../../../shared/bounds.js";
+import type { FailureMode } from "../../../shared/config/config.js";
+import { IdMap } from "../../../shared/id-map.js";
 import type {
   Admitted,
   Denied,
   Exceeded,
   Failed,
   Refused,
-} from "../../shared/wire/message-from-daemon.js";
+} from "../../../shared/wire/message-from-daemon.js";
 import {
   type Claimed,
   isUnnumbered,
   type ToDaemon,
   unlimitedLsn,
-} from "../../shared/wire/message-to-daemon.js";
+} from "../../../shared/wire/message-to-daemon.js";
+import { assertLimiter } from "../broken-limiter-state.js";
+import type { DaemonConnection } from "../daemon-connection.js";
+import type { DaemonNotices } from "../daemon-notices.js";
+import type { Admission, AdmissionOutcome } from "../limiter.js";
 import {
   type AdmissionRequest,
   admissionMessage,
@@ -26,11 +30,7 @@ import {
   grantedAdmission,
   rejected,
 } from "./admission-request.js";
-import { assertLimiter } from "./broken-limiter-state.js";
-import type { DaemonConnection } from "./daemon-connection.js";
-import type { DaemonNotices } from "./daemon-notices.js";
 import type { LateAdmissions } from "./late-admissions.js";
-import type { Admission, AdmissionOutcome } from "./limiter.js";
 
 interface PendingAdmission {
   readonly request: AdmissionRequest;

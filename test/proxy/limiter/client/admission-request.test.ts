@@ -5,9 +5,9 @@ import {
   failOpenAdmission,
   grantedAdmission,
   rejected,
-} from "../../../proxy/limiter/admission-request.js";
-import type { Admission } from "../../../proxy/limiter/limiter.js";
-import { unlimitedLsn } from "../../../shared/wire/message-to-daemon.js";
+} from "../../../../proxy/limiter/client/admission-request.js";
+import type { Admission } from "../../../../proxy/limiter/limiter.js";
+import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
 
 const [gpt, claude] = [
   { provider: "openai", model: "gpt-4o" },

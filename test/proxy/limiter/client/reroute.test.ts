@@ -1,6 +1,6 @@
 import t from "tap";
-import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
-import { unlimitedLsn } from "../../../shared/wire/message-to-daemon.js";
+import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
+import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
 import {
   admissionOf,
   ClientHarness,

@@ -3,11 +3,20 @@
  * asks it, and the admission or the refusal that comes of it. Pure; who waits for the verdict is in
  * `pending-admissions.ts`.
  */
-import type { Target } from "../../shared/domain/target-name.js";
-import type { Admitted, Denied, Exceeded, Refused } from "../../shared/wire/message-from-daemon.js";
-import { type Claimed, type ToDaemon, unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
-import { assertLimiter } from "./broken-limiter-state.js";
-import type { Admission, AdmissionOutcome } from "./limiter.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type {
+  Admitted,
+  Denied,
+  Exceeded,
+  Refused,
+} from "../../../shared/wire/message-from-daemon.js";
+import {
+  type Claimed,
+  type ToDaemon,
+  unlimitedLsn,
+} from "../../../shared/wire/message-to-daemon.js";
+import { assertLimiter } from "../broken-limiter-state.js";
+import type { Admission, AdmissionOutcome } from "../limiter.js";
 
 export interface AdmissionRequest {
   readonly caller: Claimed;

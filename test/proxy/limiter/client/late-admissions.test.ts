@@ -1,5 +1,5 @@
 import t from "tap";
-import { admissionsWaitingMax } from "../../../shared/bounds.js";
+import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import {
   admissionOf,
   deadlineMs,

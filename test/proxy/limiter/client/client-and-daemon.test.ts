@@ -1,8 +1,13 @@
 /** The limiter client with the daemon's real steps: losses and late verdicts in any order. */
 import fc from "fast-check";
 import t from "tap";
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import { counts, pathRule, startDaemon, type TestPeer } from "../../limiterd/in-memory-daemon.js";
+import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import {
+  counts,
+  pathRule,
+  startDaemon,
+  type TestPeer,
+} from "../../../limiterd/in-memory-daemon.js";
 import {
   admissionOf,
   ClientHarness,
