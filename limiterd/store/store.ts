@@ -55,11 +55,8 @@ export interface Store {
    * look, whatever else the table holds. Throws as `entries`.
    */
   range(table: Table, range: KeyRange): readonly Entry[];
-  /** As `range`, the keys alone; with `reverse` from the end of the range backwards. */
-  keys(
-    table: Table,
-    range: KeyRange & { readonly reverse?: boolean },
-  ): readonly (string | number)[];
+  /** As `range`, the keys alone. */
+  keys(table: Table, range: KeyRange): readonly (string | number)[];
   /**
    * Writes all changes or none. Resolved: they survive the end of this process. Rejects with
    * `StoreFailingError`, after which it may be tried again, or with `StoreBrokenError`.

@@ -28,19 +28,19 @@ export const equivalents: readonly Equivalent[] = [
   {
     file: "limiterd/budgets/budget-index.ts",
     line: "#size = 0;",
-    what: "the number grows",
+    what: "0 becomes 1",
     why: "an index without budgets takes the long way to the same empty list",
   },
   {
     file: "limiterd/budgets/budget-index.ts",
     line: 'const next = userPath.indexOf("/", end + 1);',
-    what: "the number grows",
+    what: "1 becomes 2",
     why: "no segment of a path is empty, so the next slash is further on",
   },
   {
     file: "limiterd/budgets/judge-budgets.ts",
     line: "let worstEndMs = 0;",
-    what: "the number grows",
+    what: "0 becomes 1",
     why: "it is read only when there is a worst one, and then it is that one's end",
   },
   {
@@ -52,7 +52,7 @@ export const equivalents: readonly Equivalent[] = [
   {
     file: "limiterd/counters/checked-out-counters.ts",
     line: "return counter.slot !== -1 && this.#counters[counter.slot] === counter;",
-    what: "the number grows",
+    what: "1 becomes 2",
     why: "there is no counter at -1: what is left out is quicker, and no more",
   },
   {
@@ -105,27 +105,39 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/count-settle.ts",
-    line: "const counters = (sameTarget ? stillMet(held, book) : null) ?? matchAll(book, userPath, target, nowMs);",
+    line: "return held !== undefined && isSameTarget(held.target, target) ? stillMet(held, book) : null;",
     what: "the condition is always false",
     why: "matching finds the counters that were met, and takes longer",
   },
   {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "for (let at = 0; at < bytes.length; at++) {",
+    what: "< becomes <=",
+    why: "behind the last byte there is none, and so no half of a character",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-file.ts",
+    line: 'root.putSync("check", Buffer.alloc(0));',
+    what: "0 becomes 1",
+    why: "the transaction is given up",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-store.ts",
+    line: "if (nowMs - this.#touchedAtMs < touchMs)",
+    what: "< becomes <=",
+    why: "the mark is touched some microseconds later",
+  },
+  {
     file: "limiterd/usage/trim-usage.ts",
     line: "const oldest = dayOf(Math.max(0, nowMs - Math.max(retentionDays, rollupDaysMin) * dayMs));",
-    what: "the number grows",
+    what: "0 becomes 1",
     why: "the first millisecond of 1970 is of the same day as the second",
   },
   {
     file: "limiterd/usage/trim-usage.ts",
     line: "if (limit <= 0)",
-    what: "the number grows",
+    what: "0 becomes 1",
     why: "with room for one entry left, the rest waits for the next turn",
-  },
-  {
-    file: "limiterd/usage/usage-reader.ts",
-    line: "if (key !== null)",
-    what: "the condition is always true",
-    why: "null is no key of a record, so it matters to none that it is remembered",
   },
   {
     file: "proxy/limiter/denied-jwts.ts",
@@ -142,13 +154,13 @@ export const equivalents: readonly Equivalent[] = [
   {
     file: "proxy/usage/find-usage.ts",
     line: "if (at === -1)",
-    what: "the number grows",
+    what: "1 becomes 2",
     why: "of a text without usage the last character is parsed, which holds none",
   },
   {
     file: "proxy/usage/find-usage.ts",
     line: "if (at === -1 || text.includes('\"error\"'))",
-    what: "the number grows",
+    what: "1 becomes 2",
     why: "of a text without usage the last character is parsed, which holds none",
   },
   {
@@ -160,7 +172,13 @@ export const equivalents: readonly Equivalent[] = [
   {
     file: "proxy/usage/tap-stream.ts",
     line: "this.#lines = 0;",
-    what: "the number grows",
+    what: "0 becomes 1",
     why: "a count that is too large has the event read in the slower way, with the same result",
+  },
+  {
+    file: "shared/domain/rule.ts",
+    line: "return a < b ? -1 : a > b ? 1 : 0;",
+    what: "1 becomes 2",
+    why: "only the sign of a comparison is read",
   },
 ];

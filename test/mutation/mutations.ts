@@ -65,7 +65,10 @@ export function mutationsOf(text: string): Mutation[] {
     },
     Literal(node: Node & { value: unknown }): void {
       if (typeof node.value === "boolean") add(node, String(!node.value), "the boolean turns");
-      else if (typeof node.value === "number") add(node, `${node.value + 1}`, "the number grows");
+      else if (typeof node.value === "number") {
+        const larger = String(node.value + 1);
+        add(node, larger, `${node.value} becomes ${larger}`);
+      }
     },
     IfStatement: (node: Node & { test: Node }): void => always(node.test),
     ConditionalExpression: (node: Node & { test: Node }): void => always(node.test),

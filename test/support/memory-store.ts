@@ -53,15 +53,8 @@ export function createMemoryStore(
       const first = placeOf(all, from);
       return all.slice(first, Math.min(first + limit, placeOf(all, before)));
     },
-    keys(name, { from, before, limit, reverse = false }) {
-      const all = sorted(name);
-      if (!reverse) return this.range(name, { from, before, limit }).map(({ key }) => key);
-      return all
-        .slice(placeOf(all, from), placeOf(all, before))
-        .map(({ key }) => key)
-        .filter((key) => key > from)
-        .reverse()
-        .slice(0, limit);
+    keys(name, range) {
+      return this.range(name, range).map(({ key }) => key);
     },
     commit(changes: readonly Change[]) {
       if (this.broken) return Promise.reject(new Error("the disk is broken"));

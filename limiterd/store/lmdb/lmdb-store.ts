@@ -95,19 +95,11 @@ export class LmdbStore implements Store {
     }));
   }
 
-  keys(
-    table: Table,
-    { from, before, limit, reverse = false }: KeyRange & { readonly reverse?: boolean },
-  ): (string | number)[] {
-    const [start, end] = reverse ? [before, from] : [from, before];
+  keys(table: Table, { from, before, limit }: KeyRange): (string | number)[] {
     const found = this.#db(table)
-      .getKeys({ start: keyToBytes(start), end: keyToBytes(end), reverse })
+      .getKeys({ start: keyToBytes(from), end: keyToBytes(before) })
       .map((key) => ({ key, value: null }));
-    const keys: (string | number)[] = [];
-    // Backwards LMDB begins with its start, which here is not part of the range.
-    for (const { key } of this.#readable(table, found))
-      if (!reverse || key !== before) if (keys.push(key) >= limit) break;
-    return keys;
+    return Array.from(firstOf(this.#readable(table, found), limit), ({ key }) => key);
   }
 
   /**

@@ -49,12 +49,20 @@ export function markClosed(file: string): void {
 export function isAsLeft(file: string): boolean {
   try {
     const mark = readFileSync(markFile(file), "utf8");
-    const untouched = statSync(file).ctimeMs <= statSync(markFile(file)).ctimeMs + 2 * touchMs;
-    return mark === `${stateOf(file)}\n` || (untouched && mark === ownedText(file));
+    if (mark === `${stateOf(file)}\n`) return true;
+    return (
+      mark === ownedText(file) &&
+      isUntouched(statSync(file).ctimeMs, statSync(markFile(file)).ctimeMs)
+    );
   } catch {
     // No mark: a store of an earlier release, or a copy.
     return false;
   }
+}
+
+/** Whether what changed the file was its owner, by when it and the mark were changed. */
+export function isUntouched(fileMs: number, markMs: number): boolean {
+  return fileMs <= markMs + 2 * touchMs;
 }
 
 function ownedText(file: string): string {

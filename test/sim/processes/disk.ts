@@ -84,13 +84,7 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
         keysOf(name, range)
           .slice(0, range.limit)
           .map((key) => entry(name, key)),
-      keys(name, { reverse = false, ...range }) {
-        const keys = keysOf(name, range);
-        return (reverse ? keys.filter((key) => key !== range.from).reverse() : keys).slice(
-          0,
-          range.limit,
-        );
-      },
+      keys: (name, range) => keysOf(name, range).slice(0, range.limit),
       commit(changes) {
         // What a dead process has begun never happens.
         if (!owner.alive) return new Promise(() => {});

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { checkStoreFile } from "../../../../limiterd/store/lmdb/check-store-file.js";
 import { StoreUnreadableError } from "../../../../limiterd/store/store.js";
 import { filledStore, inProcess, refusal, temporary } from "./store-fixture.js";
 
@@ -91,3 +92,55 @@ t.test(
     }
   },
 );
+
+/** The head of a file whose first page is a meta page of LMDB, and `bytes` of it. */
+function storeHead({
+  bytes = 8192,
+  at = 24,
+  pageBytes = 4096,
+  lastPage = 9n,
+  roots = [1n, 9n],
+}: {
+  bytes?: number;
+  at?: number;
+  pageBytes?: number;
+  lastPage?: bigint;
+  roots?: readonly bigint[];
+}): Buffer {
+  const head = Buffer.alloc(Math.max(bytes, 4096));
+  head.writeUInt32LE(0xbeefc0de, at);
+  head.writeUInt32LE(pageBytes, at + 24);
+  head.writeBigUInt64LE(roots[0]!, at + 64);
+  head.writeBigUInt64LE(roots[1]!, at + 112);
+  head.writeBigUInt64LE(lastPage, at + 120);
+  return head.subarray(0, bytes);
+}
+
+t.test("a head of a store is told from others by its meta page and its length", async (t) => {
+  const none = 2n ** 64n - 1n;
+  const foreign = /can't be read: it is not a Sluice store\. /;
+  const short = /can't be read: it was cut short\. /;
+  const file = join(temporary(t), "limiterd.mdb");
+  for (const [head, problem] of [
+    [storeHead({}), null],
+    [storeHead({ at: 16 }), null],
+    [storeHead({ at: 20 }), foreign],
+    [storeHead({ bytes: 8191 }), short],
+    [storeHead({ bytes: 4096 }), short],
+    [storeHead({ pageBytes: 65_536, bytes: 131_072 }), null],
+    [storeHead({ pageBytes: 65_536, bytes: 131_071 }), short],
+    [storeHead({ pageBytes: 65_537, bytes: 200_000 }), foreign],
+    [storeHead({ pageBytes: 4095 }), foreign],
+    [storeHead({ roots: [none, none] }), null],
+    [storeHead({ roots: [10n, none] }), foreign],
+    [storeHead({ roots: [none, 10n] }), foreign],
+    [storeHead({ roots: [none - 1n, 1n] }), foreign],
+    [Buffer.alloc(0), /can't be read: it is empty: its content is lost\. /],
+    [Buffer.alloc(8192), foreign],
+  ] as const) {
+    writeFileSync(file, head);
+    if (problem === null) t.doesNotThrow(() => checkStoreFile(file));
+    else t.throws(() => checkStoreFile(file), { name: "StoreUnreadableError", message: problem });
+  }
+  t.throws(() => checkStoreFile(`${file}.none`), { code: "ENOENT" });
+});

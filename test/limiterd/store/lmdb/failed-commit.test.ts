@@ -1,0 +1,147 @@
+/** What a commit does that LMDB or the disk refuses, on a real file with a root that can fail. */
+import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import t, { type Test } from "tap";
+import {
+  commitFailure,
+  type Meta,
+  openRoot,
+  type Root,
+} from "../../../../limiterd/store/lmdb/lmdb-file.js";
+import { LmdbStore } from "../../../../limiterd/store/lmdb/lmdb-store.js";
+import { trialFile } from "../../../../limiterd/store/lmdb/store-file.js";
+import { ownerMark } from "../../../../limiterd/store/lmdb/store-owner.js";
+import { filledStore, put, read, remove, temporary } from "./store-fixture.js";
+
+interface Bench {
+  readonly store: LmdbStore;
+  readonly meta: Meta;
+  /** Where a trial of the disk writes. */
+  readonly trial: string;
+  /** Why commits fail from now on; null: they don't. */
+  failure: unknown;
+  /** Commits that reached LMDB. */
+  batches: number;
+}
+
+async function bench(t: Test, owned = true): Promise<Bench> {
+  const file = await filledStore(temporary(t));
+  const root = openRoot(file);
+  const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
+  const failing = new Proxy(root, {
+    get(target, name): unknown {
+      if (name === "batch" && made.failure !== null) {
+        made.batches++;
+        return () => Promise.reject(made.failure);
+      }
+      if (name === "batch") made.batches++;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  }) as Root;
+  const store = new LmdbStore(file, { root: failing, meta, lock: null, owned }, () => {});
+  t.teardown(() => store.close());
+  const made: Bench = { store, meta, trial: trialFile(file), failure: null, batches: 0 };
+  return made;
+}
+
+const ioError = Object.assign(new Error("MDB says so"), { code: 5 });
+const noRoom = Object.assign(new Error("MDB says so"), { code: 28 });
+const some = [put("rules", "a", 1)];
+
+t.test("why a commit failed decides whether the store is given up", async (t) => {
+  const broken =
+    /limiterd\.mdb can't be trusted any more: the disk failed to write what it had taken \(i\/o error\)/;
+  class Later extends Error {
+    get commitError(): Promise<void> {
+      return Promise.reject(ioError);
+    }
+  }
+  const asDirectory = (trial: string): void => mkdirSync(trial);
+  // Writing there is an I/O error.
+  const asMemory = (trial: string): void => symlinkSync("/proc/self/mem", trial);
+  for (const { failure, spoil, name, message } of [
+    { failure: ioError, name: "StoreBrokenError", message: broken },
+    { failure: new Later(), name: "StoreBrokenError", message: broken },
+    { failure: ioError, spoil: asMemory, name: "StoreBrokenError", message: broken },
+    {
+      failure: ioError,
+      spoil: asDirectory,
+      name: "StoreFailingError",
+      message: "illegal operation on a directory",
+    },
+    { failure: noRoom, name: "StoreFailingError", message: "no space left on device" },
+    {
+      failure: noRoom,
+      spoil: asDirectory,
+      name: "StoreFailingError",
+      message: "illegal operation on a directory",
+    },
+    { failure: "odd", name: "StoreFailingError", message: "odd" },
+  ]) {
+    const made = await bench(t);
+    made.failure = failure;
+    spoil?.(made.trial);
+    await t.rejects(made.store.commit(some), { name, message });
+    made.failure = null;
+    rmSync(made.trial, { recursive: true, force: true });
+    t.same(read(made.store, "rules"), []);
+  }
+});
+
+t.test(
+  "while the disk fails, one commit in sixty reaches LMDB, and one that succeeds ends it",
+  async (t) => {
+    const made = await bench(t);
+    made.failure = noRoom;
+    mkdirSync(made.trial);
+    for (let n = 0; n < 121; n++)
+      await t.rejects(made.store.commit(some), { message: "illegal operation on a directory" });
+    t.equal(made.batches, 3, "the first, the 61st, the 121st");
+    made.failure = null;
+    rmSync(made.trial, { recursive: true });
+    await made.store.commit([remove("windows", "w0")]);
+    t.equal(made.store.get("windows", "w0"), undefined, "a trial for what is removed, too");
+    t.notOk(existsSync(made.trial), "which leaves nothing");
+    mkdirSync(made.trial);
+    await made.store.commit(some);
+    t.same(read(made.store, "rules"), [["a", [1]]], "without a trial");
+  },
+);
+
+t.test("the first commit writes whose the store is where the start couldn't", async (t) => {
+  for (const owned of [false, true]) {
+    const made = await bench(t, owned);
+    t.equal(made.meta.get("owner"), undefined);
+    await made.store.commit(some);
+    t.equal(made.meta.get("owner")?.toString(), owned ? undefined : ownerMark());
+    await made.meta.remove("owner");
+    await made.store.commit([put("rules", "b", 2)]);
+    t.equal(made.meta.get("owner"), undefined, "once");
+  }
+});
+
+t.test("a close takes back its own mark alone", async (t) => {
+  const directory = temporary(t);
+  for (const [mark, left] of [
+    ["1 1", "1 1"],
+    [ownerMark(), undefined],
+  ] as const) {
+    const file = await filledStore(directory);
+    const root = openRoot(file);
+    const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
+    await meta.put("owner", Buffer.from(mark));
+    await new LmdbStore(file, { root, meta, lock: null, owned: true }, () => {}).close();
+    const again = openRoot(file);
+    const found: Meta = again.openDB({ name: "meta", encoding: "binary" });
+    t.equal(found.get("owner")?.toString(), left);
+    await again.close();
+  }
+});
+
+t.test("a commit's failure is what LMDB reports of it, or itself", async (t) => {
+  for (const failure of [new Error("plain"), "odd", null, undefined, { commitError: "no promise" }])
+    t.equal(await commitFailure(failure), failure);
+  const kept = { commitError: Promise.resolve() };
+  t.equal(await commitFailure(kept), kept);
+  t.equal(await commitFailure({ commitError: Promise.reject(noRoom) }), noRoom);
+});
