@@ -2,7 +2,7 @@
  * `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision
  * itself is in `supervise-services.ts`.
  */
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { CommandFailure } from "../session/command-failure.js";
 import {
@@ -42,12 +42,12 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const supervisor = superviseServices({
     limiterd: {
       name: "limiterd",
-      script: scriptPath("sluice-limiterd.js"),
+      script: join(session.programs, "sluice-limiterd.js"),
       args: flagsAsArguments(both),
     },
     proxy: {
       name: "proxy",
-      script: scriptPath("sluice-proxy.js"),
+      script: join(session.programs, "sluice-proxy.js"),
       args: flagsAsArguments({
         ...both,
         ...(host === undefined ? {} : { host }),
@@ -66,8 +66,4 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   terminal.out(bannerText(config));
   const exitCode = await supervisor.done;
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
-}
-
-function scriptPath(name: string): string {
-  return fileURLToPath(new URL(`../${name}`, import.meta.url));
 }

@@ -2,6 +2,8 @@
  * The terminal or script that runs a command: what the command prints to, and reads answers from.
  * Commands receive it as an argument, so that tests can read what a person would.
  */
+import { realpathSync } from "node:fs";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { exitCodes } from "./exit-code.js";
 
@@ -34,6 +36,8 @@ export interface Session {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly uid: number;
+  /** The directory of the program that runs, and of the other two. */
+  readonly programs: string;
   /** The wall clock. */
   nowMs(): number;
   /** A monotonic clock, for durations. */
@@ -48,6 +52,8 @@ export function processSession(): Session {
     env: process.env,
     cwd: process.cwd(),
     uid: process.getuid?.() ?? 0,
+    // npm puts links to the programs elsewhere.
+    programs: dirname(realpathSync(process.argv[1]!)),
     nowMs: Date.now,
     monoMs: () => performance.now(),
   };

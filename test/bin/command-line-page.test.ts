@@ -17,6 +17,7 @@ const program = createProgram({
   env: {},
   cwd: "/",
   uid: 1000,
+  programs: "/",
   nowMs: () => 0,
   monoMs: () => 0,
 });

@@ -55,6 +55,7 @@ export function sessionForTests(options: RunOptions = {}): {
     env: options.env ?? {},
     cwd: options.cwd ?? "/",
     uid: 1000,
+    programs: "/nowhere",
     nowMs: () => options.nowMs ?? 0,
     monoMs: () => 0,
   };

@@ -36,7 +36,7 @@ export interface ProgramOptions {
   readonly ipc?: boolean;
 }
 
-/** A compiled script beside the tests: `../../bin/sluice.js`. */
+/** A compiled script beside the tests: `supervisor/up-driver.js`. */
 export function scriptPath(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
 }

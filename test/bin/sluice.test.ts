@@ -5,11 +5,12 @@ import { join } from "node:path";
 import t from "tap";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 import { version } from "../../shared/version.js";
+import { programPath } from "../support/processes/program-path.js";
 import { run } from "./command-session.js";
 import { startFakeDaemon } from "./fake-daemon.js";
-import { runProgram, scriptPath, startProgram, temporaryDirectory } from "./program-run.js";
+import { runProgram, startProgram, temporaryDirectory } from "./program-run.js";
 
-const script = scriptPath("../../bin/sluice.js");
+const script = programPath("sluice");
 const otherUser = 65_534;
 
 t.test("the version and the help are printed, the help with every exit code", async (t) => {

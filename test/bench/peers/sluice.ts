@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { programPath } from "../../support/processes/program-path.js";
 import { benchModel } from "../load/chat-exchange.js";
 import { userPathsConfig } from "../load/limiter-rules.js";
 import type { Processes, Running } from "../measure/processes.js";
@@ -18,8 +19,8 @@ const ownBuild = buildIn(fileURLToPath(new URL("../../..", import.meta.url)));
 /** `dist` is a checkout's directory of compiled files. */
 export function buildIn(dist: string): Build {
   return {
-    daemonFile: join(dist, "bin", "sluice-limiterd.js"),
-    proxyFile: join(dist, "bin", "sluice-proxy.js"),
+    daemonFile: programPath("sluice-limiterd", dist),
+    proxyFile: programPath("sluice-proxy", dist),
   };
 }
 

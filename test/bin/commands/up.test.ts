@@ -4,16 +4,11 @@ import net from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
+import { programPath } from "../../support/processes/program-path.js";
 import type { Owner } from "../fake-daemon.js";
-import {
-  type Program,
-  runProgram,
-  scriptPath,
-  startProgram,
-  temporaryDirectory,
-} from "../program-run.js";
+import { type Program, runProgram, startProgram, temporaryDirectory } from "../program-run.js";
 
-const script = scriptPath("../../bin/sluice.js");
+const script = programPath("sluice");
 
 /** `sluice up` with the real services, on a free port and in a directory of its own. */
 const startUp = (

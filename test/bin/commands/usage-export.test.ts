@@ -15,12 +15,13 @@ import fc from "fast-check";
 import t from "tap";
 import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
 import { writeExport } from "../../../bin/usage/write-export.js";
+import { programPath } from "../../support/processes/program-path.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
-import { scriptPath, startProgram } from "../program-run.js";
+import { startProgram } from "../program-run.js";
 import { anyRecord, pagesOf, usageRecord } from "../usage/usage-records.js";
 
-const script = scriptPath("../../bin/sluice.js");
+const script = programPath("sluice");
 const numbered = (index: number): ReturnType<typeof usageRecord> =>
   usageRecord({ request_id: `req_${index}` });
 

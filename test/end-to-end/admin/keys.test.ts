@@ -5,16 +5,16 @@
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import t from "tap";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { admin, until } from "../../support/client.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";
+import { programPath } from "../../support/processes/program-path.js";
 
 const masterKey = "master-key-of-the-test";
 const byMaster = { authorization: `Bearer ${masterKey}` };
-const sluice = fileURLToPath(new URL("../../../bin/sluice.js", import.meta.url));
+const sluice = programPath("sluice");
 
 interface Answer {
   readonly status: number;

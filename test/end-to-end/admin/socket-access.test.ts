@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 import { admin } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
+import { programPath } from "../../support/processes/program-path.js";
 
 t.setTimeout(120_000);
 t.jobs = 2;
@@ -46,7 +47,7 @@ function sluice(
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [compiled("bin/sluice.js"), ...args],
+      [programPath("sluice"), ...args],
       { ...user, cwd: "/", env: { PATH: process.env["PATH"] } },
       (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),

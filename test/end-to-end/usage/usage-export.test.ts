@@ -7,9 +7,10 @@ import { join } from "node:path";
 import t from "tap";
 import { recordFields } from "../../../bin/usage/exported-record.js";
 import { run } from "../../bin/command-session.js";
-import { runProgram, scriptPath } from "../../bin/program-run.js";
+import { runProgram } from "../../bin/program-run.js";
 import { type ExecutedRequest, settleMany } from "../../support/crash/settle-load.js";
 import { makeSite } from "../../support/processes/processes.js";
+import { programPath } from "../../support/processes/program-path.js";
 
 const records = 200_000;
 const nowMs = Date.parse("2026-03-01T12:00:00Z");
@@ -102,7 +103,7 @@ t.test(
       site.socket,
     ];
     // The heap can't hold the records: 90 MB as text.
-    const { exitCode, err } = await runProgram(t, scriptPath("../../bin/sluice.js"), argv, {
+    const { exitCode, err } = await runProgram(t, programPath("sluice"), argv, {
       env: { NODE_OPTIONS: `--max-old-space-size=64 --import=${encodeURI(report)}` },
     });
     t.equal(exitCode, 0, err);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Test } from "tap";
+import { programPath } from "./program-path.js";
 
 export interface Part {
   readonly child: ChildProcess;
@@ -53,8 +54,7 @@ interface RunsAs {
   readonly filesMax?: number;
 }
 
-const compiled = (path: string): string =>
-  fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const clocked = fileURLToPath(new URL("clocked-limiterd.js", import.meta.url));
 
 /**
  * A configuration in a temporary directory; whatever is started there ends with the test. `yaml`
@@ -79,7 +79,7 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     extra: readonly string[],
     { filesMax, ...user }: RunsAs = {},
   ): ChildProcess => {
-    const child = fork(compiled(script), ["--config", configFile, ...extra], {
+    const child = fork(script, ["--config", configFile, ...extra], {
       ...user,
       cwd: directory,
       env: {
@@ -104,13 +104,12 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
   };
   const start = (script: string, extra: readonly string[] = [], as?: RunsAs): Promise<Part> =>
     asPart(begin(script, extra, as));
-  const clocked = "test/support/processes/clocked-limiterd.js";
   return {
     directory,
     configFile,
     socket,
-    startDaemon: (as) => start("bin/sluice-limiterd.js", [], as),
-    startProxy: (to = socket, as) => start("bin/sluice-proxy.js", ["--socket", to], as),
+    startDaemon: (as) => start(programPath("sluice-limiterd"), [], as),
+    startProxy: (to = socket, as) => start(programPath("sluice-proxy"), ["--socket", to], as),
     async startClockedDaemon(nowMs, usageFlushMs) {
       const part = await start(clocked, [
         String(nowMs),
