@@ -156,6 +156,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "when a proxy looks for such files: timers, the wall clock, a name of its own",
   },
+  "proxy/capacity/read-body.ts": {
+    kind: "adapter",
+    why: "reads Node's request to its end, and decodes gzip, deflate, Brotli and Zstandard by node:zlib",
+  },
   "proxy/upstream/client/decoded-answer.ts": {
     kind: "adapter",
     why: "decodes gzip, deflate and Brotli by node:zlib, as the bytes come",

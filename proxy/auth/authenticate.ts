@@ -8,8 +8,8 @@
 import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { isGiven } from "../http/copy-headers.js";
-import type { RequestHeaders } from "../http/exchange.js";
+import { isGiven, keyHeaders } from "../http/copy-headers.js";
+import type { Exchange, RequestHeaders } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { type Authentication, type Caller, unauthorized, wrongToken } from "./caller.js";
 import { looksLikeJwt } from "./jwt-path.js";
@@ -38,10 +38,11 @@ export interface Credentials {
 export async function authenticate(
   credentials: Credentials,
   area: Area,
-  headers: RequestHeaders,
+  request: CredentialSource,
 ): Promise<Authentication> {
   const { masterKey, jwt } = credentials;
-  const token = bearerToken(headers);
+  const headers: RequestHeaders = request;
+  const token = bearerToken(request, area);
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
     if (masterKey !== null && credentials.sameSecret(token, masterKey)) {
@@ -121,16 +122,22 @@ function deniedOnAdmin(verified: Authentication): Authentication {
     : verified;
 }
 
-function bearerToken(headers: RequestHeaders): string | Failure {
-  const authorization = headers.header("authorization");
-  let token = headers.header("x-api-key");
+/** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
+type CredentialSource = RequestHeaders & Pick<Exchange, "query">;
+
+function bearerToken(request: CredentialSource, area: Area): string | Failure {
+  const authorization = request.header("authorization");
+  let token = keyHeaders.map((name) => request.header(name)).find(isGiven);
+  // A key in a URL is written in the logs of others: for Google's clients alone, which do that.
+  if (token === undefined && area === "model" && request.query.includes("key="))
+    token = new URLSearchParams(request.query).get("key") ?? undefined;
   if (isGiven(authorization)) {
     const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
     if (bearer === null)
       return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
     token = bearer[1]!;
   }
-  return token === undefined || token === "" ? unauthorized("missing credentials") : token;
+  return !isGiven(token) ? unauthorized("missing credentials") : token;
 }
 
 /** Node reads header bytes as Latin-1, clients write UTF-8: valid UTF-8 is read as that. */

@@ -94,6 +94,8 @@ export function mustAuthorizeFirst(
   if (credential === "authenticated") return false;
   if (pathFailure !== null || (credential === "none" && limiter.keysExist === true)) return true;
   if (credential === "none") return false;
+  // Decoded it may be much larger than it says.
+  if (exchange.header("content-encoding") !== undefined) return true;
   const length = exchange.header("content-length");
   if (length === undefined) return exchange.header("transfer-encoding") !== undefined;
   const bytes = Number(length);

@@ -7,7 +7,7 @@
 /** Beyond its first piece a body gets so much at the least, or what is announced. */
 const grownBytesMin = 64 * 1024;
 
-interface BodyMemory {
+export interface BodyMemory {
   take(bytes: number): boolean;
   give(bytes: number): void;
 }
@@ -55,6 +55,7 @@ export class HeldBody {
   discard(): void {
     this.#memory.give(this.#bytes.length);
     this.#bytes = nothing;
+    this.length = 0;
   }
 
   /** All of it, in no more memory than its length. It is the caller's; nothing is kept here. */

@@ -5,7 +5,7 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import { providerOf } from "../gateway.js";
-import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
+import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
 import { replyJson, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
@@ -57,7 +57,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
   record.target = target;
   const provider = providerOf(gateway, target);
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
-  setJsonContentType(sent, exchange.header("content-type"));
+  describeJson(sent, exchange);
   const forwarded = await forward(exchange, {
     upstream: provider.upstream,
     provider: target.provider,

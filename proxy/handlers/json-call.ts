@@ -5,7 +5,7 @@
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
-import { type Failure, plainFailure } from "../../shared/error-code.js";
+import type { Failure } from "../../shared/error-code.js";
 import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
@@ -27,16 +27,6 @@ export async function readJsonCall(
   source: CallSource,
 ): Promise<ReadCall> {
   const { exchange, bodyBytesMax, isUtf8 } = source;
-  const coding = exchange.header("content-encoding");
-  if (coding !== undefined && coding.trim().toLowerCase() !== "identity")
-    return {
-      ok: false,
-      failure: plainFailure(
-        415,
-        "invalid_request_error",
-        `the body must be plain JSON: content-encoding ${JSON.stringify(coding.slice(0, 64))} is not taken`,
-      ),
-    };
   const body = await exchange.readBody(bodyBytesMax);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8);

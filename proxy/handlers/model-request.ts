@@ -7,7 +7,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Failure } from "../../shared/error-code.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
-import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";
+import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
@@ -149,7 +149,7 @@ function send(
       "a translation left out what the provider's dialect can't say",
     );
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
-  if (call.body !== null) setJsonContentType(sent, exchange.header("content-type"));
+  if (call.body !== null) describeJson(sent, exchange);
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,

@@ -30,6 +30,9 @@ export async function readMultipartCall(
   if (exchange.isRepeated("content-type"))
     return { ok: false, failure: invalid("content-type is given more than once") };
   if (boundary === null) return { ok: false, failure: noForm() };
+  // Its parts are compressed already, and it is passed on while it is read.
+  const coding = exchange.header("content-encoding") ?? "identity";
+  if (coding.trim().toLowerCase() !== "identity") return { ok: false, failure: encodedForm() };
   const finder = new FieldFinder(boundary, "model");
   const form = new Form(
     exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),
@@ -83,6 +86,14 @@ export function noForm(): Failure {
   return invalid(
     "the body must be a multipart form: content-type must be multipart/form-data with a boundary",
     "body",
+  );
+}
+
+function encodedForm(): Failure {
+  return plainFailure(
+    415,
+    "invalid_request_error",
+    "a form must not be compressed: send it without content-encoding",
   );
 }
 

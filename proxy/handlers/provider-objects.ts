@@ -16,7 +16,7 @@ import { kindOf, parseJson } from "../body/json-value.js";
 import { boundaryOf } from "../body/multipart.js";
 import type { Provider } from "../gateway.js";
 import { unreadBody } from "../http/body-spool.js";
-import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
+import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
@@ -131,7 +131,7 @@ type BodyRead =
 
 /** An upload is passed on while it is read; any other body is small, and JSON or empty. */
 async function readBody({ gateway, exchange }: RequestContext<"config">): Promise<BodyRead> {
-  if (exchange.method === "GET" || exchange.method === "DELETE") return { ok: true, body: null };
+  if (exchange.method !== "POST") return { ok: true, body: null };
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const isUpload = exchange.path === "/v1/files";
   if (isUpload && boundaryOf(exchange.header("content-type") ?? "") === null)
@@ -183,12 +183,12 @@ function send(
 ): Promise<Forwarded> {
   headers.push("x-sluice-target", targetHeader({ provider: provider.config.name, model: "" }));
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
-  if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
+  if (Buffer.isBuffer(body)) describeJson(sent, exchange);
   return forward(exchange, {
     upstream: provider.upstream,
     provider: provider.config.name,
     request: {
-      method: exchange.method as UpstreamRequest["method"],
+      method: methodOf(exchange),
       path: pathAt(provider.config, operation, exchange),
       headers: sent,
       body,
@@ -202,6 +202,11 @@ function send(
     hasFallback,
     monoMs: gateway.monoMs,
   });
+}
+
+/** Of an answer to HEAD the client gets the head. */
+function methodOf({ method }: Exchange): UpstreamRequest["method"] {
+  return method === "POST" || method === "DELETE" ? method : "GET";
 }
 
 /** Of the client's path, what follows the operation goes to the provider, and so does its query. */

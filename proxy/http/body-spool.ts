@@ -1,5 +1,5 @@
 /** What can go wrong with a request's body while it is read, and its place on disk. */
-import { type Failure, failure } from "../../shared/error-code.js";
+import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { BodyResult } from "./exchange.js";
 
 /** Why a body couldn't be read. Null: the client is gone. */
@@ -14,7 +14,20 @@ export function unreadBody(
       return failure("request_too_large", `the body is larger than ${bytesMax} bytes`);
     case "no_memory":
       return noMemory();
+    case "unknown_coding":
+      return unknownCoding();
+    case "undecodable":
+      return invalid("the body is not what its content-encoding says", "body");
   }
+}
+
+/** For a body that is compressed in another way than these, or more than once. */
+function unknownCoding(): Failure {
+  return plainFailure(
+    415,
+    "invalid_request_error",
+    "the content-encoding of the body is not taken: send it uncompressed, or as gzip, deflate or br (zstd where Sluice runs on Node 22.15 or newer)",
+  );
 }
 
 export function noMemory(): Failure {

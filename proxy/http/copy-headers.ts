@@ -6,6 +6,7 @@
  * lengths, the provider's credential, the request id, the limits).
  */
 import { append, greatest } from "../../shared/long-lists.js";
+import type { RequestHeaders } from "./exchange.js";
 
 /**
  * RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix
@@ -76,13 +77,14 @@ export function withoutDialect(headers: readonly string[]): string[] {
 }
 
 /**
- * Gives a body that was read as JSON its content type: curl declares everything a form. `declared`
- * is the client's content type.
+ * The headers of a body that was read as JSON, and decoded: its content type, since curl declares
+ * everything a form, and no coding.
  */
-export function setJsonContentType(headers: string[], declared: string | undefined): void {
-  if (declared?.includes("json") === true) return;
+export function describeJson(headers: string[], request: Pick<RequestHeaders, "header">): void {
+  const isDeclared = request.header("content-type")?.includes("json") === true;
+  if (isDeclared && request.header("content-encoding") === undefined) return;
   for (let i = headers.length - 2; i >= 0; i -= 2)
-    if (headers[i]!.toLowerCase() === "content-type") headers.splice(i, 2);
+    if (/^content-(?:type|encoding)$/i.test(headers[i]!)) headers.splice(i, 2);
   headers.push("content-type", "application/json");
 }
 
@@ -149,6 +151,9 @@ export function headerOf(flat: readonly (Buffer | string)[], name: string): stri
     if (asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);
   return "";
 }
+
+/** Where clients put a key that isn't a bearer token: Anthropic's, Azure's and Google's. */
+export const keyHeaders = ["x-api-key", "api-key", "x-goog-api-key"] as const;
 
 /** Whether a header has a value: clients send an empty one for a key that isn't set. */
 export function isGiven(header: string | undefined): header is string {

@@ -8,7 +8,10 @@ import type { MemoryShare } from "../capacity/memory-ledger.js";
 
 export type BodyResult =
   | { readonly ok: true; readonly bytes: Buffer }
-  | { readonly ok: false; readonly reason: "too_large" | "no_memory" | "gone" };
+  | {
+      readonly ok: false;
+      readonly reason: "too_large" | "no_memory" | "unknown_coding" | "undecodable" | "gone";
+    };
 
 /** The client's side of a WebSocket, for a tunnel. */
 export interface ClientSocket {
@@ -31,7 +34,7 @@ export interface RequestHeaders {
 export interface Exchange extends RequestHeaders {
   readonly id: string;
   readonly method: string;
-  /** Without the query. */
+  /** The endpoint's (`paths/endpoint-path.ts`), without the query. */
   readonly path: string;
   /** Without its question mark; empty when there is none. */
   readonly query: string;
@@ -44,7 +47,7 @@ export interface Exchange extends RequestHeaders {
    * has, or the client is gone.
    */
   awaitBody(ms: number, then: () => void): void;
-  /** Reads the body to its end, once, up to `bytesMax`. */
+  /** Reads the body to its end, once, decoded if it is compressed, up to `bytesMax` either way. */
   readBody(bytesMax: number): Promise<BodyResult>;
   /**
    * Reads the body once, in pieces as they arrive. Throws `UploadTooLarge` beyond `bytesMax`,

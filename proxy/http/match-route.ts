@@ -184,8 +184,19 @@ export function matchRoute(method: string, path: string): RouteMatch {
   const found = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
   if (found === undefined) return { kind: "unknown", area: areaOf(path) };
   const { area, methods } = found;
-  const endpoint = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  const named = method === "HEAD" && headIsGet(found) ? "GET" : method;
+  const endpoint = Object.hasOwn(methods, named) ? methods[named] : undefined;
   return endpoint === undefined
-    ? { kind: "wrong-method", allow: Object.keys(methods).join(", "), area }
+    ? { kind: "wrong-method", allow: allowedMethods(found).join(", "), area }
     : { kind: "endpoint", endpoint, area };
+}
+
+/** HEAD is GET without a body of the answer, for whoever only asks what is there. */
+function headIsGet({ area, methods }: PathEndpoints): boolean {
+  return area === "model" && methods["GET"] !== undefined && methods["HEAD"] === undefined;
+}
+
+function allowedMethods(found: PathEndpoints): readonly string[] {
+  const written = Object.keys(found.methods);
+  return headIsGet(found) ? [...written, "HEAD"] : written;
 }

@@ -4,10 +4,11 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { HeldBody } from "../capacity/held-body.js";
 import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
+import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
+import { endpointPath } from "./paths/endpoint-path.js";
 import { discardBody, refuseIfLate } from "./refuse-unreadable.js";
 
 /**
@@ -63,7 +64,8 @@ export class NodeExchange implements Exchange {
     this.method = request.method ?? "GET";
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
-    [this.path, this.query] = mark === -1 ? [url, ""] : [url.slice(0, mark), url.slice(mark + 1)];
+    this.path = endpointPath(mark === -1 ? url : url.slice(0, mark));
+    this.query = mark === -1 ? "" : url.slice(mark + 1);
     this.rawHeaders = request.rawHeaders;
   }
 
@@ -81,34 +83,13 @@ export class NodeExchange implements Exchange {
     refuseIfLate(this.#request, ms, then);
   }
 
-  readBody(bytesMax: number): Promise<BodyResult> {
-    return new Promise((resolve) => {
-      const request = this.#request;
-      const announced = Number(request.headers["content-length"] ?? Infinity);
-      if (announced !== Infinity && announced > bytesMax)
-        return resolve(this.#refuseBody("too_large"));
-      const body = new HeldBody(announced, this.memory);
-      const onData = (chunk: Buffer): void => {
-        const reason =
-          body.length + chunk.length > bytesMax
-            ? "too_large"
-            : body.append(chunk)
-              ? null
-              : "no_memory";
-        if (reason === null) return;
-        request.off("data", onData);
-        body.discard();
-        resolve(this.#refuseBody(reason));
-      };
-      const onClose = (): void => resolve({ ok: false, reason: "gone" });
-      request.on("data", onData);
-      request.once("end", () => {
-        // They would keep the promise, and with it the body, as long as the request.
-        request.off("data", onData).off("close", onClose);
-        resolve({ ok: true, bytes: body.take() });
-      });
-      request.once("close", onClose);
-    });
+  async readBody(bytesMax: number): Promise<BodyResult> {
+    const read = await readWholeBody(this.#request, bytesMax, this.memory);
+    if (!read.ok && read.reason !== "gone") {
+      this.#response.setHeader("connection", "close");
+      await discardBody(this.#request);
+    }
+    return read;
   }
 
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
@@ -129,11 +110,6 @@ export class NodeExchange implements Exchange {
     } catch (error) {
       throw error instanceof UploadTooLarge ? error : new UploadGone();
     }
-  }
-
-  #refuseBody(reason: "too_large" | "no_memory"): Promise<BodyResult> {
-    this.#response.setHeader("connection", "close");
-    return discardBody(this.#request).then(() => ({ ok: false, reason }));
   }
 
   get gone(): boolean {

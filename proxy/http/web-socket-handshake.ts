@@ -5,8 +5,9 @@
  * Extensions are taken out, so that frames can be read on their way: a server may always decline
  * compression.
  */
-import { forwardRequestHeaders, headerOf, isGiven } from "./copy-headers.js";
+import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-headers.js";
 import type { RequestHeaders } from "./exchange.js";
+import { endpointPath } from "./paths/endpoint-path.js";
 
 type Header = (name: string) => string | undefined;
 
@@ -23,7 +24,8 @@ export function isHandshake(
   // With a body it would be unclear where the frames begin.
   if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined)
     return false;
-  return /^(?:\/v1\/realtime(?:\?|$)|\/p\/)/.test(url ?? "");
+  const path = (url ?? "").split("?", 1)[0]!;
+  return path.startsWith("/p/") || endpointPath(path) === "/v1/realtime";
 }
 
 /**
@@ -36,17 +38,19 @@ const credentialProtocol = "openai-insecure-api-key.";
  * The request's headers, with the key among its subprotocols as its authorization, unless it has
  * another credential.
  */
-export function withProtocolKey(request: RequestHeaders): RequestHeaders {
+export function withProtocolKey(
+  request: RequestHeaders & { readonly query: string },
+): RequestHeaders & { readonly query: string } {
   const header: Header = (name) => {
     const value = request.header(name);
-    if (name !== "authorization" || isGiven(value) || isGiven(request.header("x-api-key")))
-      return value;
+    if (name !== "authorization" || isGiven(value)) return value;
+    if (keyHeaders.some((other) => isGiven(request.header(other)))) return value;
     const key = protocolsIn(request.header("sec-websocket-protocol")).find((protocol) =>
       protocol.startsWith(credentialProtocol),
     );
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
-  return { header, isRepeated: (name) => request.isRepeated(name) };
+  return { header, isRepeated: (name) => request.isRepeated(name), query: request.query };
 }
 
 /** The subprotocols that are offered to the provider: all but keys. */

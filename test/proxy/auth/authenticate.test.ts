@@ -28,8 +28,10 @@ function ask(
   credentials: Credentials,
   headers: Readonly<Record<string, string>>,
   area: Area = "model",
+  query = "",
 ): Promise<Authentication> {
   return authenticate(credentials, area, {
+    query,
     header: (name) => headers[name],
     isRepeated: () => false,
   });
@@ -54,6 +56,9 @@ t.test("the master key opens models and admin, by either header", async (t) => {
       { authorization: `BEARER   ${key}  ` },
       { "x-api-key": key },
       { authorization: "", "x-api-key": key },
+      { "api-key": key },
+      { "x-goog-api-key": key },
+      { "x-api-key": "", "x-goog-api-key": key },
     ])
       t.equal(
         resultOf(await ask(closed, headers, area)),
@@ -102,6 +107,22 @@ t.test(
     }
   },
 );
+
+t.test("Google's clients may put the key into the query, but not of /admin", async (t) => {
+  const table: readonly (readonly [query: string, area: Area, expected: RegExp])[] = [
+    [`key=${key}`, "model", /^\/$/],
+    [`alt=sse&key=${key}`, "model", /^\/$/],
+    [`key=${encodeURIComponent(key)}&key=x`, "model", /^\/$/],
+    ["key=", "model", /^401 missing/],
+    ["key=wrong", "model", /^401 authentication failed$/],
+    [`mykey=${key}`, "model", /^401 missing/],
+    [`key=${key}`, "admin", /^401 missing/],
+  ];
+  for (const [query, area, expected] of table)
+    t.match(resultOf(await ask(closed, {}, area, query)), expected, `${area} ${query}`);
+  const named = await ask(closed, { "api-key": "wrong" }, "model", `key=${key}`);
+  t.match(resultOf(named), /^401 authentication failed$/, "a header is before it");
+});
 
 t.test("a token is compared by the constant-time comparison and by nothing else", async (t) => {
   compared.length = 0;
@@ -189,6 +210,7 @@ t.test(
   async (t) => {
     const twice = (joined: string, repeated: boolean): Promise<Authentication> =>
       authenticate(open, "model", {
+        query: "",
         header: (name) => (name === "x-sluice-user-path" ? joined : undefined),
         isRepeated: (name) => repeated && name === "x-sluice-user-path",
       });

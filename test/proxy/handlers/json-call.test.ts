@@ -385,32 +385,6 @@ t.test("what an answer repeats of its request survives the request", async (t) =
   t.match(begun!.toString(), '"instructions":"be short"');
 });
 
-t.test("a body in a content coding is refused, and the coding named", async (t) => {
-  for (const [coding, status] of [
-    ["gzip", 415],
-    ["identity", 200],
-    ["Identity ", 200],
-    ["br, gzip", 415],
-  ] as const) {
-    const exchange = new FakeExchange({ headers: ["Content-Encoding", coding] });
-    exchange.sentPieces = [Buffer.from(chat)];
-    const result = await readJsonCall("chat_completions", {
-      exchange,
-      bodyBytesMax: 10_000,
-      uploadBytesMax: 0,
-      isUtf8: () => true,
-      newSpool: () => Promise.reject(new Error("no disk")),
-      nowMs: () => 0,
-    });
-    t.equal(result.ok ? 200 : result.failure?.status, status, coding);
-    if (!result.ok)
-      t.match(result.failure, {
-        type: "invalid_request_error",
-        message: `the body must be plain JSON: content-encoding ${JSON.stringify(coding)} is not taken`,
-      });
-  }
-});
-
 t.test("what a translation drops is told, or is the problem of a strict provider", async (t) => {
   const call = await callOf(
     "chat_completions",

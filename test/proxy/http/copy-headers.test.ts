@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import {
+  describeJson,
   forwardRequestHeaders,
   forwardResponseHeaders,
   headerOf,
   passResponseHeaders,
-  setJsonContentType,
 } from "../../../proxy/http/copy-headers.js";
 
 /** All but these pass, as far as this file is concerned. */
@@ -218,8 +218,14 @@ t.test(
     ];
     for (const { declared, sent } of table) {
       const flat = ["accept", "*/*", ...declared];
-      setJsonContentType(flat, declared[1]);
+      describeJson(flat, { header: (name) => (name === "content-type" ? declared[1] : undefined) });
       t.same(flat, ["accept", "*/*", ...sent], String(declared[1]));
     }
   },
 );
+
+t.test("a body that was decoded is no longer described as encoded", async (t) => {
+  const flat = ["Content-Encoding", "gzip", "content-type", "application/json", "accept", "*/*"];
+  describeJson(flat, { header: (name) => (name === "content-type" ? flat[3] : "gzip") });
+  t.same(flat, ["accept", "*/*", "content-type", "application/json"]);
+});

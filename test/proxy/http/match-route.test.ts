@@ -52,7 +52,10 @@ t.test("a known path with another method names those that it allows", async (t) 
   const found: unknown[] = [];
   const expected: unknown[] = [];
   for (const path of paths) {
-    const allowed = endpoints.filter(([, of]) => of === path).map(([method]) => method);
+    const written = endpoints.filter(([, of]) => of === path).map(([method]) => method);
+    const area = endpoints.find(([, of]) => of === path)![3];
+    const allowed =
+      area === "model" && written.includes("GET") ? [...new Set([...written, "HEAD"])] : written;
     for (const method of [
       "GET",
       "HEAD",
@@ -77,6 +80,13 @@ t.test("a known path with another method names those that it allows", async (t) 
   }
   t.ok(found.length > 200, `${found.length} methods of paths`);
   t.same(found, expected);
+});
+
+t.test("HEAD is GET without a body, but for administration", async (t) => {
+  t.match(matchRoute("HEAD", "/v1/models"), { endpoint: "models" });
+  t.match(matchRoute("HEAD", "/v1/files/file-1"), { endpoint: "files" });
+  t.match(matchRoute("HEAD", "/v1/chat/completions"), { kind: "wrong-method", allow: "POST" });
+  t.match(matchRoute("HEAD", "/admin/rate-limits"), { kind: "wrong-method" });
 });
 
 t.test("an unknown path fails in the shape of the area that it lies in", async (t) => {

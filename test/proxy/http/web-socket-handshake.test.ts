@@ -11,7 +11,10 @@ const from =
   (headers: Readonly<Record<string, string>>) =>
   (name: string): string | undefined =>
     headers[name];
-const requestOf = (headers: Readonly<Record<string, string>>): RequestHeaders => ({
+const requestOf = (
+  headers: Readonly<Record<string, string>>,
+): RequestHeaders & { readonly query: string } => ({
+  query: "model=m",
   header: from(headers),
   isRepeated: () => true,
 });
@@ -65,6 +68,7 @@ t.test("a key among the subprotocols is an authorization where there is no other
       { "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", "x-api-key": "b" },
       undefined,
     ],
+    [{ "sec-websocket-protocol": "openai-insecure-api-key.a", "api-key": "b" }, undefined],
     [
       {
         "sec-websocket-protocol": "realtime,openai-insecure-api-key.a",
@@ -81,6 +85,7 @@ t.test("a key among the subprotocols is an authorization where there is no other
   const other = withProtocolKey(
     requestOf({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }),
   );
+  t.equal(other.query, "model=m");
   t.equal(other.header("x-other"), "1");
   t.ok(other.isRepeated("x-other"), "anything else is read from the request");
 });

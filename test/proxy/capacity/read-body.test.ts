@@ -1,0 +1,138 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import * as zlib from "node:zlib";
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  constants as zlibConstants,
+} from "node:zlib";
+import t from "tap";
+import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
+import { readWholeBody } from "../../../proxy/capacity/read-body.js";
+
+const bytesMax = 1_000_000;
+
+/** What came of a body, and what it holds of the memory. */
+async function read(
+  pieces: readonly Buffer[],
+  headers: Readonly<Record<string, string>> = {},
+  memoryMax = 1e9,
+): Promise<{ readonly result: string; readonly held: number }> {
+  const request = Object.assign(Readable.from(pieces, { objectMode: false }), { headers });
+  const ledger = new MemoryLedger(memoryMax);
+  // Something else is held: a request that is alone gets what it wants.
+  ledger.take(1);
+  const body = await readWholeBody(
+    request as unknown as IncomingMessage,
+    bytesMax,
+    new MemoryShare(ledger),
+  );
+  return {
+    result: body.ok ? body.bytes.toString("latin1") : body.reason,
+    held: ledger.held - 1,
+  };
+}
+
+/** One byte at a time. */
+const single = (bytes: Buffer): Buffer[] => [...bytes].map((byte) => Buffer.from([byte]));
+
+const text = '{"model":"m","input":"'.padEnd(5_000, "héllo ");
+const plain = Buffer.from(text, "latin1");
+
+t.test(
+  "a body is the same however it is compressed, and counts as what it decodes to",
+  async (t) => {
+    const table: readonly (readonly [coding: string, bytes: Buffer])[] = [
+      ["identity", plain],
+      [" Identity ", plain],
+      ["gzip", gzipSync(plain)],
+      ["GZIP", gzipSync(plain)],
+      ["x-gzip", gzipSync(plain)],
+      ["gzip", Buffer.concat([gzipSync(plain.subarray(0, 9)), gzipSync(plain.subarray(9))])],
+      ["deflate", deflateSync(plain)],
+      ["deflate", deflateRawSync(plain)],
+      ["br", brotliCompressSync(plain)],
+    ];
+    for (const [coding, bytes] of table)
+      for (const pieces of [[bytes], single(bytes)]) {
+        const { result, held } = await read(pieces, { "content-encoding": coding });
+        t.equal(result, text, coding);
+        t.equal(held, plain.length, `${coding}: the decoder's window is given back`);
+      }
+    for (const coding of ["gzip", "br"])
+      t.equal((await read([], { "content-encoding": coding })).result, "");
+  },
+);
+
+t.test("a bomb is refused at the bound, and holds nothing", async (t) => {
+  const huge = Buffer.alloc(200_000_000);
+  const fast = { params: { [zlibConstants.BROTLI_PARAM_QUALITY]: 1 } };
+  for (const [coding, bytes] of [
+    ["gzip", gzipSync(huge)],
+    ["deflate", deflateSync(huge)],
+    ["br", brotliCompressSync(huge, fast)],
+  ] as const) {
+    t.ok(bytes.length < bytesMax, `${coding}: ${bytes.length} bytes`);
+    const bomb = await read([bytes], { "content-encoding": coding });
+    t.same(bomb, { result: "too_large", held: 0 }, coding);
+    const full = await read([bytes], { "content-encoding": coding }, 400_000);
+    t.same(full, { result: "no_memory", held: 0 }, `${coding}, with little memory left`);
+  }
+});
+
+t.test("what can't be decoded is told apart from what is cut", async (t) => {
+  const gzip = { "content-encoding": "gzip" };
+  const packed = gzipSync(plain);
+  for (const [what, pieces] of [
+    ["not compressed", [plain]],
+    ["half of it", [packed.subarray(0, packed.length - 9)]],
+    ["damaged", [Buffer.concat([packed.subarray(0, 20), Buffer.alloc(20), packed.subarray(40)])]],
+  ] as const)
+    t.same(await read(pieces, gzip), { result: "undecodable", held: 0 }, what);
+  for (const coding of ["compress", "gzip, br", "gzip, gzip", "constructor", ""])
+    t.same(await read([packed], { "content-encoding": coding }), {
+      result: "unknown_coding",
+      held: 0,
+    });
+  const gone = Object.assign(new Readable({ read() {} }), { headers: gzip });
+  const reading = readWholeBody(
+    gone as unknown as IncomingMessage,
+    bytesMax,
+    new MemoryShare(new MemoryLedger(1e9)),
+  );
+  gone.push(packed.subarray(0, 30));
+  gone.destroy();
+  t.same(await reading, { ok: false, reason: "gone" });
+});
+
+t.test(
+  "Zstandard is read where Node can, and its frames can't ask for endless windows",
+  async (t) => {
+    const { zstdCompressSync } = zlib as unknown as {
+      readonly zstdCompressSync?: (bytes: Buffer) => Buffer;
+    };
+    const zstd = { "content-encoding": "zstd" };
+    if (zstdCompressSync === undefined)
+      return void t.same(await read([plain], zstd), { result: "unknown_coding", held: 0 });
+    const packed = zstdCompressSync(plain);
+    for (const pieces of [[packed], single(packed)])
+      t.same(await read(pieces, zstd), { result: text, held: plain.length });
+    const bomb = zstdCompressSync(Buffer.alloc(200_000_000));
+    t.same(await read([bomb], zstd), { result: "too_large", held: 0 });
+    // A frame header alone: a window of 128 MiB (RFC 8878, section 3.1.1.1.2), and a raw block.
+    const wide = Buffer.from("28b52ffd00880d0000ff", "hex");
+    t.same(await read([wide], zstd), { result: "undecodable", held: 0 });
+  },
+);
+
+t.test("a body that is too large is refused by its length or when it exceeds it", async (t) => {
+  const long = Buffer.alloc(bytesMax + 1);
+  t.same(await read([long], { "content-length": String(long.length) }), {
+    result: "too_large",
+    held: 0,
+  });
+  t.same(await read([long.subarray(9), long]), { result: "too_large", held: 0 });
+  t.equal((await read([long.subarray(1)])).result.length, bytesMax);
+});
