@@ -37,6 +37,12 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   targets: repliesMax,
 };
 
+/**
+ * That begin in one turn of the event loop: each takes about a tenth of a millisecond, and what
+ * others wait for, a chat for some eight turns, has its turn between.
+ */
+export const freeRequestsPerTurn = 4;
+
 /** Few at once, since the daemon makes one at a time; as many wait as would there. */
 export const usageReadBounds = {
   runningMax: 4,

@@ -11,6 +11,7 @@ import type { Credentials } from "./auth/authenticate.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ConnectionRoom } from "./capacity/connection-room.js";
+import type { FairTurns } from "./capacity/fair-turns.js";
 import type { FreePlaces } from "./capacity/free-places.js";
 import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
@@ -68,6 +69,8 @@ export interface Gateway {
   readonly capacity: Capacity;
   /** Of requests that cost no admission. */
   readonly freePlaces: FreePlaces<FreeEndpoint>;
+  /** When each of them begins. */
+  readonly freeTurns: FairTurns;
   /** The daemon's answers for GET /v1/usage. */
   readonly usageReads: SharedReads<CallOutcome>;
   /** Whether the proxy is shutting down. */

@@ -106,6 +106,9 @@ async function serveFree(context: RequestContext, endpoint: FreeEndpoint): Promi
     return replyFailure(exchange, areaOf(exchange.path), failure("overloaded", message));
   }
   try {
+    const turn = gateway.freeTurns.take(name);
+    if (turn !== null) await turn;
+    if (exchange.gone) return record.end(499, "client_gone");
     await serve(context, endpoint);
   } finally {
     gateway.freePlaces.give(endpoint, name);

@@ -11,11 +11,12 @@ import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
+import { FairTurns } from "./capacity/fair-turns.js";
 import { FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
 import { digest, sameSecret } from "./digests.js";
-import { freePlacesMax, usageReadBounds } from "./free-endpoints.js";
+import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
 import { type Gateway, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
@@ -222,6 +223,7 @@ async function createGateway({
     sessions: new OpenSessions(),
     capacity,
     freePlaces: new FreePlaces(freePlacesMax),
+    freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
     usageReads: new SharedReads(usageReadBounds),
     stopping,
     monoMs: () => performance.now(),

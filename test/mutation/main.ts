@@ -22,6 +22,7 @@ const core = [
   "limiterd/store/lmdb",
   "limiterd/usage",
   "proxy/limiter",
+  "proxy/limiter/client",
   "proxy/limiter/spool",
   "proxy/routing",
   "proxy/usage",

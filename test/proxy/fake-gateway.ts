@@ -3,10 +3,11 @@
  * every request unless the test sets a verdict.
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
+import { FairTurns } from "../../proxy/capacity/fair-turns.js";
 import { FreePlaces } from "../../proxy/capacity/free-places.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import { SharedReads } from "../../proxy/capacity/shared-reads.js";
-import { freePlacesMax, usageReadBounds } from "../../proxy/free-endpoints.js";
+import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
@@ -106,6 +107,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       rewriters: () => [],
       capacity: fakeCapacity(),
       freePlaces: new FreePlaces(freePlacesMax),
+      freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
       usageReads: new SharedReads(usageReadBounds),
       monoMs: () => 0,
       setTimer(_ms: number, run: () => void) {

@@ -3,6 +3,7 @@
  * checks that are its. What is thrown on its way is in `handlers/fail-request.test.ts`.
  */
 import t from "tap";
+import { FairTurns } from "../../proxy/capacity/fair-turns.js";
 import { FreePlaces } from "../../proxy/capacity/free-places.js";
 import { freePlacesMax } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
@@ -27,6 +28,9 @@ interface Ask {
   readonly webSocket?: boolean;
   readonly capacity?: Capacity;
   readonly freePlaces?: Gateway["freePlaces"];
+  readonly freeTurns?: Gateway["freeTurns"];
+  /** The client leaves before the request is looked at. */
+  readonly gone?: boolean;
 }
 
 async function ask({
@@ -40,6 +44,8 @@ async function ask({
   webSocket = false,
   capacity = fakeCapacity(),
   freePlaces = new FreePlaces(freePlacesMax),
+  freeTurns = new FairTurns(1000, () => {}),
+  gone = false,
 }: Ask) {
   const fake = fakeGateway(yaml);
   const lines: { readonly level: string; readonly fields: Record<string, unknown> }[] = [];
@@ -47,6 +53,7 @@ async function ask({
   Object.assign(fake.gateway, {
     capacity,
     freePlaces,
+    freeTurns,
     credentials: {
       masterKey,
       jwt: null,
@@ -80,6 +87,7 @@ async function ask({
   });
   const exchange = new FakeExchange({ method, path, headers });
   exchange.sentPieces = [Buffer.from(body)];
+  exchange.gone = gone;
   if (webSocket) exchange.webSocket = {} as ClientSocket;
   await handleRequest(fake.gateway, exchange);
   exchange.memory.answered();
@@ -210,6 +218,24 @@ t.test("each endpoint that costs no admission has a bound of its own", async (t)
     t.not(served.lines[0]!.fields["outcome"], "overloaded", endpoint);
     t.equal(freePlaces.taken, 0, "it is given back");
   }
+});
+
+t.test("a request that costs no admission begins in its caller's turn", async (t) => {
+  for (const [endpoint, [method, path]] of Object.entries(freeRequests))
+    for (const gone of [false, true]) {
+      const order: string[] = [];
+      const freeTurns = new FairTurns(1, (run) =>
+        setImmediate(() => {
+          order.push("turn");
+          run();
+        }),
+      );
+      void freeTurns.take("another");
+      const asked = ask({ method, path, headers: master, freeTurns, gone });
+      const { lines } = await asked.finally(() => order.push("answered"));
+      t.same(order.slice(0, 2), ["turn", "answered"], endpoint);
+      t.equal(lines[0]!.fields["outcome"] === "client_gone", gone, endpoint);
+    }
 });
 
 t.test("a browser's key among the subprotocols counts at an upgrade alone", async (t) => {
