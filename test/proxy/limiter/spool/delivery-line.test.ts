@@ -1,0 +1,82 @@
+import t from "tap";
+import { SocketLine } from "../../../../proxy/limiter/spool/delivery-line.js";
+import { wireVersion } from "../../../../shared/version.js";
+import { encodeFrame } from "../../../../shared/wire/codec.js";
+import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
+import { asFrame, listenForSettles, welcome } from "./settle-listener.js";
+import { someSettle } from "./some-settle.js";
+
+const hello: ToDaemon = {
+  kind: "hello",
+  id: 1,
+  wireVersion,
+  role: "proxy",
+  proxyId: "stopped",
+  leases: [],
+  more: false,
+};
+
+t.test(
+  "what is sent before there is a connection arrives, and answers come in order",
+  async (t) => {
+    const at = await listenForSettles(t, ({ kind, seq }, peer) =>
+      peer.send(asFrame(kind === "settle" ? { kind: "settled", seq: seq! } : welcome(4))),
+    );
+    const line = new SocketLine(at);
+    t.teardown(() => line.close());
+    line.send(hello);
+    line.send(someSettle(5));
+    t.match(await line.next(), { kind: "welcome", settledSeq: 4 });
+    line.send(someSettle(6));
+    t.same(await line.next(), { kind: "settled", seq: 5 });
+    t.same(await line.next(), { kind: "settled", seq: 6 });
+    t.same(
+      at.heard.map(({ kind }) => kind),
+      ["hello", "settle", "settle"],
+      "each once",
+    );
+    const waiting = line.next();
+    line.close();
+    t.equal(await waiting, null);
+    t.equal(await line.next(), null);
+  },
+);
+
+t.test("what came before the end is read before it", async (t) => {
+  const at = await listenForSettles(t, (_, peer) => {
+    peer.send(asFrame({ kind: "settled", seq: 1 }));
+    peer.send(asFrame({ kind: "settled", seq: 2 }));
+    peer.close();
+  });
+  const line = new SocketLine(at);
+  t.teardown(() => line.close());
+  line.send(hello);
+  t.same(await line.next(), { kind: "settled", seq: 1 });
+  t.same(await line.next(), { kind: "settled", seq: 2 });
+  t.equal(await line.next(), null);
+});
+
+t.test("what a later release may say is passed over, and garbage ends the line", async (t) => {
+  for (const [bytes, expected] of [
+    [encodeFrame(["event", "moonrise", 1]), { kind: "settled", seq: 9 }],
+    [encodeFrame(["sonnet", 1, 2]), { kind: "settled", seq: 9 }],
+    [Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]), null],
+  ] as const) {
+    const at = await listenForSettles(t, (_, peer) => {
+      peer.send(bytes);
+      peer.send(asFrame({ kind: "settled", seq: 9 }));
+    });
+    const line = new SocketLine(at);
+    line.send(hello);
+    t.same(await line.next(), expected);
+    line.close();
+  }
+});
+
+t.test("where nobody listens, the line is lost at once", async (t) => {
+  const at = await listenForSettles(t, () => {});
+  const line = new SocketLine({ path: `${at.path}.none`, adminPath: at.adminPath });
+  line.send(hello);
+  t.equal(await line.next(), null);
+  t.equal(await line.next(), null);
+});
