@@ -29,10 +29,18 @@ export type JsonOperation = Extract<
   | "images"
 >;
 
+/** What decides which of OpenAI's APIs takes the request. */
+export interface AskedReasoning {
+  readonly hasTools: boolean;
+  /** `unsaid`: as much as the model does by itself. */
+  readonly effort: "none" | "some" | "unsaid";
+}
+
 export interface ModelBody {
   /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
   readonly model: string;
   readonly stream: boolean;
+  readonly reasoning: AskedReasoning;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
   /** Where the top-level members are, for `editModelBody`; null when no scan was needed. */
@@ -92,6 +100,7 @@ export function parseModelBody(
     body: {
       model,
       stream: value["stream"] === true,
+      reasoning: askedReasoning(operation, value),
       includeUsage: options?.["include_usage"] === true,
       members,
     },
@@ -211,4 +220,19 @@ function whyNotJson(bytes: Buffer): string {
 
 function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
+}
+
+/** Of the fields of a body, whose types haven't been checked. */
+export function askedReasoning(operation: Operation, fields: Fields): AskedReasoning {
+  const { tools, reasoning_effort: chatEffort, thinking, output_config: config } = fields;
+  const hasTools = Array.isArray(tools) && tools.length > 0;
+  if (operation !== "messages") return { hasTools, effort: asked(chatEffort) };
+  const type = isObject(thinking) ? thinking["type"] : undefined;
+  if (type === "disabled") return { hasTools, effort: "none" };
+  const effort = isObject(config) ? config["effort"] : undefined;
+  return { hasTools, effort: type === "enabled" ? "some" : asked(effort) };
+}
+
+function asked(effort: unknown): AskedReasoning["effort"] {
+  return typeof effort === "string" ? (effort === "none" ? "none" : "some") : "unsaid";
 }

@@ -2,12 +2,16 @@
  * Chooses which of a provider's operations serves a client's operation: the same one, or another
  * one with a translation between them.
  */
+import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Operation, operations } from "../../shared/operation.js";
+import type { AskedReasoning } from "../body/model-body.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
+import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
 import { composeTranslations } from "./compose-translations.js";
 import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
 import type { Translation } from "./translation/translation.js";
+import { chatModelTraits } from "./variants/model-families.js";
 
 /**
  * The operation that the provider is called with. `translation` is null when the client called the
@@ -22,23 +26,62 @@ const untranslated = Object.fromEntries(
   operations.map((operation) => [operation, { operation, translation: null }]),
 ) as unknown as Readonly<Record<Operation, Dialect>>;
 
+const overResponses: Readonly<Partial<Record<Operation, Dialect>>> = {
+  chat_completions: { operation: "responses", translation: chatToResponses },
+  messages: {
+    operation: "responses",
+    translation: composeTranslations(messagesToChat, chatToResponses),
+  },
+};
+
 /** In order of preference. */
 const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
-  chat_completions: [{ operation: "messages", translation: chatToMessages }],
-  messages: [{ operation: "chat_completions", translation: messagesToChat }],
+  chat_completions: [
+    { operation: "messages", translation: chatToMessages },
+    overResponses.chat_completions!,
+  ],
+  messages: [
+    { operation: "chat_completions", translation: messagesToChat },
+    overResponses.messages!,
+  ],
   responses: [
     { operation: "chat_completions", translation: responsesToChat },
     { operation: "messages", translation: composeTranslations(responsesToChat, chatToMessages) },
   ],
 };
 
-/** Null: the provider can't serve the operation. */
+/**
+ * Null: the provider can't serve the operation. `needsResponses`: the model takes the request in
+ * the Responses API alone, whatever else the provider offers.
+ */
 export function chooseDialect(
   requested: Operation,
   offered: ReadonlySet<Operation>,
+  needsResponses = false,
 ): Dialect | null {
+  const overOthers = needsResponses ? overResponses[requested] : undefined;
+  if (overOthers !== undefined) return overOthers;
   if (offered.has(requested)) return untranslated[requested];
   for (const dialect of translated[requested] ?? [])
     if (offered.has(dialect.operation)) return dialect;
   return null;
+}
+
+/** Whether the Responses API is the only one in which the model does what it is asked. */
+export function needsResponses(
+  { operations: offered, chat }: Pick<ProviderConfig, "operations" | "chat">,
+  model: string,
+  { hasTools, effort }: AskedReasoning,
+): boolean {
+  if (chat.reasoningWithTools !== "in_responses" || !offered.has("responses")) return false;
+  switch (chatModelTraits(model).onlyInResponses) {
+    case "all":
+      return true;
+    case "reasoning_with_tools":
+      return hasTools && effort !== "none";
+    case "asked_reasoning_with_tools":
+      return hasTools && effort === "some";
+    default:
+      return false;
+  }
 }

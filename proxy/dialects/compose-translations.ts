@@ -49,8 +49,8 @@ function inMiddleDialect({
 }
 
 /** The client's request is the outer translation's: what the inner one repeats is left out. */
-function innerContext({ model, nowSeconds, requestId }: AnswerContext): AnswerContext {
-  return { model, nowSeconds, requestId, request: {} };
+function innerContext(context: AnswerContext): AnswerContext {
+  return { ...context, request: {} };
 }
 
 class PipedEvents implements EventTranslator {

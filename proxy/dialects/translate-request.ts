@@ -8,6 +8,8 @@ import { RequestCheck } from "./translation/request-check.js";
 import type { JsonObject, TranslatedRequest, Translation } from "./translation/translation.js";
 import { fitChatRequest } from "./variants/fit-chat-request.js";
 import { fitMessagesRequest } from "./variants/fit-messages-request.js";
+import { fitResponsesRequest } from "./variants/fit-responses-request.js";
+import { chatModelTraits } from "./variants/model-families.js";
 
 /** A target whose provider speaks another dialect than the client. */
 export interface TranslatedTarget {
@@ -26,6 +28,8 @@ export function translateRequest(body: JsonObject, target: TranslatedTarget): Tr
     maxTokensDefault: provider.maxTokensDefault,
     isStrict,
     takesCustomTools: provider.chat.takesCustomTools,
+    provider: provider.name,
+    takesFilesInResults: target.operation === "responses",
   });
   if (!translated.ok) return translated;
   const check = new RequestCheck(isStrict);
@@ -46,6 +50,8 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
       );
     case "messages":
       return fitMessagesRequest(body, model, check);
+    case "responses":
+      return fitResponsesRequest(body, model, chatModelTraits(model), check);
     default:
       return { ...body, model };
   }

@@ -12,7 +12,7 @@ import { type JsonOperation, type ModelBody, parseModelBody } from "../body/mode
 import { promptBytes } from "../body/prompt-bytes.js";
 import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
-import { chooseDialect } from "../dialects/choose-dialect.js";
+import { chooseDialect, needsResponses } from "../dialects/choose-dialect.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
 import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
@@ -79,13 +79,18 @@ class JsonCall implements ModelCall {
   }
 
   problemAt(provider: ProviderConfig, model: string): Failure | null {
-    const dialect = chooseDialect(this.operation, provider.operations);
+    const dialect = this.#dialect(provider, model);
     if (dialect === null) return notOffered(provider, this.operation);
     const { operation, translation } = dialect;
     if (translation === null) return null;
     if (!this.#mayTranslate()) return noMemory();
     const translated = this.#inDialect({ provider, model, operation, translation });
     return translated.ok ? null : translated.failure;
+  }
+
+  #dialect(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
+    const isNeeded = needsResponses(provider, model, this.#body.reasoning);
+    return chooseDialect(this.operation, provider.operations, isNeeded);
   }
 
   #mayTranslate(): boolean {
@@ -101,7 +106,7 @@ class JsonCall implements ModelCall {
     model: string,
     rewriters: readonly RewriterName[],
   ): TargetRequest {
-    const { operation, translation } = chooseDialect(this.operation, provider.operations)!;
+    const { operation, translation } = this.#dialect(provider, model)!;
     const rewritten = this.#rewritten(rewriters);
     return translation === null
       ? this.#untranslated(provider, model, rewritten)
@@ -152,6 +157,7 @@ class JsonCall implements ModelCall {
       model: this.model,
       nowSeconds: Math.floor(nowMs() / 1000),
       requestId: exchange.id,
+      provider: target.provider.name,
       request: fieldsOf(this.#object(), ["stream", ...translation.repeats]),
     };
     this.#repeated = context.request;

@@ -43,6 +43,11 @@ export interface ChatTraits {
   readonly callIds: "any" | "nine_characters";
   /** Whether `response_format` may have a schema. */
   readonly takesOutputSchema: boolean;
+  /**
+   * Where OpenAI's newer models take tools and an effort together, which they do only in its
+   * Responses API: there, nowhere, or in chat completions, since the host translates itself.
+   */
+  readonly reasoningWithTools: "in_responses" | "refused" | "taken";
   /** Whether `tools` may be of the type `custom`, with free text as their input. */
   readonly takesCustomTools: boolean;
 }
@@ -57,6 +62,7 @@ export const plainChat: ChatTraits = {
   messageOrder: "system_first",
   callIds: "any",
   takesOutputSchema: true,
+  reasoningWithTools: "refused",
   takesCustomTools: false,
 };
 
@@ -76,5 +82,6 @@ export const openaiChat: ChatTraits = {
   ]),
   earlierReasoning: "refused",
   messageOrder: "any",
+  reasoningWithTools: "in_responses",
   takesCustomTools: true,
 };

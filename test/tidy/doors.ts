@@ -39,6 +39,7 @@ const proxyBelowGateway = [
 
 const dialectPairs = [
   "proxy/dialects/chat-to-messages",
+  "proxy/dialects/chat-to-responses",
   "proxy/dialects/messages-to-chat",
   "proxy/dialects/responses-to-chat",
 ];

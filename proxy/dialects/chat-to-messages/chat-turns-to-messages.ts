@@ -11,7 +11,7 @@ import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../translation/request-reader.js";
-import { noSignature } from "../translation/thinking-blocks.js";
+import { carriesReasoning, noSignature } from "../translation/thinking-blocks.js";
 import { readToolInput } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatContentToMessages, textBlock } from "./chat-content-to-messages.js";
@@ -113,11 +113,15 @@ function assistantBlocks(message: JsonObject, at: string, reader: RequestReader)
   return blocks;
 }
 
-/** Anthropic requires signed blocks back unchanged. Those without a signature are left out. */
+/**
+ * Anthropic requires signed blocks back unchanged. Those without a signature are left out, and so
+ * is what OpenAI's models thought.
+ */
 function thinkingBlocks(value: unknown, at: string, reader: RequestReader): JsonObject[] {
   const blocks: JsonObject[] = [];
   reader.list(value, at).forEach((item, i) => {
     const block = reader.object(item, `${at}[${i}]`);
+    if (carriesReasoning(block)) return;
     if (block["type"] === "redacted_thinking")
       blocks.push({
         type: "redacted_thinking",

@@ -106,7 +106,7 @@ export const messagesDocumentFields: FieldTable = fieldTable({
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`thinking`, `redacted_thinking`"),
   thinking: mapped(
-    "`reasoning_content` when it has no signature, or the signature `unsigned`, which Sluice gives to the thinking of other models; signed thinking, which only Anthropic's models can use, is left out",
+    "`reasoning_content` when it has no signature, or the signature `unsigned`, which Sluice gives to the thinking of other models; signed thinking, which only Anthropic's models can use, is left out; what OpenAI's models thought goes back to them",
   ),
   signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),

@@ -16,7 +16,7 @@ export function messagesRequestToChat(
   const reader = new RequestReader("chat completions", options.isStrict);
   if (!reader.depth(body)) return reader.result(body);
   reader.fields(body, messagesRequestFields, "");
-  const messages = messagesTurnsToChat(body, reader);
+  const messages = messagesTurnsToChat(body, reader, options.takesFilesInResults);
   const tools = messagesToolsToChat(body["tools"], reader);
   const { choice, parallel } = messagesToolChoiceToChat(
     body["tool_choice"],

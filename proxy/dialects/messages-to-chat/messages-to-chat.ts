@@ -13,7 +13,8 @@ import { ChatStreamToMessages } from "./chat-stream-to-messages.js";
 import { messagesRequestToChat } from "./messages-request-to-chat.js";
 
 export const messagesToChat: Translation = {
-  repeats: [],
+  // Names of tools that chat completions don't take are given back.
+  repeats: ["tools"],
   request: messagesRequestToChat,
   answer: chatAnswerToMessages,
   asEvents: chatAnswerAsEvents,

@@ -7,7 +7,7 @@ import { isAbsent, shortName } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { RequestReader } from "../translation/request-reader.js";
-import { noSignature } from "../translation/thinking-blocks.js";
+import { carriesReasoning, noSignature, thinkingBlock } from "../translation/thinking-blocks.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import { fittingToolName } from "../translation/tool-call.js";
 import { splitToolResult } from "../translation/tool-result.js";
@@ -27,20 +27,22 @@ import {
 export function messagesTurnsToChat(
   body: JsonObject,
   reader: RequestReader,
+  takesFilesInResults: boolean,
 ): readonly JsonObject[] {
   const messages: JsonObject[] = [];
+  const turns: Turns = { messages, takesFilesInResults };
   if (!isAbsent(body["system"])) addSystem(messages, body["system"], "system", reader);
-  const turns = reader.list(body["messages"], "messages");
-  for (const [i, item] of turns.entries()) {
+  const given = reader.list(body["messages"], "messages");
+  for (const [i, item] of given.entries()) {
     const at = `messages[${i}]`;
     const turn = reader.object(item, at);
     reader.fields(turn, messagesTurnFields, `${at}.`);
     switch (turn["role"]) {
       case "user":
-        addUser(messages, turn["content"], `${at}.content`, reader);
+        addUser(turns, turn["content"], `${at}.content`, reader);
         break;
       case "assistant":
-        if (i === turns.length - 1)
+        if (i === given.length - 1)
           reader.unsupported(at, "must not be an assistant message", "which can't continue one");
         addAssistant(messages, turn["content"], `${at}.content`, reader);
         break;
@@ -51,7 +53,7 @@ export function messagesTurnsToChat(
         reader.refuse(`${at}.role`, "must be one of user, assistant, system");
     }
   }
-  if (turns.length === 0) reader.refuse("messages", "must hold at least one message");
+  if (given.length === 0) reader.refuse("messages", "must hold at least one message");
   return messages;
 }
 
@@ -65,8 +67,14 @@ function addSystem(
   if (text !== "") messages.push({ role: "system", content: text });
 }
 
+interface Turns {
+  readonly messages: JsonObject[];
+  /** As in `RequestOptions`. */
+  readonly takesFilesInResults: boolean;
+}
+
 function addUser(
-  messages: JsonObject[],
+  { messages, takesFilesInResults }: Turns,
   content: unknown,
   at: string,
   reader: RequestReader,
@@ -78,9 +86,15 @@ function addUser(
   const parts: JsonObject[] = [];
   for (const [i, item] of blocks.entries()) {
     const block = reader.object(item, `${at}[${i}]`);
-    if (block["type"] === "tool_result")
-      results.push(toolMessage(block, `${at}[${i}]`, attached, reader));
-    else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
+    if (block["type"] === "tool_result") {
+      const result = toolResult(block, `${at}[${i}]`, reader);
+      if (takesFilesInResults) results.push(toolMessage(result, result.parts));
+      else {
+        const split = splitToolResult(result.parts, result.id);
+        results.push(toolMessage(result, split.texts));
+        append(attached, split.attached);
+      }
+    } else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
   }
   // The results must follow their calls directly.
   append(messages, results);
@@ -89,18 +103,21 @@ function addUser(
   else if (results.length === 0) reader.refuse(at, "must not be empty");
 }
 
-function toolMessage(
-  block: JsonObject,
-  at: string,
-  attached: JsonObject[],
-  reader: RequestReader,
-): JsonObject {
+interface ToolResult {
+  readonly id: string;
+  readonly parts: readonly JsonObject[];
+  readonly failed: boolean;
+}
+
+function toolResult(block: JsonObject, at: string, reader: RequestReader): ToolResult {
   reader.fields(block, messagesToolResultFields, `${at}.`);
   const { id } = readSignedId(reader.name(block["tool_use_id"], `${at}.tool_use_id`));
-  const result = splitToolResult(resultParts(block["content"], `${at}.content`, reader), id);
-  append(attached, result.attached);
-  const content = chatContent(result.texts);
-  const failed = reader.flag(block["is_error"], `${at}.is_error`) === true;
+  const parts = resultParts(block["content"], `${at}.content`, reader);
+  return { id, parts, failed: reader.flag(block["is_error"], `${at}.is_error`) === true };
+}
+
+function toolMessage({ id, failed }: ToolResult, parts: readonly JsonObject[]): JsonObject {
+  const content = chatContent(parts);
   return { role: "tool", tool_call_id: id, content: failed ? asError(content) : content };
 }
 
@@ -127,6 +144,7 @@ function addAssistant(
   const blocks = reader.content(content, at);
   if (typeof blocks === "string") return void messages.push({ role: "assistant", content: blocks });
   const thinking: string[] = [];
+  const carried: JsonObject[] = [];
   const parts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   for (const [i, item] of blocks.entries()) {
@@ -136,7 +154,8 @@ function addAssistant(
       case "thinking":
       case "redacted_thinking":
         reader.fields(block, messagesThinkingFields, `${blockAt}.`);
-        if (block["type"] === "thinking" && isUnsigned(block["signature"]))
+        if (carriesReasoning(block)) carried.push(thinkingBlock(block));
+        else if (block["type"] === "thinking" && isUnsigned(block["signature"]))
           thinking.push(reader.text(block["thinking"], `${blockAt}.thinking`));
         break;
       case "tool_use":
@@ -161,6 +180,7 @@ function addAssistant(
     content: parts.length === 0 && calls.length > 0 ? null : chatContent(parts),
   };
   if (thinking.length > 0) message["reasoning_content"] = thinking.join("");
+  if (carried.length > 0) message["thinking_blocks"] = carried;
   if (calls.length > 0) message["tool_calls"] = calls;
   messages.push(message);
 }

@@ -51,6 +51,20 @@ export function messagesAnswerAsEvents(body: JsonObject): readonly ClientEvent[]
   ];
 }
 
+/** Each item is complete in its `response.output_item.done`. */
+export function responseAsEvents(body: JsonObject): readonly ClientEvent[] {
+  const items: readonly unknown[] = Array.isArray(body["output"]) ? body["output"] : [];
+  const { status } = body;
+  const last = status === "failed" || status === "incomplete" ? status : "completed";
+  return [
+    event("response.created", { response: { id: body["id"] } }),
+    ...items.map((item, output_index) =>
+      event("response.output_item.done", { output_index, item }),
+    ),
+    event(`response.${last}`, { response: body }),
+  ];
+}
+
 function event(type: string | null, fields: JsonObject): ClientEvent {
   return { event: type, data: writeExactly(type === null ? fields : { type, ...fields }) };
 }

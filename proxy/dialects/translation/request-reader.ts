@@ -15,7 +15,10 @@ export class RequestReader {
   readonly #check: RequestCheck;
 
   /** `provider`: the dialect of the model's provider, for error messages. */
-  constructor(provider: "Anthropic messages" | "chat completions", isStrict: boolean) {
+  constructor(
+    provider: "Anthropic messages" | "chat completions" | "Responses",
+    isStrict: boolean,
+  ) {
     this.#provider = provider;
     this.#check = new RequestCheck(isStrict);
   }

@@ -34,3 +34,30 @@ export function isRequiredBack(block: JsonObject): boolean {
   if (type === "redacted_thinking") return true;
   return typeof signature === "string" && signature !== "" && signature !== noSignature;
 }
+
+/**
+ * What OpenAI encrypts of its reasoning, and wants back with the next request, clients of the other
+ * dialects carry as the signature of a thinking block, or as the data of a redacted one. Only the
+ * provider that encrypted it can read it, so the provider's name stands before it.
+ */
+const carried = "openai_reasoning:";
+
+/** `thinking`: the summary of the reasoning; empty when the model gave none. */
+export function carryReasoning(encrypted: string, thinking: string, provider: string): JsonObject {
+  const text = `${carried}${encodeURIComponent(provider)}:${encrypted}`;
+  return thinking === ""
+    ? { type: "redacted_thinking", data: text }
+    : { type: "thinking", thinking, signature: text };
+}
+
+/** Whether a block carries reasoning of some provider of the Responses API. */
+export function carriesReasoning({ signature, data }: JsonObject): boolean {
+  return [signature, data].some((text) => typeof text === "string" && text.startsWith(carried));
+}
+
+/** What this provider encrypted; null when the block carries nothing of it. */
+export function reasoningCarriedBy(block: JsonObject, provider: string): string | null {
+  const { signature, data = signature } = block;
+  const before = `${carried}${encodeURIComponent(provider)}:`;
+  return typeof data === "string" && data.startsWith(before) ? data.slice(before.length) : null;
+}

@@ -20,7 +20,9 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
       cache_write_tokens: reading.cacheWriteInputTokens,
     },
   };
-  const reasoning = detail(usage, "output_tokens_details", "thinking_tokens");
+  const reasoning =
+    detail(usage, "output_tokens_details", "thinking_tokens") ??
+    detail(usage, "output_tokens_details", "reasoning_tokens");
   if (reasoning !== null) out["completion_tokens_details"] = { reasoning_tokens: reasoning };
   return out;
 }

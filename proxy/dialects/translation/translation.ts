@@ -22,6 +22,10 @@ export interface RequestOptions {
   readonly isStrict: boolean;
   /** Whether the provider of chat completions takes tools with free text as their input. */
   readonly takesCustomTools: boolean;
+  /** The provider's name: some reasoning can be read by the provider alone that encrypted it. */
+  readonly provider: string;
+  /** Whether a tool's result may hold images and files, as in the Responses API. */
+  readonly takesFilesInResults: boolean;
 }
 
 export interface AnswerContext {
@@ -29,6 +33,8 @@ export interface AnswerContext {
   readonly model: string;
   readonly nowSeconds: number;
   readonly requestId: string;
+  /** The provider's name, as in `RequestOptions`. */
+  readonly provider: string;
   /** Of the client's body `stream`, and the fields that answers repeat (`Translation.repeats`). */
   readonly request: JsonObject;
 }

@@ -1,4 +1,4 @@
-/** The ids of tool calls, for a host that takes nine letters and digits only. */
+/** The ids of tool calls, for hosts that take only nine letters and digits, or no long ids. */
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -18,4 +18,9 @@ export function nineCharacterId(id: string): string {
     rest /= 62n;
   }
   return text;
+}
+
+/** 40 characters at most; different for ids with the same beginning. */
+export function shortCallId(id: string): string {
+  return `${id.slice(0, 30)}_${nineCharacterId(id)}`;
 }

@@ -17,6 +17,7 @@ import { orderMessages, withTexts } from "./message-order.js";
 import {
   type ChatModelTraits,
   chatModelTraits,
+  type Effort,
   isEffort,
   nearestEffort,
 } from "./model-families.js";
@@ -38,8 +39,8 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
   const traits = chatModelTraits(model);
   const out: Fields = { ...body };
   fitOptionalFields(out, chat, check);
-  fitEffort(out, traits, check);
-  fitSampling(out, traits, check);
+  fitEffort(out, chat, traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
   fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
   const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
@@ -73,24 +74,47 @@ function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: R
   delete out["parallel_tool_calls"];
 }
 
-function fitEffort(out: Fields, traits: ChatModelTraits, check: RequestCheck): void {
+function fitEffort(
+  out: Fields,
+  { reasoningWithTools }: ChatTraits,
+  traits: ChatModelTraits,
+  check: RequestCheck,
+): void {
   const { reasoning_effort: effort, tools } = out;
-  const { efforts, reasonsWithTools } = traits;
-  if (!isEffort(effort)) return;
-  if (tools !== undefined && !reasonsWithTools && effort !== "none") {
+  const { efforts, onlyInResponses } = traits;
+  const mustNotReason =
+    tools !== undefined &&
+    onlyInResponses !== "nothing" &&
+    reasoningWithTools !== "taken" &&
+    (effort !== undefined || onlyInResponses === "reasoning_with_tools");
+  if (!mustNotReason) return setEffort(out, efforts, check);
+  if (effort !== undefined && effort !== "none")
     check.drop("reasoning_effort", "must be left out: the model doesn't take it beside tools here");
-    delete out["reasoning_effort"];
-    return;
-  }
-  const taken = nearestEffort(effort, efforts);
-  if (taken !== null) {
-    out["reasoning_effort"] = taken;
-    return;
-  }
+  // Without a word it reasons, which it refuses.
+  if (efforts.includes("none")) out["reasoning_effort"] = "none";
+  else delete out["reasoning_effort"];
+}
+
+function setEffort(out: Fields, efforts: readonly Effort[], check: RequestCheck): void {
+  const { reasoning_effort: effort } = out;
+  if (!isEffort(effort)) return;
   delete out["reasoning_effort"];
+  const taken = takenEffort(effort, efforts, "reasoning_effort", check);
+  if (taken !== null) out["reasoning_effort"] = taken;
+}
+
+/** The value that the model takes for one that was asked for; null: none, with a word. */
+export function takenEffort(
+  effort: Effort,
+  efforts: readonly Effort[],
+  field: string,
+  check: RequestCheck,
+): Effort | null {
+  const taken = nearestEffort(effort, efforts);
   // A model that can't reason does as it is told.
-  if (effort !== "none" || efforts.length > 0)
-    check.drop("reasoning_effort", `must be left out: the model doesn't take ${effort}`);
+  if (taken === null && (effort !== "none" || efforts.length > 0))
+    check.drop(field, `must be left out: the model doesn't take ${effort}`);
+  return taken;
 }
 
 /** By their defaults, which models take that take nothing else. */
@@ -101,8 +125,13 @@ const sampling = new Map<string, number>([
   ["frequency_penalty", 0],
 ]);
 
-function fitSampling(out: Fields, { takesSampling }: ChatModelTraits, check: RequestCheck): void {
-  const { reasoning_effort: effort = "none" } = out;
+/** `effort`: with which the model reasons; `none`: it doesn't. */
+export function fitSampling(
+  out: Fields,
+  effort: unknown,
+  { takesSampling }: ChatModelTraits,
+  check: RequestCheck,
+): void {
   if (takesSampling === "always" || (takesSampling === "without_reasoning" && effort === "none"))
     return;
   for (const [field, common] of sampling) {

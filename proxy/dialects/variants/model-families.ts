@@ -17,8 +17,15 @@ export interface ChatModelTraits {
   readonly outputTokensMax: number | null;
   /** The values of `reasoning_effort`; none for a model without it. */
   readonly efforts: readonly Effort[];
-  /** Whether chat completions take an effort beside tools, as the Responses API always does. */
-  readonly reasonsWithTools: boolean;
+  /**
+   * What it does in OpenAI's Responses API alone: everything, or reasoning with tools, which some
+   * models do unless they are told not to.
+   */
+  readonly onlyInResponses:
+    | "nothing"
+    | "asked_reasoning_with_tools"
+    | "reasoning_with_tools"
+    | "all";
   /** Temperature, `top_p` and penalties. */
   readonly takesSampling: "always" | "without_reasoning" | "never";
 }
@@ -26,7 +33,7 @@ export interface ChatModelTraits {
 const common: ChatModelTraits = {
   outputTokensMax: null,
   efforts: ["low", "medium", "high"],
-  reasonsWithTools: true,
+  onlyInResponses: "nothing",
   takesSampling: "always",
 };
 
@@ -41,6 +48,10 @@ function reasoning(
   return { ...common, outputTokensMax: 128_000, efforts, takesSampling };
 }
 
+function inResponses(efforts: readonly Effort[]): ChatModelTraits {
+  return { ...reasoning(efforts), onlyInResponses: "all" };
+}
+
 const newReasoning = reasoning(["none", "low", "medium", "high", "xhigh"], "without_reasoning");
 
 /** The first that matches applies. */
@@ -51,15 +62,17 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, plain(16_384)],
   [/^gpt-4(?:-|$)/, plain(8192)],
   [/^gpt-5(?:\.\d)?-chat/, plain(16_384)],
-  [/^gpt-5-pro/, reasoning(["high"])],
-  [/^gpt-5\.\d-pro/, reasoning(["medium", "high", "xhigh"])],
-  [/^gpt-5-codex/, reasoning(["low", "medium", "high"])],
+  [/^gpt-5-pro/, inResponses(["high"])],
+  [/^gpt-5\.\d-pro/, inResponses(["medium", "high", "xhigh"])],
+  [/^(?:gpt-5(?:\.1)?-codex(?!-max)|codex-)/, inResponses(["low", "medium", "high"])],
+  [/^gpt-5\.\d-codex/, inResponses(["low", "medium", "high", "xhigh"])],
   [/^gpt-5(?:-|$)/, reasoning(["minimal", "low", "medium", "high"])],
-  [/^gpt-5\.1-codex-max/, reasoning(["low", "medium", "high", "xhigh"])],
   [/^gpt-5\.1/, reasoning(["none", "low", "medium", "high"], "without_reasoning")],
   [/^gpt-5\.[23]/, newReasoning],
-  [/^gpt-(?:5\.\d|[6-9])/, { ...newReasoning, reasonsWithTools: false }],
+  [/^gpt-5\.4/, { ...newReasoning, onlyInResponses: "asked_reasoning_with_tools" }],
+  [/^gpt-(?:5\.\d|[6-9])/, { ...newReasoning, onlyInResponses: "reasoning_with_tools" }],
   [/^o1-(?:mini|preview)/, { ...reasoning([]), outputTokensMax: 32_768 }],
+  [/^o\d-(?:pro|.*deep-research)/, inResponses(["low", "medium", "high"])],
   [/^o\d/, { ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 }],
   [/^gpt-oss/, common],
   [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],

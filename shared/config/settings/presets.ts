@@ -74,6 +74,7 @@ export const presets: readonly Preset[] = [
       ...plainChat,
       optionalFields: new Set(["user", "verbosity", "parallel_tool_calls"]),
       messageOrder: "any",
+      reasoningWithTools: "taken",
     },
   }),
   preset({

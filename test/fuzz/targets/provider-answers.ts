@@ -191,6 +191,7 @@ async function tryForward(random: Random): Promise<void> {
           {
             model: "smart",
             nowSeconds: 1_795_000_000,
+            provider: "openai",
             requestId: "req-1",
             request: { ...body, stream: random.chance(0.7) },
           },

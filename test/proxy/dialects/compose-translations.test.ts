@@ -44,7 +44,13 @@ function wrapping(name: string): Translation {
 }
 
 const composed = composeTranslations(wrapping("outer"), wrapping("inner"));
-const context: AnswerContext = { model: "m", nowSeconds: 7, requestId: "r", request: { q: 1 } };
+const context: AnswerContext = {
+  model: "m",
+  nowSeconds: 7,
+  requestId: "r",
+  provider: "p",
+  request: { q: 1 },
+};
 
 t.test("both keep what they keep of a stream", async (t) => {
   t.equal(composed.events(context).heldBytes, "outer".length + "inner".length);

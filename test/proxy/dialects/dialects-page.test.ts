@@ -3,17 +3,22 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import * as chat from "../../../proxy/dialects/chat-to-messages/chat-request-fields.js";
+import * as overResponses from "../../../proxy/dialects/chat-to-responses/chat-fields.js";
 import * as messages from "../../../proxy/dialects/messages-to-chat/messages-request-fields.js";
 import type { FieldTable } from "../../../proxy/dialects/translation/field-table.js";
 import { finishReasons, stopReasons } from "../../../proxy/dialects/translation/stop-reasons.js";
 import { root } from "../../tidy/source-tree.js";
 
 const page = readFileSync(join(root, "docs/dialects.md"), "utf8");
+const overResponsesPage = readFileSync(join(root, "docs/dialects-over-responses.md"), "utf8");
 
 /** The rows of the tables below a heading, without the header rows. */
 function rowsBelow(part: string, heading: string): readonly string[] {
   const partAt = page.indexOf(`\n## ${part}\n`);
-  const at = page.indexOf(`\n### ${heading}\n`, partAt);
+  return rowsAt(page, page.indexOf(`\n### ${heading}\n`, partAt));
+}
+
+function rowsAt(page: string, at: number): readonly string[] {
   const next = page.indexOf("\n#", at + 1);
   return page
     .slice(at, next)
@@ -71,9 +76,28 @@ t.test("the page has every field of every table, with its handling", async (t) =
     );
 });
 
+const fromChatOverResponses: Readonly<Record<string, FieldTable>> = {
+  "## The request": overResponses.chatRequestFields,
+  "### A message": overResponses.chatMessageFields,
+  "### An assistant message": overResponses.chatAssistantFields,
+  "### A part of a message": overResponses.chatPartFields,
+  "### A tool call": overResponses.chatToolCallFields,
+  "### A tool": overResponses.chatToolFields,
+};
+
+t.test("and the page about Responses has its own", async (t) => {
+  for (const [heading, table] of Object.entries(fromChatOverResponses))
+    t.same(
+      rowsAt(overResponsesPage, overResponsesPage.indexOf(`\n${heading}\n`)),
+      rows(table),
+      heading,
+    );
+});
+
 t.test("no table is missing from the page", async (t) => {
   t.equal(Object.keys(fromChat).length, Object.keys(chat).length);
   t.equal(Object.keys(fromMessages).length, Object.keys(messages).length);
+  t.equal(Object.keys(fromChatOverResponses).length, Object.keys(overResponses).length);
 });
 
 t.test("the page has every reason why an answer ends", async (t) => {

@@ -5,4 +5,6 @@ export const options: RequestOptions = {
   maxTokensDefault: 4096,
   isStrict: false,
   takesCustomTools: true,
+  provider: "openai",
+  takesFilesInResults: false,
 };

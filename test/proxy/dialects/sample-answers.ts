@@ -8,6 +8,7 @@ import type {
 export const context: AnswerContext = {
   model: "smart",
   nowSeconds: 1_795_000_000,
+  provider: "openai",
   requestId: "req-7",
   request: {},
 };

@@ -11,6 +11,7 @@ import {
 const context: AnswerContext = {
   model: "smart",
   nowSeconds: 1_700_000_000,
+  provider: "p",
   requestId: "req_aBc-000001",
   request: { model: "smart", input: "hi" },
 };

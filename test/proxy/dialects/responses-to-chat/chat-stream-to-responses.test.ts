@@ -15,6 +15,7 @@ import { readableResponseBytesMax } from "../../../../shared/bounds.js";
 const context: AnswerContext = {
   model: "smart",
   nowSeconds: 1_700_000_000,
+  provider: "p",
   requestId: "req_1",
   request: { model: "smart", input: "hi", stream: true },
 };

@@ -38,7 +38,13 @@ const request: JsonObject = {
   prompt_cache_key: "k",
   client_metadata: { "x-codex-installation-id": "1" },
 };
-const context: AnswerContext = { model: "m", nowSeconds: 1, requestId: "req_1", request };
+const context: AnswerContext = {
+  model: "m",
+  nowSeconds: 1,
+  requestId: "req_1",
+  provider: "p",
+  request,
+};
 
 function sent(body: JsonObject, takesCustomTools: boolean): JsonObject {
   const result = responsesToChat.request(body, { ...options, takesCustomTools });

@@ -60,8 +60,21 @@ const cases: readonly Case[] = [
     name: "newer models don't reason beside tools in chat completions",
     model: "gpt-5.4",
     given: { reasoning_effort: "high", tools: [{}] },
-    sent: { tools: [{}] },
+    sent: { reasoning_effort: "none", tools: [{}] },
     dropped: ["reasoning_effort"],
+  },
+  {
+    name: "and those that reason unasked are told not to",
+    model: "gpt-5.6",
+    given: { tools: [{}] },
+    sent: { reasoning_effort: "none", tools: [{}] },
+  },
+  {
+    name: "a router translates itself",
+    host: "openrouter",
+    model: "openai/gpt-5.4",
+    given: { reasoning_effort: "high", tools: [{}] },
+    sent: { reasoning_effort: "high", tools: [{}] },
   },
   {
     name: "a reasoning model takes no sampling, but its defaults mean nothing",

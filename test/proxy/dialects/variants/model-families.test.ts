@@ -6,6 +6,16 @@ import {
   nearestEffort,
 } from "../../../../proxy/dialects/variants/model-families.js";
 
+const onlyInResponses: Readonly<Record<string, string>> = {
+  "gpt-5-pro": "all",
+  "gpt-5-codex": "all",
+  "gpt-5.1-codex-max": "all",
+  "gpt-5.4": "asked_reasoning_with_tools",
+  "gpt-5.6-terra": "reasoning_with_tools",
+  "GPT-6": "reasoning_with_tools",
+  "o3-pro": "all",
+};
+
 t.test("models of chat completions, by their makers' names", async (t) => {
   const cases: readonly (readonly [string, number | null, string, string])[] = [
     ["gpt-3.5-turbo", 4096, "", "always"],
@@ -23,6 +33,8 @@ t.test("models of chat completions, by their makers' names", async (t) => {
     ["gpt-5.1-codex-max", 128_000, "low medium high xhigh", "never"],
     ["gpt-5.2", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["gpt-5.4", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["gpt-5.6-terra", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["o3-pro", 128_000, "low medium high", "never"],
     ["GPT-6", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["o1-mini", 32_768, "", "never"],
     ["o4-mini", 100_000, "low medium high", "never"],
@@ -41,7 +53,7 @@ t.test("models of chat completions, by their makers' names", async (t) => {
       {
         outputTokensMax,
         efforts: efforts === "" ? [] : efforts.split(" "),
-        reasonsWithTools: !/^gpt-(?:5\.4|6)$/i.test(model),
+        onlyInResponses: onlyInResponses[model] ?? "nothing",
         takesSampling,
       },
       model,

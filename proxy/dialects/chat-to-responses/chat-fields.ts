@@ -1,0 +1,127 @@
+/**
+ * The fields of a chat request, and what becomes of each when the model reasons with tools only in
+ * the Responses API, as of the OpenAI API in November 2026. docs/dialects-over-responses.md has the
+ * same tables.
+ */
+import { isObject } from "../../../shared/checked.js";
+import {
+  dropped,
+  type FieldTable,
+  fieldTable,
+  isEmptyList,
+  leftOut,
+  mapped,
+  refused,
+} from "../translation/field-table.js";
+
+const isZero = (value: unknown): boolean => value === 0;
+const same = mapped("the same");
+const participant = dropped("which has no participant names");
+const anthropicCache = leftOut("a hint for Anthropic's cache, which changes no answer");
+const onlyGemini = leftOut("signatures that only Gemini's models can read");
+const foreignReasoning = leftOut("OpenAI takes back only reasoning that it has encrypted");
+
+export const chatRequestFields: FieldTable = fieldTable({
+  model: mapped("`model`"),
+  messages: mapped("`input`"),
+  max_completion_tokens: mapped("`max_output_tokens`; below 16, the least that OpenAI takes, 16"),
+  max_tokens: mapped("`max_output_tokens`"),
+  temperature: same,
+  top_p: same,
+  stream: same,
+  stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
+  tools: mapped("`tools`, not nested; a function without `strict` gets `strict: false`"),
+  tool_choice: mapped("`tool_choice`, not nested"),
+  parallel_tool_calls: same,
+  response_format: mapped("`text.format`, not nested"),
+  verbosity: mapped("`text.verbosity`"),
+  reasoning_effort: mapped("`reasoning.effort`"),
+  user: same,
+  safety_identifier: same,
+  prompt_cache_key: same,
+  prompt_cache_options: same,
+  prompt_cache_retention: same,
+  service_tier: same,
+  metadata: same,
+  logprobs: mapped("`include`, with `message.output_text.logprobs`"),
+  top_logprobs: same,
+  store: dropped("whose responses are asked not to be stored", "must be false", (v) => v === false),
+  seed: leftOut("no provider guarantees that it has an effect"),
+  prediction: leftOut("only makes OpenAI's answer faster"),
+  n: refused("which returns one answer", "must be 1", (value) => value === 1),
+  stop: dropped("which has no stop sequences", "must be empty", isEmptyList),
+  frequency_penalty: dropped("which has no penalties", "must be 0", isZero),
+  presence_penalty: dropped("which has no penalties", "must be 0", isZero),
+  logit_bias: dropped(
+    "which has no token biases",
+    "must be empty",
+    (value) => isObject(value) && Object.keys(value).length === 0,
+  ),
+  modalities: refused(
+    "which only returns text",
+    'must be ["text"]',
+    (value) => Array.isArray(value) && value.every((one) => one === "text"),
+  ),
+  audio: refused("which only returns text"),
+  moderation: refused("which has no such setting"),
+  web_search_options: refused("which offers web search as a tool"),
+  functions: refused("which has tools instead: use `tools`", "must be empty", isEmptyList),
+  function_call: refused("which has tools instead: use `tool_choice`"),
+});
+
+export const chatMessageFields: FieldTable = fieldTable({
+  role: mapped("`role`; `tool` becomes a `function_call_output`"),
+  content: mapped("`content`; `output` of a tool's message"),
+  name: participant,
+  cache_control: anthropicCache,
+  tool_call_id: mapped("`call_id`, as the `id` of the call"),
+});
+
+export const chatAssistantFields: FieldTable = fieldTable({
+  role: mapped("`role`"),
+  content: mapped("`output_text` parts"),
+  refusal: mapped("a `refusal` part"),
+  tool_calls: mapped("`function_call` and `custom_tool_call` items, after the text"),
+  thinking_blocks: mapped(
+    "`reasoning` items before the text, where they hold what OpenAI encrypted for this provider; others are left out",
+  ),
+  reasoning_content: foreignReasoning,
+  reasoning: foreignReasoning,
+  reasoning_details: foreignReasoning,
+  annotations: leftOut("citations of an earlier answer"),
+  extra_content: onlyGemini,
+  parsed: leftOut("added by OpenAI's SDK: the parsed `content`"),
+  cache_control: anthropicCache,
+  name: participant,
+  audio: refused("which has no audio"),
+  function_call: refused("which has tools instead: use `tool_calls`"),
+});
+
+export const chatPartFields: FieldTable = fieldTable({
+  type: mapped(
+    "`input_text`, `output_text`, `refusal`, `input_image`, `input_file`, `input_audio`",
+  ),
+  text: same,
+  refusal: same,
+  image_url: mapped("`image_url` and `detail`"),
+  file: mapped("`file_data`, `file_id` and `filename`"),
+  input_audio: same,
+  cache_control: anthropicCache,
+  prompt_cache_breakpoint: same,
+});
+
+export const chatToolCallFields: FieldTable = fieldTable({
+  id: mapped("`call_id`"),
+  type: mapped("`function` or `custom`"),
+  function: mapped("`name` and `arguments`"),
+  custom: mapped("`name` and `input`"),
+  index: leftOut("the position in a stream"),
+  extra_content: onlyGemini,
+});
+
+export const chatToolFields: FieldTable = fieldTable({
+  type: mapped("`function` or `custom`"),
+  function: mapped("`name`, `description`, `parameters`, `strict`"),
+  custom: mapped("`name`, `description`, `format`, not nested"),
+  cache_control: anthropicCache,
+});

@@ -1,0 +1,78 @@
+/** The content of a chat message as the parts of an item of the Responses API. */
+import { isAbsent } from "../../../shared/checked.js";
+import type { RequestReader } from "../translation/request-reader.js";
+import type { JsonObject } from "../translation/translation.js";
+import { chatPartFields } from "./chat-fields.js";
+
+/** The parts that each role may have. */
+const parts = {
+  system: ["text"],
+  developer: ["text"],
+  user: ["text", "image_url", "file", "input_audio"],
+  assistant: ["text", "refusal"],
+  tool: ["text", "image_url", "file"],
+} as const;
+
+type Role = keyof typeof parts;
+
+/** Without empty texts. */
+export function chatContentToResponses(
+  content: unknown,
+  role: Role,
+  at: string,
+  reader: RequestReader,
+): JsonObject[] {
+  const given = reader.content(content, at);
+  const list = typeof given === "string" ? [{ type: "text", text: given }] : given;
+  const out: JsonObject[] = [];
+  for (const [i, each] of list.entries()) {
+    const part = toPart(each, role, `${at}[${i}]`, reader);
+    if (part["text"] !== "") out.push(part);
+  }
+  return out;
+}
+
+function toPart(value: unknown, role: Role, at: string, reader: RequestReader): JsonObject {
+  const part = reader.object(value, at);
+  reader.fields(part, chatPartFields, `${at}.`);
+  const type = reader.text(part["type"], `${at}.type`);
+  const supported: readonly string[] = parts[role];
+  if (!supported.includes(type)) {
+    reader.unsupported(
+      `${at}.type`,
+      `must be ${supported.join(" or ")}`,
+      `which supports nothing else in a message of the role ${role}`,
+    );
+    return {};
+  }
+  const textType = role === "assistant" ? "output_text" : "input_text";
+  const flat = flatPart(type === "text" ? textType : type, part, at, reader);
+  const { prompt_cache_breakpoint: breakpoint } = part;
+  return isAbsent(breakpoint) ? flat : { ...flat, prompt_cache_breakpoint: breakpoint };
+}
+
+function flatPart(type: string, part: JsonObject, at: string, reader: RequestReader): JsonObject {
+  switch (type) {
+    case "image_url": {
+      const { url, detail = "auto" } = reader.object(part["image_url"], `${at}.image_url`);
+      const image_url = reader.text(url, `${at}.image_url.url`);
+      return { type: "input_image", image_url, detail: detail ?? "auto" };
+    }
+    case "file":
+      return { type: "input_file", ...fileFields(part["file"], `${at}.file`, reader) };
+    case "input_audio":
+      return { type, input_audio: reader.object(part["input_audio"], `${at}.input_audio`) };
+    case "refusal":
+      return { type, refusal: reader.text(part["refusal"], `${at}.refusal`) };
+    default:
+      return { type, text: reader.text(part["text"], `${at}.text`) };
+  }
+}
+
+function fileFields(value: unknown, at: string, reader: RequestReader): JsonObject {
+  const file = reader.object(value, at);
+  const out: Record<string, unknown> = {};
+  for (const field of ["file_data", "file_id", "filename"])
+    if (!isAbsent(file[field])) out[field] = reader.text(file[field], `${at}.${field}`);
+  return out;
+}

@@ -1,0 +1,234 @@
+/**
+ * Translates a stream of the Responses API to a stream of chat completion chunks.
+ *
+ * Each item streams its own deltas; a chunk's delta has a field for each kind. What an item didn't
+ * stream is sent when it is done: some hosts stream no arguments, or no text.
+ */
+import { streamEventBytesMax } from "../../../shared/bounds.js";
+import { isCount, isObject } from "../../../shared/checked.js";
+import { mergeUsage } from "../../usage/find-usage.js";
+import { chatErrorEvent } from "../translation/error-events.js";
+import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
+import { chatUsage } from "../translation/translate-usage.js";
+import {
+  type AnswerContext,
+  type ClientEvent,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
+import {
+  betweenParts,
+  callOf,
+  carriedBlock,
+  finishReasonOf,
+  responseId,
+  thinkingOf,
+} from "./responses-answer-to-chat.js";
+
+const done: ClientEvent = { event: null, data: "[DONE]" };
+
+export class ResponsesStreamToChat extends GuardedTranslator {
+  readonly #context: AnswerContext;
+  #id: string;
+  #begun = false;
+  /** The number of each call among the calls, by its place in the output. */
+  readonly #calls = new Map<number, number>();
+  /** The places of the items of which something has been sent. */
+  readonly #streamed = new Set<number>();
+  /** The reasoning item that is open. A long text isn't kept, since it has been sent. */
+  #thinking = "";
+  #thinkingBlocks = 0;
+  #usage: unknown = null;
+  #tier: string | null = null;
+  protected override readonly errorEvent = chatErrorEvent;
+
+  constructor(context: AnswerContext) {
+    super();
+    this.#context = context;
+    this.#id = responseId(null, context);
+  }
+
+  override get usage(): unknown {
+    return this.#usage;
+  }
+
+  protected override ended(): void {
+    throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
+  }
+
+  /** Events of other types repeat what these say, or report progress. */
+  protected override read(event: string | null, data: string): void {
+    if (data.trim() === "[DONE]") return;
+    const value = parseEventData(data);
+    switch (value["type"] ?? event) {
+      // An error may still follow, before which nothing must have been sent.
+      case "response.created":
+        if (isObject(value["response"]))
+          this.#id = responseId(value["response"]["id"], this.#context);
+        return;
+      case "response.output_item.added":
+        return this.#addItem(itemOf(value), indexOf(value));
+      case "response.output_text.delta":
+        return this.#text(value, "content");
+      case "response.refusal.delta":
+        return this.#text(value, "refusal");
+      case "response.reasoning_summary_part.added":
+        if (this.#thinking !== "") this.#think(betweenParts);
+        return;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        this.#streamed.add(indexOf(value));
+        return this.#think(deltaText(value["delta"]));
+      case "response.function_call_arguments.delta":
+        return this.#callInput(value, { function: { arguments: value["delta"] } });
+      case "response.custom_tool_call_input.delta":
+        return this.#callInput(value, { custom: { input: value["delta"] } });
+      case "response.output_item.done":
+        return this.#itemDone(itemOf(value), indexOf(value));
+      case "response.completed":
+      case "response.incomplete":
+        return this.#finish(value["response"]);
+      case "response.failed":
+        return this.#failed(data, value);
+      case "error":
+        return this.fail(data, isObject(value["error"]) ? value : { error: value });
+    }
+  }
+
+  #addItem(item: JsonObject, index: number): void {
+    if (item["type"] === "reasoning") this.#thinking = "";
+    if (!isCall(item)) return this.#begin();
+    const call = this.#calls.size;
+    this.#calls.set(index, call);
+    // Its input follows.
+    const opened = callOf({ ...item, arguments: "", input: "" });
+    this.#chunk({ tool_calls: [{ index: call, ...opened }] });
+  }
+
+  #text(value: JsonObject, field: "content" | "refusal"): void {
+    const { delta, logprobs } = value;
+    this.#streamed.add(indexOf(value));
+    this.#chunk({ [field]: deltaText(delta) }, null, logprobs);
+  }
+
+  #think(text: string): void {
+    if (this.#thinking.length <= streamEventBytesMax) this.#thinking += text;
+    if (text !== "") this.#chunk({ reasoning_content: text });
+  }
+
+  #callInput(value: JsonObject, input: JsonObject): void {
+    const index = indexOf(value);
+    const call = this.#calls.get(index);
+    if (call === undefined)
+      throw new UntranslatableAnswer(
+        "the provider's stream has the input of a call that isn't open",
+      );
+    if (deltaText(value["delta"]) === "") return;
+    this.#streamed.add(index);
+    this.#chunk({ tool_calls: [{ index: call, ...input }] });
+  }
+
+  #itemDone(item: JsonObject, index: number): void {
+    if (isCall(item) && !this.#calls.has(index)) this.#addItem(item, index);
+    const isNew = !this.#streamed.has(index);
+    if (item["type"] === "reasoning") this.#reasoningDone(item, isNew);
+    else if (isNew && item["type"] === "message") this.#wholeMessage(item);
+    else if (isNew && isCall(item)) this.#wholeInput(item, index);
+  }
+
+  #wholeMessage({ content }: JsonObject): void {
+    if (!Array.isArray(content)) return;
+    for (const part of content.filter(isObject)) {
+      const { refusal, text = refusal, logprobs } = part;
+      const field = part["type"] === "refusal" ? "refusal" : "content";
+      if (text !== "") this.#chunk({ [field]: deltaText(text) }, null, logprobs);
+    }
+  }
+
+  #reasoningDone(item: JsonObject, isNew: boolean): void {
+    if (isNew) this.#think(thinkingOf(item));
+    const thinking = this.#thinking.length <= streamEventBytesMax ? this.#thinking : "";
+    this.#thinking = "";
+    const block = carriedBlock(item, thinking, this.#context.provider);
+    // The `index` is for OpenAI's Python SDK, which needs it to assemble lists.
+    if (block !== null)
+      this.#chunk({ thinking_blocks: [{ index: this.#thinkingBlocks++, ...block }] });
+  }
+
+  /** A chat client parses the arguments, so they mustn't be empty. */
+  #wholeInput(item: JsonObject, index: number): void {
+    const { arguments: given, input } = item;
+    const whole =
+      item["type"] === "function_call"
+        ? { function: { arguments: deltaText(given) || "{}" } }
+        : { custom: { input: deltaText(input) } };
+    this.#chunk({ tool_calls: [{ index: this.#calls.get(index), ...whole }] });
+  }
+
+  /** The error stands within the response. */
+  #failed(data: string, { response }: JsonObject): void {
+    const { error, usage } = isObject(response) ? response : {};
+    this.#usage = mergeUsage(this.#usage, usage);
+    if (isObject(error)) this.fail(JSON.stringify({ error }), { error });
+    else this.fail(data, {});
+  }
+
+  #finish(response: unknown): void {
+    if (!isObject(response))
+      throw new UntranslatableAnswer("the provider's stream ends without a response");
+    this.#usage = mergeUsage(this.#usage, response["usage"]);
+    const { service_tier: tier } = response;
+    if (typeof tier === "string") this.#tier = tier;
+    this.#chunk({}, finishReasonOf(response, this.#calls.size > 0));
+    const usage = chatUsage(this.#usage);
+    if (usage !== undefined) this.#send([], usage);
+    this.close(done);
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#chunk({ role: "assistant", content: "" });
+  }
+
+  #chunk(delta: JsonObject, finish: string | null = null, logprobs: unknown = null): void {
+    this.#begin();
+    const content = Array.isArray(logprobs) && logprobs.length > 0 ? logprobs : null;
+    const probs = content === null ? null : { content, refusal: null };
+    this.#send([{ index: 0, delta, logprobs: probs, finish_reason: finish }], null);
+  }
+
+  #send(choices: readonly JsonObject[], usage: JsonObject | null): void {
+    const chunk: Record<string, unknown> = {
+      id: this.#id,
+      object: "chat.completion.chunk",
+      created: this.#context.nowSeconds,
+      model: this.#context.model,
+      choices,
+      usage,
+    };
+    if (this.#tier !== null) chunk["service_tier"] = this.#tier;
+    this.send(null, chunk);
+  }
+}
+
+function isCall({ type }: JsonObject): boolean {
+  return type === "function_call" || type === "custom_tool_call";
+}
+
+function itemOf({ item }: JsonObject): JsonObject {
+  if (isObject(item)) return item;
+  throw new UntranslatableAnswer("the provider's stream has an item that is not an object");
+}
+
+/** The place in the output that an event is about. */
+function indexOf({ output_index: index }: JsonObject): number {
+  if (isCount(index)) return index;
+  throw new UntranslatableAnswer("the provider's stream has an event without an output_index");
+}
+
+function deltaText(value: unknown): string {
+  if (typeof value !== "string")
+    throw new UntranslatableAnswer("the provider's stream has a delta that is not a text");
+  return value;
+}

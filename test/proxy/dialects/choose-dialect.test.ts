@@ -1,0 +1,56 @@
+import t from "tap";
+import { askedReasoning } from "../../../proxy/body/model-body.js";
+import { chooseDialect, needsResponses } from "../../../proxy/dialects/choose-dialect.js";
+import { findPreset } from "../../../shared/config/settings/presets.js";
+import type { Operation } from "../../../shared/operation.js";
+
+t.test("the provider's own operation is preferred, then one that can be translated", async (t) => {
+  const cases: readonly (readonly [Operation, Operation[], Operation | null, boolean])[] = [
+    ["chat_completions", ["chat_completions", "messages", "responses"], "chat_completions", false],
+    ["chat_completions", ["responses", "messages"], "messages", true],
+    ["chat_completions", ["responses"], "responses", true],
+    ["messages", ["chat_completions", "responses"], "chat_completions", true],
+    ["messages", ["responses"], "responses", true],
+    ["responses", ["chat_completions", "messages"], "chat_completions", true],
+    ["embeddings", ["chat_completions"], null, false],
+  ];
+  for (const [asked, offered, operation, isTranslated] of cases) {
+    const dialect = chooseDialect(asked, new Set(offered));
+    t.equal(dialect?.operation ?? null, operation, `${asked} of ${offered.join()}`);
+    t.equal((dialect?.translation ?? null) !== null, isTranslated);
+  }
+  t.equal(chooseDialect("chat_completions", new Set(["responses"]), true)?.operation, "responses");
+  t.equal(chooseDialect("responses", new Set(["responses"]), true)?.translation, null);
+});
+
+const tools = [{}];
+const chat = { tools, reasoning_effort: "high" };
+
+t.test("what a model does in the Responses API alone goes there, where it is", async (t) => {
+  const cases: readonly (readonly [string, string, Operation, object, boolean])[] = [
+    ["openai", "gpt-5.4", "chat_completions", chat, true],
+    ["azure", "gpt-5.4", "chat_completions", chat, true],
+    ["openrouter", "openai/gpt-5.4", "chat_completions", chat, false],
+    ["openai", "gpt-5.4", "chat_completions", { ...chat, reasoning_effort: "none" }, false],
+    ["openai", "gpt-5.4", "chat_completions", { tools }, false],
+    ["openai", "gpt-5.4", "chat_completions", { tools: [], reasoning_effort: "high" }, false],
+    ["openai", "gpt-5.6-terra", "chat_completions", { tools }, true],
+    ["openai", "gpt-5.6", "chat_completions", { tools, reasoning_effort: "none" }, false],
+    ["openai", "gpt-5.2", "chat_completions", chat, false],
+    ["openai", "gpt-5-codex", "chat_completions", {}, true],
+    ["openai", "gpt-5.4", "messages", { tools, output_config: { effort: "low" } }, true],
+    ["openai", "gpt-5.4", "messages", { tools, thinking: { type: "enabled" } }, true],
+    ["openai", "gpt-5.4", "messages", { tools, thinking: { type: "adaptive" } }, false],
+    ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "adaptive" } }, true],
+    ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "disabled" } }, false],
+  ];
+  for (const [host, model, operation, body, isNeeded] of cases) {
+    const preset = findPreset(host)!;
+    const provider = { chat: preset.chat, operations: new Set(preset.operations) };
+    t.equal(
+      needsResponses(provider, model, askedReasoning(operation, { ...body })),
+      isNeeded,
+      `${model} at ${host} ${operation} ${JSON.stringify(body)}`,
+    );
+  }
+});
