@@ -34,9 +34,9 @@ export function parseToDaemon(
   if (!isCount(id)) return null;
   switch (frame[0]) {
     case "admit":
-      return frame.length >= 6 ? admitFromWire(id, frame) : null;
+      return admitFromWire(id, frame);
     case "settle":
-      return frame.length >= 13 ? settleFromWire(id, frame) : null;
+      return settleFromWire(id, frame);
     case "release":
       return id > 0 ? { kind: "release", id } : null;
     case "refusal":
@@ -46,7 +46,7 @@ export function parseToDaemon(
     case "authorize":
       return isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
     case "reroute":
-      return frame.length >= 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
+      return rerouteFromWire(id, frame[2], frame[3]);
     case "admin": {
       const op = adminOps.find((known) => known === frame[2]);
       return frame.length >= 4 && op !== undefined

@@ -7,6 +7,7 @@ import {
   addSum,
   compareSums,
   costUsd,
+  differenceOf,
   emptySum,
   isPicoUsd,
   isSaturated,
@@ -14,6 +15,7 @@ import {
   picoFromUsd,
   sumFromUsd,
   sumUsd,
+  usdText,
 } from "../../../shared/domain/money.js";
 
 const cost = fc.integer({ min: 0, max: costPicoUsdMax });
@@ -121,6 +123,7 @@ t.test(
     ];
     for (const [usd, pico] of table) t.equal(picoFromUsd(usd), pico, String(usd));
     t.same(sumFromUsd(1_000_000.5), { microUsd: 1_000_000_500_000, picoUsd: 0 });
+    t.same(sumFromUsd(0), emptySum());
     for (const usd of [-1, NaN, Infinity, 1e10, "1"]) t.equal(sumFromUsd(usd), null, String(usd));
   },
 );
@@ -147,3 +150,33 @@ t.test(
     }
   },
 );
+
+t.test("a difference is exact, and nothing where the part is more", async () => {
+  fc.assert(
+    fc.property(fc.array(cost, { maxLength: 5 }), fc.array(cost, { maxLength: 5 }), (a, b) => {
+      const [sum, part] = [sumOf(a), sumOf(b)];
+      const exact = asBigInt(sum) - asBigInt(part);
+      const found = differenceOf(sum, part);
+      assert.equal(asBigInt(found), exact < 0n ? 0n : exact);
+      assert.ok(found.picoUsd >= 0 && found.picoUsd < 1_000_000);
+    }),
+  );
+  const one = { microUsd: 1, picoUsd: 0 };
+  assert.deepEqual(differenceOf(one, { microUsd: 0, picoUsd: 1 }), {
+    microUsd: 0,
+    picoUsd: 999_999,
+  });
+  assert.deepEqual(differenceOf(one, { microUsd: 1, picoUsd: 1 }), emptySum());
+});
+
+t.test("a cost is written as a plain decimal, exactly", async (t) => {
+  for (const [pico, text] of [
+    [0, "0"],
+    [1, "0.000000000001"],
+    [1_500_000, "0.0000015"],
+    [10 ** 12, "1"],
+    [2_500_000_000_000, "2.5"],
+    [10 ** 13 + 10, "10.00000000001"],
+  ] as const)
+    t.equal(usdText(pico), text);
+});

@@ -3,8 +3,11 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { encodeFrame } from "../../../shared/wire/codec.js";
+import { plainFailure } from "../../../shared/error-code.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../../shared/wire/daemon-error.js";
+import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { type FakeDaemonOptions, type Owner, startFakeDaemon } from "../../bin/fake-daemon.js";
 
 const directoryOf = (t: Owner): string => {
@@ -133,6 +136,30 @@ t.test("the error says how a daemon misbehaves", async (t) => {
     );
   }
 });
+
+t.test(
+  "an older version is offered to a daemon that refuses this one, and to no other",
+  async (t) => {
+    for (const [answer, connections] of [
+      [encodeFrame(["failed", 1, plainFailure(400, "invalid_request_error", "no")]), null],
+      [null, 1],
+      [Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]), 1],
+    ] as const) {
+      const socketPath = join(directoryOf(t), "daemon.sock");
+      let connected = 0;
+      const server = net.createServer((socket) => {
+        connected++;
+        socket.on("error", () => {});
+        if (answer === null) socket.destroy();
+        else socket.once("data", () => socket.write(answer));
+      });
+      await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+      await troubleOf(connectDaemon({ socketPath, deadlineMs: 2000 }));
+      t.equal(connected, connections ?? wireVersions.newest - wireVersions.oldest + 1);
+      await new Promise((resolve) => server.close(resolve));
+    }
+  },
+);
 
 t.test(
   "a call without an answer ends at its deadline, or when the daemon closes the connection",

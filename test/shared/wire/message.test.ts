@@ -46,6 +46,18 @@ t.test("every kind of message from the daemon is decoded as it was encoded", asy
   }
 });
 
+t.test("a limit that isn't there is all zeros", async (t) => {
+  const triple = { limit: 5, remaining: 4, resetSeconds: 3 };
+  for (const [requests, tokens, flat] of [
+    [triple, null, [5, 4, 3, 0, 0, 0]],
+    [null, triple, [0, 0, 0, 5, 4, 3]],
+    [null, null, [0, 0, 0, 0, 0, 0]],
+  ] as const) {
+    const admitted = { kind: "admitted", id: 1, target: 0, admittedAtMs: 2, lsn: 3 } as const;
+    t.same(toWire({ ...admitted, headers: { requests, tokens }, key: null })[5], flat);
+  }
+});
+
 t.test("a message begins with its kind and its id, as the grammar says", async (t) => {
   const targets = [
     { provider: "openai", model: "gpt-4o" },

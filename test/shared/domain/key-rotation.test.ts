@@ -1,0 +1,23 @@
+import t from "tap";
+import { periodSecondsMax } from "../../../shared/bounds.js";
+import { rotationOverlapSeconds } from "../../../shared/domain/credential-bounds.js";
+import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
+
+t.test("a rotation takes an overlap or none, and nothing else", async (t) => {
+  for (const [body, overlapSeconds] of [
+    [{}, rotationOverlapSeconds],
+    [{ overlap_seconds: null }, rotationOverlapSeconds],
+    [{ overlap_seconds: 0 }, 0],
+    [{ overlap_seconds: periodSecondsMax }, periodSecondsMax],
+  ] as const)
+    t.same(parseKeyRotation(body), { ok: true, value: { overlapSeconds } });
+  for (const [body, param, message] of [
+    ["now", "body", /must be a JSON object, not "now"/],
+    [{ overlap: 5 }, "overlap", "unknown field overlap: expected overlap_seconds"],
+    [{ overlap_seconds: 0, x: 1 }, "x", /unknown field x/],
+    [{ overlap_seconds: -1 }, "overlap_seconds", /must be an integer from 0 to \d+, not -1/],
+    [{ overlap_seconds: 0.5 }, "overlap_seconds", /not 0\.5/],
+    [{ overlap_seconds: periodSecondsMax + 1 }, "overlap_seconds", /must be an integer/],
+  ] as const)
+    t.match(parseKeyRotation(body), { ok: false, failure: { param, message } });
+});
