@@ -44,6 +44,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "it is read only when there is a worst one, and then it is that one's end",
   },
   {
+    file: "limiterd/budgets/judge-budgets.ts",
+    line: "compareBudgets(account.budget.definition, worst.budget.definition) >= 0)))",
+    what: ">= becomes >",
+    why: "no two budgets of a request have the same name",
+  },
+  {
     file: "limiterd/budgets/spend.ts",
     line: "const at = spends.findIndex(({ startMs }) => startMs > period.startMs);",
     what: "> becomes >=",
@@ -60,6 +66,18 @@ export const equivalents: readonly Equivalent[] = [
     line: "for (let i = 0, count = nameWords(head); i < count; i++)",
     what: "< becomes <=",
     why: "what lies behind the name is filler, or a number that is set afterwards",
+  },
+  {
+    file: "limiterd/counters/child-blocks.ts",
+    line: "if (open.usedUnits + units <= open.numbers.length)",
+    what: "<= becomes <",
+    why: "a block is left a record earlier, and the record is in the next one",
+  },
+  {
+    file: "limiterd/counters/child-buckets.ts",
+    line: "this.#firsts.pop();",
+    what: "the statement is left out",
+    why: "the 64 KiB stay until the next bucket needs them",
   },
   {
     file: "limiterd/counters/child-name.ts",
@@ -86,6 +104,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "a bucket more makes no record harder to find",
   },
   {
+    file: "limiterd/counters/child-table.ts",
+    line: "if (this.size > this.#buckets.count)",
+    what: "> becomes >=",
+    why: "a bucket more makes no record harder to find",
+  },
+  {
     file: "limiterd/counters/children.ts",
     line: "const place = kept?.table.find(name) ?? -1;",
     what: "?? has no fallback",
@@ -102,6 +126,42 @@ export const equivalents: readonly Equivalent[] = [
     line: "const weighed = product <= exactQuotientMax",
     what: "the condition is always false",
     why: "the quotient in BigInt is the same, and slower",
+  },
+  {
+    file: "limiterd/handlers/admin/summarize-usage.ts",
+    line: "keepLargest(largest, rest, 2 * usageGroupsMax);",
+    what: "2 becomes 3",
+    why: "the groups are sorted less often, with the same result",
+  },
+  {
+    file: "limiterd/handlers/admin/summarize-usage.ts",
+    line: "keepLargest(largest, rest, 2 * usageGroupsMax);",
+    what: "* becomes /",
+    why: "the groups are sorted more often, with the same result",
+  },
+  {
+    file: "limiterd/handlers/apply-settle.ts",
+    line: "if (seq > proxy.durableSeq)",
+    what: "the condition is always true",
+    why: "settles are durable in the order of their numbers",
+  },
+  {
+    file: "limiterd/lifecycle/flush-usage.ts",
+    line: "for (let i = 0; i < accounts.length; i += perSlice) {",
+    what: "< becomes <=",
+    why: "the last slice may be empty, and writes nothing",
+  },
+  {
+    file: "limiterd/lifecycle/restore.ts",
+    line: "book.sorted();",
+    what: "the statement is left out",
+    why: "the first list sorts them, and waits for it",
+  },
+  {
+    file: "limiterd/lifecycle/sweep.ts",
+    line: "if (expired.length === 0)",
+    what: "the condition is always false",
+    why: "of no denials nothing is announced, and nothing written",
   },
   {
     file: "limiterd/rules/count-settle.ts",
@@ -146,6 +206,36 @@ export const equivalents: readonly Equivalent[] = [
     why: "of no names none is found: what is left out is quicker, and no more",
   },
   {
+    file: "proxy/limiter/settle-backlog.ts",
+    line: "if (Array.isArray(last) && this.size > settlesKeptAsTheyAre)",
+    what: "> becomes >=",
+    why: "one more is packed, and is the same when it is read",
+  },
+  {
+    file: "proxy/limiter/settle-outbox.ts",
+    line: "return known.targetStartedAgoMs === undefined",
+    what: "the condition is always false",
+    why: "a copy without a field that isn't there is the same",
+  },
+  {
+    file: "proxy/limiter/spool/settle-directory.ts",
+    line: "const pieceBytes = 256 * 1024;",
+    what: "256 becomes 257",
+    why: "a piece is a little larger",
+  },
+  {
+    file: "proxy/limiter/spool/settle-directory.ts",
+    line: "const pieceBytes = 256 * 1024;",
+    what: "1024 becomes 1025",
+    why: "a piece is a little larger",
+  },
+  {
+    file: "proxy/routing/target-load.ts",
+    line: "return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));",
+    what: "the condition is always false",
+    why: "of no targets none is found: what is left out is quicker, and no more",
+  },
+  {
     file: "proxy/usage/event-reader.ts",
     line: "if (lines === 0)",
     what: "the condition is always false",
@@ -174,6 +264,12 @@ export const equivalents: readonly Equivalent[] = [
     line: "this.#lines = 0;",
     what: "0 becomes 1",
     why: "a count that is too large has the event read in the slower way, with the same result",
+  },
+  {
+    file: "proxy/usage/tap-stream.ts",
+    line: "if (held.length > 0)",
+    what: "the condition is always true",
+    why: "nothing is added, or sent",
   },
   {
     file: "shared/domain/rule.ts",

@@ -49,7 +49,7 @@ export async function exportRecords(
     examined += batch.length;
     if (records.length >= page.limit || examined >= examinedMax) {
       const next = index < batch.length ? `${key}.${index}` : `${key + 1}.0`;
-      return answer(records, next, Math.min(1, (key - first) / Math.max(1, end - first)), nowMs);
+      return answer(records, next, (key - first) / (end - first), nowMs);
     }
     sinceTurn += batch.length;
     if (sinceTurn < recordsPerTurn) continue;

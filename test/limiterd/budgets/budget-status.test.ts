@@ -1,6 +1,6 @@
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
-import { startDaemon, target } from "../in-memory-daemon.js";
+import { budgetStatuses, listBudgets } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { ask as askDaemon, startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
   ask,
@@ -243,3 +243,28 @@ t.test(
     );
   },
 );
+
+t.test("a list goes on behind the last one of its page, which may be gone by then", async (t) => {
+  const budgets = ["/a", "/b", "/c", "/d"].flatMap((path) => [
+    budget(path, 3600, 1),
+    budget(path, 86_400, 1),
+  ]);
+  const daemon = startDaemon([], { nowMs: noon, budgets });
+  const after = (key: string): unknown[] =>
+    listBudgets(daemon.state, key, noon).budgets.map(
+      ({ subject, period_seconds: seconds }) => `${String(subject)} ${String(seconds)}`,
+    );
+  t.same(after("user_path\n/c\n3600"), ["/c 86400", "/d 3600", "/d 86400"]);
+  t.same(after("user_path\n/c\n7200"), ["/c 86400", "/d 3600", "/d 86400"]);
+  t.same(after("user_path\n/d\n86400"), []);
+  t.equal(after("label\nx\n60").length, 8, "user paths come behind labels");
+});
+
+t.test("deleting a budget that works tells the proxies nothing of those that don't", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/team", 86_400, 8)] });
+  const proxy = daemon.proxy("p");
+  await askDaemon(daemon, "budgets.delete", { subject: "/team", budget_key: { period: "daily" } });
+  t.notOk(
+    proxy.received.some((message) => message.kind === "event" && message.name === "inert_budgets"),
+  );
+});

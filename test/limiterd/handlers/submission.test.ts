@@ -43,6 +43,7 @@ t.test(
       headers: { requests: { limit: 10, remaining: 8 } },
     });
     t.equal(seen(daemon), "2: 1 1 1");
+    t.match(peer.state.leases.get(4), { target: null, targetAtMs: 0, targetLsn: 0 });
     t.equal(
       counts(daemon, provider).requests,
       1,

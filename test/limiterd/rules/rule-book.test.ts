@@ -462,3 +462,18 @@ t.test(
     });
   },
 );
+
+t.test("a book is as old as its oldest rule, and begins anew when it was empty", async (t) => {
+  const book = new RuleBook([1, 2]);
+  const put = (subject: string, nowMs: number) =>
+    book.put(rule("user_path", subject, 60, { requests: 1 }), { source: "manual", nowMs, lsn: 1 });
+  t.equal(book.sinceMs, Number.POSITIVE_INFINITY);
+  put("/a", now);
+  put("/b", now + 5);
+  t.equal(book.sinceMs, now);
+  put("/c", now - 5);
+  t.equal(book.sinceMs, now - 5, "the clock has stepped back");
+  for (const subject of ["/a", "/b", "/c"]) book.delete(rule("user_path", subject, 60));
+  put("/d", now + 10);
+  t.equal(book.sinceMs, now + 10);
+});

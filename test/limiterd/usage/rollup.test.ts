@@ -3,6 +3,7 @@ import {
   addRollup,
   copyRollup,
   emptyRollup,
+  isEmptyRollup,
   type Rollup,
   recordKeyIn,
   rollupFromStored,
@@ -111,3 +112,14 @@ t.test(
     t.equal(rollupFromStored([...stored, 1]), null);
   },
 );
+
+t.test("a sum is empty until anything is added", async (t) => {
+  t.ok(isEmptyRollup(emptyRollup()));
+  for (const field of ["requests", "inputTokens", "outputTokens"] as const)
+    t.notOk(isEmptyRollup({ ...emptyRollup(), [field]: 1 }), field);
+  for (const totalCost of [
+    { microUsd: 1, picoUsd: 0 },
+    { microUsd: 0, picoUsd: 1 },
+  ])
+    t.notOk(isEmptyRollup({ ...emptyRollup(), totalCost }));
+});

@@ -118,7 +118,11 @@ t.test(
     await daemon.commit();
     t.equal(daemon.damageReports.length, 1, "once");
     t.same(store.get("rollups", `${totalPrefix("/a")}2026-03-10`), ["no sum"]);
-    t.match(await refusal(usageOf(daemon, "/a")), { status: 503, code: "usage_status_failed" });
+    t.match(await refusal(usageOf(daemon, "/a")), {
+      status: 503,
+      code: "usage_status_failed",
+      message: "the recorded usage can't be read: the daemon's log says why",
+    });
     t.match(await usageOf(daemon, "/"), { total_requests: 2 }, "all others are right");
   },
 );

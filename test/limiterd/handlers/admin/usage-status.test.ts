@@ -382,6 +382,20 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     total_cost: 0,
     unpriced_requests: 2,
   });
+  add(daemon, "/team/a", { atMs: nowMs - 2 * dayMs });
+  add(daemon, "/team/a", { atMs: nowMs - 3 * dayMs });
+  add(daemon, "/team/new", { atMs: nowMs - 2 * dayMs });
+  add(daemon, "/team/new", { atMs: nowMs - 3 * dayMs });
+  t.same(
+    await groupsBy("path"),
+    [
+      ["/team/a", 6],
+      ["/team", 2],
+      ["/team/new", 2],
+      ["/team/a-b", 2],
+    ],
+    "days that aren't written yet, of a child that is and of one that isn't",
+  );
 });
 
 t.test(
@@ -512,6 +526,12 @@ t.test("an export holds every record once, page by page, in the order of recordi
       first_byte_ms: 2,
     },
   ]);
+});
+
+t.test("an export names the key and the model of a record if it has them", async (t) => {
+  const daemon = startDaemon([], { nowMs });
+  add(daemon, "/a", { keyId: "key_1", model: "" });
+  t.match(await ask(daemon, "usage.export", {}), { records: [{ key_id: "key_1", model: null }] });
 });
 
 t.test("an export of nothing is one empty page", async (t) => {

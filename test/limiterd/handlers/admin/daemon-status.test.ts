@@ -1,0 +1,38 @@
+import t from "tap";
+import { daemonStatus } from "../../../../limiterd/handlers/admin/daemon-status.js";
+import { wireVersions } from "../../../../shared/wire/wire-versions.js";
+import { ask, askFor, pathRule, startDaemon, submit } from "../../in-memory-daemon.js";
+
+t.test(
+  "proxies and what they have in flight are counted, command lines and submissions aren't",
+  async (t) => {
+    const daemon = startDaemon([pathRule("/", 60, { requests: 10 })], {
+      versions: { ...wireVersions, newest: wireVersions.newest + 1 },
+    });
+    await ask(daemon, "rate-limits.list", { after: null });
+    const status = () => daemonStatus(daemon.state, daemon.nowMs + 90_400);
+    t.match(status(), { proxies: 0, older_proxies: 0, in_flight: 0, uptime_seconds: 90 });
+    const one = daemon.proxy("p1");
+    const other = daemon.proxy("p2");
+    askFor(one, 2, "/a");
+    submit(one, 3, "/a");
+    askFor(other, 2, "/a");
+    t.match(status(), { proxies: 2, older_proxies: 2, in_flight: 2, admitted: 3, rules: 1 });
+    other.close();
+    t.match(status(), { proxies: 1, in_flight: 1 });
+    t.equal(other.state.leases.size, 0);
+    t.equal(daemonStatus(daemon.state, daemon.nowMs - 5000)["uptime_seconds"], 0);
+  },
+);
+
+t.test("a rule that does nothing is counted and named until it is gone", async (t) => {
+  const daemon = startDaemon([], { usageEnabled: false });
+  const team = { subject: "/team", limit_key: { period: "day" } };
+  const status = () => ask(daemon, "status", null);
+  t.match(await status(), { inert_rules: 0, inert: [] });
+  await ask(daemon, "rate-limits.put", { ...team, max_tokens: 5 });
+  await ask(daemon, "rate-limits.put", { ...team, subject: "/b", max_requests: 5 });
+  t.match(await status(), { inert_rules: 1, inert: [/\/team/] });
+  await ask(daemon, "rate-limits.delete", team);
+  t.match(await status(), { inert_rules: 0, inert: [] });
+});
