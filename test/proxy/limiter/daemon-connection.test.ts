@@ -173,6 +173,16 @@ t.test("ids ascend over all connections", async (t) => {
   t.equal(scene.connection.nextId(), 3);
 });
 
+t.test("a silent daemon that refuses isn't silent any more", async (t) => {
+  const scene = new Scene({ oldest: 5, newest: 5 });
+  const { connection } = scene;
+  scene.connect();
+  scene.timers[0]!.run();
+  t.equal(connection.silent, true);
+  t.equal(connection.refused(), true);
+  t.same([connection.silent, scene.events], [false, ["silent false"]]);
+});
+
 t.test(
   "an older version is offered after a refusal; the oldest one stays, for settles",
   async (t) => {

@@ -200,6 +200,27 @@ t.test("a list that grows without end is cut off", async (t) => {
   t.match(reports, [/^p: its list of models is larger than 8388608 bytes$/]);
 });
 
+t.test("a provider that has no list is told from one that fails", async (t) => {
+  for (const status of [400, 403, 404, 405, 406, 500, 501, 502]) {
+    const { providers, catalog } = bench({ p: null });
+    t.same(catalog.unlearned(), ["p"]);
+    await providers["p"]!.answer(status, "{}");
+    t.same(catalog.unlearned(), [404, 405, 501].includes(status) ? [] : ["p"], String(status));
+  }
+});
+
+t.test("a list may be as large as the bound, and no byte larger", async (t) => {
+  const bound = 8 * 1024 * 1024;
+  for (const [bytes, expected] of [
+    [bound, "p 1"],
+    [bound + 1, `p: its list of models is larger than ${bound} bytes`],
+  ] as const) {
+    const { providers, reports } = bench({ p: null });
+    await providers["p"]!.answer(200, list("a").padEnd(bytes));
+    t.same(reports, [expected]);
+  }
+});
+
 t.test("a newer list replaces the one before, a failure leaves it", async (t) => {
   const { providers, timers, ids, reports } = bench({ p: null });
   timers.length = 0;

@@ -44,6 +44,12 @@ function resolved(from: Catalog, name: string): string | null {
     : route.targets.map((target) => `${target.provider} ${target.model}`).join();
 }
 
+t.test("a provider's name may be one letter, and isn't empty", async (t) => {
+  const short = buildCatalog([provider("a", ["m"])], [], new Map());
+  t.equal(resolved(short, "a/x"), "a x");
+  t.equal(resolved(short, "/m"), null);
+});
+
 t.test("a name is resolved in the documented order", async (t) => {
   const cases: readonly (readonly [string, string | null, string])[] = [
     ["Smart", "virtual Smart", "a virtual model"],

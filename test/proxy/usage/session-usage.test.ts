@@ -177,6 +177,18 @@ t.test("what is done is charged once, and what is left at the end", async (t) =>
   t.match(all.charge(), { usage: { totalTokens: 0, reportedCost: null }, estimated: false });
 });
 
+t.test("a session whose costs were reported ends with nothing more to pay", async (t) => {
+  for (const [cost, reportedCost] of [
+    [0.25, 0],
+    [undefined, null],
+  ] as const) {
+    const usage = new SessionUsage();
+    usage.onMessage(Buffer.from(JSON.stringify(done({ ...tokens(1, 1), cost }))));
+    usage.takeDone(0);
+    t.match(usage.charge(), { usage: { totalTokens: 0, reportedCost }, estimated: false });
+  }
+});
+
 t.test("responses that are done faster than is charged are charged together", async (t) => {
   const usage = new SessionUsage();
   let charges = 0;

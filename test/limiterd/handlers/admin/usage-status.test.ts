@@ -531,6 +531,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
 t.test("an export names the key and the model of a record if it has them", async (t) => {
   const daemon = startDaemon([], { nowMs });
   add(daemon, "/a", { keyId: "key_1", model: "" });
+  closeBatch(daemon);
   t.match(await ask(daemon, "usage.export", {}), { records: [{ key_id: "key_1", model: null }] });
 });
 
