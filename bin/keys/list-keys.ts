@@ -9,11 +9,11 @@ export type ListedKey = Readonly<Record<string, unknown>>;
 /** All pages of the daemon's list, newest first. */
 export async function listKeys(client: DaemonClient): Promise<readonly ListedKey[]> {
   const keys: ListedKey[] = [];
-  let after: number | null = null;
+  let after: string | null = null;
   for (;;) {
     const page = answered(await client.call("keys.list", { after })) as {
       readonly keys: readonly ListedKey[];
-      readonly next: number | null;
+      readonly next: string | null;
     };
     append(keys, page.keys);
     if (page.next === null) return keys;

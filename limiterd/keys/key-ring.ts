@@ -37,7 +37,8 @@ export interface OldSecret {
   lastUsedAtMs: number | null;
 }
 
-type KeyStatus = "active" | "expired" | "deactivated";
+export const keyStatuses = ["active", "expired", "deactivated"] as const;
+type KeyStatus = (typeof keyStatuses)[number];
 
 interface NewSecret {
   readonly hash: string;

@@ -32,8 +32,6 @@ export const keyUsesPerFlush = 500;
 export const rotationOverlapSeconds = 86_400;
 /** Old secrets of one key that still work: all are in memory. */
 export const oldSecretsMax = 2;
-/** Keys in one page of a list: at their longest they fill half a frame. */
-export const keysPerPage = 500;
 /** A key's name, which is for people: all keys are in memory. */
 export const keyNameBytesMax = 128;
 /** Labels of one key: each is one more sum that a request's usage is added to. */

@@ -38,7 +38,7 @@ export interface FakeDaemonOptions {
   readonly onHello?: "welcome" | "older" | "refuse" | "hang-up" | "silence" | "garbage";
   readonly onAdmin?: "answer" | "silence" | "hang-up";
   readonly perChildEntitled?: boolean;
-  readonly rulesPerPage?: number;
+  readonly itemsPerPage?: number;
   /** What `explain` is answered with. */
   readonly explanation?: object;
   /** What the list of budgets holds. */
@@ -245,7 +245,7 @@ function page(daemon: FakeDaemon, options: FakeDaemonOptions, body: unknown): ob
   const after = (body as { after: string | null }).after;
   const sorted = [...daemon.rules.values()].sort(compareRules);
   const from = after === null ? 0 : sorted.findIndex((rule) => ruleId(rule) === after) + 1;
-  const rules = sorted.slice(from, from + (options.rulesPerPage ?? 500));
+  const rules = sorted.slice(from, from + (options.itemsPerPage ?? 500));
   const last = rules.at(-1);
   return {
     rate_limits: rules.map(listed),

@@ -230,7 +230,7 @@ export async function served(
   const text = exchange.body.toString();
   return {
     status: exchange.status,
-    body: text.startsWith("{") ? JSON.parse(text) : text,
+    body: text.startsWith("{") && exchange.ended !== "cut" ? JSON.parse(text) : text,
     exchange,
     record,
   };

@@ -1,9 +1,9 @@
 /**
- * What the admin operations share: their request and ports, the check of a body, the place in a
- * list that is read page by page, and the answer to a change once it is written.
+ * What the admin operations share: their request and ports, the check of a body, and the answer to
+ * a change once it is written.
  */
-import { type Checked, isObject } from "../../../shared/checked.js";
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import type { Checked } from "../../../shared/checked.js";
+import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import type { DaemonState } from "../../state.js";
@@ -37,17 +37,6 @@ export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "f
   if (checked.ok) return checked.value;
   ports.fail(checked.failure);
   return null;
-}
-
-/** The `after` of a list's body: null to begin. Undefined after the operation has failed. */
-export function pageAfter(
-  body: unknown,
-  ports: Pick<AnswerPorts, "fail">,
-): string | null | undefined {
-  const after = (isObject(body) ? body["after"] : null) ?? null;
-  if (after === null || typeof after === "string") return after;
-  ports.fail(invalid("after must be the next of the page before", "after"));
-  return undefined;
 }
 
 /** Writes a change that is made in memory, then answers. */

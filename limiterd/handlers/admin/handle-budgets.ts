@@ -27,10 +27,10 @@ import {
   type AdminRequest,
   answerWritten,
   checkedValue,
-  pageAfter,
 } from "./admin-operation.js";
 import { countInertBudgets } from "./daemon-status.js";
-import { listBudgets } from "./list-budgets.js";
+import { budgetChoices, listBudgets } from "./list-budgets.js";
+import { parseListQuery } from "./list-query.js";
 
 type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 
@@ -61,8 +61,8 @@ export function handleBudgets(
 }
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const after = pageAfter(body, ports);
-  if (after !== undefined) ports.answer(listBudgets(state, after, nowMs));
+  const query = checkedValue(parseListQuery(body, budgetChoices), ports);
+  if (query !== null) ports.answer(listBudgets(state, query, nowMs));
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

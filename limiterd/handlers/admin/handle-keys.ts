@@ -3,9 +3,9 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
-import { periodSecondsMax } from "../../../shared/bounds.js";
+import { itemsExaminedMax, periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
-import { keysMax, keysPerPage, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
+import { keysMax, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 import {
   isKeyHash,
@@ -16,16 +16,22 @@ import {
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import { keyStatus, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
+import { keyStatus, keyStatuses, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
 import { keyChange } from "../../keys/stored-key.js";
 import type { DaemonState } from "../../state.js";
-import { type AdminPorts, type AdminRequest, writeChange } from "./admin-operation.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  checkedValue,
+  writeChange,
+} from "./admin-operation.js";
+import { matches, pageOf, parseListQuery } from "./list-query.js";
 
 type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
- * /admin/auth-keys takes}; `keys.list` {after?: the `next` of the page before}; `keys.rotate`
+ * /admin/auth-keys takes}; `keys.list` what `list-query.ts` says; `keys.rotate`
  * {new_hash, redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes}, with {id} or
  * {key_hash} as `keys.deactivate` and `keys.delete`.
  */
@@ -40,7 +46,7 @@ export function handleKeys(
     case "keys.issue":
       return issue(state, fields, nowMs, ports);
     case "keys.list":
-      return list(state, fields, nowMs, ports);
+      return list(state, body, nowMs, ports);
     case "keys.rotate":
       return rotate(state, fields, nowMs, ports);
     case "keys.deactivate":
@@ -109,22 +115,24 @@ function issue(
   writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
 }
 
-function list(
-  { keys }: DaemonState,
-  { after = null }: Readonly<Record<string, unknown>>,
-  nowMs: number,
-  ports: AdminPorts,
-): void {
-  if (after !== null && !isCount(after))
-    return ports.fail(
-      invalid(`after must be the next of the page before, not ${show(after)}`, "after"),
-    );
-  const page = keys.newest(after ?? keys.nextNumber, keysPerPage);
-  const last = page.at(-1);
-  const isLast = last === undefined || keys.newest(last.number, 1).length === 0;
+function list({ keys }: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const query = checkedValue(parseListQuery(body, { status: keyStatuses }), ports);
+  if (query === null) return;
+  const below = query.after === null ? keys.nextNumber : keyNumber(query.after);
+  if (below === null)
+    return ports.fail(invalid("after must be the next of the page before", "after"));
+  const { status } = query.chosen;
+  const { items, last } = pageOf(
+    keys.newest(below, itemsExaminedMax + 1),
+    0,
+    query.limit,
+    (key) =>
+      (status === undefined || keyStatus(key, nowMs) === status) &&
+      [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
+  );
   ports.answer({
-    keys: page.map((key) => listedKey(key, nowMs)),
-    next: isLast ? null : last.number,
+    keys: items.map((key) => listedKey(key, nowMs)),
+    next: last?.id ?? null,
     // Deleted ones included.
     issued: keys.size,
     server_time: formatMillis(nowMs),

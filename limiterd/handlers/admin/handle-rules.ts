@@ -20,10 +20,10 @@ import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  pageAfter,
   writeChange,
 } from "./admin-operation.js";
-import { listRules } from "./list-rules.js";
+import { parseListQuery } from "./list-query.js";
+import { listRules, ruleChoices } from "./list-rules.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
 
@@ -54,9 +54,9 @@ export function handleRules(
 }
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const after = pageAfter(body, ports);
-  if (after !== undefined)
-    ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
+  const query = checkedValue(parseListQuery(body, ruleChoices), ports);
+  if (query !== null)
+    ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, query }));
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -3,14 +3,14 @@
  * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 
-import { rulesPerPage } from "../../../shared/bounds.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
-import { budgetPeriodLabel, compareBudgets } from "../../../shared/domain/budget.js";
+import { budgetPeriodLabel, budgetScopes, compareBudgets } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { type Account, type Budget, startOf } from "../../budgets/budget-account.js";
 import { breachOfAccount, isExceeded } from "../../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
+import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
 interface BudgetList {
   readonly budgets: readonly Record<string, unknown>[];
@@ -19,16 +19,26 @@ interface BudgetList {
   readonly next: string | null;
 }
 
-/** One page of all budgets in the order scope, subject, period; `after` null begins. */
-export function listBudgets(state: DaemonState, after: string | null, nowMs: number): BudgetList {
+/** What the list can be narrowed by. */
+export const budgetChoices = { scope: budgetScopes, source: sources } as const;
+
+/** One page of all budgets in the order scope, subject, period. */
+export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetList {
+  const { scope, source } = query.chosen;
   const sorted = state.budgets.sorted();
-  const from = after === null ? 0 : firstAfter(sorted, after);
-  const page = sorted.slice(from, from + rulesPerPage);
-  const more = from + page.length < sorted.length;
+  const { items, last } = pageOf(
+    sorted,
+    query.after === null ? 0 : firstAfter(sorted, query.after),
+    query.limit,
+    (budget) =>
+      (scope === undefined || budget.definition.scope === scope) &&
+      (source === undefined || budget.source === source) &&
+      matches(query, budget.definition.subject),
+  );
   return {
-    budgets: page.map((budget) => listItem(state, budget, nowMs)),
+    budgets: items.map((budget) => listItem(state, budget, nowMs)),
     server_time: formatMillis(nowMs),
-    next: more ? page.at(-1)!.id : null,
+    next: last?.id ?? null,
   };
 }
 

@@ -3,15 +3,14 @@
  * that windows are advanced to the current time.
  */
 
-import { rulesPerPage } from "../../../shared/bounds.js";
 import type { InertReason } from "../../../shared/config/inert-rule.js";
-import type { RuleKey } from "../../../shared/domain/rule.js";
-import { periodLabel } from "../../../shared/domain/rule.js";
+import { periodLabel, type RuleKey, scopes } from "../../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { Counter, Rule } from "../../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import { firstAfter } from "../../rules/sorted-rules.js";
+import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
 interface RuleList {
   readonly rate_limits: readonly Record<string, unknown>[];
@@ -23,23 +22,34 @@ interface RuleList {
 interface ListOptions {
   readonly nowMs: number;
   readonly inertReason: InertReason;
-  /** The `next` of the page before, or null to begin. */
-  readonly after: string | null;
+  readonly query: ListQuery;
 }
+
+/** What the list can be narrowed by. */
+export const ruleChoices = { scope: scopes, source: sources } as const;
 
 /**
  * One page of all rules in the order scope, subject, period. Pages stay right when rules come and
  * go between them.
  */
 export function listRules(book: RuleBook, options: ListOptions): RuleList {
+  const { nowMs, query } = options;
+  const { scope, source } = query.chosen;
   const sorted = book.sorted();
-  const from = options.after === null ? 0 : firstAfter(sorted, keyOf(options.after));
-  const page = sorted.slice(from, from + rulesPerPage);
-  const last = page.at(-1);
+  const from = query.after === null ? 0 : firstAfter(sorted, keyOf(query.after));
+  const { items, last } = pageOf(
+    sorted,
+    from,
+    query.limit,
+    (rule) =>
+      (scope === undefined || rule.definition.scope === scope) &&
+      (source === undefined || rule.source === source) &&
+      matches(query, rule.definition.subject),
+  );
   return {
-    rate_limits: page.map((rule) => listItem(book, book.fresh(rule), options)),
-    server_time: formatMillis(options.nowMs),
-    next: last !== undefined && from + page.length < sorted.length ? last.id : null,
+    rate_limits: items.map((rule) => listItem(book, book.fresh(rule), options)),
+    server_time: formatMillis(nowMs),
+    next: last?.id ?? null,
   };
 }
 

@@ -4,18 +4,24 @@
  */
 
 import { firstKeyNotice, isFirstKey } from "../../../shared/domain/managed-key.js";
-import type { Failure } from "../../../shared/error-code.js";
-import { append } from "../../../shared/long-lists.js";
-import type { Gateway } from "../../gateway.js";
 import { type Endpoint, keyInPath } from "../../http/match-route.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
+import { type ListOf, replyList } from "./reply-list.js";
 
 type KeyEndpoint = Extract<Endpoint, `auth-keys${string}`>;
 
 /** These answers hold keys or name them: no cache on the way may store them. */
 const noStore = ["cache-control", "no-store"];
+
+const keyList: ListOf = {
+  op: "keys.list",
+  items: "keys",
+  pageItems: "auth_keys",
+  bare: true,
+  headers: noStore,
+};
 
 export async function handleAuthKeys(
   context: RequestContext<"credentials" | "limiter" | "newKey" | "isUtf8">,
@@ -24,7 +30,8 @@ export async function handleAuthKeys(
   if (endpoint === "auth-keys-rotate") return rotate(context);
   if (endpoint === "auth-keys-deactivate") return changeKey(context, "keys.deactivate");
   if (endpoint === "auth-keys-delete") return changeKey(context, "keys.delete");
-  return context.exchange.method === "POST" ? issue(context) : list(context);
+  if (context.exchange.method === "POST") return issue(context);
+  return replyList(context, keyList, context.exchange.query);
 }
 
 async function issue(
@@ -66,13 +73,6 @@ async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">):
   replyJson(exchange, 200, { ...key, value }, noStore);
 }
 
-async function list(context: RequestContext<"limiter">): Promise<void> {
-  const keys = await listKeys(context.gateway);
-  if (!keys.ok) return failAdmin(context, keys.failure);
-  context.record.end(200, "answered");
-  replyJson(context.exchange, 200, keys.keys, noStore);
-}
-
 async function changeKey(
   context: RequestContext<"limiter">,
   op: "keys.deactivate" | "keys.delete",
@@ -82,25 +82,4 @@ async function changeKey(
   if (!done.ok) return failAdmin(context, done.failure);
   record.end(204, "answered");
   replyNothing(exchange);
-}
-
-type Listed =
-  | { readonly ok: true; readonly keys: readonly unknown[] }
-  | { readonly ok: false; readonly failure: Failure };
-
-/** The daemon's list, all pages. */
-async function listKeys({ limiter }: Pick<Gateway, "limiter">): Promise<Listed> {
-  const keys: unknown[] = [];
-  let after: number | null = null;
-  for (;;) {
-    const page = await limiter.call("keys.list", { after });
-    if (!page.ok) return page;
-    const { keys: more, next } = page.body as {
-      readonly keys: readonly unknown[];
-      readonly next: number | null;
-    };
-    append(keys, more);
-    if (next === null) return { ok: true, keys };
-    after = next;
-  }
 }

@@ -42,7 +42,7 @@ t.test("an empty book is listed as no rules", async (t) => {
 });
 
 t.test("a list of several pages is fetched completely and in order", async (t) => {
-  const daemon = await startFakeDaemon(t, { rulesPerPage: 2 });
+  const daemon = await startFakeDaemon(t, { itemsPerPage: 2 });
   for (const subject of ["/e", "/d", "/c", "/b", "/a"])
     await run(["limits", "set", subject, "--rpm", "1", "--socket", daemon.socket]);
   daemon.calls.length = 0;

@@ -2,6 +2,7 @@
  * Every worked case against the pure core: rule book, verdict, charge and list, with time as an
  * argument.
  */
+
 import t from "tap";
 import type { Counter } from "../../../limiterd/counters/counter.js";
 import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
@@ -17,6 +18,7 @@ import {
   limiterCases,
   playCase,
 } from "../../conformance/cases.js";
+import { wholeList } from "../handlers/admin/whole-list.js";
 
 for (const item of limiterCases("all")) {
   t.test(`${item.id}: ${item.given.title}`, (t) =>
@@ -93,7 +95,8 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
       end(open.get(name)!);
       open.delete(name);
     },
-    list: async () => listRules(book, { nowMs, inertReason: () => null, after: null }).rate_limits,
+    list: async () =>
+      listRules(book, { nowMs, inertReason: () => null, query: wholeList }).rate_limits,
   };
 }
 

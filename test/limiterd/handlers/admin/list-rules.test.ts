@@ -1,11 +1,13 @@
 import t from "tap";
+import type { ListQuery } from "../../../../limiterd/handlers/admin/list-query.js";
 import { listRules } from "../../../../limiterd/handlers/admin/list-rules.js";
 import { charge, hold } from "../../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
-import { rulesPerPage } from "../../../../shared/bounds.js";
+import { itemsPerPage } from "../../../../shared/bounds.js";
 import { tokensInert } from "../../../../shared/config/inert-rule.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { ruleWith as rule } from "../../rules/book-of.js";
+import { wholeList } from "./whole-list.js";
 
 /** 2026-01-01T00:00:00Z. */
 const begin = 1_767_225_600_000;
@@ -21,7 +23,11 @@ const list = (
   nowMs: number,
   { usageEnabled = true, after = null }: { usageEnabled?: boolean; after?: string | null } = {},
 ): ReturnType<typeof listRules> =>
-  listRules(book, { nowMs, inertReason: (of) => tokensInert(of, usageEnabled), after });
+  listRules(book, {
+    nowMs,
+    inertReason: (of) => tokensInert(of, usageEnabled),
+    query: { ...wholeList, after },
+  });
 
 t.test("an item holds what the rule is, what it counts now and how its window lies", async (t) => {
   const book = bookOf([rule("user_path", "/team", 60, { requests: 10, tokens: 1000 })]);
@@ -257,9 +263,9 @@ t.test("a long list comes in pages, each rule once", async (t) => {
   for (const [count, sizes] of [
     [0, [0]],
     [1, [1]],
-    [rulesPerPage, [rulesPerPage]],
-    [rulesPerPage + 1, [rulesPerPage, 1]],
-    [2 * rulesPerPage + 7, [rulesPerPage, rulesPerPage, 7]],
+    [itemsPerPage, [itemsPerPage]],
+    [itemsPerPage + 1, [itemsPerPage, 1]],
+    [2 * itemsPerPage + 7, [itemsPerPage, itemsPerPage, 7]],
   ] as const) {
     const rules = numbered(0, count);
     const pages = allPages(bookOf(rules));
@@ -272,20 +278,20 @@ t.test("a long list comes in pages, each rule once", async (t) => {
 });
 
 t.test("pages stay right when rules come and go between them", async (t) => {
-  const rules = numbered(1000, 2 * rulesPerPage);
+  const rules = numbered(1000, 2 * itemsPerPage);
   const book = bookOf(rules);
   let page = 0;
   const { subjects } = allPages(book, () => {
     page++;
     if (page !== 1) return;
-    book.delete(rules[rulesPerPage - 1]!);
+    book.delete(rules[itemsPerPage - 1]!);
     for (const early of numbered(0, 50))
       book.put(early, { source: "manual", nowMs: begin, lsn: 0 });
-    book.delete(rules[rulesPerPage]!);
+    book.delete(rules[itemsPerPage]!);
   });
   t.same(
     subjects,
-    rules.map(({ subject }) => subject).filter((_, i) => i !== rulesPerPage),
+    rules.map(({ subject }) => subject).filter((_, i) => i !== itemsPerPage),
     "each that was there all the time, once; the last of the first page is gone and nothing is skipped",
   );
 });
@@ -317,4 +323,27 @@ t.test("a page continues after a name in any case, and any text for it does no h
     server_time: "2026-01-01T00:00:00.000Z",
     next: null,
   });
+});
+
+t.test("a list is narrowed by scope, source and a part of the subject", (t) => {
+  const book = bookOf([
+    rule("model", "gpt-4o", 60, { requests: 1 }),
+    rule("user_path", "/acme/app", 60, { requests: 1 }),
+    rule("user_path", "/other", 60, { requests: 1 }),
+  ]);
+  book.put(rule("user_path", "/ACME", 60, { requests: 1 }), {
+    source: "config",
+    nowMs: begin,
+    lsn: 0,
+  });
+  const subjects = (query: Partial<ListQuery>): unknown[] =>
+    listRules(book, {
+      nowMs: begin,
+      inertReason: () => null,
+      query: { ...wholeList, ...query },
+    }).rate_limits.map((item) => item["subject"]);
+  t.same(subjects({ search: "acme" }), ["/ACME", "/acme/app"]);
+  t.same(subjects({ search: "acme", chosen: { source: "config" } }), ["/ACME"]);
+  t.same(subjects({ chosen: { scope: "model" } }), ["gpt-4o"]);
+  t.end();
 });

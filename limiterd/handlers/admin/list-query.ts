@@ -1,0 +1,92 @@
+/**
+ * What a list of rules, budgets or keys is asked for: where to begin, how many items, and which
+ * (docs/http-api.md, "Lists"); and the page of a sorted list that answers it.
+ */
+import { itemsExaminedMax, itemsPerPage } from "../../../shared/bounds.js";
+import {
+  asObject,
+  bad,
+  type Checked,
+  good,
+  isAbsent,
+  isCount,
+  show,
+} from "../../../shared/checked.js";
+
+/** What lists are narrowed by beside `search`: each field's name with the values it may have. */
+export type ListChoices = Readonly<Record<string, readonly string[]>>;
+
+export interface ListQuery {
+  /** The `next` of the page before, or null to begin. */
+  readonly after: string | null;
+  /** Items of one page, at most. */
+  readonly limit: number;
+  /** In lower case; an item is listed if one of its names has it in it. Empty: all are. */
+  readonly search: string;
+  /** The value asked for, by field; a field that isn't here takes all. */
+  readonly chosen: Readonly<Record<string, string>>;
+}
+
+const searchCharsMax = 200;
+
+/** Where a rule or a budget comes from. */
+export const sources = ["manual", "config"] as const;
+
+/** A list's body: `{after?, limit?, search?}` and the fields of `choices`; null asks for all. */
+export function parseListQuery(body: unknown, choices: ListChoices): Checked<ListQuery> {
+  const known = ["after", "limit", "search", ...Object.keys(choices)];
+  const fields = asObject(body ?? {}, known);
+  if (!fields.ok) return fields;
+  const { after = null, limit, search } = fields.value;
+  if (after !== null && typeof after !== "string")
+    return bad("after must be the next of the page before", "after");
+  if (!isAbsent(limit) && (!isCount(limit, 1) || limit > itemsPerPage))
+    return bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
+  if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
+    return bad(`search must be a text of up to ${searchCharsMax} characters`, "search");
+  const chosen: Record<string, string> = {};
+  for (const [field, values] of Object.entries(choices)) {
+    const value = fields.value[field];
+    if (isAbsent(value)) continue;
+    if (typeof value !== "string" || !values.includes(value))
+      return bad(`${field} must be ${values.join(" or ")}, not ${show(value)}`, field);
+    chosen[field] = value;
+  }
+  return good({
+    after,
+    limit: isAbsent(limit) ? itemsPerPage : limit,
+    search: isAbsent(search) ? "" : search.toLowerCase(),
+    chosen,
+  });
+}
+
+/** Whether a name has the text of a query in it, in capitals or not. */
+export function matches(query: Pick<ListQuery, "search">, name: string): boolean {
+  return query.search === "" || name.toLowerCase().includes(query.search);
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** The last item that was looked at while others follow, or null at the end of the list. */
+  readonly last: T | null;
+}
+
+/**
+ * Up to `limit` items from an index on that are listed. It looks at a bounded number of them, so a
+ * page may be short, or empty, and yet not be the last.
+ */
+export function pageOf<T>(
+  sorted: readonly T[],
+  from: number,
+  limit: number,
+  isListed: (item: T) => boolean,
+): Page<T> {
+  const items: T[] = [];
+  const end = Math.min(sorted.length, from + itemsExaminedMax);
+  let index = from;
+  while (index < end && items.length < limit) {
+    const item = sorted[index++]!;
+    if (isListed(item)) items.push(item);
+  }
+  return { items, last: index < sorted.length ? (sorted[index - 1] ?? null) : null };
+}

@@ -1,0 +1,160 @@
+/**
+ * The lists of the admin API (docs/http-api.md, "Lists"): all items as one body, or with `limit` or
+ * `after` a page of them. The daemon checks the parameters, for the command line too.
+ */
+import { itemsPerPage } from "../../../shared/bounds.js";
+import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
+import type { Failure } from "../../../shared/error-code.js";
+import { append } from "../../../shared/long-lists.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Exchange } from "../../http/exchange.js";
+import { replyJson } from "../../http/respond.js";
+import type { RequestContext } from "../../request-context.js";
+import { failAdmin } from "./admin-json.js";
+
+/** One of the daemon's lists. */
+export interface ListOf {
+  readonly op: AdminOp;
+  /** What the daemon calls the items. */
+  readonly items: string;
+  /** What a page calls them. */
+  readonly pageItems: string;
+  /** Whether the whole list is a bare array. */
+  readonly bare: boolean;
+  readonly headers: readonly string[];
+}
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** The parameters of a query by name; a number stays text if it isn't one. */
+export function listParameters(query: string): Checked<Parameters> {
+  const parameters: Record<string, unknown> = {};
+  for (const [name, text] of new URLSearchParams(query)) {
+    if (name === "__proto__") return bad(`unknown field ${name}`, name);
+    if (Object.hasOwn(parameters, name)) return bad(`${name} is given more than once`, name);
+    parameters[name] = name === "limit" && /^\d{1,9}$/.test(text) ? Number(text) : text;
+  }
+  return good(parameters);
+}
+
+/** Answers with a list, as a query narrows it. */
+export async function replyList(
+  context: RequestContext<"limiter">,
+  list: ListOf,
+  query: string,
+): Promise<void> {
+  const parameters = listParameters(query);
+  if (!parameters.ok) return failAdmin(context, parameters.failure);
+  const { limit, after = null } = parameters.value;
+  return limit === undefined && after === null
+    ? replyWhole(context, list, parameters.value)
+    : replyPage(context, list, { limit: itemsPerPage, ...parameters.value });
+}
+
+/**
+ * The whole list. If the daemon has more than one page, each is sent as it arrives: serializing
+ * 100,000 rules at once would make every other request wait.
+ */
+async function replyWhole(
+  context: RequestContext<"limiter">,
+  list: ListOf,
+  parameters: Parameters,
+): Promise<void> {
+  const { exchange, record } = context;
+  let page = await askPage(context, list, parameters);
+  if (!page.ok) return failAdmin(context, page.failure);
+  record.end(200, "answered");
+  if (page.next === null)
+    return replyJson(
+      exchange,
+      200,
+      list.bare ? page.items : { [list.items]: page.items, server_time: page.serverTime },
+      list.headers,
+    );
+  exchange.begin(200, [
+    "content-type",
+    "application/json",
+    "x-request-id",
+    exchange.id,
+    ...list.headers,
+  ]);
+  const write = writerTo(exchange);
+  await write(`${list.bare ? "" : `{"${list.items}":`}[`);
+  for (let separator = ""; ; ) {
+    // Items that were removed meanwhile may leave an empty page.
+    if (page.items.length > 0) {
+      await write(separator + JSON.stringify(page.items).slice(1, -1));
+      separator = ",";
+    }
+    if (page.next === null || exchange.gone) break;
+    page = await askPage(context, list, { ...parameters, after: page.next });
+    // A list that ends early must not look complete.
+    if (!page.ok) return exchange.cut();
+  }
+  if (exchange.gone) return;
+  await write(list.bare ? "]" : `],"server_time":${JSON.stringify(page.serverTime)}}`);
+  exchange.end();
+}
+
+/** One page, full unless it is the last: the daemon looks at a bounded number of items at once. */
+async function replyPage(
+  context: RequestContext<"limiter">,
+  list: ListOf,
+  parameters: Parameters,
+): Promise<void> {
+  const { exchange, record } = context;
+  const items: unknown[] = [];
+  let page = await askPage(context, list, parameters);
+  for (;;) {
+    if (!page.ok) return failAdmin(context, page.failure);
+    append(items, page.items);
+    const room = Number(parameters["limit"]) - items.length;
+    if (page.next === null || room <= 0 || exchange.gone) break;
+    page = await askPage(context, list, { ...parameters, limit: room, after: page.next });
+  }
+  record.end(200, "answered");
+  const { serverTime, next } = page;
+  replyJson(
+    exchange,
+    200,
+    { [list.pageItems]: items, server_time: serverTime, next },
+    list.headers,
+  );
+}
+
+type ListPage =
+  | {
+      readonly ok: true;
+      readonly items: readonly unknown[];
+      readonly serverTime: string;
+      readonly next: string | null;
+    }
+  | { readonly ok: false; readonly failure: Failure };
+
+async function askPage(
+  { gateway }: RequestContext<"limiter">,
+  { op, items }: ListOf,
+  body: Parameters,
+): Promise<ListPage> {
+  const page = await gateway.limiter.call(op, body);
+  if (!page.ok) return page;
+  const answer = isObject(page.body) ? page.body : {};
+  return {
+    ok: true,
+    items: answer[items] as readonly unknown[],
+    serverTime: answer["server_time"] as string,
+    next: answer["next"] as string | null,
+  };
+}
+
+/** Writes a piece; resolves when the client has room for more or is gone. */
+function writerTo(exchange: Exchange): (text: string) => Promise<void> {
+  let resume = (): void => {};
+  exchange.onGone(() => resume());
+  return (text) =>
+    new Promise((resolve) => {
+      resume = resolve;
+      if (exchange.gone || exchange.write(Buffer.from(text))) resolve();
+      else exchange.onDrain(() => resume());
+    });
+}

@@ -1,0 +1,61 @@
+import t from "tap";
+import { matches, pageOf, parseListQuery } from "../../../../limiterd/handlers/admin/list-query.js";
+import { itemsExaminedMax, itemsPerPage } from "../../../../shared/bounds.js";
+import { wholeList } from "./whole-list.js";
+
+const choices = { scope: ["model", "user_path"] };
+
+t.test("a body without fields asks for the first page of all", (t) => {
+  for (const body of [null, {}, { after: null, limit: null, search: null, scope: null }])
+    t.same(parseListQuery(body, choices), { ok: true, value: wholeList });
+  t.same(parseListQuery({ after: "x", limit: 7, search: "Acme", scope: "model" }, choices), {
+    ok: true,
+    value: { after: "x", limit: 7, search: "acme", chosen: { scope: "model" } },
+  });
+  t.end();
+});
+
+t.test("a field that makes no sense is named, with what was expected", (t) => {
+  const table: readonly (readonly [body: unknown, param: string, message: RegExp])[] = [
+    [[], "body", /must be a JSON object/],
+    [{ after: 3 }, "after", /next of the page before/],
+    [{ limit: 0 }, "limit", /from 1 to 200, not 0/],
+    [{ limit: itemsPerPage + 1 }, "limit", /not 201/],
+    [{ limit: "many" }, "limit", /not "many"/],
+    [{ search: "x".repeat(201) }, "search", /up to 200 characters/],
+    [{ search: 1 }, "search", /a text/],
+    [{ scope: "team" }, "scope", /model or user_path, not "team"/],
+    [{ scope: ["model"] }, "scope", /model or user_path/],
+    [{ color: "red" }, "color", /unknown field color: expected after, limit, search, scope/],
+  ];
+  for (const [body, param, message] of table)
+    t.match(parseListQuery(body, choices), { ok: false, failure: { param, message } }, param);
+  t.end();
+});
+
+t.test("a search finds a part of a name, in capitals or not", (t) => {
+  const search = { search: "acme" };
+  t.ok(matches(search, "/customers/ACME/app"));
+  t.notOk(matches(search, "/customers/acm"));
+  t.ok(matches({ search: "" }, "anything"));
+  t.end();
+});
+
+t.test("a page ends at its limit, at the end, or where enough was looked at", (t) => {
+  const odd = (n: number): boolean => n % 2 === 1;
+  t.same(pageOf([1, 2, 3, 4, 5], 0, 2, odd), { items: [1, 3], last: 3 });
+  t.same(pageOf([1, 2, 3, 4, 5], 3, 2, odd), { items: [5], last: null });
+  t.same(
+    pageOf([1, 2, 3], 0, 3, () => true),
+    { items: [1, 2, 3], last: null },
+  );
+  t.same(pageOf([], 0, 3, odd), { items: [], last: null });
+  const many = Array.from({ length: itemsExaminedMax + 5 }, (_, n) => n);
+  const none = pageOf(many, 0, 200, () => false);
+  t.same(none, { items: [], last: itemsExaminedMax - 1 });
+  t.same(
+    pageOf(many, itemsExaminedMax, 200, () => false),
+    { items: [], last: null },
+  );
+  t.end();
+});
