@@ -1,5 +1,5 @@
 /**
- * Budgets as the API shows them (docs/http-api.md): items of the admin list, the statuses of
+ * Budgets as the API shows them (docs/admin-api.md): items of the admin list, the statuses of
  * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 

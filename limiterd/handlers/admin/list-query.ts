@@ -1,6 +1,6 @@
 /**
  * What a list of rules, budgets or keys is asked for: where to begin, how many items, and which
- * (docs/http-api.md, "Lists"); and the page of a sorted list that answers it.
+ * (docs/admin-api.md, "Lists"); and the page of a sorted list that answers it.
  */
 import { itemsExaminedMax, itemsPerPage } from "../../../shared/bounds.js";
 import {
@@ -49,7 +49,7 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
     const value = fields.value[field];
     if (isAbsent(value)) continue;
     if (typeof value !== "string" || !values.includes(value))
-      return bad(`${field} must be ${values.join(" or ")}, not ${show(value)}`, field);
+      return bad(`${field} must be one of ${values.join(", ")}, not ${show(value)}`, field);
     chosen[field] = value;
   }
   return good({

@@ -1,5 +1,5 @@
 /**
- * Rules as GET /admin/rate-limits lists them (docs/http-api.md). Reading changes nothing, except
+ * Rules as GET /admin/rate-limits lists them (docs/admin-api.md). Reading changes nothing, except
  * that windows are advanced to the current time.
  */
 

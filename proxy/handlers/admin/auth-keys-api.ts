@@ -1,5 +1,5 @@
 /**
- * The /admin/auth-keys endpoints (docs/http-api.md). A key is made here and sent in one answer; the
+ * The /admin/auth-keys endpoints (docs/admin-api.md). A key is made here and sent in one answer; the
  * daemon gets its hash. The daemon checks the fields of a body, for the command line too.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The /admin/denied-jwts endpoint (docs/http-api.md). The daemon checks the fields of a body, for
+ * The /admin/denied-jwts endpoint (docs/admin-api.md). The daemon checks the fields of a body, for
  * the command line too.
  */
 import { append } from "../../../shared/long-lists.js";

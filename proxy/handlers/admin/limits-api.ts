@@ -1,5 +1,5 @@
 /**
- * The /admin/rate-limits and /admin/budgets endpoints (docs/http-api.md): a request becomes one
+ * The /admin/rate-limits and /admin/budgets endpoints (docs/admin-api.md): a request becomes one
  * admin operation of the daemon, and the answer is the list as it stands afterwards. The daemon
  * checks the fields of a body, for the command line too.
  */

@@ -1,5 +1,5 @@
 /**
- * The lists of the admin API (docs/http-api.md, "Lists"): all items as one body, or with `limit` or
+ * The lists of the admin API (docs/admin-api.md, "Lists"): all items as one body, or with `limit` or
  * `after` a page of them. The daemon checks the parameters, for the command line too.
  */
 import { itemsPerPage } from "../../../shared/bounds.js";

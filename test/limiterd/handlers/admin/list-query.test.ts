@@ -24,8 +24,8 @@ t.test("a field that makes no sense is named, with what was expected", (t) => {
     [{ limit: "many" }, "limit", /not "many"/],
     [{ search: "x".repeat(201) }, "search", /up to 200 characters/],
     [{ search: 1 }, "search", /a text/],
-    [{ scope: "team" }, "scope", /model or user_path, not "team"/],
-    [{ scope: ["model"] }, "scope", /model or user_path/],
+    [{ scope: "team" }, "scope", /one of model, user_path, not "team"/],
+    [{ scope: ["model"] }, "scope", /one of model, user_path/],
     [{ color: "red" }, "color", /unknown field color: expected after, limit, search, scope/],
   ];
   for (const [body, param, message] of table)
