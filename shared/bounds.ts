@@ -85,8 +85,6 @@ export const periodSecondsMax = 3_153_600_000;
 export const candidatesMax = 64;
 /** Items in one page of a list: 200 rules take the daemon about 2 ms. */
 export const itemsPerPage = 200;
-/** Rules, budgets or keys that one page of a narrowed list looks at: a millisecond or two. */
-export const itemsExaminedMax = 10_000;
 /** Refusals that can be explained by their request id. */
 export const refusalsMax = 10_000;
 /**

@@ -14,6 +14,7 @@ import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Counter } from "../../counters/counter.js";
 import { copyCounter, hasWindow, isNewChild } from "../../counters/counter.js";
+import { liveCounts } from "../../lists/list-rules.js";
 import {
   type AdmissionOptions,
   type JudgedRequest,
@@ -22,7 +23,6 @@ import {
 } from "../../rules/judge.js";
 import { breachOf, isFull, waitOfRequests, waitOfTokens } from "../../rules/longest-breach.js";
 import type { RuleBook } from "../../rules/rule-book.js";
-import { liveCounts } from "./list-rules.js";
 
 /** One rule that the request meets. Counts and bounds are named as in the list of rules. */
 interface ExplainedRule {

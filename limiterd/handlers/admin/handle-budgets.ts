@@ -20,6 +20,8 @@ import { beginBackfill } from "../../budgets/backfill-budget.js";
 import type { Budget } from "../../budgets/budget-account.js";
 import { removeSpends, spendKeys } from "../../budgets/remove-spends.js";
 import { anchorsChange, budgetChange, resetChange } from "../../budgets/stored-budget.js";
+import { budgetChoices, listBudgets } from "../../lists/list-budgets.js";
+import { parseListQuery } from "../../lists/list-query.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import {
@@ -29,8 +31,6 @@ import {
   checkedValue,
 } from "./admin-operation.js";
 import { countInertBudgets } from "./daemon-status.js";
-import { budgetChoices, listBudgets } from "./list-budgets.js";
-import { parseListQuery } from "./list-query.js";
 
 type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 

@@ -12,13 +12,13 @@ import { formatMillis } from "../../../shared/time.js";
 import { isModelName, isName } from "../../../shared/wire/parse-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
+import { explainBudgets } from "../../lists/list-budgets.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/match-counters.js";
 import type { RecentRefusal } from "../../rules/recent-refusals.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
 import { explainBreach, explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
-import { explainBudgets } from "./list-budgets.js";
 
 /**
  * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,

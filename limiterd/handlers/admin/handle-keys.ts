@@ -3,7 +3,7 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
-import { itemsExaminedMax, periodSecondsMax } from "../../../shared/bounds.js";
+import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
 import { keysMax, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
@@ -18,6 +18,7 @@ import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { keyStatus, keyStatuses, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
 import { keyChange } from "../../keys/stored-key.js";
+import { itemsExaminedMax, matches, pageOf, parseListQuery } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
 import {
   type AdminPorts,
@@ -25,7 +26,6 @@ import {
   checkedValue,
   writeChange,
 } from "./admin-operation.js";
-import { matches, pageOf, parseListQuery } from "./list-query.js";
 
 type KeyOp = Extract<AdminOp, `keys.${string}`>;
 

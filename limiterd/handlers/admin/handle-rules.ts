@@ -14,6 +14,8 @@ import {
 import { failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
+import { parseListQuery } from "../../lists/list-query.js";
+import { listRules, ruleChoices } from "../../lists/list-rules.js";
 import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import {
@@ -22,8 +24,6 @@ import {
   checkedValue,
   writeChange,
 } from "./admin-operation.js";
-import { parseListQuery } from "./list-query.js";
-import { listRules, ruleChoices } from "./list-rules.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
 

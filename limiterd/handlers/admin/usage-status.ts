@@ -6,14 +6,14 @@ import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Counter } from "../../counters/counter.js";
+import { budgetStatuses } from "../../lists/list-budgets.js";
+import { liveCounts } from "../../lists/list-rules.js";
 import { secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
 import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
 import { totalPrefix } from "../../usage/rollup-keys.js";
 import type { UsageWindow } from "../../usage/usage-query.js";
 import { type Days, readRollups } from "../../usage/usage-reader.js";
-import { budgetStatuses } from "./list-budgets.js";
-import { liveCounts } from "./list-rules.js";
 
 /**
  * A plain object, ready for the wire. `keyId`: whose labels' budgets are listed too; empty for a

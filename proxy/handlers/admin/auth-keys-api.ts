@@ -1,6 +1,6 @@
 /**
- * The /admin/auth-keys endpoints (docs/admin-api.md). A key is made here and sent in one answer; the
- * daemon gets its hash. The daemon checks the fields of a body, for the command line too.
+ * The /admin/auth-keys endpoints (docs/admin-api.md). A key is made here and sent in one answer;
+ * the daemon gets its hash. The daemon checks the fields of a body, for the command line too.
  */
 
 import { firstKeyNotice, isFirstKey } from "../../../shared/domain/managed-key.js";

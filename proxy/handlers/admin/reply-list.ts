@@ -1,6 +1,6 @@
 /**
- * The lists of the admin API (docs/admin-api.md, "Lists"): all items as one body, or with `limit` or
- * `after` a page of them. The daemon checks the parameters, for the command line too.
+ * The lists of the admin API (docs/admin-api.md, "Lists"): all items as one body, or with `limit`
+ * or `after` a page of them. The daemon checks the parameters, for the command line too.
  */
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
@@ -27,7 +27,7 @@ export interface ListOf {
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** The parameters of a query by name; a number stays text if it isn't one. */
-export function listParameters(query: string): Checked<Parameters> {
+function listParameters(query: string): Checked<Parameters> {
   const parameters: Record<string, unknown> = {};
   for (const [name, text] of new URLSearchParams(query)) {
     if (name === "__proto__") return bad(`unknown field ${name}`, name);

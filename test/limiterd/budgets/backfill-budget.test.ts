@@ -1,6 +1,6 @@
 import t from "tap";
 import { beginBackfill, createSpentOnDays } from "../../../limiterd/budgets/backfill-budget.js";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { admin, ask, budget, client, listed, noon, second, spend, usd } from "./budget-fixture.js";

@@ -1,5 +1,6 @@
 import t from "tap";
-import { budgetStatuses, listBudgets } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses, listBudgets } from "../../../limiterd/lists/list-budgets.js";
+import { wholeList } from "../lists/whole-list.js";
 import { ask as askDaemon, startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { askFor, pathRule, startDaemon, target } from "../in-memory-daemon.js";
 import {

@@ -1,7 +1,7 @@
 /** The accounts of templates with many children, removed while others come back. */
 import t from "tap";
 import { budgetChange } from "../../../limiterd/budgets/stored-budget.js";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";

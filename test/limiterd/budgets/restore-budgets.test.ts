@@ -1,5 +1,5 @@
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import type { MemoryStore } from "../../support/memory-store.js";
 import { startDaemon, target } from "../in-memory-daemon.js";

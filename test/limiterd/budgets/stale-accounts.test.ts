@@ -3,7 +3,7 @@
  * past that is being looked up, and then a crash: what was spent counts once.
  */
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 import {

@@ -1,7 +1,7 @@
 /** What the daemon removes by the clock, seen in its memory and in its store. */
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { journalBytesMax, windowsPerSlice } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { dayMs } from "../../../shared/utc-day.js";

@@ -5,7 +5,7 @@
 
 import t from "tap";
 import type { Counter } from "../../../limiterd/counters/counter.js";
-import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
+import { listRules } from "../../../limiterd/lists/list-rules.js";
 import { admit } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
@@ -18,7 +18,7 @@ import {
   limiterCases,
   playCase,
 } from "../../conformance/cases.js";
-import { wholeList } from "../handlers/admin/whole-list.js";
+import { wholeList } from "../lists/whole-list.js";
 
 for (const item of limiterCases("all")) {
   t.test(`${item.id}: ${item.given.title}`, (t) =>

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { dayMs, dayOf } from "../../../shared/utc-day.js";

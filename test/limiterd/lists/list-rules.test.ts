@@ -1,12 +1,12 @@
 import t from "tap";
-import type { ListQuery } from "../../../../limiterd/handlers/admin/list-query.js";
-import { listRules } from "../../../../limiterd/handlers/admin/list-rules.js";
-import { charge, hold } from "../../../../limiterd/rules/charge.js";
-import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
-import { itemsPerPage } from "../../../../shared/bounds.js";
-import { tokensInert } from "../../../../shared/config/inert-rule.js";
-import type { RuleDefinition } from "../../../../shared/domain/rule.js";
-import { ruleWith as rule } from "../../rules/book-of.js";
+import type { ListQuery } from "../../../limiterd/lists/list-query.js";
+import { listRules } from "../../../limiterd/lists/list-rules.js";
+import { charge, hold } from "../../../limiterd/rules/charge.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { itemsPerPage } from "../../../shared/bounds.js";
+import { tokensInert } from "../../../shared/config/inert-rule.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { ruleWith as rule } from "../rules/book-of.js";
 import { wholeList } from "./whole-list.js";
 
 /** 2026-01-01T00:00:00Z. */

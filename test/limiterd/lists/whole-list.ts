@@ -1,5 +1,5 @@
 /** The query of a list that nothing narrows. */
-import type { ListQuery } from "../../../../limiterd/handlers/admin/list-query.js";
-import { itemsPerPage } from "../../../../shared/bounds.js";
+import type { ListQuery } from "../../../limiterd/lists/list-query.js";
+import { itemsPerPage } from "../../../shared/bounds.js";
 
 export const wholeList: ListQuery = { after: null, limit: itemsPerPage, search: "", chosen: {} };

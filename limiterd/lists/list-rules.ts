@@ -3,13 +3,13 @@
  * that windows are advanced to the current time.
  */
 
-import type { InertReason } from "../../../shared/config/inert-rule.js";
-import { periodLabel, type RuleKey, scopes } from "../../../shared/domain/rule.js";
-import { formatMillis, formatSeconds } from "../../../shared/time.js";
-import type { Counter, Rule } from "../../counters/counter.js";
-import { estimateRequests, rollWindow, slidingTokens } from "../../counters/window.js";
-import type { RuleBook } from "../../rules/rule-book.js";
-import { firstAfter } from "../../rules/sorted-rules.js";
+import type { InertReason } from "../../shared/config/inert-rule.js";
+import { periodLabel, type RuleKey, scopes } from "../../shared/domain/rule.js";
+import { formatMillis, formatSeconds } from "../../shared/time.js";
+import type { Counter, Rule } from "../counters/counter.js";
+import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
+import type { RuleBook } from "../rules/rule-book.js";
+import { firstAfter } from "../rules/sorted-rules.js";
 import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
 interface RuleList {

@@ -1,6 +1,11 @@
 import t from "tap";
-import { matches, pageOf, parseListQuery } from "../../../../limiterd/handlers/admin/list-query.js";
-import { itemsExaminedMax, itemsPerPage } from "../../../../shared/bounds.js";
+import {
+  itemsExaminedMax,
+  matches,
+  pageOf,
+  parseListQuery,
+} from "../../../limiterd/lists/list-query.js";
+import { itemsPerPage } from "../../../shared/bounds.js";
 import { wholeList } from "./whole-list.js";
 
 const choices = { scope: ["model", "user_path"] };

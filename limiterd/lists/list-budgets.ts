@@ -3,13 +3,13 @@
  * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 
-import { budgetsInert } from "../../../shared/config/inert-rule.js";
-import { budgetPeriodLabel, budgetScopes, compareBudgets } from "../../../shared/domain/budget.js";
-import { sumUsd } from "../../../shared/domain/money.js";
-import { formatMillis, formatSeconds } from "../../../shared/time.js";
-import { type Account, type Budget, startOf } from "../../budgets/budget-account.js";
-import { breachOfAccount, isExceeded } from "../../budgets/judge-budgets.js";
-import { type DaemonState, enforcedBudgets } from "../../state.js";
+import { budgetsInert } from "../../shared/config/inert-rule.js";
+import { budgetPeriodLabel, budgetScopes, compareBudgets } from "../../shared/domain/budget.js";
+import { sumUsd } from "../../shared/domain/money.js";
+import { formatMillis, formatSeconds } from "../../shared/time.js";
+import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
+import { breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
+import { type DaemonState, enforcedBudgets } from "../state.js";
 import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
 interface BudgetList {

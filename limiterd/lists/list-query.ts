@@ -2,7 +2,7 @@
  * What a list of rules, budgets or keys is asked for: where to begin, how many items, and which
  * (docs/admin-api.md, "Lists"); and the page of a sorted list that answers it.
  */
-import { itemsExaminedMax, itemsPerPage } from "../../../shared/bounds.js";
+import { itemsPerPage } from "../../shared/bounds.js";
 import {
   asObject,
   bad,
@@ -11,10 +11,10 @@ import {
   isAbsent,
   isCount,
   show,
-} from "../../../shared/checked.js";
+} from "../../shared/checked.js";
 
 /** What lists are narrowed by beside `search`: each field's name with the values it may have. */
-export type ListChoices = Readonly<Record<string, readonly string[]>>;
+type ListChoices = Readonly<Record<string, readonly string[]>>;
 
 export interface ListQuery {
   /** The `next` of the page before, or null to begin. */
@@ -28,6 +28,8 @@ export interface ListQuery {
 }
 
 const searchCharsMax = 200;
+/** Rules, budgets or keys that one page of a narrowed list looks at: a millisecond or two. */
+export const itemsExaminedMax = 10_000;
 
 /** Where a rule or a budget comes from. */
 export const sources = ["manual", "config"] as const;
@@ -65,7 +67,7 @@ export function matches(query: Pick<ListQuery, "search">, name: string): boolean
   return query.search === "" || name.toLowerCase().includes(query.search);
 }
 
-export interface Page<T> {
+interface Page<T> {
   readonly items: readonly T[];
   /** The last item that was looked at while others follow, or null at the end of the list. */
   readonly last: T | null;
