@@ -1,7 +1,7 @@
 import t from "tap";
 import { budgetStatuses, listBudgets } from "../../../limiterd/lists/list-budgets.js";
-import { wholeList } from "../lists/whole-list.js";
 import { ask as askDaemon, startDaemon, target } from "../in-memory-daemon.js";
+import { wholeList } from "../lists/whole-list.js";
 import {
   admin,
   ask,
@@ -252,7 +252,7 @@ t.test("a list goes on behind the last one of its page, which may be gone by the
   ]);
   const daemon = startDaemon([], { nowMs: noon, budgets });
   const after = (key: string): unknown[] =>
-    listBudgets(daemon.state, key, noon).budgets.map(
+    listBudgets(daemon.state, { ...wholeList, after: key }, noon).budgets.map(
       ({ subject, period_seconds: seconds }) => `${String(subject)} ${String(seconds)}`,
     );
   t.same(after("user_path\n/c\n3600"), ["/c 86400", "/d 3600", "/d 86400"]);
