@@ -15,9 +15,14 @@ const repliesMax = 1000;
 
 export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   count_tokens: providerCallsMax,
+  input_tokens: providerCallsMax,
   files: providerCallsMax,
   batches: providerCallsMax,
   stored_responses: providerCallsMax,
+  uploads: providerCallsMax,
+  containers: providerCallsMax,
+  conversations: providerCallsMax,
+  message_batches: providerCallsMax,
   model: repliesMax,
   models: repliesMax,
   usage: repliesMax,

@@ -34,7 +34,8 @@ import {
   meetsLimits,
   type RouteMatch,
 } from "./http/match-route.js";
-import { replyFailure } from "./http/respond.js";
+import { leftOut } from "./http/paths/left-out.js";
+import { replyFailure, speaksMessages } from "./http/respond.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
 import { logBug, logRequest, RequestRecord } from "./request-record.js";
@@ -168,11 +169,14 @@ function refuseRoute(
   const { method, path } = exchange;
   if (match.kind === "unknown") {
     record.end(404, "refused");
-    return replyFailure(
-      exchange,
-      match.area,
-      plainFailure(404, "not_found_error", `unknown API endpoint: ${method} ${path}`),
-    );
+    const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
+    return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
+  }
+  if (path === "/v1/responses" && asksForWebSocket(exchange)) {
+    record.end(426, "refused");
+    const message = "responses over a WebSocket are not offered: send a POST";
+    const failure = plainFailure(426, "invalid_request_error", message);
+    return replyFailure(exchange, match.area, failure, ["allow", match.allow]);
   }
   record.end(405, "refused");
   replyFailure(
@@ -187,6 +191,11 @@ function refuseRoute(
   );
 }
 
+/** Codex does first, and takes to HTTP at a 426 alone. */
+function asksForWebSocket(exchange: Exchange): boolean {
+  return exchange.header("upgrade")?.toLowerCase() === "websocket";
+}
+
 function serve(
   context: RequestContext,
   endpoint: Exclude<Endpoint, "health" | "ready">,
@@ -194,14 +203,26 @@ function serve(
   if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
   switch (endpoint) {
     case "count_tokens":
-      return countTokens(context);
+    case "input_tokens":
+      return countTokens(context, endpoint);
     case "files":
+      // Both dialects have this path.
+      return providerObjectRequest(
+        context,
+        speaksMessages(context.exchange) ? "message_files" : endpoint,
+      );
     case "batches":
+    case "uploads":
+    case "containers":
+    case "conversations":
+    case "message_batches":
       return providerObjectRequest(context, endpoint);
     case "stored_responses":
       return providerObjectRequest(context, "responses");
     case "batch_submission":
-      return submitBatch(context);
+      return submitBatch(context, "batches");
+    case "message_batch_submission":
+      return submitBatch(context, "message_batches");
     case "passthrough":
       return context.exchange.webSocket === null
         ? passthroughRequest(context)

@@ -25,7 +25,7 @@ export function editModelBody(
   members ??= scanObject(bytes.toString("latin1"));
   const splices: Splice[] = [];
   if (edits.model !== undefined)
-    splices.push(setMember(members, "model", JSON.stringify(edits.model)));
+    splices.push(setMember(members, "model", JSON.stringify(edits.model), bytes.indexOf("{") + 1));
   if (edits.includeUsage !== undefined) {
     const splice = includeUsageSplice(bytes, members);
     if (splice !== null) splices.push(splice);
@@ -45,10 +45,14 @@ interface Splice {
   readonly text: string;
 }
 
-/** Replaces a member's value, or adds the member after the last one. */
-function setMember(members: readonly JsonMember[], key: string, value: string): Splice {
+/**
+ * Replaces a member's value, or adds the member after the last one, or to an object of none at
+ * `opened`.
+ */
+function setMember(members: readonly JsonMember[], key: string, value: string, opened = 0): Splice {
   const member = lastMember(members, key);
   if (member !== null) return { start: member.start, end: member.end, text: value };
+  if (members.length === 0) return { start: opened, end: opened, text: `"${key}":${value}` };
   const { end } = members[members.length - 1]!;
   return { start: end, end, text: `,"${key}":${value}` };
 }

@@ -24,7 +24,12 @@ export type JsonOperation = Extract<
   | "responses"
   | "messages"
   | "count_tokens"
+  | "completions"
+  | "compact"
+  | "input_tokens"
   | "embeddings"
+  | "moderations"
+  | "rerank"
   | "speech"
   | "images"
 >;
@@ -39,6 +44,8 @@ export interface AskedReasoning {
 export interface ModelBody {
   /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
   readonly model: string;
+  /** The one in the body; null: it names none. */
+  readonly writtenModel: string | null;
   readonly stream: boolean;
   readonly reasoning: AskedReasoning;
   /** Whether the client itself asked for the usage chunk of a stream. */
@@ -46,6 +53,18 @@ export interface ModelBody {
   /** Where the top-level members are, for `editModelBody`; null when no scan was needed. */
   readonly members: readonly JsonMember[] | null;
 }
+
+/** A model that the body needn't name. */
+interface OtherModel {
+  readonly name: string;
+  /** Whether it counts even if the body names one, as Azure's deployment in the path does. */
+  readonly isMeant: boolean;
+}
+
+/** Of a provider that has one. */
+const defaultModels: Readonly<Partial<Record<JsonOperation, OtherModel>>> = {
+  moderations: { name: "omni-moderation-latest", isMeant: false },
+};
 
 type ModelBodyResult =
   | { readonly ok: true; readonly body: ModelBody }
@@ -58,12 +77,13 @@ type Fields = Readonly<Record<string, unknown>>;
  * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
  *
  * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; for ASCII,
- * which most bodies are, it isn't called.
+ * which most bodies are, it isn't called. `other`: the model that the path names.
  */
 export function parseModelBody(
   operation: JsonOperation,
   bytes: Buffer,
   isUtf8: (bytes: Buffer) => boolean = isUtf8Text,
+  other: OtherModel | null = defaultModels[operation] ?? null,
 ): ModelBodyResult {
   const text = bytes.toString("latin1");
   let value: unknown;
@@ -79,7 +99,7 @@ export function parseModelBody(
   const ascii = Buffer.byteLength(text) === bytes.length;
   if (!ascii && !isUtf8(bytes))
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
-  const refusal = checkFields(operation, value);
+  const refusal = checkFields(operation, value, other === null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   const members = !ascii || mayRepeat(text, value) ? scanObject(text) : null;
   const repeated =
@@ -88,9 +108,13 @@ export function parseModelBody(
       : (repeatedKey(members, ["model", "stream", "stream_options"]) ??
         repeatedOption(text, members));
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
-  const model = ascii
-    ? (value["model"] as string)
-    : decodeString(bytes, lastMember(members!, "model")!);
+  const writtenModel = isAbsent(value["model"])
+    ? null
+    : ascii
+      ? (value["model"] as string)
+      : decodeString(bytes, lastMember(members!, "model")!);
+  const model =
+    other !== null && (other.isMeant || writtenModel === null) ? other.name : writtenModel!;
   if (model.trim() === "") return refuse("model must not be empty", "model");
   const problem = modelNameProblem(model);
   if (problem !== null) return refuse(problem, "model");
@@ -99,6 +123,7 @@ export function parseModelBody(
     ok: true,
     body: {
       model,
+      writtenModel,
       stream: value["stream"] === true,
       reasoning: askedReasoning(operation, value),
       includeUsage: options?.["include_usage"] === true,
@@ -124,23 +149,32 @@ const subjects: Readonly<
   chat_completions: { name: "messages", kinds: ["an array"], required: true },
   messages: { name: "messages", kinds: ["an array"], required: true },
   count_tokens: { name: "messages", kinds: ["an array"], required: true },
-  // A stored prompt may replace it.
+  // A stored prompt may replace it, and what came before in a stored response.
   responses: { name: "input", kinds: ["a string", "an array"], required: false },
+  compact: { name: "input", kinds: ["a string", "an array"], required: false },
+  input_tokens: { name: "input", kinds: ["a string", "an array"], required: false },
+  completions: { name: "prompt", kinds: ["a string", "an array"], required: true },
+  moderations: { name: "input", kinds: ["a string", "an array"], required: true },
+  rerank: { name: "documents", kinds: ["an array"], required: true },
   embeddings: { name: "input", kinds: ["a string", "an array"], required: true },
   speech: { name: "input", kinds: ["a string"], required: true },
   images: { name: "prompt", kinds: ["a string"], required: true },
 };
 
 /** What is wrong with the types of the fields, or null. */
-function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | null {
+function checkFields(
+  operation: JsonOperation,
+  fields: Fields,
+  needsModel: boolean,
+): FieldProblem | null {
   const { model, stream, stream_options: options } = fields;
   // Some servers don't tell capitals from small letters, and would read this one.
   for (const key in fields)
     if (key.length === 5 && key !== "model" && key.toLowerCase() === "model")
       return { message: `${key} is given: the field is called model`, param: key };
-  if (model === undefined || model === null)
-    return { message: "model is required", param: "model" };
-  if (typeof model !== "string")
+  if (isAbsent(model)) {
+    if (needsModel) return { message: "model is required", param: "model" };
+  } else if (typeof model !== "string")
     return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
   const { name, kinds, required } = subjects[operation];
   const subject = fields[name];

@@ -19,7 +19,9 @@ const furtherModelPaths = new RegExp(
   `/(?:${[
     "completions",
     "audio/(?:speech|transcriptions|translations)",
-    "images/generations",
+    "images/(?:generations|edits|variations)",
+    "responses/compact",
+    "rerank",
     "api/(?:chat|generate|embed)",
   ].join("|")})$`,
 );

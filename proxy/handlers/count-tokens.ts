@@ -1,9 +1,10 @@
 /**
- * POST /v1/messages/count_tokens: not limited, and answered by the first target whose provider
- * counts tokens. Where none does, Sluice estimates: agents need the number to know when their
- * conversation is too long.
+ * POST /v1/messages/count_tokens and /v1/responses/input_tokens: not limited, and answered by the
+ * first target whose provider counts tokens. Where none does, Sluice estimates: agents need the
+ * number to know when their conversation is too long.
  */
 import type { Target } from "../../shared/domain/target-name.js";
+import type { Operation } from "../../shared/operation.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
 import { replyJson, targetHeader } from "../http/respond.js";
@@ -15,16 +16,19 @@ import { estimateTokens } from "../usage/estimate-tokens.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
 
+type CountOperation = Extract<Operation, "count_tokens" | "input_tokens">;
+
 /** Four bytes of the body to a token; the header says that it is an estimate. */
 function answerEstimate(
   { exchange, record }: RequestContext<never>,
-  target: Target,
-  promptBytes: number,
+  operation: CountOperation,
+  { target, promptBytes }: { readonly target: Target; readonly promptBytes: number },
 ): void {
   const { inputTokens } = estimateTokens({ promptBytes, contentChars: 0 });
   record.target = target;
   record.end(200, "answered");
-  replyJson(exchange, 200, { input_tokens: inputTokens }, [
+  const object = operation === "input_tokens" ? { object: "response.input_tokens" } : {};
+  replyJson(exchange, 200, { ...object, input_tokens: inputTokens }, [
     "x-sluice-target",
     targetHeader(target),
     "x-sluice-estimated",
@@ -33,10 +37,13 @@ function answerEstimate(
 }
 
 /** Never rejects. */
-export async function countTokens(context: RequestContext): Promise<void> {
+export async function countTokens(
+  context: RequestContext,
+  operation: CountOperation,
+): Promise<void> {
   const { gateway, exchange, record } = context;
   const { config, isUtf8, newSpool, nowMs, monoMs } = gateway;
-  const read = await readJsonCall("count_tokens", {
+  const read = await readJsonCall(operation, {
     exchange,
     bodyBytesMax: config.server.bodyBytesMax,
     uploadBytesMax: 0,
@@ -53,7 +60,11 @@ export async function countTokens(context: RequestContext): Promise<void> {
   const target = targets.find(
     (target) => call.problemAt(providerOf(gateway, target).config, target.model) === null,
   );
-  if (target === undefined) return answerEstimate(context, targets[0]!, call.promptBytes);
+  if (target === undefined)
+    return answerEstimate(context, operation, {
+      target: targets[0]!,
+      promptBytes: call.promptBytes,
+    });
   record.target = target;
   const provider = providerOf(gateway, target);
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
@@ -63,7 +74,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
     provider: target.provider,
     request: {
       method: "POST",
-      path: upstreamPath(provider.config, "count_tokens", target.model, exchange.query),
+      path: upstreamPath(provider.config, operation, target.model, exchange.query),
       headers: sent,
       body: call.requestTo(
         provider.config,
@@ -73,7 +84,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
       isRepeatable: true,
     },
     headers: ["x-sluice-target", targetHeader(target)],
-    operation: "count_tokens",
+    operation,
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 0,

@@ -1,6 +1,7 @@
 /**
- * A call whose body is a JSON object: chat completions, messages, responses, embeddings, speech,
- * images. A provider of the same dialect gets the client's bytes; only the model's name may differ.
+ * A call whose body is a JSON object: chat completions, messages, responses, completions,
+ * embeddings, moderations, reranking, speech, images. A provider of the same dialect gets the
+ * client's bytes; only the model's name may differ.
  */
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
@@ -127,12 +128,12 @@ class JsonCall implements ModelCall {
   ): TargetRequest {
     const { stream, includeUsage, members } = this.#body;
     const askUsage =
-      this.operation === "chat_completions" &&
+      (this.operation === "chat_completions" || this.operation === "completions") &&
       stream &&
       !includeUsage &&
       provider.chat.takesStreamOptions;
     const edits = {
-      model: model === this.#body.model ? undefined : model,
+      model: model === this.#body.writtenModel ? undefined : model,
       includeUsage: askUsage ? (true as const) : undefined,
     };
     return {

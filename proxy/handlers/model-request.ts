@@ -51,9 +51,15 @@ function readCall(
   const { config, isUtf8, newSpool, nowMs } = gateway;
   const { bodyBytesMax, uploadBytesMax } = config.server;
   const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, isUtf8, newSpool, nowMs };
-  return operation === "transcriptions" || operation === "translations"
-    ? readMultipartCall(operation, source)
-    : readJsonCall(operation, source);
+  switch (operation) {
+    case "transcriptions":
+    case "translations":
+    case "image_edits":
+    case "image_variations":
+      return readMultipartCall(operation, source);
+    default:
+      return readJsonCall(operation, source);
+  }
 }
 
 async function serveCall(incoming: RequestContext, call: ModelCall): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * What providers keep for their callers: files, batches, stored responses. Such requests name no
- * model and meet no limits, but for the submission of a batch, which is one request of its user
- * path.
+ * What providers keep for their callers: files, batches, stored responses, conversations. Such
+ * requests name no model and meet no limits, but for the submission of a batch, which is one
+ * request of its user path.
  *
  * Sluice doesn't remember which provider has an object. A request for an id is sent to each
  * provider that may have it, in the order of the configuration, until one has it; ids can't be
@@ -24,11 +24,18 @@ import type { RequestContext } from "../request-context.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { RequestBody, UpstreamRequest } from "../upstream/upstream.js";
-import { upstreamPath } from "../upstream/upstream-path.js";
+import { clientPath, upstreamPath } from "../upstream/upstream-path.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
 import { noForm } from "./multipart-call.js";
 
-export type StoredOperation = Extract<Operation, "files" | "batches" | "responses">;
+type BatchOperation = Extract<Operation, "batches" | "message_batches">;
+
+export type StoredOperation =
+  | BatchOperation
+  | Extract<
+      Operation,
+      "files" | "responses" | "uploads" | "containers" | "conversations" | "message_files"
+    >;
 
 /** The header in which a caller names the provider instance. */
 const providerHeader = "x-sluice-provider";
@@ -43,8 +50,10 @@ export async function providerObjectRequest(
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const read = await readBody(context);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const hasId = exchange.path !== `/v1/${operation}`;
-  const providers = hasId ? able.providers : able.providers.slice(0, 1);
+  const hasId = exchange.path !== clientPath(operation);
+  // What passes while it is read can't be sent to a second one.
+  const isRepeatable = read.body === null || Buffer.isBuffer(read.body);
+  const providers = hasId && isRepeatable ? able.providers : able.providers.slice(0, 1);
   let result: Forwarded | null = null;
   for (const [i, provider] of providers.entries()) {
     const next = await send(context, {
@@ -69,13 +78,16 @@ export async function providerObjectRequest(
   result.finish();
 }
 
-/** POST /v1/batches: the batch counts as one request of the user path, and holds no slot. */
-export async function submitBatch(context: RequestContext): Promise<void> {
-  const able = providersFor(context, "batches");
+/** A batch counts as one request of the user path, and holds no slot. */
+export async function submitBatch(
+  context: RequestContext,
+  operation: BatchOperation,
+): Promise<void> {
+  const able = providersFor(context, operation);
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const read = await readBody(context);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const problem = batchProblem(read.body);
+  const problem = batchProblem(read.body, operation);
   if (problem !== null) return refuseUnadmitted(context, problem);
   const provider = able.providers[0]!;
   const target = { provider: provider.config.name, model: "" };
@@ -84,7 +96,7 @@ export async function submitBatch(context: RequestContext): Promise<void> {
   context.record.target = target;
   const forwarded = await send(context, {
     provider,
-    operation: "batches",
+    operation,
     body: read.body,
     headers: successHeaders(admitted.headers),
     hasFallback: false,
@@ -133,9 +145,11 @@ type BodyRead =
 async function readBody({ gateway, exchange }: RequestContext<"config">): Promise<BodyRead> {
   if (exchange.method !== "POST") return { ok: true, body: null };
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
-  const isUpload = exchange.path === "/v1/files";
-  if (isUpload && boundaryOf(exchange.header("content-type") ?? "") === null)
-    return { ok: false, failure: noForm() };
+  const isForm = boundaryOf(exchange.header("content-type") ?? "") !== null;
+  const mustBeForm = exchange.path === "/v1/files" || exchange.path.endsWith("/parts");
+  if (mustBeForm && !isForm) return { ok: false, failure: noForm() };
+  // Files of a container are uploaded, or named in JSON.
+  const isUpload = mustBeForm || (isForm && exchange.path.startsWith("/v1/containers/"));
   const bytesMax = isUpload ? uploadBytesMax : bodyBytesMax;
   const length = exchange.header("content-length");
   if (isUpload && Number(length ?? 0) <= bytesMax)
@@ -153,12 +167,19 @@ async function readBody({ gateway, exchange }: RequestContext<"config">): Promis
 }
 
 /** What makes a batch one that no provider can take. */
-function batchProblem(body: RequestBody): Failure | null {
+function batchProblem(body: RequestBody, operation: BatchOperation): Failure | null {
   const value = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : undefined;
   if (value === undefined)
     return invalid("the body must be a JSON object: it is not valid JSON", "body");
   if (!isObject(value))
     return invalid(`the body must be a JSON object, not ${kindOf(value)}`, "body");
+  if (operation === "message_batches") {
+    const { requests } = value;
+    if (Array.isArray(requests)) return null;
+    return requests === undefined
+      ? invalid("requests is required", "requests")
+      : invalid(`requests must be an array, not ${kindOf(requests)}`, "requests");
+  }
   for (const field of ["input_file_id", "endpoint", "completion_window"]) {
     const given = value[field];
     if (given === undefined || given === null) return invalid(`${field} is required`, field);
@@ -217,5 +238,5 @@ function pathAt(
 ): string {
   const pathAndQuery = upstreamPath(provider, operation, "", query);
   const base = pathAndQuery.split("?", 1)[0]!;
-  return base + path.slice(`/v1/${operation}`.length) + pathAndQuery.slice(base.length);
+  return base + path.slice(clientPath(operation).length) + pathAndQuery.slice(base.length);
 }

@@ -5,11 +5,17 @@ const modelOperations = [
   "chat_completions",
   "responses",
   "messages",
+  "completions",
+  "compact",
   "embeddings",
+  "moderations",
+  "rerank",
   "speech",
   "transcriptions",
   "translations",
   "images",
+  "image_edits",
+  "image_variations",
 ] as const;
 export type ModelOperation = (typeof modelOperations)[number];
 
@@ -18,10 +24,16 @@ export type Endpoint =
   | "passthrough"
   | "realtime"
   | "count_tokens"
+  | "input_tokens"
   | "files"
   | "batches"
   | "stored_responses"
+  | "uploads"
+  | "containers"
+  | "conversations"
+  | "message_batches"
   | "batch_submission"
+  | "message_batch_submission"
   | "model"
   | "models"
   | "usage"
@@ -46,6 +58,7 @@ const modelOperationSet: ReadonlySet<Endpoint> = new Set(modelOperations);
 const limitedEndpoints = [
   ...modelOperations,
   "batch_submission",
+  "message_batch_submission",
   "passthrough",
   "realtime",
 ] as const;
@@ -82,14 +95,28 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
   ["/v1/responses", { area: "model", methods: { POST: "responses" } }],
   ["/v1/messages", { area: "model", methods: { POST: "messages" } }],
+  ["/v1/completions", { area: "model", methods: { POST: "completions" } }],
+  ["/v1/responses/compact", { area: "model", methods: { POST: "compact" } }],
+  ["/v1/responses/input_tokens", { area: "model", methods: { POST: "input_tokens" } }],
+  ["/v1/moderations", { area: "model", methods: { POST: "moderations" } }],
+  ["/v1/rerank", { area: "model", methods: { POST: "rerank" } }],
   ["/v1/embeddings", { area: "model", methods: { POST: "embeddings" } }],
   ["/v1/audio/speech", { area: "model", methods: { POST: "speech" } }],
   ["/v1/audio/transcriptions", { area: "model", methods: { POST: "transcriptions" } }],
   ["/v1/audio/translations", { area: "model", methods: { POST: "translations" } }],
   ["/v1/images/generations", { area: "model", methods: { POST: "images" } }],
+  ["/v1/images/edits", { area: "model", methods: { POST: "image_edits" } }],
+  ["/v1/images/variations", { area: "model", methods: { POST: "image_variations" } }],
   ["/v1/messages/count_tokens", { area: "model", methods: { POST: "count_tokens" } }],
   ["/v1/files", { area: "model", methods: { GET: "files", POST: "files" } }],
   ["/v1/batches", { area: "model", methods: { GET: "batches", POST: "batch_submission" } }],
+  [
+    "/v1/messages/batches",
+    { area: "model", methods: { GET: "message_batches", POST: "message_batch_submission" } },
+  ],
+  ["/v1/uploads", { area: "model", methods: { POST: "uploads" } }],
+  ["/v1/containers", { area: "model", methods: { GET: "containers", POST: "containers" } }],
+  ["/v1/conversations", { area: "model", methods: { POST: "conversations" } }],
   ["/v1/realtime", { area: "model", methods: { GET: "realtime" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
@@ -137,29 +164,41 @@ const passthrough: PathEndpoints = {
   },
 };
 
+/** The methods of what providers keep, below one id or two: those of their own documentation. */
+function stored(
+  path: string,
+  endpoint: Endpoint,
+  ...methods: readonly ("GET" | "POST" | "DELETE")[]
+): readonly [RegExp, PathEndpoints] {
+  const pattern = path.replaceAll("{id}", "[\\w-][\\w.-]{0,255}");
+  return [
+    new RegExp(`^/v1/${pattern}$`),
+    { area: "model", methods: Object.fromEntries(methods.map((method) => [method, endpoint])) },
+  ];
+}
+
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
 const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
   [/^\/v1\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
-  [
-    /^\/v1\/files\/[\w-][\w.-]{0,255}$/,
-    { area: "model", methods: { GET: "files", DELETE: "files" } },
-  ],
-  [/^\/v1\/files\/[\w-][\w.-]{0,255}\/content$/, { area: "model", methods: { GET: "files" } }],
-  [/^\/v1\/batches\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "batches" } }],
-  [/^\/v1\/batches\/[\w-][\w.-]{0,255}\/cancel$/, { area: "model", methods: { POST: "batches" } }],
-  [
-    /^\/v1\/responses\/[\w-][\w.-]{0,255}$/,
-    { area: "model", methods: { GET: "stored_responses", DELETE: "stored_responses" } },
-  ],
-  [
-    /^\/v1\/responses\/[\w-][\w.-]{0,255}\/input_items$/,
-    { area: "model", methods: { GET: "stored_responses" } },
-  ],
-  [
-    /^\/v1\/responses\/[\w-][\w.-]{0,255}\/cancel$/,
-    { area: "model", methods: { POST: "stored_responses" } },
-  ],
+  stored("files/{id}", "files", "GET", "DELETE"),
+  stored("files/{id}/content", "files", "GET"),
+  stored("batches/{id}", "batches", "GET"),
+  stored("batches/{id}/cancel", "batches", "POST"),
+  stored("responses/{id}", "stored_responses", "GET", "DELETE"),
+  stored("responses/{id}/input_items", "stored_responses", "GET"),
+  stored("responses/{id}/cancel", "stored_responses", "POST"),
+  stored("messages/batches/{id}", "message_batches", "GET", "DELETE"),
+  stored("messages/batches/{id}/cancel", "message_batches", "POST"),
+  stored("messages/batches/{id}/results", "message_batches", "GET"),
+  stored("uploads/{id}/(?:parts|complete|cancel)", "uploads", "POST"),
+  stored("containers/{id}", "containers", "GET", "DELETE"),
+  stored("containers/{id}/files", "containers", "GET", "POST"),
+  stored("containers/{id}/files/{id}", "containers", "GET", "DELETE"),
+  stored("containers/{id}/files/{id}/content", "containers", "GET"),
+  stored("conversations/{id}", "conversations", "GET", "POST", "DELETE"),
+  stored("conversations/{id}/items", "conversations", "GET", "POST"),
+  stored("conversations/{id}/items/{id}", "conversations", "GET", "DELETE"),
   [/^\/admin\/auth-keys\/[^/]+\/rotate$/, { area: "admin", methods: { POST: "auth-keys-rotate" } }],
   [
     /^\/admin\/auth-keys\/[^/]+\/deactivate$/,

@@ -100,15 +100,18 @@ function envelopeFor(exchange: Exchange, what: Failure): object {
 }
 
 /**
- * Whether a client speaks Anthropic's dialect: by the path or, at /v1/models, which both dialects
- * have, by the header with the version of Anthropic's API.
+ * Whether a client speaks Anthropic's dialect: by the path or, where both dialects have the path or
+ * neither has it, by the header with the version of Anthropic's API, which all of its clients send.
  */
 export function speaksMessages(exchange: Exchange): boolean {
   const { path } = exchange;
-  if (path === "/v1/models" || path.startsWith("/v1/models/"))
-    return exchange.header("anthropic-version") !== undefined;
-  return path === "/v1/messages" || path.startsWith("/v1/messages/");
+  if (path === "/v1/messages" || path.startsWith("/v1/messages/")) return true;
+  return !ofOtherDialects.test(path) && exchange.header("anthropic-version") !== undefined;
 }
+
+/** Where Sluice's own errors have the other shape, whatever the client sends. */
+const ofOtherDialects =
+  /^\/(?:p|admin|v1\/(?:chat|responses|completions|embeddings|audio|images|usage|realtime))(?:\/|$)/;
 
 /**
  * Anthropic's error types: a few statuses have one of their own; any other error of a provider or

@@ -8,24 +8,43 @@ const paths: Readonly<Record<Operation, string>> = {
   responses: "/responses",
   messages: "/messages",
   count_tokens: "/messages/count_tokens",
+  completions: "/completions",
+  compact: "/responses/compact",
+  input_tokens: "/responses/input_tokens",
   embeddings: "/embeddings",
+  moderations: "/moderations",
+  rerank: "/rerank",
   speech: "/audio/speech",
   transcriptions: "/audio/transcriptions",
   translations: "/audio/translations",
   images: "/images/generations",
+  image_edits: "/images/edits",
+  image_variations: "/images/variations",
   files: "/files",
   batches: "/batches",
+  uploads: "/uploads",
+  containers: "/containers",
+  conversations: "/conversations",
+  message_files: "/files",
+  message_batches: "/messages/batches",
   realtime: "/realtime",
 };
+
+/** Where clients call an operation, at Sluice as at the provider. */
+export function clientPath(operation: Operation): string {
+  return `/v1${paths[operation]}`;
+}
 
 /** Azure's dated API has these below the deployment that a request names, and no others. */
 const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
+  "completions",
   "embeddings",
   "speech",
   "transcriptions",
   "translations",
   "images",
+  "image_edits",
 ]);
 
 /**

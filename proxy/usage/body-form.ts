@@ -9,8 +9,20 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "responses",
   "messages",
   "count_tokens",
+  "completions",
+  "compact",
+  "input_tokens",
   "embeddings",
+  "moderations",
+  "rerank",
   "images",
+  "image_edits",
+  "image_variations",
+]);
+const pictures: ReadonlySet<Operation> = new Set<Operation>([
+  "images",
+  "image_edits",
+  "image_variations",
 ]);
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 
@@ -22,7 +34,7 @@ export function mustBeJson(method: string, operation: Operation, contentType: st
   return (
     inJson.has(operation) &&
     method !== "DELETE" &&
-    (operation !== "images" || !binary.test(contentType))
+    (!pictures.has(operation) || !binary.test(contentType))
   );
 }
 

@@ -23,11 +23,28 @@ interface Seen {
   readonly contentChars: number;
 }
 
-const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batches"]);
+const withoutModel: ReadonlySet<Operation> = new Set<Operation>([
+  "files",
+  "batches",
+  "uploads",
+  "containers",
+  "conversations",
+  "message_files",
+  "message_batches",
+]);
 /**
- * Their answers are vectors, pictures and sound: the length of the body says nothing of the tokens.
+ * Their answers are vectors, scores, pictures and sound: the length of the body says nothing of the
+ * tokens.
  */
-const withoutText: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
+const withoutText: ReadonlySet<Operation> = new Set<Operation>([
+  "embeddings",
+  "moderations",
+  "rerank",
+  "images",
+  "image_edits",
+  "image_variations",
+  "speech",
+]);
 /** Of a response that isn't charged. */
 export const unmetered: MeteredUsage = { usage: null, estimated: false, note: null };
 

@@ -43,6 +43,8 @@ const placesOfChat = placesWith("content|arguments|reasoning(?:_content)?|refusa
   usage: "usage(?:Metadata)?",
   more: 'finish_reason"\\s*:\\s*"(?!")|',
 });
+/** Of completions of a prompt. */
+const placesOfCompletions = placesWith("text", { more: 'finish_reason"\\s*:\\s*"(?!")|' });
 /** Of Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith("text|thinking|partial_json");
 /**
@@ -60,6 +62,7 @@ export const beforeAnyText = new RegExp(
 
 function placesOf(operation: Operation): Places {
   if (operation === "chat_completions") return placesOfChat;
+  if (operation === "completions") return placesOfCompletions;
   return operation === "messages" ? placesOfMessages : placesOfDeltas;
 }
 

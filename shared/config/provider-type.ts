@@ -45,16 +45,27 @@ interface TypeTraits {
 export const serviceKeepAliveMs = 30_000;
 const ownServerKeepAliveMs = 3_000;
 
-const openaiOperations = operations.filter(
-  (operation) => operation !== "messages" && operation !== "count_tokens",
+/** Of Anthropic's API. */
+const messagesOperations: readonly Operation[] = [
+  "messages",
+  "count_tokens",
+  "message_files",
+  "message_batches",
+];
+/** Of OpenAI's, and of servers that are compatible with it. */
+const compatibleOperations = operations.filter(
+  (operation) => !messagesOperations.includes(operation),
 );
+/** What others have added to it. */
+export const openaiOperations = compatibleOperations.filter((operation) => operation !== "rerank");
+const notOfAzure: ReadonlySet<Operation> = new Set<Operation>(["moderations", "image_variations"]);
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   // Any OpenAI-compatible one. Its address is required: a typo must not send a key to OpenAI.
   openai: {
     baseUrl: null,
     credentialHeader: "authorization",
-    operations: openaiOperations,
+    operations: compatibleOperations,
     listsModels: true,
     chat: plainChat,
     keepAliveMs: ownServerKeepAliveMs,
@@ -62,7 +73,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   anthropic: {
     baseUrl: "https://api.anthropic.com/v1",
     credentialHeader: "x-api-key",
-    operations: ["messages", "count_tokens"],
+    operations: messagesOperations,
     listsModels: true,
     chat: plainChat,
     keepAliveMs: serviceKeepAliveMs,
@@ -81,7 +92,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   azure: {
     baseUrl: null,
     credentialHeader: "api-key",
-    operations: openaiOperations,
+    operations: openaiOperations.filter((operation) => !notOfAzure.has(operation)),
     listsModels: false,
     chat: openaiChat,
     keepAliveMs: serviceKeepAliveMs,
@@ -89,7 +100,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   ollama: {
     baseUrl: "http://127.0.0.1:11434/v1",
     credentialHeader: "authorization",
-    operations: ["chat_completions", "embeddings"],
+    operations: ["chat_completions", "completions", "embeddings"],
     listsModels: true,
     chat: plainChat,
     keepAliveMs: serviceKeepAliveMs,
@@ -97,7 +108,14 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   vllm: {
     baseUrl: "http://127.0.0.1:8000/v1",
     credentialHeader: "authorization",
-    operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
+    operations: [
+      "chat_completions",
+      "completions",
+      "embeddings",
+      "rerank",
+      "transcriptions",
+      "translations",
+    ],
     listsModels: true,
     chat: plainChat,
     keepAliveMs: ownServerKeepAliveMs,

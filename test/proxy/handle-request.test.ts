@@ -128,6 +128,9 @@ t.test("each request is answered once, and has one line in the log", async (t) =
     ],
     [{ method: "POST", path: "/v1/chat/completions", headers: master, body: "{" }, 400, "refused"],
     [{ path: "/v1/realtime", headers: master }, 426, "refused"],
+    [{ path: "/v1/responses", headers: ["upgrade", "websocket"] }, 426, "refused"],
+    [{ path: "/v1/responses" }, 405, "refused"],
+    [{ path: "/v1/vector_stores" }, 404, "refused"],
     [{ path: "/v1/models", masterKey: null }, 200, "answered"],
     [{ path: "/v1/models", masterKey: null, keysExist: true }, 401, "refused"],
   ];
@@ -183,6 +186,11 @@ t.test(
 /** A request to each of them. */
 const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string, string]>> = {
   count_tokens: ["POST", "/v1/messages/count_tokens"],
+  input_tokens: ["POST", "/v1/responses/input_tokens"],
+  uploads: ["POST", "/v1/uploads"],
+  containers: ["GET", "/v1/containers"],
+  conversations: ["POST", "/v1/conversations"],
+  message_batches: ["GET", "/v1/messages/batches"],
   files: ["GET", "/v1/files"],
   batches: ["GET", "/v1/batches"],
   stored_responses: ["GET", "/v1/responses/r"],

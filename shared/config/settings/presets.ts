@@ -5,7 +5,7 @@
  */
 import type { Operation } from "../../operation.js";
 import { type ChatTraits, openaiChat, plainChat } from "../chat-traits.js";
-import { type ProviderType, providerTraits } from "../provider-type.js";
+import { openaiOperations, type ProviderType, providerTraits } from "../provider-type.js";
 
 export interface Preset {
   /** The instance name that its key registers. */
@@ -36,6 +36,7 @@ export const presets: readonly Preset[] = [
     type: "openai",
     keyVariable: "OPENAI_API_KEY",
     baseUrl: "https://api.openai.com/v1",
+    operations: openaiOperations,
     chat: openaiChat,
   }),
   preset({ name: "anthropic", type: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }),
@@ -69,7 +70,7 @@ export const presets: readonly Preset[] = [
     type: "openai",
     keyVariable: "OPENROUTER_API_KEY",
     baseUrl: "https://openrouter.ai/api/v1",
-    operations: ["chat_completions", "responses", "messages", "embeddings"],
+    operations: ["chat_completions", "completions", "responses", "messages", "embeddings"],
     chat: {
       ...plainChat,
       optionalFields: new Set(["user", "verbosity", "parallel_tool_calls"]),
@@ -110,7 +111,7 @@ export const presets: readonly Preset[] = [
     type: "openai",
     keyVariable: "MISTRAL_API_KEY",
     baseUrl: "https://api.mistral.ai/v1",
-    operations: ["chat_completions", "embeddings", "transcriptions", "files"],
+    operations: ["chat_completions", "embeddings", "moderations", "transcriptions", "files"],
     // It refuses unknown fields, and its template two turns in a row.
     chat: {
       ...plainChat,
@@ -127,7 +128,9 @@ export const presets: readonly Preset[] = [
     baseUrl: "https://api.together.xyz/v1",
     operations: [
       "chat_completions",
+      "completions",
       "embeddings",
+      "rerank",
       "images",
       "speech",
       "transcriptions",
@@ -141,7 +144,7 @@ export const presets: readonly Preset[] = [
     type: "openai",
     keyVariable: "FIREWORKS_API_KEY",
     baseUrl: "https://api.fireworks.ai/inference/v1",
-    operations: ["chat_completions", "responses", "embeddings"],
+    operations: ["chat_completions", "completions", "responses", "embeddings"],
   }),
   preset({
     name: "cerebras",

@@ -23,6 +23,11 @@ const paths = {
   embeddings: "/v1/embeddings",
   speech: "/v1/audio/speech",
   images: "/v1/images/generations",
+  completions: "/v1/completions",
+  compact: "/v1/responses/compact",
+  input_tokens: "/v1/responses/input_tokens",
+  moderations: "/v1/moderations",
+  rerank: "/v1/rerank",
 } as const;
 /** Of the configuration in `http.ts`; of each dialect. */
 const models = ["test/model", "claude/model", "chatty/model", "dated/model", "smart"];

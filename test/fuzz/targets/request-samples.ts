@@ -152,5 +152,10 @@ export const requestSamples: readonly RequestSample[] = [
   { operation: "count_tokens", body: messagesRequest },
   { operation: "embeddings", body: { model: "smart", input: ["a", "b"], dimensions: 8 } },
   { operation: "speech", body: { model: "smart", input: "hi", voice: "alloy", stream: true } },
+  { operation: "completions", body: { model: "smart", prompt: ["a", "b"], stream: true } },
+  { operation: "compact", body: responsesRequest },
+  { operation: "input_tokens", body: responsesRequest },
+  { operation: "moderations", body: { input: "hi" } },
+  { operation: "rerank", body: { model: "smart", query: "a", documents: ["b", { text: "c" }] } },
   { operation: "images", body: { model: "smart", prompt: "a cat", n: 1, stream: false } },
 ];

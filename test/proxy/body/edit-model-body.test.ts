@@ -21,6 +21,10 @@ t.test("without an edit the same Buffer is returned", async (t) => {
   t.equal(editModelBody(asking, { includeUsage: true }), asking, "usage is asked for already");
 });
 
+t.test("a model is added to an object of nothing", async (t) => {
+  t.equal(editModelBody(Buffer.from(" {} "), { model: "m" }).toString(), ' {"model":"m"} ');
+});
+
 t.test("an edit doesn't change any other byte", async (t) => {
   const cases: readonly (readonly [string, { model?: string; includeUsage?: true }, string])[] = [
     [

@@ -5,12 +5,13 @@ import t from "tap";
 import { type ModelBody, parseModelBody } from "../../../proxy/body/model-body.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 
-type Read = Omit<ModelBody, "members" | "reasoning">;
+type Read = Omit<ModelBody, "members" | "reasoning" | "writtenModel">;
 
 function accepted(text: string): Read {
   const result = parseModelBody("chat_completions", Buffer.from(text));
   if (!result.ok) throw new Error(`refused: ${result.failure.message}`);
-  const { members: _, reasoning: __, ...body } = result.body;
+  const { members: _, reasoning: __, writtenModel, ...body } = result.body;
+  assert.equal(writtenModel, body.model);
   return body;
 }
 
@@ -66,6 +67,29 @@ t.test("what routing needs is taken from the body", async (t) => {
     ],
   ];
   for (const [text, expected] of cases) t.same(accepted(text), expected, text);
+});
+
+t.test("a model may be named elsewhere, and a moderation needs none", async (t) => {
+  const meant = { name: "of-path", isMeant: true };
+  const modelOf = (...args: Parameters<typeof parseModelBody>): readonly (string | null)[] => {
+    const result = parseModelBody(...args);
+    return result.ok ? [result.body.model, result.body.writtenModel] : [result.failure.message];
+  };
+  const bytes = Buffer.from;
+  t.same(modelOf("moderations", bytes('{"input":"x"}')), ["omni-moderation-latest", null]);
+  t.same(modelOf("moderations", bytes('{"input":"é","model":null}')), [
+    "omni-moderation-latest",
+    null,
+  ]);
+  t.same(modelOf("moderations", bytes('{"input":"x","model":"é"}')), ["é", "é"]);
+  t.same(modelOf("moderations", bytes('{"input":"x","model":7}')), [
+    "model must be a string, not a number",
+  ]);
+  t.same(modelOf("responses", bytes("{}"), undefined, meant), ["of-path", null]);
+  t.same(modelOf("responses", bytes('{"model":"other"}'), undefined, meant), ["of-path", "other"]);
+  t.same(modelOf("responses", bytes('{"model":"a","model":"of-path"}'), undefined, meant), [
+    "model is given more than once",
+  ]);
 });
 
 t.test("a wrong body is refused with the field's name", async (t) => {

@@ -44,6 +44,9 @@ t.test("what Sluice has an endpoint for needs a model, however its path is writt
     "/v1/audio/transcriptions",
     "/v1/audio/translations",
     "/v1/images/generations",
+    "/v1/images/edits",
+    "/v1/responses/compact",
+    "/v1/rerank",
     "/v1/images/GENERATIONS/",
     "/v1/audio/spee%63h",
   ]) {

@@ -12,7 +12,7 @@ virtual_models:
 `;
 
 function count(fake: FakeGateway, body: string, headers: readonly string[] = []): Promise<Served> {
-  return served(fake, countTokens, {
+  return served(fake, (context) => countTokens(context, "count_tokens"), {
     path: "/v1/messages/count_tokens",
     headers,
     body,
@@ -105,3 +105,24 @@ t.test("an error of the provider reaches the client", async (t) => {
     record: { note: "no response for 5 ms" },
   });
 });
+
+t.test(
+  "input tokens of responses are counted where a provider can, and estimated elsewhere",
+  async (t) => {
+    const ask = (fake: FakeGateway, model: string): Promise<Served> =>
+      served(fake, (context) => countTokens(context, "input_tokens"), {
+        path: "/v1/responses/input_tokens",
+        body: JSON.stringify({ model, input: "hi" }),
+      });
+    const fake = fakeGateway(yaml);
+    fake.answers.set("chatty", {
+      status: 200,
+      body: '{"object":"response.input_tokens","input_tokens":9}',
+    });
+    t.match(await ask(fake, "llama"), { status: 200, body: { input_tokens: 9 } });
+    t.match(fake.sent, [{ what: "chatty POST /responses/input_tokens" }]);
+    const { body, exchange } = await ask(fake, "opus");
+    t.same(body, { object: "response.input_tokens", input_tokens: 8 });
+    t.equal(exchange.sent("x-sluice-estimated"), "true");
+  },
+);

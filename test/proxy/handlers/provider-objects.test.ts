@@ -29,7 +29,7 @@ function ask(fake: FakeGateway, request: RequestSample): Promise<Served> {
 }
 
 const submit = (fake: FakeGateway, request: Omit<RequestSample, "path">): Promise<Served> =>
-  served(fake, submitBatch, { path: "/v1/batches", ...request });
+  served(fake, (context) => submitBatch(context, "batches"), { path: "/v1/batches", ...request });
 const places = (fake: FakeGateway): string[] => fake.sent.map(({ what }) => what);
 
 t.test(

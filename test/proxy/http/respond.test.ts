@@ -5,6 +5,7 @@ import {
   replyFailure,
   replyJson,
   replyRefused,
+  speaksMessages,
   targetHeader,
 } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -427,3 +428,23 @@ t.test(
     }
   },
 );
+
+t.test("who speaks Anthropic's dialect is told by the path, or else by its version", async (t) => {
+  const version = ["anthropic-version", "2023-06-01"];
+  const table: readonly (readonly [path: string, headers: readonly string[], speaks: boolean])[] = [
+    ["/v1/messages", [], true],
+    ["/v1/messages/batches/b", [], true],
+    ["/v1/messagesx", [], false],
+    ["/v1/files", [], false],
+    ["/v1/files", version, true],
+    ["/v1/files/file_1/content", version, true],
+    ["/v1/models", version, true],
+    ["/v1/nowhere", version, true],
+    ["/v1/chat/completions", version, false],
+    ["/v1/responses/r", version, false],
+    ["/p/claude/v1/messages", version, false],
+    ["/admin/rate-limits", version, false],
+  ];
+  for (const [path, headers, speaks] of table)
+    t.equal(speaksMessages(new FakeExchange({ path, headers })), speaks, `${path} ${headers}`);
+});

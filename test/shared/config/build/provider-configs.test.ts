@@ -23,6 +23,7 @@ function openai(
     baseUrl,
     apiKey,
     models,
+    ...(name === "openai" ? { operations: new Set(findPreset(name)!.operations) } : {}),
     chat: findPreset(name)?.chat ?? plainChat,
     keepAliveMs: presetAt(baseUrl) === undefined ? 3_000 : 30_000,
   });
