@@ -18,21 +18,7 @@ import { type Kind, kindOf } from "./json-value.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
-export type JsonOperation = Extract<
-  Operation,
-  | "chat_completions"
-  | "responses"
-  | "messages"
-  | "count_tokens"
-  | "completions"
-  | "compact"
-  | "input_tokens"
-  | "embeddings"
-  | "moderations"
-  | "rerank"
-  | "speech"
-  | "images"
->;
+export type JsonOperation = keyof typeof subjects;
 
 /** What decides which of OpenAI's APIs takes the request. */
 export interface AskedReasoning {
@@ -137,15 +123,16 @@ interface FieldProblem {
   readonly param: string;
 }
 
+interface Subject {
+  readonly name: string;
+  readonly kinds: readonly Kind[];
+  readonly required: boolean;
+}
+
 /**
  * The one field that each operation needs, and its type. Its content is the provider's to check.
  */
-const subjects: Readonly<
-  Record<
-    JsonOperation,
-    { readonly name: string; readonly kinds: readonly Kind[]; readonly required: boolean }
-  >
-> = {
+const subjects = {
   chat_completions: { name: "messages", kinds: ["an array"], required: true },
   messages: { name: "messages", kinds: ["an array"], required: true },
   count_tokens: { name: "messages", kinds: ["an array"], required: true },
@@ -159,7 +146,7 @@ const subjects: Readonly<
   embeddings: { name: "input", kinds: ["a string", "an array"], required: true },
   speech: { name: "input", kinds: ["a string"], required: true },
   images: { name: "prompt", kinds: ["a string"], required: true },
-};
+} satisfies Partial<Record<Operation, Subject>>;
 
 /** What is wrong with the types of the fields, or null. */
 function checkFields(
@@ -176,7 +163,7 @@ function checkFields(
     if (needsModel) return { message: "model is required", param: "model" };
   } else if (typeof model !== "string")
     return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
-  const { name, kinds, required } = subjects[operation];
+  const { name, kinds, required }: Subject = subjects[operation];
   const subject = fields[name];
   if (isAbsent(subject)) {
     if (required) return { message: `${name} is required`, param: name };

@@ -30,7 +30,13 @@ export async function readJsonCall(
   const { exchange, bodyBytesMax, isUtf8 } = source;
   const body = await exchange.readBody(bodyBytesMax);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
-  const parsed = parseModelBody(operation, body.bytes, isUtf8);
+  const { modelInPath } = exchange;
+  const parsed = parseModelBody(
+    operation,
+    body.bytes,
+    isUtf8,
+    modelInPath === null ? undefined : { name: modelInPath, isMeant: true },
+  );
   return parsed.ok
     ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
     : parsed;

@@ -51,7 +51,7 @@ export async function readMultipartCall(
       return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
-  const problem = problemOf(finder, form.complete);
+  const problem = problemOf(finder, form.complete) ?? mismatch(finder, exchange.modelInPath);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
@@ -79,6 +79,12 @@ function problemOf(
   if (place.value.trim() === "") return invalid("model must not be empty", "model");
   const problemOfName = modelNameProblem(place.value);
   return problemOfName === null ? null : invalid(problemOfName, "model");
+}
+
+function mismatch({ place }: FieldFinder, modelInPath: string | null): Failure | null {
+  return modelInPath === null || place?.value === modelInPath
+    ? null
+    : invalid("model is another one than that of the path", "model");
 }
 
 /** For a body whose content type isn't a form's. */

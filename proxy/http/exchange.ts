@@ -38,6 +38,8 @@ export interface Exchange extends RequestHeaders {
   readonly path: string;
   /** Without its question mark; empty when there is none. */
   readonly query: string;
+  /** The model that the path names, in Azure's way; null: the body does, or nothing. */
+  readonly modelInPath: string | null;
   /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];
   /** What this request holds of the proxy's memory. */

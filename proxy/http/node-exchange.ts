@@ -8,7 +8,7 @@ import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
-import { endpointPath } from "./paths/endpoint-path.js";
+import { endpointAddress } from "./paths/endpoint-path.js";
 import { discardBody, refuseIfLate } from "./refuse-unreadable.js";
 
 /**
@@ -33,6 +33,7 @@ export class NodeExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly modelInPath: string | null;
   readonly rawHeaders: readonly string[];
   readonly webSocket: ClientSocket | null;
   readonly memory: MemoryShare;
@@ -62,10 +63,10 @@ export class NodeExchange implements Exchange {
     this.#socket = request.socket;
     this.id = context.idOf(request.headers["x-request-id"]);
     this.method = request.method ?? "GET";
-    const url = request.url ?? "/";
-    const mark = url.indexOf("?");
-    this.path = endpointPath(mark === -1 ? url : url.slice(0, mark));
-    this.query = mark === -1 ? "" : url.slice(mark + 1);
+    const { path, query, model } = endpointAddress(request.url ?? "/");
+    this.path = path;
+    this.query = query;
+    this.modelInPath = model;
     this.rawHeaders = request.rawHeaders;
   }
 

@@ -7,7 +7,7 @@
  */
 import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-headers.js";
 import type { RequestHeaders } from "./exchange.js";
-import { endpointPath } from "./paths/endpoint-path.js";
+import { endpointAddress } from "./paths/endpoint-path.js";
 
 type Header = (name: string) => string | undefined;
 
@@ -24,8 +24,8 @@ export function isHandshake(
   // With a body it would be unclear where the frames begin.
   if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined)
     return false;
-  const path = (url ?? "").split("?", 1)[0]!;
-  return path.startsWith("/p/") || endpointPath(path) === "/v1/realtime";
+  const { path } = endpointAddress(url ?? "");
+  return path.startsWith("/p/") || path === "/v1/realtime";
 }
 
 /**

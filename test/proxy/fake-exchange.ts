@@ -13,6 +13,7 @@ export class FakeExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly rawHeaders: readonly string[];
+  modelInPath: string | null = null;
   webSocket: ClientSocket | null = null;
   /** What was asked of a body on its way. */
   awaited: { readonly ms: number; readonly then: () => void } | null = null;

@@ -102,6 +102,10 @@ export class RecordingExchange implements Exchange {
     return this.#exchange.query;
   }
 
+  get modelInPath(): string | null {
+    return this.#exchange.modelInPath;
+  }
+
   get rawHeaders(): readonly string[] {
     return this.#exchange.rawHeaders;
   }

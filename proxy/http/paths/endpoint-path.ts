@@ -1,8 +1,63 @@
 /**
  * The path of the endpoint that a client means: people write the base URL of an SDK with `/v1` or
- * without it, and with a slash at its end or without. The paths of administration, health and
- * passthrough are taken as they are written, since what stands in front of Sluice may guard them.
+ * without it, and with a slash at its end or without, and Azure's clients put the model into the
+ * path. The paths of administration, health and passthrough are taken as they are written, since
+ * what stands in front of Sluice may guard them.
  */
+
+/** What a request line says. */
+interface EndpointAddress {
+  readonly path: string;
+  /** Without its question mark; empty when there is none. */
+  readonly query: string;
+  /** The model that the path names; null: the body does, or nothing. */
+  readonly model: string | null;
+}
+
+/** As it is written, if it is no model endpoint's. `url`: of the request line. */
+export function endpointAddress(url: string): EndpointAddress {
+  const mark = url.indexOf("?");
+  const written = mark === -1 ? url : url.slice(0, mark);
+  const query = mark === -1 ? "" : url.slice(mark + 1);
+  if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
+  return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
+}
+
+/** The first of these words ends the model's name, which may hold slashes. */
+const operationOf = "/(?:chat|completions|embeddings|audio|images)(?![^/])";
+const ofDeployment = new RegExp(`^/deployments/(.+?)(${operationOf}.*)$`);
+
+/** `/openai/deployments/{model}/…` and `/openai/…`; its `api-version` is Azure's own. */
+function ofAzure(
+  path: string,
+  { written, query }: { readonly written: string; readonly query: string },
+): EndpointAddress {
+  const deployed = ofDeployment.exec(path);
+  const model = deployed === null ? null : decoded(deployed[1]!);
+  if (deployed !== null && model !== null)
+    return { path: endpointPath(deployed[2]!), query: withoutDates(query), model };
+  return path.startsWith("/v1/")
+    ? { path, query: withoutDates(query), model: null }
+    : { path: written, query, model: null };
+}
+
+/** Realtime's clients name the model there, under Azure's word for it. */
+function withoutDates(query: string): string {
+  return query
+    .split("&")
+    .filter((parameter) => !/^api-version=/i.test(parameter))
+    .map((parameter) => parameter.replace(/^deployment=/, "model="))
+    .join("&");
+}
+
+/** Null: the percent form is broken. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
 
 /** What stands behind `/v1` in the APIs of OpenAI, Anthropic and others. */
 const resources: ReadonlySet<string> = new Set([
@@ -30,8 +85,7 @@ const resources: ReadonlySet<string> = new Set([
   "videos",
 ]);
 
-/** As it is written, if it is no model endpoint's path. */
-export function endpointPath(written: string): string {
+function endpointPath(written: string): string {
   if (isUsual(written)) return written;
   let path = written.replace(/\/{2,}/g, "/");
   if (path.endsWith("/")) path = path.slice(0, -1);

@@ -87,34 +87,31 @@ t.test(
   },
 );
 
-t.test(
-  "moderations, edited images and compacted conversations are counted",
-  async (t) => {
-    const added = await counts(async () => {
-      const moderation = answering({ id: "m", model: "omni-moderation-latest", results: [] });
-      const asked = { model, input: "x" };
-      t.same((await openai.moderations.create(asked)).results, []);
-      t.equal(moderation.what, "POST /v1/moderations");
-      const picture = await toFile(Buffer.from("PNG"), "a.png", { type: "image/png" });
-      const edited = answering({
-        data: [{ b64_json: "eA==" }],
-        usage: { input_tokens: 5, output_tokens: 6, total_tokens: 11 },
-      });
-      await openai.images.edit({ model, image: picture, prompt: "brighter" });
-      t.equal(edited.what, "POST /v1/images/edits");
-      t.match(edited.body, /name="model"\r\n\r\ngpt-test\r\n/);
-      const compacted = answering({
-        object: "response.compaction",
-        output: [],
-        usage: { input_tokens: 8, output_tokens: 1, total_tokens: 9 },
-      });
-      await openai.responses.compact({ model, input: "long" } as never);
-      t.equal(compacted.what, "POST /v1/responses/compact");
+t.test("moderations, edited images and compacted conversations are counted", async (t) => {
+  const added = await counts(async () => {
+    const moderation = answering({ id: "m", model: "omni-moderation-latest", results: [] });
+    const asked = { model, input: "x" };
+    t.same((await openai.moderations.create(asked)).results, []);
+    t.equal(moderation.what, "POST /v1/moderations");
+    const picture = await toFile(Buffer.from("PNG"), "a.png", { type: "image/png" });
+    const edited = answering({
+      data: [{ b64_json: "eA==" }],
+      usage: { input_tokens: 5, output_tokens: 6, total_tokens: 11 },
     });
-    t.equal(added.requests, 3);
-    t.ok(added.tokens >= 20, `${added.tokens} tokens, of the moderation an estimate`);
-  },
-);
+    await openai.images.edit({ model, image: picture, prompt: "brighter" });
+    t.equal(edited.what, "POST /v1/images/edits");
+    t.match(edited.body, /name="model"\r\n\r\ngpt-test\r\n/);
+    const compacted = answering({
+      object: "response.compaction",
+      output: [],
+      usage: { input_tokens: 8, output_tokens: 1, total_tokens: 9 },
+    });
+    await openai.responses.compact({ model, input: "long" } as never);
+    t.equal(compacted.what, "POST /v1/responses/compact");
+  });
+  t.equal(added.requests, 3);
+  t.ok(added.tokens >= 20, `${added.tokens} tokens, of the moderation an estimate`);
+});
 
 t.test(
   "what is stored goes to a provider of the client's dialect, and costs nothing",
@@ -139,7 +136,7 @@ t.test(
       await anthropic.beta.files.list();
       t.match(files.what, /^GET \/v1\/files/);
       t.equal(files.headers["x-api-key"], anthropicKey, "not OpenAI's, who have this path too");
-        const results = answering({ id: "msgbatch_1", type: "message_batch" });
+      const results = answering({ id: "msgbatch_1", type: "message_batch" });
       await anthropic.messages.batches.retrieve("msgbatch_1");
       t.equal(results.what, "GET /v1/messages/batches/msgbatch_1");
     });

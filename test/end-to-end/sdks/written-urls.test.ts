@@ -4,7 +4,7 @@
  */
 import { gzipSync } from "node:zlib";
 import Anthropic from "@anthropic-ai/sdk";
-import OpenAI from "openai";
+import OpenAI, { AzureOpenAI, toFile } from "openai";
 import t from "tap";
 import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { jsonOf } from "../../support/providers/model-api-call.js";
@@ -45,6 +45,39 @@ t.test(
     t.notMatch(proxy.output(), `key=${masterKey}`);
   },
 );
+
+t.test("AzureOpenAI works unchanged, with models of any provider as deployments", async (t) => {
+  for (const [deployment, sent] of [
+    ["gpt-test", "gpt-test"],
+    ["openai/gpt-test", "gpt-test"],
+    [undefined, "gpt-test"],
+  ] as const) {
+    const azure = new AzureOpenAI({
+      endpoint: url,
+      apiKey: masterKey,
+      apiVersion: "2024-10-21",
+      maxRetries: 0,
+      ...(deployment === undefined ? {} : { deployment }),
+    });
+    const messages = [{ role: "user" as const, content: "hi" }];
+    const asked = { model: deployment ?? "gpt-test", messages };
+    t.equal((await azure.chat.completions.create(asked)).object, "chat.completion");
+    t.equal(jsonOf(api.last())["model"], sent);
+    t.equal(api.last().query, "");
+    const vectors = await azure.embeddings.create({ model: deployment ?? "gpt-test", input: "hi" });
+    t.equal(vectors.data.length, 1);
+    const file = await toFile(Buffer.from("ID3"), "a.mp3");
+    const heard = await azure.audio.transcriptions.create({
+      model: deployment ?? "gpt-test",
+      file,
+    });
+    t.match(heard.text, /^gpt-test transcribed/);
+    t.ok((await azure.models.list()).data.length > 0);
+    const translated = { model: "claude-test", messages };
+    if (deployment === undefined)
+      t.equal((await azure.chat.completions.create(translated)).object, "chat.completion");
+  }
+});
 
 t.test("a compressed body is decoded, and one that decodes to too much is refused", async (t) => {
   const post = async (body: Buffer, coding: string): Promise<number> => {

@@ -1,5 +1,7 @@
 import t from "tap";
-import { endpointPath } from "../../../../proxy/http/paths/endpoint-path.js";
+import { endpointAddress } from "../../../../proxy/http/paths/endpoint-path.js";
+
+const endpointPath = (written: string): string => endpointAddress(written).path;
 
 t.test("a base URL may have /v1 or not, and slashes at its end", async (t) => {
   const chat = "/v1/chat/completions";
@@ -54,4 +56,37 @@ t.test("a path of nothing but slashes is read at once", async (t) => {
   const long = "/".repeat(15_000);
   t.equal(endpointPath(long), long);
   t.equal(endpointPath(`/v1${"/v1".repeat(5000)}/models`), "/v1/models");
+});
+
+t.test("Azure's clients name the model in the path, and a date in the query", async (t) => {
+  const table: readonly (readonly [
+    url: string,
+    path: string,
+    query: string,
+    model: string | null,
+  ])[] = [
+    [
+      "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+      "/v1/chat/completions",
+      "",
+      "gpt-4o",
+    ],
+    ["/openai/deployments/a%2Fb/embeddings?x=1&API-Version=1", "/v1/embeddings", "x=1", "a/b"],
+    ["/openai/deployments/openai/gpt-4o/images/edits", "/v1/images/edits", "", "openai/gpt-4o"],
+    ["//openai/deployments/x/audio/speech/", "//openai/deployments/x/audio/speech/", "", null],
+    ["/openai/deployments/x/audio/speech/", "/v1/audio/speech", "", "x"],
+    ["/openai/deployments/%ff/embeddings", "/openai/deployments/%ff/embeddings", "", null],
+    ["/openai/deployments/x/admin", "/openai/deployments/x/admin", "", null],
+    ["/openai/deployments/x", "/openai/deployments/x", "", null],
+    ["/openai/v1/responses?api-version=preview", "/v1/responses", "", null],
+    ["/openai/responses?api-version=2025-04-01-preview", "/v1/responses", "", null],
+    ["/openai/files/file-1?api-version=1&limit=2", "/v1/files/file-1", "limit=2", null],
+    ["/openai/models", "/v1/models", "", null],
+    ["/openai/realtime?api-version=1&deployment=gpt", "/v1/realtime", "model=gpt", null],
+    ["/openai/admin/rate-limits", "/openai/admin/rate-limits", "", null],
+    ["/openai/p/x/v1", "/openai/p/x/v1", "", null],
+    ["/v1/files?api-version=1", "/v1/files", "api-version=1", null],
+  ];
+  for (const [url, path, query, model] of table)
+    t.same(endpointAddress(url), { path, query, model }, url);
 });
