@@ -14,6 +14,8 @@ import {
 } from "../credentials/credential-headers.js";
 import { noteRefusals } from "../credentials/note-refusals.js";
 import type { ProviderKeys } from "../credentials/provider-keys.js";
+import { rememberingLast } from "../credentials/remembering-last.js";
+import { echoedSecrets, masked } from "../echo-mask.js";
 import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";
 import { type CallOptions, createConnectionPool } from "./connection-pool.js";
@@ -34,15 +36,16 @@ export function createHttpUpstream(
     ...acceptIdentity,
     ...credentialHeaders(provider, key),
   ]);
+  const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
   const isAnthropic = provider.type === "anthropic";
   return {
     send({ method, path, headers: given, body, isRepeatable }, sink): UpstreamCall {
-      const call = new HttpCall(sink, deadlines, decodedAnswer);
+      const key = keys.choose();
+      const call = new HttpCall(masked(sink, secretsWith(key), 299), deadlines, decodedAnswer);
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
       }
-      const key = keys.choose();
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
       const own = headersWith(key);
       const passed = withOwnHeaders(given, provider.headers);
@@ -70,15 +73,6 @@ export function createHttpUpstream(
       deadlines.stop();
       return pool.close();
     },
-  };
-}
-
-/** Nearly always it is asked for the key that it was asked for last. */
-function rememberingLast<K, V>(make: (key: K) => V): (key: K) => V {
-  let last: { readonly key: K; readonly value: V } | null = null;
-  return (key) => {
-    if (last === null || last.key !== key) last = { key, value: make(key) };
-    return last.value;
   };
 }
 

@@ -22,6 +22,8 @@ import {
 } from "../credentials/credential-headers.js";
 import { noteRefusals } from "../credentials/note-refusals.js";
 import type { ProviderKeys } from "../credentials/provider-keys.js";
+import { rememberingLast } from "../credentials/remembering-last.js";
+import { echoedSecrets, masked } from "../echo-mask.js";
 import type { RequestBody } from "../upstream.js";
 import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
@@ -73,6 +75,7 @@ export function createHttpProxyUpstream(
     made ??= newServer();
     return made;
   };
+  const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
   const headersOf = (
     key: string | null,
     path: string,
@@ -88,12 +91,12 @@ export function createHttpProxyUpstream(
   return {
     send(request, sink) {
       const { method, path, body } = request;
-      const call = new HttpProxyCall(sink, deadlines, provider);
+      const key = keys.choose();
+      const call = new HttpProxyCall(masked(sink, secretsWith(key), 599), deadlines, provider);
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
       }
-      const key = keys.choose();
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
       const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
       const sendBy = (by: HttpAgent): void => {

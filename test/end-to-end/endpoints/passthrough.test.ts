@@ -175,9 +175,16 @@ t.test(
         .end('{"error":{"message":"wrong key secret-of-the-provider"}}');
     t.equal(
       await (await post("/p/test/v1/any", {})).text(),
-      '{"error":{"message":"wrong key [redacted]"}}',
+      '{"error":{"message":"wrong key [redacted]************"}}',
       "but for our key, if it echoes that",
     );
+    upstream.answer = ({ response }) =>
+      void response
+        .writeHead(200, { "content-type": "text/plain", "x-key": "secret-of-the-provider" })
+        .end("a success with secret-of-the-provider");
+    const echoed = await post("/p/test/v1/any", {});
+    t.equal(echoed.headers.get("x-key"), "[redacted]************");
+    t.equal(await echoed.text(), "a success with [redacted]************");
   },
 );
 

@@ -193,6 +193,32 @@ t.test("errors of the provider pass in the envelope, with its status and name", 
     { error: { message: "wrong key [redacted]", code: "provider_credentials" } },
     "a credential that the provider echoes stays here",
   );
+  const content = "I was called with secret-of-the-provider";
+  const message = { choices: [{ message: { role: "assistant", content } }], usage: null };
+  upstream.answer = (call) =>
+    void call.response
+      .writeHead(200, {
+        "content-type": "application/json",
+        "x-echo": "Bearer secret-of-the-provider",
+      })
+      .end(JSON.stringify(message));
+  const echoed = await chat(url);
+  t.equal(echoed.headers.get("x-echo"), "Bearer [redacted]************", "nor in a header");
+  t.match(
+    await echoed.json(),
+    { choices: [{ message: { content: "I was called with [redacted]************" } }] },
+    "nor in a success",
+  );
+  upstream.answer = ({ response }) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write('data: {"choices":[{"delta":{"content":"with secret-of');
+    response.end('-the-provider"}}]}\n\ndata: [DONE]\n\n');
+  };
+  t.match(
+    await (await chat(url, { stream: true })).text(),
+    /"content":"with \[redacted\]\*{12}"/,
+    "nor in a stream, wherever it is cut",
+  );
   for (const { status, body, type, code = null, param = null, answered = status } of table) {
     upstream.answer = (call) =>
       void call.response

@@ -1,0 +1,145 @@
+/**
+ * Takes the credential of a call out of its answer: some providers echo it. It is replaced by as
+ * many bytes, so that lengths stay true and a stream passes as it comes. Bytes are held back only
+ * while they are the beginning of it, and enough to give something away.
+ *
+ * Not here: errors, whose text is changed as a whole (`ProviderKeys.redact`).
+ */
+import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import type { UpstreamSink } from "./upstream.js";
+
+/** Shorter ones, such as `dummy`, are words that an answer may use. */
+export const echoedSecretCharsMin = 16;
+
+/** Where a piece ends with fewer bytes of a secret, they pass: nothing waits for an `s`. */
+const heldCharsMin = 8;
+
+/** The operator's headers that may hold a secret, by their name. */
+const secretName = /auth|key|token|secret|cookie|password/i;
+
+/** What is looked for in the answers to calls with this key. `own`: the operator's headers. */
+export function echoedSecrets(key: string | null, own: readonly string[]): readonly Buffer[] {
+  const secrets = own.filter((_, i) => i % 2 === 1 && secretName.test(own[i - 1]!));
+  if (key !== null) secrets.push(key);
+  // Of a value such as `Bearer x`, the part that is secret.
+  return [...new Set(secrets.map((value) => value.replace(/^\w+ /, "")))]
+    .filter((value) => value.length >= echoedSecretCharsMin)
+    .map((value) => Buffer.from(value, "latin1"));
+}
+
+/** `sink`, if nothing is to be looked for. */
+export function masked(
+  sink: UpstreamSink,
+  secrets: readonly Buffer[],
+  statusMax: number,
+): UpstreamSink {
+  return secrets.length === 0 ? sink : new MaskedSink(sink, secrets, statusMax);
+}
+
+/** Hands an answer on without the secrets: its headers, and its body up to a status. */
+class MaskedSink implements UpstreamSink {
+  readonly #sink: UpstreamSink;
+  readonly #secrets: readonly Buffer[];
+  readonly #statusMax: number;
+  /** The last bytes that came, where they may be the beginning of a secret. */
+  #tail: Buffer = none;
+  /** How many of them have been passed on. */
+  #sent = 0;
+  #isMasked = false;
+
+  constructor(sink: UpstreamSink, secrets: readonly Buffer[], statusMax: number) {
+    this.#sink = sink;
+    this.#secrets = secrets;
+    this.#statusMax = statusMax;
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    this.#isMasked = status <= this.#statusMax;
+    this.#sink.onHead(status, maskedHeaders(rawHeaders, this.#secrets));
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.#isMasked) return this.#sink.onData(chunk);
+    const sent = this.#sent;
+    let bytes = this.#tail.length === 0 ? chunk : Buffer.concat([this.#tail, chunk]);
+    for (const secret of this.#secrets) bytes = without(secret, bytes, sent);
+    const { length } = bytes;
+    const tailAt = length - beginningAtEnd(bytes, this.#secrets);
+    const end = Math.max(sent, length - tailAt < heldCharsMin ? length : tailAt);
+    this.#tail = tailAt === length ? none : bytes.subarray(tailAt);
+    this.#sent = Math.max(0, end - tailAt);
+    if (end > sent)
+      this.#sink.onData(sent === 0 && end === length ? bytes : bytes.subarray(sent, end));
+  }
+
+  onEnd(): void {
+    this.#passHeld();
+    this.#sink.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#passHeld();
+    this.#sink.onFailure(failure);
+  }
+
+  onBug(error: unknown): void {
+    this.#sink.onBug(error);
+  }
+
+  #passHeld(): void {
+    const held = this.#tail.subarray(this.#sent);
+    this.#tail = none;
+    this.#sent = 0;
+    if (held.length > 0) this.#sink.onData(held);
+  }
+}
+
+const none = Buffer.alloc(0);
+
+/** `sent`: so many bytes have been passed on. */
+function without(secret: Buffer, bytes: Buffer, sent = 0): Buffer {
+  let at = bytes.indexOf(secret);
+  if (at === -1) return bytes;
+  // The bytes may be somebody else's too.
+  const clean = Buffer.from(bytes);
+  for (; at !== -1; at = clean.indexOf(secret, at + secret.length)) {
+    clean.fill("*", at, at + secret.length);
+    const wordAt = Math.max(at, sent);
+    clean.write("[redacted]", wordAt, at + secret.length - wordAt, "latin1");
+  }
+  return clean;
+}
+
+/** How many bytes at the end may be the beginning of a secret. */
+function beginningAtEnd(bytes: Buffer, secrets: readonly Buffer[]): number {
+  let most = 0;
+  for (const secret of secrets) {
+    const first = secret[0]!;
+    let at = bytes.indexOf(first, Math.max(0, bytes.length - secret.length + 1));
+    for (; at !== -1; at = bytes.indexOf(first, at + 1)) {
+      const length = bytes.length - at;
+      if (bytes.compare(secret, 0, length, at) !== 0) continue;
+      most = Math.max(most, length);
+      break;
+    }
+  }
+  return most;
+}
+
+function maskedHeaders(
+  rawHeaders: readonly (Buffer | string)[],
+  secrets: readonly Buffer[],
+): readonly (Buffer | string)[] {
+  let clean: (Buffer | string)[] | null = null;
+  for (const secret of secrets)
+    for (let i = 1; i < rawHeaders.length; i += 2) {
+      const value = (clean ?? rawHeaders)[i]!;
+      if (value.length < secret.length) continue;
+      const bytes = typeof value === "string" ? Buffer.from(value, "latin1") : value;
+      const found = without(secret, bytes);
+      if (found === bytes) continue;
+      clean ??= [...rawHeaders];
+      clean[i] = typeof value === "string" ? found.toString("latin1") : found;
+    }
+  return clean ?? rawHeaders;
+}
