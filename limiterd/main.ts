@@ -19,11 +19,12 @@ import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
-import { type Started, startState } from "./lifecycle/start-state.js";
+import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
+import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
-import { type Store, StoreBrokenError } from "./store/store.js";
+import { type Store, StoreBrokenError, StoreUnreadableError } from "./store/store.js";
 
 interface LimiterdOptions {
   readonly config: Config;
@@ -58,8 +59,7 @@ export async function startLimiterd({
   const broken = new Promise<Error>((resolve) => {
     end = resolve;
   });
-  const started = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
-  const { state } = started;
+  const state = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
   const connections = new Map<Peer, Connection>();
   const onSocket = (mayAdminister: boolean) => ({
     groupAccess: config.limiter.socketGroupAccess,
@@ -79,7 +79,13 @@ export async function startLimiterd({
     },
     onBytes(peer: Peer, bytes: Buffer) {
       const connection = connections.get(peer);
-      if (connection !== undefined) receive(state, connection, bytes, nowMs());
+      if (connection === undefined) return;
+      try {
+        receive(state, connection, bytes, nowMs());
+      } catch (error) {
+        if (!(error instanceof StoreUnreadableError)) throw error;
+        end(error);
+      }
     },
     onClose(peer: Peer) {
       const connection = connections.get(peer);
@@ -109,7 +115,7 @@ export async function startLimiterd({
     "limiter daemon listens",
   );
   const timers = startTimers(
-    started,
+    state,
     {
       nowMs,
       every(ms, run) {
@@ -120,6 +126,7 @@ export async function startLimiterd({
         const timer = setTimeout(run, ms);
         return () => clearTimeout(timer);
       },
+      onBroken: end,
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
       closeListener: async () => {
         await Promise.all([listener.close(), adminListener.close()]);
@@ -194,7 +201,7 @@ async function openState(
   store: Store,
   { config, log, end }: { config: Config; log: Log; end: (reason: Error) => void },
   nowMs: number,
-): Promise<Started> {
+): Promise<DaemonState> {
   const logState = logStoreState(store, log);
   const settings = {
     version,

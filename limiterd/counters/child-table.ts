@@ -1,10 +1,9 @@
 /**
  * Names, each with six numbers and two marks, a million of them if need be, in a few hundred blocks
  * of memory instead of in objects: the garbage collector has nothing to walk through and nothing to
- * copy. Nothing is ever done to all of them at once, except at a start, before anything is
- * answered: the table grows and shrinks by one bucket at a time (linear hashing) and by blocks of
- * one size. How a record lies in its block is in `child-record.ts`, what the numbers mean in
- * `child-numbers.ts`.
+ * copy. Nothing is ever done to all of them at once: the table grows and shrinks by one bucket at a
+ * time (linear hashing) and by blocks of one size. How a record lies in its block is in
+ * `child-record.ts`, what the numbers mean in `child-numbers.ts`.
  */
 import { RecordBlocks, type Walk } from "./child-blocks.js";
 import { Buckets, smallestBuckets } from "./child-buckets.js";
@@ -55,27 +54,6 @@ export class ChildTable {
     const place = this.#blocks.append(query.head, query.hash, query.words, 0);
     this.#putFirst(query.hash, place);
     return place;
-  }
-
-  /**
-   * As `add`, but the name isn't found before `link`: when a million are loaded, no bucket is split
-   * for each.
-   */
-  load(name: string): number {
-    const query = this.#query;
-    query.read(name);
-    this.size++;
-    return this.#blocks.append(query.head, query.hash, query.words, 0);
-  }
-
-  /** Puts all that were loaded into buckets. Nothing was added otherwise. */
-  link(): void {
-    while (this.size > this.#buckets.count) this.#buckets.add();
-    for (const walk = this.walk(); ; ) {
-      const place = walk.next();
-      if (place === -1) return;
-      this.#putFirst(this.#blocks.at(place).words[wordOf(place) + 1]!, place);
-    }
   }
 
   remove(place: number): void {

@@ -86,12 +86,8 @@ export class Children implements ChildCounters {
 
   load(name: string, window: Window, restoredLsn: number): void {
     const { table } = this.#keep();
-    writeNumbers(table, table.load(name), window, restoredLsn);
+    writeNumbers(table, table.add(name), window, restoredLsn);
     this.#counterPool.size++;
-  }
-
-  loaded(): void {
-    this.#kept?.table.link();
   }
 
   delete(place: number): void {

@@ -38,7 +38,10 @@ export class Rule {
    * Charges up to this log sequence number don't count for this rule: it was made, or reset, then.
    */
   sinceLsn: number;
-  /** How many resets of all rules have been applied to it. */
+  /**
+   * How many resets of all rules have been applied to it; `ownUnread` before its own window was
+   * looked for in the store.
+   */
   resets: number;
   /** Null for a template. */
   readonly own: Counter | null;
@@ -177,13 +180,8 @@ export interface ChildCounters {
   busy(name: string): Counter | null;
   /** Adds a child that isn't there; its counter is checked out. */
   add(counter: Counter): void;
-  /**
-   * Adds a child that isn't there, of many that come from the store. It isn't found before `loaded`
-   * was called.
-   */
+  /** Adds a child that isn't there, as the store has it; nothing is checked out. */
   load(name: string, window: Window, restoredLsn: number): void;
-  /** All children of the store have been loaded. */
-  loaded(): void;
   delete(place: number): void;
   /** Whether this very counter is checked out here. */
   isCheckedOut(counter: Counter): boolean;

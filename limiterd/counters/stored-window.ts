@@ -5,7 +5,7 @@
 import { isCount } from "../../shared/checked.js";
 import { isMoment } from "../../shared/time.js";
 
-interface StoredWindow {
+export interface StoredWindow {
   readonly startMs: number;
   readonly previousRequests: number;
   readonly currentRequests: number;

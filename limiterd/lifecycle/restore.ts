@@ -1,14 +1,15 @@
 /**
- * Restores what the store holds: rules, windows, proxies, then the journal on top of the windows
- * that were written before it; and applies the configuration's rules
- * (docs/configuration.md).
+ * Restores what the store holds: rules, proxies, then the journal on top of the windows that were
+ * written before it; and applies the configuration's rules (docs/configuration.md). A window is
+ * read when it is needed; `load-windows.ts` sees to the others.
  */
 
 import type { ProviderTypes } from "../../shared/config/model-name.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
-import { splitWindowKey, windowFromStored } from "../counters/stored-window.js";
+import { type StoredWindow, windowFromStored } from "../counters/stored-window.js";
+import { UnreadWindows } from "../counters/unread-windows.js";
 import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
@@ -46,11 +47,6 @@ interface Restored {
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
   /**
-   * Keys of windows that nothing counts any more; to be removed when there is time, for there may
-   * be a million.
-   */
-  readonly staleWindows: readonly string[];
-  /**
    * To be committed before anything else: this epoch's number, and what the configuration changes.
    */
   readonly changes: readonly Change[];
@@ -78,38 +74,11 @@ export function restore(
     book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, stored.resetLsn) }, nowMs);
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
-  const staleWindows: string[] = [];
-  let windowsLsn = 0;
-  for (const { key, value } of store.entries("windows")) {
-    const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
-    windowsLsn = Math.max(windowsLsn, window.lsn);
-    const { ruleId: id, child } = splitWindowKey(String(key));
-    const rule = book.rules.get(id);
-    // Its rule doesn't exist, has become or is no longer a template, or was created or reset
-    // since.
-    if (
-      rule === undefined ||
-      (rule.own !== null) !== (child === "") ||
-      window.lsn <= rule.sinceLsn
-    ) {
-      staleWindows.push(String(key));
-      continue;
-    }
-    if (rule.own === null) {
-      rule.children.load(child, window, window.lsn);
-      continue;
-    }
-    const { lsn, ...counts } = window;
-    Object.assign(rule.own.window, counts);
-    rule.own.restoredLsn = lsn;
-  }
-  // Only now can they be found: a million are put into their buckets faster together than one by
-  // one.
-  for (const rule of book.rules.values()) rule.children.loaded();
+  book.unread = new UnreadWindows((key) => storedWindow(store, key));
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
-  const writtenLsn = Math.max(stored.writtenLsn ?? windowsLsn, journaled.at(-1) ?? 0);
-  lastLsn = Math.max(lastLsn, writtenLsn, windowsLsn);
+  const writtenLsn = Math.max(stored.writtenLsn ?? windowsLsn(store), journaled.at(-1) ?? 0);
+  lastLsn = Math.max(lastLsn, writtenLsn);
   const startLsn = nextEpochLsn(lastLsn, stored.last, uptime);
   const lost = nextLost(stored.lost, stored.last, { writtenLsn, startLsn });
   const changes = [
@@ -127,9 +96,24 @@ export function restore(
     expectedProxies,
     epochs: { startLsn, lost },
     journaled,
-    staleWindows,
     changes,
   };
+}
+
+function storedWindow(store: Store, key: string): StoredWindow | null {
+  const value = store.get("windows", key);
+  if (value === undefined) return null;
+  return windowFromStored(value) ?? throwMalformed(store, "windows", key);
+}
+
+/** The highest number that a window holds. */
+function windowsLsn(store: Store): number {
+  let lsn = 0;
+  for (const { key, value } of store.entries("windows")) {
+    const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
+    lsn = Math.max(lsn, window.lsn);
+  }
+  return lsn;
 }
 
 interface StoredEpochs {
@@ -169,6 +153,16 @@ function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<
   return { proxies, expectedProxies };
 }
 
+/** Of two with the same identity. */
+function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
+  return (
+    a.subject === b.subject &&
+    a.maxRequests === b.maxRequests &&
+    a.maxTokens === b.maxTokens &&
+    a.perChild === b.perChild
+  );
+}
+
 /**
  * Config rules that are no longer declared are removed, declared ones are written as `config`, a
  * manual rule on the same key stays as it is.
@@ -186,13 +180,10 @@ function applyConfigured(
     append(changes, ruleRemovals(rule.id));
   }
   for (const definition of configured) {
-    const known = book.find(definition);
+    // Its window isn't needed for this.
+    const known = book.rules.get(ruleId(definition));
     if (known?.source === "manual") continue;
-    if (
-      known !== null &&
-      JSON.stringify(known.definition) === JSON.stringify({ ...known.definition, ...definition })
-    )
-      continue;
+    if (known !== undefined && isSameRule(known.definition, definition)) continue;
     changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
   }
   return changes;

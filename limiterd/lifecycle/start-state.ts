@@ -64,12 +64,6 @@ interface StartOptions {
 /** Between two attempts to write to a store that fails. */
 const retryMs = 1000;
 
-export interface Started {
-  readonly state: DaemonState;
-  /** Keys of windows in the store that are no longer counted; the timers' first task. */
-  readonly staleWindows: readonly string[];
-}
-
 /**
  * Resolved: nothing is answered yet, and everything that the answers depend on is committed; or the
  * store can't be written, and it is the first that will be, before anything that follows from it
@@ -88,7 +82,7 @@ export async function startState(
     yieldToEventLoop,
   }: StartPorts,
   { settings, rules, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
-): Promise<Started> {
+): Promise<DaemonState> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
     hashKey,
     providers,
@@ -162,7 +156,7 @@ export async function startState(
   for (const inert of inertOnes(state)) onInert(inert);
   const unentitled = unentitledTemplates(state);
   if (unentitled.length > 0) onUnentitled(unentitled);
-  return { state, staleWindows: restored.staleWindows };
+  return state;
 }
 
 /**

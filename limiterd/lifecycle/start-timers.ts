@@ -2,16 +2,17 @@
  * What the daemon does by the clock: snapshots, the sweep of idle children, the end of the grace
  * period for reconnecting proxies; and the order in which it stops.
  */
-import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
+import { journalBytesMax, reconnectGraceMs, windowsPerSlice } from "../../shared/bounds.js";
 import { keysMax } from "../../shared/domain/credential-bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endReconnectGrace } from "../handlers/reconnect-grace.js";
+import type { DaemonState } from "../state.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
+import { loadWindows } from "./load-windows.js";
 import { snapshot } from "./snapshot.js";
-import type { Started } from "./start-state.js";
 import { removeStaleWindows, sweepChildren, sweepDenials, sweepSpends } from "./sweep.js";
 
 interface TimerPorts {
@@ -21,6 +22,8 @@ interface TimerPorts {
   every(ms: number, run: () => void): () => void;
   /** Runs `run` once after `ms`; returns what prevents it. */
   after(ms: number, run: () => void): () => void;
+  /** The store can't be read any further: the daemon must end at once. */
+  onBroken(error: Error): void;
   /** So many proxies of the last run haven't reconnected in time. */
   onMissing(proxies: number): void;
   /** Stops listening and closes every peer, once it has read what was sent to it. */
@@ -46,12 +49,19 @@ interface TimerSettings {
   readonly usageRetentionDays: number;
   /** How often what records have changed is written, if there isn't much before. */
   readonly usageFlushMs: number;
+  /** Windows that are read in one turn of the event loop after the start. */
+  readonly loadedPerSlice?: number;
 }
 
 export function startTimers(
-  { state, staleWindows }: Started,
+  state: DaemonState,
   ports: TimerPorts,
-  { flushIntervalMs, usageRetentionDays, usageFlushMs }: TimerSettings,
+  {
+    flushIntervalMs,
+    usageRetentionDays,
+    usageFlushMs,
+    loadedPerSlice = windowsPerSlice,
+  }: TimerSettings,
 ): Timers {
   let running: Promise<void> | null = null;
   let flushing: Promise<void> | null = null;
@@ -76,7 +86,11 @@ export function startTimers(
     return flushing;
   };
   state.usage.onFlushDue(() => void flush());
-  void sweep(() => removeStaleWindows(state, staleWindows));
+  // Before any child is forgotten.
+  if (state.book.unread !== null)
+    sweep(async () => removeStaleWindows(state, await loadWindows(state, loadedPerSlice))).catch(
+      ports.onBroken,
+    );
   const trimmer = createUsageTrimmer(state.store, state.usage.days, usageRetentionDays);
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't grow.

@@ -19,6 +19,7 @@ import { CountedLog } from "../counters/counted-log.js";
 import { type Counter, copyCounter, Rule, type RuleFields } from "../counters/counter.js";
 import { CounterPool } from "../counters/counter-pool.js";
 import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
+import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
 import { createSortedRules } from "./sorted-rules.js";
@@ -41,6 +42,8 @@ export class RuleBook {
   readonly #dirty: DirtyWindows;
   /** What the open batch of the journal has counted. */
   readonly counted = new CountedLog();
+  /** Null once all windows of the store are in memory. */
+  unread: UnreadWindows | null = null;
   #version = 0;
   #sinceMs = Number.POSITIVE_INFINITY;
   /** How often all rules were reset, and under which number the last time. */
@@ -66,6 +69,7 @@ export class RuleBook {
     this.#templates = new Templates(this.#counterPool, {
       current: (id) => this.#rules.get(id),
       fresh: (rule) => this.fresh(rule),
+      read: (rule, child) => this.unread?.readChild(rule, child) === true,
     });
     this.#dirty = new DirtyWindows(
       this.#counterPool,
@@ -78,6 +82,7 @@ export class RuleBook {
     return this.#index.subjectsOf(rule)[0];
   }
 
+  /** By their ids; to be read through `fresh`. */
   get rules(): ReadonlyMap<string, Rule> {
     return this.#rules;
   }
@@ -92,7 +97,7 @@ export class RuleBook {
     return this.#sinceMs;
   }
 
-  /** Children of all templates, those that were dropped and are still here included. */
+  /** Children of all templates in memory, dropped ones included. */
   get childCount(): number {
     return this.#counterPool.size;
   }
@@ -122,10 +127,12 @@ export class RuleBook {
     );
   }
 
-  /** A rule from the store, as it was. */
+  /** A rule from the store, as it was; before any reset. Its windows are read later. */
   restore(fields: RuleFields, nowMs: number): Rule {
     this.#sinceMs = Math.min(this.#sinceMs, fields.createdAtMs);
-    return this.#make(fields, nowMs);
+    const rule = this.#make(fields, nowMs);
+    rule.resets = ownUnread;
+    return rule;
   }
 
   delete(key: RuleKey): Rule | null {
@@ -154,11 +161,13 @@ export class RuleBook {
     this.#version++;
   }
 
-  /** The rule, after the last reset of all if there was one. */
+  /** The rule as it counts: after the last reset of all if there was one, with its own window. */
   fresh(rule: Rule): Rule {
-    if (rule.resets === this.#resets) return rule;
+    const { resets } = rule;
+    if (resets === this.#resets) return rule;
     rule.resets = this.#resets;
-    this.#clear(rule, this.#lastResetLsn);
+    if (this.#resets > 0) this.#clear(rule, this.#lastResetLsn);
+    if (resets === ownUnread) this.unread?.readOwn(rule);
     return rule;
   }
 
@@ -195,9 +204,7 @@ export class RuleBook {
     return this.#templates.childOf(rule, child, nowMs);
   }
 
-  /**
-   * At the end of a message: the counters of children without a request must not be used any more.
-   */
+  /** At the end of a message: children's counters without a request must not be used any more. */
   reclaim(): void {
     this.#counterPool.reclaim();
   }

@@ -21,6 +21,8 @@ interface TemplatesPorts {
   current(id: string): Rule | undefined;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
+  /** Takes a child that isn't in memory there from the store; false: it isn't there either. */
+  read(rule: Rule, child: string): boolean;
 }
 
 /** Children that are being processed, and how far. */
@@ -73,6 +75,7 @@ export class Templates {
     if (known !== undefined) return known;
     const retired = retiredWith(rule, child);
     if (retired !== undefined) return bringBack(rule, retired, retired.busy(child)!);
+    if (this.#ports.read(rule, child)) return rule.children.get(child)!;
     return new Counter(rule, child, newWindow(rule.periodMs, nowMs));
   }
 
@@ -80,8 +83,10 @@ export class Templates {
   copyOf(rule: Rule, child: string, nowMs: number): Counter {
     const known = rule.children.copy(child);
     if (known !== undefined) return known;
+    const inFlight = retiredWith(rule, child)?.busy(child)?.inFlight;
+    if (inFlight === undefined && this.#ports.read(rule, child)) return rule.children.copy(child)!;
     const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
-    counter.inFlight = retiredWith(rule, child)?.busy(child)?.inFlight ?? 0;
+    counter.inFlight = inFlight ?? 0;
     return counter;
   }
 

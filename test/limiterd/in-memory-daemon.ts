@@ -8,6 +8,8 @@ import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
 import { budgetChange } from "../../limiterd/budgets/stored-budget.js";
+import { windowFromStored } from "../../limiterd/counters/stored-window.js";
+import { loadWindow } from "../../limiterd/counters/unread-windows.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
@@ -93,6 +95,8 @@ export function startDaemon(
     providers = [] as readonly ProviderConfig[],
     upMs = 0,
     versions = wireVersions,
+    /** Whether the windows that the start has left in the store are loaded. */
+    loads = true,
   } = {},
 ): TestDaemon {
   const timers: (() => void)[] = [];
@@ -180,7 +184,13 @@ export function startDaemon(
   void removeSpends(state, staleSpends)
     .then(() => backfill?.finish())
     .catch(onUnreadable);
-  void removeStaleWindows(state, restored.staleWindows);
+  if (loads) {
+    const stale = [...store.entries("windows")]
+      .filter(({ key, value }) => !loadWindow(state.book, String(key), windowFromStored(value)!))
+      .map(({ key }) => String(key));
+    state.book.unread = null;
+    void removeStaleWindows(state, stale);
+  }
   const daemon: TestDaemon = {
     state,
     store,

@@ -99,12 +99,6 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/counters/child-table.ts",
-    line: "while (this.size > this.#buckets.count)",
-    what: "> becomes >=",
-    why: "a bucket more makes no record harder to find",
-  },
-  {
-    file: "limiterd/counters/child-table.ts",
     line: "if (this.size > this.#buckets.count)",
     what: "> becomes >=",
     why: "a bucket more makes no record harder to find",

@@ -74,10 +74,9 @@ t.test(
         const table = newTable();
         const model = new Map<string, Model>();
         for (let i = 0; i < loaded; i++) {
-          write(table, table.load(`user-${i}`), [i, 6, 7, 8, 9, 10]);
+          write(table, table.add(`user-${i}`), [i, 6, 7, 8, 9, 10]);
           model.set(`user-${i}`, { numbers: [i, 6, 7, 8, 9, 10], marks: 0 });
         }
-        table.link();
         const put = (who: string, numbers: readonly number[]): void => {
           const known = table.find(who);
           if ((known === -1) === model.has(who))

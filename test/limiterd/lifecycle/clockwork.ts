@@ -10,11 +10,7 @@ export interface Clockwork {
   readonly lengths: number[];
 }
 
-export function wind(
-  daemon: TestDaemon,
-  flushIntervalMs: number,
-  staleWindows: readonly string[] = [],
-): Clockwork {
+export function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
   const log: string[] = [];
   const set = new Map<object, { readonly ms: number; readonly run: () => void }>();
   const add = (ms: number, run: () => void): (() => void) => {
@@ -23,11 +19,12 @@ export function wind(
     return () => set.delete(key);
   };
   const timers = startTimers(
-    { state: daemon.state, staleWindows },
+    daemon.state,
     {
       nowMs: () => daemon.nowMs,
       every: add,
       after: add,
+      onBroken: (error) => log.push(error.message),
       onMissing: (proxies) => log.push(`${proxies} missing`),
       closeListener() {
         log.push(`closed with ${[...daemon.store.entries("windows")].length} windows on the disk`);

@@ -89,6 +89,7 @@ t.test(
       nowMs: () => daemon.nowMs,
       every: add,
       after: add,
+      onBroken: () => {},
       onMissing: () => {},
       closeListener: () => Promise.resolve(),
     };
@@ -96,7 +97,7 @@ t.test(
     daemon.state.usage.onFlushDue = (run) => {
       much = run;
     };
-    const timers = startTimers({ state: daemon.state, staleWindows: [] }, ports, {
+    const timers = startTimers(daemon.state, ports, {
       flushIntervalMs: 0,
       usageRetentionDays: 400,
       usageFlushMs: 5000,

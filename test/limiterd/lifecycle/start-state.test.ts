@@ -4,7 +4,7 @@ import type { Budget } from "../../../limiterd/budgets/budget-account.js";
 import { acceptHello } from "../../../limiterd/handlers/accept-hello.js";
 import { connect } from "../../../limiterd/handlers/connection.js";
 import { snapshot } from "../../../limiterd/lifecycle/snapshot.js";
-import { type Started, startState } from "../../../limiterd/lifecycle/start-state.js";
+import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
@@ -20,7 +20,7 @@ const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const anyProvider = pathRule("/team", 3600, { requests: 10 });
 
 interface World {
-  readonly started: Started;
+  readonly state: DaemonState;
   readonly log: string[];
   /** Runs what was scheduled, and lets its commits end. */
   tick(): Promise<void>;
@@ -45,7 +45,7 @@ async function start(
 ): Promise<World> {
   const timers: (() => void)[] = [];
   const log: string[] = [];
-  const started = await startState(
+  const state = await startState(
     {
       store,
       schedule: (_, run) => void timers.push(run),
@@ -77,7 +77,7 @@ async function start(
     },
   );
   return {
-    started,
+    state,
     log,
     async tick() {
       for (const run of timers.splice(0)) run();
@@ -88,8 +88,7 @@ async function start(
 
 t.test("a daemon that starts has written its epoch, its rules and its budgets", async (t) => {
   const store = createMemoryStore();
-  const { started, log } = await start(store, [minute], { budgets: [budget("/", 86_400, 5)] });
-  const { state, staleWindows } = started;
+  const { state, log } = await start(store, [minute], { budgets: [budget("/", 86_400, 5)] });
   t.same(
     [...store.entries("epochs")].map(({ value }) => value),
     [
@@ -107,7 +106,7 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
     startedAtMs: noon,
   });
   t.ok(state.writer.lsn >= state.epochs.startLsn);
-  t.same([staleWindows, log], [[], []]);
+  t.same(log, []);
 });
 
 t.test(
@@ -121,8 +120,7 @@ t.test(
     disk.broken = true;
     const starts: DaemonState[] = [];
     for (const upMs of [5, 6]) {
-      const { started, log, tick } = await start(disk, [minute], { nowMs: before.nowMs, upMs });
-      const { state } = started;
+      const { state, log, tick } = await start(disk, [minute], { nowMs: before.nowMs, upMs });
       starts.push(state);
       t.match(state, { storeFailing: "the disk is broken" });
       t.same(log, ["the disk is broken"]);
@@ -148,18 +146,17 @@ t.test("what an earlier epoch journaled is removed with the first snapshot", asy
   peer.send(settleOf(askFor(peer, 2, "/team")!, 1, 10));
   await before.commit();
   const store = before.store.crash();
-  const { started } = await start(store, [minute], { nowMs: before.nowMs });
-  t.same(started.state.expectedProxies, new Set(["p"]));
+  const { state } = await start(store, [minute], { nowMs: before.nowMs });
+  t.same(state.expectedProxies, new Set(["p"]));
   t.equal([...store.entries("journal")].length, 1);
-  await snapshot(started.state, before.nowMs);
+  await snapshot(state, before.nowMs);
   t.equal([...store.entries("journal")].length, 0);
-  t.equal(started.state.proxies.get("p", 0).settledSeq, 1);
+  t.equal(state.proxies.get("p", 0).settledSeq, 1);
 });
 
 t.test("records and what they cost reach the disk with their settles", async (t) => {
   const store = createMemoryStore();
-  const { started, tick } = await start(store, [], { budgets: [budget("/", 86_400, 5)] });
-  const { state } = started;
+  const { state, tick } = await start(store, [], { budgets: [budget("/", 86_400, 5)] });
   const before = startDaemon([], { nowMs: noon });
   const sent: Parameters<typeof before.state.usage.add>[0][] = [];
   before.state.usage.add = (record) => void sent.push(record);
@@ -185,10 +182,10 @@ t.test(
     died.commitsLeft = 1;
     await start(died, [], { budgets: [hourly], nowMs });
     for (const disk of [store, died.crash()]) {
-      const { started, tick } = await start(disk, [], { budgets: [hourly], nowMs });
+      const { state, tick } = await start(disk, [], { budgets: [hourly], nowMs });
       await tick();
-      const made: Budget = started.state.budgets.find(hourly)!;
-      t.equal(sumUsd(started.state.budgets.running(made.own!, nowMs).spent), 2);
+      const made: Budget = state.budgets.find(hourly)!;
+      t.equal(sumUsd(state.budgets.running(made.own!, nowMs).spent), 2);
       t.equal(made.backfill, false);
     }
   },
@@ -197,31 +194,30 @@ t.test(
 t.test("disabled, rules and budgets stay as the store holds them", async (t) => {
   const store = createMemoryStore();
   await start(store, [minute], { budgets: [budget("/", 86_400, 5)] });
-  const { started } = await start(store, [], { enabled: false });
-  t.equal(started.state.book.rules.size, 1);
-  t.equal(started.state.budgets.budgets.size, 1);
+  const { state } = await start(store, [], { enabled: false });
+  t.equal(state.book.rules.size, 1);
+  t.equal(state.budgets.budgets.size, 1);
   const withdrawn = await start(store, []);
-  t.equal(withdrawn.started.state.book.rules.size, 0);
-  t.equal(withdrawn.started.state.budgets.budgets.size, 0);
+  t.equal(withdrawn.state.book.rules.size, 0);
+  t.equal(withdrawn.state.budgets.budgets.size, 0);
 });
 
 t.test("rules and budgets that do nothing are reported, each once", async (t) => {
-  const { log, started } = await start(createMemoryStore(), [minute, anyProvider], {
+  const { log, state } = await start(createMemoryStore(), [minute, anyProvider], {
     budgets: [budget("/", 86_400, 5)],
     usageEnabled: false,
   });
   t.equal(log.length, 2);
   t.match(log.join(), /inert rule .*minute|inert rule .*60/);
   t.match(log.join(), /inert budget/);
-  t.equal(started.state.inertRules.size, 1);
+  t.equal(state.inertRules.size, 1);
 });
 
 t.test(
   "a store that can't be written is announced once, and so is that it works again",
   async (t) => {
     const store = createMemoryStore();
-    const { started, log, tick } = await start(store, []);
-    const { state } = started;
+    const { state, log, tick } = await start(store, []);
     const events: unknown[] = [];
     const peer = connect(
       state,
@@ -255,8 +251,8 @@ t.test(
 );
 
 t.test("a key's labels are those of the ring, and a caller without a key has none", async (t) => {
-  const { started } = await start(createMemoryStore(), []);
-  const { labelsOf, keys } = started.state;
+  const { state } = await start(createMemoryStore(), []);
+  const { labelsOf, keys } = state;
   keys.add({
     number: 1,
     hash: "h",
@@ -290,7 +286,7 @@ t.test(
       });
     const start = async (entitled: boolean): Promise<readonly string[]> => {
       const named: string[] = [];
-      const { state } = await startState(
+      const state = await startState(
         {
           store: first.store.crash(),
           schedule: () => {},

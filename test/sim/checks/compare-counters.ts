@@ -3,7 +3,7 @@
  * be. After a clock step windows can't be known exactly: a verdict is then derived from the window
  * itself.
  */
-import { type Counter, copyCounter, type Rule } from "../../../limiterd/counters/counter.js";
+import { Counter, copyCounter, type Rule } from "../../../limiterd/counters/counter.js";
 import { clearWindow } from "../../../limiterd/counters/window.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
@@ -24,21 +24,27 @@ function cellAt({ cells }: Generation, subject: string, period: number): Cell {
 }
 
 /** The counter of a subject as the truth names it: a child's path, or empty for a rule's own. */
-function counterOf(rule: Rule, subject: string): Counter | undefined {
-  return rule.own === null ? childOf(rule, subject.slice(subject.lastIndexOf("/") + 1)) : rule.own;
+function counterOf(book: RuleBook, rule: Rule, subject: string): Counter | undefined {
+  return rule.own === null
+    ? childOf(book, rule, subject.slice(subject.lastIndexOf("/") + 1))
+    : rule.own;
 }
 
 /**
  * A copy of a child's counter. One that was dropped by a reset while its requests run will
- * return with its gauge and a cleared window.
+ * return with its gauge and a cleared window; one that still lies in the store isn't taken into
+ * memory by this.
  */
-function childOf(rule: Rule, name: string): Counter | undefined {
+function childOf(book: RuleBook, rule: Rule, name: string): Counter | undefined {
   const known = rule.children.copy(name);
   if (known !== undefined) return known;
   const busy = rule.retired
     .map((retired) => retired.busy(name))
     .find((retired) => retired !== null);
-  if (busy === undefined || busy === null) return undefined;
+  if (busy === undefined || busy === null) {
+    const stored = book.unread?.find(rule, name) ?? null;
+    return stored === null ? undefined : new Counter(rule, name, stored);
+  }
   const back = copyCounter(busy);
   clearWindow(back.window);
   return back;
@@ -83,8 +89,8 @@ export function counterDifference(
       rule.periodMs > 0 &&
       (!options.clockStepped || generation.definition.periodSeconds >= ledgerSeconds / 2);
     const found =
-      slotDifference(generation, rule) ??
-      (windows ? windowDifference(generation, rule, options.nowMs) : null);
+      slotDifference(book, generation, rule) ??
+      (windows ? windowDifference(book, generation, rule, options.nowMs) : null);
     if (found !== null) return `rule ${name}: ${found}`;
   }
   return null;
@@ -92,41 +98,47 @@ export function counterDifference(
 
 /** Compares each counter of a rule until one differs. */
 function firstDifference(
+  book: RuleBook,
   rule: Rule,
   compare: (subject: string, counter: Counter) => string | null,
 ): string | null {
   if (rule.own !== null) return compare("", rule.own);
   for (const name of allNames(rule)) {
-    const counter = childOf(rule, name)!;
+    const counter = childOf(book, rule, name)!;
     const found = compare(counter.subject, counter);
     if (found !== null) return found;
   }
   return null;
 }
 
-function slotDifference({ slots }: Generation, rule: Rule): string | null {
+function slotDifference(book: RuleBook, { slots }: Generation, rule: Rule): string | null {
   for (const [subject, held] of slots)
-    if (held > 0 && counterOf(rule, subject) === undefined)
+    if (held > 0 && counterOf(book, rule, subject) === undefined)
       return `${subject} is forgotten with ${held} in flight`;
-  return firstDifference(rule, (subject, { inFlight }) =>
+  return firstDifference(book, rule, (subject, { inFlight }) =>
     inFlight === (slots.get(subject) ?? 0)
       ? null
       : `${subject} has ${inFlight} in flight, but ${slots.get(subject) ?? 0} leases are held`,
   );
 }
 
-function windowDifference(generation: Generation, rule: Rule, nowMs: number): string | null {
+function windowDifference(
+  book: RuleBook,
+  generation: Generation,
+  rule: Rule,
+  nowMs: number,
+): string | null {
   const { periodMs } = rule;
   const now = periodOf(generation.definition, nowMs);
   for (const period of [now - 1, now]) {
     for (const [subject, { requests, tokens }] of generation.cells.get(period) ?? []) {
       if (requests === 0 && tokens === 0) continue;
-      const counter = counterOf(rule, subject);
+      const counter = counterOf(book, rule, subject);
       if (counter === undefined || counter.window.startMs / periodMs < period)
         return `${subject} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
     }
   }
-  return firstDifference(rule, (subject, { window }) => {
+  return firstDifference(book, rule, (subject, { window }) => {
     if (window.startMs % periodMs !== 0)
       return `${subject} has a window that begins at ${window.startMs}`;
     const period = window.startMs / periodMs;
@@ -169,7 +181,7 @@ export function estimateFrom(
     const generation = truth.generations.get(ruleId(definition))!;
     if (kind === "concurrent") return BigInt(generation.slots.get(subject) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
-    const counter = counterOf(book.fresh(book.rules.get(ruleId(definition))!), subject);
+    const counter = counterOf(book, book.fresh(book.rules.get(ruleId(definition))!), subject);
     if (!clockStepped || counter === undefined) {
       const period = periodOf(definition, atMs);
       return weighed(

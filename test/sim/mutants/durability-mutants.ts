@@ -4,9 +4,45 @@ import type { Mutant } from "./mutant.js";
 const epoch = "limiterd/lifecycle/stored-epoch.js";
 const deliver = "proxy/limiter/spool/deliver-settles.js";
 const flush = "limiterd/lifecycle/flush-usage.js";
+const unread = "limiterd/counters/unread-windows.js";
 const startState = "limiterd/lifecycle/start-state.js";
 
 export const durabilityMutants: readonly Mutant[] = [
+  {
+    name: "a child whose window wasn't read yet is counted from zero",
+    file: "limiterd/rules/templates.js",
+    find: "if (this.#ports.read(rule, child)) return rule.children.get(child);",
+    put: "",
+    often: false,
+  },
+  {
+    name: "a rule whose window wasn't read yet is counted from zero",
+    file: "limiterd/rules/rule-book.js",
+    find: "if (resets === ownUnread)",
+    put: "if (false)",
+    often: false,
+  },
+  {
+    name: "a window is removed before it was read",
+    file: unread,
+    find: "if (isStale(rule, window)) return false;",
+    put: "return false;",
+    often: false,
+  },
+  {
+    name: "a window that is read late replaces the one that counts",
+    file: unread,
+    find: "rule.own !== null || rule.children.has(child)",
+    put: "rule.own !== null",
+    often: false,
+  },
+  {
+    name: "a window from before a reset is read after it",
+    file: unread,
+    find: "return lsn <= sinceLsn;",
+    put: "return false;",
+    often: false,
+  },
   {
     name: "settle acknowledged before its commit",
     file: "limiterd/store/writer.js",
@@ -186,7 +222,7 @@ export const durabilityMutants: readonly Mutant[] = [
     name: "a start on a full disk lets what follows pass its epoch",
     file: startState,
     find: "const backfill = beginBackfill(state, incomplete, nowMs);",
-    put: "const backfill = null; if ((await writer.tryWrite([])) !== null) return { state, staleWindows: [] };",
+    put: "const backfill = null; if ((await writer.tryWrite([])) !== null) return state;",
     often: false,
   },
   {

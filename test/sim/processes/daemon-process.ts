@@ -97,7 +97,10 @@ export function startDaemonProcess({
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
         onForeignVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
-        yieldToEventLoop: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
+        yieldToEventLoop: () =>
+          new Promise<void>(
+            (resolve) => void world.after(world.random.skewed(5, 100), owner, resolve),
+          ),
       },
       {
         settings,
@@ -110,9 +113,9 @@ export function startDaemonProcess({
       },
     );
     if (!owner.alive) return;
-    state = started.state;
-    witness.started(started.state, isAlive);
-    const wrong = usageDifference(disk, started.state, {
+    state = started;
+    witness.started(started, isAlive);
+    const wrong = usageDifference(disk, started, {
       nowMs: nowMs(),
       clockStepped: witness.clockStepped,
     });
@@ -123,6 +126,7 @@ export function startDaemonProcess({
         nowMs,
         every: (ms, run) => world.every(ms, owner, run),
         after: (ms, run) => world.after(ms, owner, run),
+        onBroken: (error) => world.fail(error.message),
         onMissing: (proxies) => world.count("proxy missing after the grace period", proxies),
         closeListener() {
           listening = false;
@@ -130,7 +134,12 @@ export function startDaemonProcess({
           return Promise.resolve();
         },
       },
-      { flushIntervalMs, usageRetentionDays: 400, usageFlushMs },
+      {
+        flushIntervalMs,
+        usageRetentionDays: 400,
+        usageFlushMs,
+        loadedPerSlice: Math.floor(world.random.between(1, 8)),
+      },
     );
     listening = true;
     world.trace("daemon listens");
