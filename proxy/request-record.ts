@@ -35,6 +35,8 @@ export class RequestRecord {
   /** Empty without a managed key. */
   keyId = "";
   model: string | null = null;
+  /** The virtual model or alias that `model` names, as configured; empty: none. */
+  requestedModel = "";
   /** The one whose answer, or failure, the client got. */
   target: Target | null = null;
   /** The attempts that failed so that another one could be made, in order; null: none did. */

@@ -96,7 +96,7 @@ function checkFlags(
 ): { readonly userPath: string; readonly window: ReportWindow; readonly by: Grouping | null } {
   const path = pathFromFlag(flags.path);
   const window = windowFromFlags(flags, nowMs);
-  const by = groupings.find((known) => known === flags.by?.trim().toLowerCase());
+  const by = groupings.find((known) => known === flags.by?.trim().toLowerCase().replace("-", "_"));
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),

@@ -1,12 +1,22 @@
 /** A usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
-import { isCount, isObject } from "../../shared/checked.js";
+import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import { picoFromUsd } from "../../shared/domain/money.js";
 
 /**
- * `text` is any text; `count` an integer from 0; `usd` US dollars, null if unpriced; `flag` a
- * boolean. A text is null if there is no such thing, a count if it wasn't measured.
+ * `text` is any text; `texts` a list of them; `count` an integer from 0; `usd` US dollars, null if
+ * unpriced; `flag` a boolean. A text is null if there is no such thing, a count if it wasn't
+ * measured. What is `later` is missing in the records of a daemon of an earlier release.
  */
-export type FieldKind = "text" | "text or null" | "count" | "count or null" | "usd" | "flag";
+export type FieldKind =
+  | "text"
+  | "text or null"
+  | "count"
+  | "count or null"
+  | "usd"
+  | "flag"
+  | "later text"
+  | "later texts"
+  | "later count";
 
 /** The JSON names of a record and the kind of each. docs/usage.md explains them. */
 export const recordFields = [
@@ -34,12 +44,27 @@ export const recordFields = [
   ["estimated", "flag"],
   ["latency_ms", "count"],
   ["first_byte_ms", "count or null"],
+  ["requested_model", "later text"],
+  ["key_name", "later text"],
+  ["labels", "later texts"],
+  ["service_tier", "later text"],
+  ["cache_write_1h_input_tokens", "later count"],
+  ["audio_input_tokens", "later count"],
+  ["cached_audio_input_tokens", "later count"],
+  ["image_input_tokens", "later count"],
+  ["cached_image_input_tokens", "later count"],
+  ["reasoning_tokens", "later count"],
+  ["audio_output_tokens", "later count"],
+  ["image_output_tokens", "later count"],
+  ["web_searches", "later count"],
+  ["file_searches", "later count"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];
 
 /** A record whose fields are of the kinds above. */
-export type ExportedRecord = Readonly<Record<FieldName, string | number | boolean | null>>;
+export type ExportedRecord = Readonly<Record<FieldName, ExportedValue>>;
+export type ExportedValue = string | number | boolean | null | undefined | readonly string[];
 
 export function isExportedRecord(value: unknown): value is ExportedRecord {
   return isObject(value) && recordFields.every(([name, kind]) => isOfKind(value[name], kind));
@@ -57,6 +82,15 @@ function isOfKind(value: unknown, kind: FieldKind): boolean {
       return value === null || isCount(value);
     case "usd":
       return value === null || picoFromUsd(value) !== null;
+    case "later text":
+      return isAbsent(value) || typeof value === "string";
+    case "later texts":
+      return (
+        value === undefined ||
+        (Array.isArray(value) && value.every((item) => typeof item === "string"))
+      );
+    case "later count":
+      return value === undefined || isCount(value);
     case "flag":
       return typeof value === "boolean";
   }

@@ -17,6 +17,8 @@ export interface UsageTotals extends Readonly<Record<(typeof totalCounts)[number
 /** A day, model, provider or child path. */
 export interface UsageGroup extends Readonly<Record<(typeof groupCounts)[number], number>> {
   readonly key: string;
+  /** Of a managed key; else null. */
+  readonly name: string | null;
   readonly total_cost: number;
 }
 
@@ -49,7 +51,10 @@ export function readSummary(body: unknown): UsageSummary {
   const { usage, groups } = fieldsOf(body);
   if (!Array.isArray(groups) || !groups.every(isGroup) || !isTotals(usage))
     throw unreadableAnswer("usage");
-  return { usage: { ...usage, rewrite_cost_saved: usage.rewrite_cost_saved ?? null }, groups };
+  return {
+    usage: { ...usage, rewrite_cost_saved: usage.rewrite_cost_saved ?? null },
+    groups: groups.map((group) => ({ ...group, name: group.name ?? null })),
+  };
 }
 
 function isTotals(value: unknown): value is UsageTotals {
@@ -67,6 +72,7 @@ function isGroup(value: unknown): value is UsageGroup {
   return (
     typeof fields["key"] === "string" &&
     groupCounts.every((name) => isCount(fields[name])) &&
+    (isAbsent(fields["name"]) || typeof fields["name"] === "string") &&
     isAmount(fields["total_cost"])
   );
 }

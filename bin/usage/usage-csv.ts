@@ -9,7 +9,12 @@
  */
 import { assert } from "../../shared/assert.js";
 import { picoFromUsd, usdText } from "../../shared/domain/money.js";
-import { type ExportedRecord, type FieldKind, recordFields } from "./exported-record.js";
+import {
+  type ExportedRecord,
+  type ExportedValue,
+  type FieldKind,
+  recordFields,
+} from "./exported-record.js";
 
 export const csvHeader = line(recordFields.map(([name]) => name));
 
@@ -22,12 +27,11 @@ function line(cells: readonly string[]): string {
   return `${cells.join(",")}\r\n`;
 }
 
-function cell(value: string | number | boolean | null, kind: FieldKind): string {
-  if (value === null) return "";
+function cell(value: ExportedValue, kind: FieldKind): string {
+  if (value === null || value === undefined) return "";
   if (kind === "usd") return usdOf(value);
-  return kind === "text" || kind === "text or null"
-    ? quoted(withoutFormula(String(value)))
-    : String(value);
+  if (Array.isArray(value)) return value.length === 0 ? "" : quoted(JSON.stringify(value));
+  return typeof value === "string" ? quoted(withoutFormula(value)) : String(value);
 }
 
 function usdOf(value: unknown): string {

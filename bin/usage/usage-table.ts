@@ -1,4 +1,4 @@
-/** The table of `sluice usage --by`, by day, model, provider or path. Pure. */
+/** The table of `sluice usage --by`, by day, model, provider, path, key and so on. Pure. */
 import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
@@ -26,9 +26,12 @@ export function renderGroups(
   return renderTable<UsageGroup>(
     [
       {
-        title: by.toUpperCase(),
+        title: by.toUpperCase().replace("_", " "),
         align: "left",
-        text: ({ key }) => (by === "path" && key === userPath ? `${key} (itself)` : printable(key)),
+        text: ({ key, name }) => {
+          if (by === "path" && key === userPath) return `${key} (itself)`;
+          return printable(name === null ? key : `${key} ${name}`);
+        },
       },
       count("REQUESTS", (group) => group.requests),
       count("INPUT", (group) => group.input_tokens),

@@ -112,6 +112,7 @@ function everyDay(groups: readonly UsageGroup[], window: ReportWindow): readonly
     (key) =>
       known.get(key) ?? {
         key,
+        name: null,
         requests: 0,
         input_tokens: 0,
         output_tokens: 0,

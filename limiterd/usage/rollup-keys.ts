@@ -4,6 +4,8 @@
  *   t parent name day               the total of a user path
  *   l label day                     the total of a key's label
  *   m path day provider model       the total of a path, by model
+ *   o day path key provider model   what was used at a path itself, by the key and by the name that
+ *                                   the client asked for: a virtual model has no provider
  *
  * `/team/app` has the parent `/team` and the name `app`, `/` has neither. The parts are joined by
  * line feeds, which neither paths nor labels hold. Days of one subject are next to each other, and
@@ -63,10 +65,64 @@ export function nameIn(key: string, prefix: string): string {
   return end === -1 ? key.slice(prefix.length) : key.slice(prefix.length, end);
 }
 
-/** The day of any key: what follows the prefix of its kind. */
+/** The day of any key. */
 export function dayOfKey(key: string): string {
   const parts = key.split("\n");
-  return parts[key.startsWith("t") ? 3 : 2] ?? "";
+  return parts[key.startsWith("t") ? 3 : key.startsWith("o") ? 1 : 2] ?? "";
+}
+
+/** Who asked for what, under which name. */
+export interface Origin {
+  readonly day: string;
+  readonly userPath: string;
+  /** Empty without a managed key. */
+  readonly keyId: string;
+  /** Empty: the name is that of a virtual model or an alias. */
+  readonly provider: string;
+  readonly model: string;
+}
+
+const keyIdBytesMax = 32;
+
+/**
+ * The key of a sum by origin. `asked`: what the client named, with `modelSuffix`; it is the sum of
+ * the path by model that the record is in, so that there are no more origins than those, for each
+ * key and each configured name.
+ */
+export function originKey(
+  day: string,
+  { userPath, keyId }: { readonly userPath: string; readonly keyId: string },
+  asked: string,
+): string {
+  return `o\n${day}\n${userPath}\n${cut(printableName(keyId), keyIdBytesMax)}${asked}`;
+}
+
+/** Null for another kind of key, or a damaged one. */
+export function originIn(key: string): Origin | null {
+  if (!key.startsWith("o\n")) return null;
+  const [, day, userPath, keyId, provider, model] = key.split("\n");
+  return day === undefined ||
+    userPath === undefined ||
+    keyId === undefined ||
+    provider === undefined ||
+    model === undefined
+    ? null
+    : { day, userPath, keyId, provider, model };
+}
+
+/** The keys of a day's sums by origin, at a path and below it. */
+export function originsUnder(
+  day: string,
+  userPath: string,
+): readonly { readonly from: string; readonly before: string }[] {
+  if (userPath === "/") return [under(`o\n${day}\n`)];
+  const path = `o\n${day}\n${userPath}`;
+  // What follows a slash is a zero.
+  return [under(`${path}\n`), { from: `${path}/`, before: `${path}0` }];
+}
+
+export function isAtOrBelow(path: string, top: string): boolean {
+  return top === "/" || path === top || path.startsWith(`${top}/`);
 }
 
 /** Together with the longest path a key fits into what the store takes. */

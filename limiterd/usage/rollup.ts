@@ -10,6 +10,12 @@ import {
   type MoneySum,
   type PicoUsd,
 } from "../../shared/domain/money.js";
+import {
+  countsIn,
+  type DetailName,
+  detailNames,
+  noDetailCounts,
+} from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { UsageRecord } from "./usage-records.js";
 
@@ -30,6 +36,8 @@ export interface Rollup {
    * day alone.
    */
   models: number;
+  /** Null: none of its records tells any. */
+  details: Record<DetailName, number> | null;
   readonly inputCost: MoneySum;
   readonly outputCost: MoneySum;
   readonly totalCost: MoneySum;
@@ -47,6 +55,7 @@ export function emptyRollup(): Rollup {
     rewriteTokensSaved: 0,
     rewritesPriced: 0,
     models: 0,
+    details: null,
     inputCost: emptySum(),
     outputCost: emptySum(),
     totalCost: emptySum(),
@@ -75,6 +84,7 @@ export function rollupOf(record: UsageRecord): Rollup {
     rewriteTokensSaved: record.rewriteTokensSaved,
     rewritesPriced: rewriteCostSaved === null ? 0 : 1,
     models: 0,
+    details: countsIn(record.details),
     inputCost: sumOf(unpriced ? 0 : inputCost),
     outputCost: sumOf(unpriced ? 0 : outputCost),
     totalCost: sumOf(unpriced ? 0 : totalCost),
@@ -98,6 +108,11 @@ export function addRollup(sum: Rollup, other: Rollup): void {
   sum.unpricedRequests = bounded(sum.unpricedRequests + other.unpricedRequests);
   sum.rewriteTokensSaved = bounded(sum.rewriteTokensSaved + other.rewriteTokensSaved);
   sum.rewritesPriced = bounded(sum.rewritesPriced + other.rewritesPriced);
+  if (other.details !== null) {
+    sum.details ??= { ...noDetailCounts };
+    for (const name of detailNames)
+      sum.details[name] = bounded(sum.details[name] + other.details[name]);
+  }
   addSum(sum.inputCost, other.inputCost);
   addSum(sum.outputCost, other.outputCost);
   addSum(sum.totalCost, other.totalCost);
@@ -117,7 +132,7 @@ function bounded(count: number): number {
 
 /**
  * `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last
- * records that may be in it: it holds all up to there.
+ * records that may be in it: it holds all up to there. Behind them the details, if there are any.
  */
 export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
   return [
@@ -139,13 +154,19 @@ export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown
     sum.rewriteCostSaved.microUsd,
     sum.rewriteCostSaved.picoUsd,
     recordKey,
+    ...(sum.details === null ? [] : detailNames.map((name) => sum.details![name])),
   ];
 }
 
+/** Before the details. */
+const fixedFields = 18;
+
 /** Null for what `rollupToStored` never wrote. */
 export function rollupFromStored(value: readonly unknown[]): Rollup | null {
-  if (value.length !== 18 || !value.every((item) => isCount(item))) return null;
+  if (value.length < fixedFields || !value.every((item) => isCount(item))) return null;
   const counts = value as readonly number[];
+  const details = counts.slice(fixedFields);
+  if (details.length > detailNames.length) return null;
   const money = (at: number): MoneySum => ({ microUsd: counts[at]!, picoUsd: counts[at + 1]! });
   const [
     requests,
@@ -168,6 +189,13 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
     rewriteTokensSaved,
     rewritesPriced,
     models,
+    details:
+      details.length === 0
+        ? null
+        : (Object.fromEntries(detailNames.map((name, i) => [name, details[i] ?? 0])) as Record<
+            DetailName,
+            number
+          >),
     inputCost: money(9),
     outputCost: money(11),
     totalCost: money(13),

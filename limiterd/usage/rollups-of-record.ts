@@ -1,14 +1,21 @@
 /**
  * The sums that a record is added to: for its day, the total of its user path and of each ancestor,
- * each of these by model, and the total of each label of its key. Records of the same kind mostly
- * follow each other, so the sums of each kind are kept at hand.
+ * each of these by model, the path by origin, and the total of each label of its key. Records of
+ * the same kind mostly follow each other, so the sums of each kind are kept at hand.
  */
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import type { Store } from "../store/store.js";
 import { isEmptyRollup } from "./rollup.js";
 import type { Cell, RollupCache } from "./rollup-cache.js";
-import { daysUnder, labelPrefix, modelSuffix, modelsPrefix, totalPrefix } from "./rollup-keys.js";
+import {
+  daysUnder,
+  labelPrefix,
+  modelSuffix,
+  modelsPrefix,
+  originKey,
+  totalPrefix,
+} from "./rollup-keys.js";
 import type { UsageRecord } from "./usage-records.js";
 
 /** One kind of record, and the sums that it is added to. */
@@ -17,6 +24,7 @@ interface Group {
   readonly keyId: string;
   readonly provider: string;
   readonly model: string;
+  readonly requestedModel: string;
   readonly sums: readonly Cell[];
 }
 
@@ -61,7 +69,7 @@ export class RollupsOfRecord {
       this.#dayNumber = dayNumber;
       this.#day = dayOf(record.atMs);
     }
-    const { userPath, keyId, provider, model } = record;
+    const { userPath, keyId, provider, model, requestedModel } = record;
     const ofPath = this.#groups.get(userPath);
     if (ofPath !== undefined)
       for (const group of ofPath)
@@ -69,11 +77,12 @@ export class RollupsOfRecord {
           group.model === model &&
           group.keyId === keyId &&
           group.provider === provider &&
+          group.requestedModel === requestedModel &&
           group.dayNumber === dayNumber
         )
           return group.sums;
     const sums = this.#collect(record, replaying);
-    const group: Group = { dayNumber, keyId, provider, model, sums };
+    const group: Group = { dayNumber, keyId, provider, model, requestedModel, sums };
     if (ofPath !== undefined && ofPath.length < groupsPerPathMax) ofPath.push(group);
     else {
       if (this.#groups.size >= rollupCellsMax) this.#groups = new Map();
@@ -82,17 +91,24 @@ export class RollupsOfRecord {
     return sums;
   }
 
-  #collect({ userPath, provider, model, keyId }: UsageRecord, replaying: boolean): Cell[] {
+  #collect(record: UsageRecord, replaying: boolean): Cell[] {
+    const { userPath, provider, model, keyId, requestedModel } = record;
     const { cells, labelsOf } = this.#ports;
     const found: Cell[] = [];
     const suffix = modelSuffix(provider, model);
+    let asked = requestedModel === "" ? suffix : modelSuffix("", requestedModel);
     for (let path = userPath; ; path = path.slice(0, Math.max(1, path.lastIndexOf("/")))) {
       const total = this.#totalOf(path, replaying);
       if (total !== null) found.push(total);
       const ofModel = this.#ofModel(path, suffix, total);
       if (ofModel !== null) found.push(ofModel);
+      // Of models beyond the bound there is one sum by origin too.
+      if (path === userPath && requestedModel === "" && ofModel?.key.endsWith(otherModels) === true)
+        asked = otherModels;
       if (path === "/") break;
     }
+    const origin = cells.get(originKey(this.#day, record, asked));
+    if (origin !== null) found.push(origin);
     for (const label of labelsOf(keyId)) {
       const total = cells.get(labelPrefix(label) + this.#day);
       if (total !== null) found.push(total);

@@ -31,6 +31,13 @@ interface SumRange {
   readonly view: RollupView;
 }
 
+/** Keys of sums: `from` included, `before` not. */
+interface KeyRange {
+  readonly from: string;
+  readonly before: string;
+  readonly view: RollupView;
+}
+
 /** Called for each sum: take from it at once what is needed. */
 type EachSum = (key: string, sum: Rollup) => void;
 
@@ -80,12 +87,20 @@ export async function readUnstored(
  * Hands over the sums of a range that the store holds, as they are in memory if they are there.
  * Rejects with `StoreUnreadableError`.
  */
-export async function readStored(
-  { store, yieldToEventLoop }: UsageReader,
+export function readStored(
+  reader: UsageReader,
   { prefix, days, view }: SumRange,
   each: EachSum,
 ): Promise<void> {
-  const { from, before } = daysUnder(prefix, days.fromDay, days.toDay);
+  return readRange(reader, { ...daysUnder(prefix, days.fromDay, days.toDay), view }, each);
+}
+
+/** The same for any range of keys. */
+export async function readRange(
+  { store, yieldToEventLoop }: UsageReader,
+  { from, before, view }: KeyRange,
+  each: EachSum,
+): Promise<void> {
   let next = from;
   let last = "";
   for (;;) {

@@ -7,6 +7,7 @@ import { isCount } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
+import { detailsFromFlat, detailsToFlat, flawOfDetails } from "../../shared/usage/usage-details.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
@@ -51,6 +52,8 @@ export function recordOf(
     latencyMs: record.latencyMs,
     firstByteMs: record.firstByteMs,
     keyId: record.keyId,
+    requestedModel: record.requestedModel,
+    details: record.details,
   };
 }
 
@@ -61,7 +64,7 @@ export function recordOf(
 export function recordsToStored(lsn: number, records: readonly UsageRecord[]): readonly unknown[] {
   const value: unknown[] = [lsn];
   for (const r of records) {
-    value.push([
+    const stored: unknown[] = [
       r.atMs,
       r.requestId,
       r.userPath,
@@ -84,7 +87,11 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.rewriteCostSaved,
       r.latencyMs,
       r.firstByteMs,
-    ]);
+    ];
+    // Most records have neither; those of earlier releases have no place for them.
+    if (r.requestedModel !== "" || r.details !== null)
+      stored.push(r.requestedModel, detailsToFlat(r.details));
+    value.push(stored);
   }
   return value;
 }
@@ -96,7 +103,9 @@ export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | nu
   for (let i = 1; i < value.length; i++) {
     const item = value[i];
     const record =
-      Array.isArray(item) && item.length === 22 ? recordFromStored(item as unknown[]) : null;
+      Array.isArray(item) && (item.length === 22 || item.length === 24)
+        ? recordFromStored(item as unknown[])
+        : null;
     if (record === null) return null;
     records.push(record);
   }
@@ -127,7 +136,10 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     rewriteCostSaved,
     latencyMs,
     firstByteMs,
+    requestedModel = "",
+    rawDetails = [],
   ] = item;
+  const details = detailsFromFlat(rawDetails);
   if (
     typeof requestId !== "string" ||
     typeof userPath !== "string" ||
@@ -139,7 +151,10 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     typeof provider !== "string" ||
     typeof providerType !== "string" ||
     typeof model !== "string" ||
-    typeof endpoint !== "string"
+    typeof endpoint !== "string" ||
+    typeof requestedModel !== "string" ||
+    details === undefined ||
+    flawOfDetails(details) !== null
   )
     return null;
   if (
@@ -184,6 +199,8 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     rewriteCostSaved,
     latencyMs,
     firstByteMs,
+    requestedModel,
+    details,
   };
 }
 

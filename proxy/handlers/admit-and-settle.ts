@@ -150,6 +150,7 @@ function executionOf(
     },
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
+    requestedModel: record.requestedModel,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,

@@ -128,6 +128,7 @@ function answer(
     target: { provider: target.provider, model: gateway.recordedModels.nameOf(target, true) },
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
+    requestedModel: record.requestedModel,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: gateway.monoMs(),
   });

@@ -69,6 +69,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
     resolveModel(gateway.models.current(), call.model) ??
     (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuseUnknownModel(incoming, call.model);
+  if (route.kind === "virtual") record.requestedModel = route.source;
   const cached =
     gateway.responseCache === null ? bypassed : await askCache(incoming, { call, route });
   if (cached.kind === "answered") return;

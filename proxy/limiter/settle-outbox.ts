@@ -214,9 +214,12 @@ function asKnownTo9(message: Settle): Settle {
   // Recorded, and counted by no window.
   const known: Settle =
     message.part === "progress" ? { ...message, ...unleased, part: "cached", tokens: 0 } : message;
-  return known.targetStartedAgoMs === undefined
-    ? known
-    : { ...known, targetStartedAgoMs: undefined };
+  const { record } = known;
+  return {
+    ...known,
+    record: record === null ? null : { ...record, requestedModel: "", details: null },
+    targetStartedAgoMs: undefined,
+  };
 }
 
 /** Where a verdict may still come, the settle needs the lease. */

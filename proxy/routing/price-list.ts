@@ -6,7 +6,13 @@
  * 6 MB.
  */
 import type { ModelPrice } from "@pydantic/genai-prices";
-import { type Price, rateFromUsdPerMillion, type TokenRates } from "../../shared/domain/price.js";
+import {
+  type Price,
+  rateFromUsdPerMillion,
+  type TokenKind,
+  type TokenRates,
+  tokenKinds,
+} from "../../shared/domain/price.js";
 
 export interface PriceList {
   /**
@@ -39,7 +45,7 @@ export async function loadPriceList(): Promise<PriceList> {
     price(providerId, model, nowMs) {
       try {
         const found = calcPrice({}, model, { providerId, timestamp: new Date(nowMs) });
-        return found === null ? null : readPrice(found.model_price);
+        return found === null ? null : readPrice(found.model_price, providerId);
       } catch {
         // The package throws for prices that it finds inconsistent: the model counts as unpriced.
         return null;
@@ -52,24 +58,52 @@ export async function loadPriceList(): Promise<PriceList> {
  * Null without a rate for input: such models are sold by the second or the image, which aren't in
  * the usage.
  */
-function readPrice(listed: ModelPrice): Price | null {
+function readPrice(listed: ModelPrice, providerId: string): Price | null {
   const rates = ratesAt(listed, 0);
   if (rates.input === null) return null;
-  const starts = ["input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"].flatMap(
-    (key) => {
-      const value = listed[key];
-      return typeof value === "object" ? value.tiers.map(({ start }) => start) : [];
-    },
-  );
-  const perThousand = listed["requests_kcount"];
+  const starts = [...mainKeys, ...Object.values(kindKeys)].flatMap((key) => {
+    const value = listed[key];
+    return typeof value === "object" ? value.tiers.map(({ start }) => start) : [];
+  });
+  const fee = (key: string): number => {
+    const perThousand = listed[key];
+    return typeof perThousand === "number" ? Math.round(perThousand * 1e9) : 0;
+  };
   return {
     rates,
     tiers: [...new Set(starts)]
       .sort((a, b) => a - b)
       .map((start) => ({ aboveInputTokens: start, rates: ratesAt(listed, start + 1) })),
-    perRequest: typeof perThousand === "number" ? Math.round(perThousand * 1e9) : 0,
+    perRequest: fee("requests_kcount"),
+    perWebSearch: fee("web_searches_kcount"),
+    perFileSearch: fee("storage_searches_kcount"),
+    serviceTiers: tierFactors.get(providerId) ?? {},
   };
 }
+
+const mainKeys = ["input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"];
+/** The list's name for each kind of tokens that a model may price apart. */
+const kindKeys: Readonly<Record<TokenKind, string>> = {
+  cacheWrite1h: "cache_write_1h_mtok",
+  audioInput: "input_audio_mtok",
+  cachedAudioInput: "cache_audio_read_mtok",
+  imageInput: "input_image_mtok",
+  cachedImageInput: "cache_image_read_mtok",
+  reasoning: "output_reasoning_mtok",
+  audioOutput: "output_audio_mtok",
+  imageOutput: "output_image_mtok",
+};
+
+const half: Price["serviceTiers"] = { flex: 500, batch: 500 };
+/**
+ * The list has no service tiers. These are the providers whose published prices halve all rates in
+ * them; what `priority` costs differs from model to model, so that has the standard rates.
+ */
+const tierFactors: ReadonlyMap<string, Price["serviceTiers"]> = new Map([
+  ["openai", half],
+  ["google", half],
+  ["anthropic", { batch: 500 }],
+]);
 
 function ratesAt(listed: ModelPrice, inputTokens: number): TokenRates {
   const rate = (key: string): number | null => {
@@ -83,10 +117,16 @@ function ratesAt(listed: ModelPrice, inputTokens: number): TokenRates {
     // decimals.
     return rateFromUsdPerMillion(Math.round(usd * 1e6) / 1e6) ?? null;
   };
+  const kinds: Partial<Record<TokenKind, number>> = {};
+  for (const kind of tokenKinds) {
+    const own = rate(kindKeys[kind]);
+    if (own !== null) kinds[kind] = own;
+  }
   return {
     input: rate("input_mtok"),
     output: rate("output_mtok"),
     cachedInput: rate("cache_read_mtok"),
     cacheWrite: rate("cache_write_mtok"),
+    kinds,
   };
 }

@@ -38,14 +38,13 @@ export function estimateTokens({
     cachedInputTokens: 0,
     cacheWriteInputTokens: 0,
     reportedCost: null,
+    details: null,
   };
 }
 
 /** A usage, with an estimate of the text that came after it was reported. */
-export function withMoreOutput(
-  { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, reportedCost }: Usage,
-  contentChars: number,
-): Usage {
+export function withMoreOutput(usage: Usage, contentChars: number): Usage {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
   const totalTokens = Math.min(
     inputTokens + outputTokens + Math.ceil(contentChars / charsPerToken),
     tokensPerResponseMax,
@@ -56,7 +55,8 @@ export function withMoreOutput(
     totalTokens,
     cachedInputTokens,
     cacheWriteInputTokens,
-    reportedCost,
+    reportedCost: usage.reportedCost,
+    details: usage.details,
   };
 }
 

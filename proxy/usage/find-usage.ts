@@ -18,26 +18,61 @@ export function findUsage(value: unknown): unknown {
   if (Array.isArray(value))
     return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;
   if (!isObject(value)) return undefined;
-  if (isObject(value["usage"])) return value["usage"];
+  if (isObject(value["usage"])) return withContext(value["usage"], value);
   if (isObject(value["usageMetadata"])) return value["usageMetadata"];
   for (const place of ["x_groq", "response", "message"]) {
     const inner = value[place];
-    if (isObject(inner) && isObject(inner["usage"])) return inner["usage"];
+    if (isObject(inner) && isObject(inner["usage"]))
+      return withContext(inner["usage"], place === "response" ? inner : value);
   }
   return value["usage"];
+}
+
+/**
+ * The usage with what OpenAI says of it elsewhere in the answer: the tier that served it, and the
+ * searches in the list of its output. Both get the names that Anthropic has for them in the usage.
+ */
+function withContext(usage: Fields, answer: Fields): Fields {
+  const tier = answer["service_tier"];
+  const searches = searchesIn(answer["output"]);
+  const addsTier = typeof tier === "string" && isAbsent(usage["service_tier"]);
+  if (!addsTier && searches === null) return usage;
+  return {
+    ...usage,
+    ...(addsTier ? { service_tier: tier } : {}),
+    ...(searches === null ? {} : { server_tool_use: searches }),
+  };
+}
+
+/** Opening a page that was found, or searching in it, isn't another search. */
+function searchesIn(output: unknown): Fields | null {
+  if (!Array.isArray(output)) return null;
+  let web = 0;
+  let file = 0;
+  for (const item of output as unknown[]) {
+    if (!isObject(item)) continue;
+    if (item["type"] === "file_search_call") file++;
+    else if (item["type"] === "web_search_call") {
+      const { action } = item;
+      if (!isObject(action) || action["type"] === "search") web++;
+    }
+  }
+  return web + file === 0 ? null : { web_search_requests: web, file_search_requests: file };
 }
 
 /**
  * The usage at the end of a complete answer without parsing all of it: `{ usage, … }`, the members
  * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
  * so what is found is a key or a value; only after a key of the outermost object do all braces
- * close. An answer that may hold an error is parsed, since an error decides what the answer is.
+ * close. An answer that may hold an error is parsed, since an error decides what the answer is; and
+ * so is one with searches, which are counted. The service tier may stand before the usage.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
-  if (at === -1 || text.includes('"error"')) return null;
+  if (at === -1 || text.includes('"error"') || text.includes('_search_call"')) return null;
+  const tierAt = text.lastIndexOf('"service_tier"', at);
   try {
-    const end = JSON.parse(`{${text.slice(at)}`) as Fields;
+    const end = JSON.parse(`{${text.slice(tierAt === -1 ? at : tierAt)}`) as Fields;
     // A null may be beside the real one, which is elsewhere.
     return isObject(end["usage"]) ? end : null;
   } catch {

@@ -4,10 +4,10 @@
  * `shared/domain/money.ts`.
  */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
-import { type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
+import { kindRate, type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
 import type { Usage } from "./read-usage.js";
 
-/** `totalCost` is `inputCost`, `outputCost` and the fee per request. */
+/** `totalCost` is `inputCost`, `outputCost` and the fees per request and per call of a tool. */
 export interface Costs {
   readonly inputCost: PicoUsd;
   readonly outputCost: PicoUsd;
@@ -40,11 +40,11 @@ export function priceUsage(usage: Usage, price: Price | null): Costs | null {
 }
 
 function fromPrice(usage: Usage, price: Price): Costs | null {
-  const rates = ratesFor(price, usage.inputTokens);
+  const rates = ratesFor(price, usage.inputTokens, usage.details?.serviceTier);
   const inputCost = costOfInput(usage, rates);
-  const outputCost = costOf(usage.outputTokens, rates.output);
+  const outputCost = costOfOutput(usage, rates);
   if (inputCost === null || outputCost === null) return null;
-  const totalCost = inputCost + outputCost + price.perRequest;
+  const totalCost = inputCost + outputCost + feesOf(usage, price);
   // Each product is exact up to 2^53; a larger one is above the bound too, however it was rounded.
   return isPicoUsd(totalCost) ? { inputCost, outputCost, totalCost, source: "price" } : null;
 }
@@ -55,22 +55,89 @@ function fromPrice(usage: Usage, price: Price): Costs | null {
  */
 export function priceSavedTokens(
   tokens: number,
-  { inputTokens }: Usage,
+  { inputTokens, details }: Usage,
   price: Price | null,
 ): PicoUsd | null {
   if (tokens === 0 || price === null) return null;
-  const cost = costOf(tokens, ratesFor(price, inputTokens).input);
+  const cost = costOf(tokens, ratesFor(price, inputTokens, details?.serviceTier).input);
   return isPicoUsd(cost) ? cost : null;
 }
 
-function costOfInput(
-  { inputTokens, cachedInputTokens, cacheWriteInputTokens }: Usage,
-  rates: TokenRates,
-): PicoUsd | null {
-  const plain = costOf(inputTokens - cachedInputTokens - cacheWriteInputTokens, rates.input);
-  const cached = costOf(cachedInputTokens, rates.cachedInput ?? rates.input);
-  const written = costOf(cacheWriteInputTokens, rates.cacheWrite ?? rates.input);
-  return plain === null || cached === null || written === null ? null : plain + cached + written;
+function feesOf({ details }: Usage, price: Price): number {
+  if (details === null) return price.perRequest;
+  const { webSearches, fileSearches } = details.counts;
+  return (
+    price.perRequest +
+    webSearches * (price.perWebSearch ?? 0) +
+    fileSearches * (price.perFileSearch ?? 0)
+  );
+}
+
+function costOfInput(usage: Usage, rates: TokenRates): number | null {
+  const { inputTokens, cachedInputTokens, cacheWriteInputTokens, details } = usage;
+  const plainTokens = inputTokens - cachedInputTokens - cacheWriteInputTokens;
+  const cachedRate = rates.cachedInput ?? rates.input;
+  const writeRate = rates.cacheWrite ?? rates.input;
+  if (details === null)
+    return sumOf(
+      costOf(plainTokens, rates.input),
+      costOf(cachedInputTokens, cachedRate),
+      costOf(cacheWriteInputTokens, writeRate),
+    );
+  const { cachedAudioInputTokens, cachedImageInputTokens, cacheWrite1hTokens } = details.counts;
+  const audio = details.counts.audioInputTokens - cachedAudioInputTokens;
+  const image = details.counts.imageInputTokens - cachedImageInputTokens;
+  return sumOf(
+    costOfParts(plainTokens, rates.input, [
+      [audio, kindRate(rates, "audioInput")],
+      [image, kindRate(rates, "imageInput")],
+    ]),
+    costOfParts(cachedInputTokens, cachedRate, [
+      [cachedAudioInputTokens, kindRate(rates, "cachedAudioInput")],
+      [cachedImageInputTokens, kindRate(rates, "cachedImageInput")],
+    ]),
+    costOfParts(cacheWriteInputTokens, writeRate, [
+      [cacheWrite1hTokens, kindRate(rates, "cacheWrite1h")],
+    ]),
+  );
+}
+
+function costOfOutput({ outputTokens, details }: Usage, rates: TokenRates): number | null {
+  if (details === null) return costOf(outputTokens, rates.output);
+  const { audioOutputTokens, imageOutputTokens, reasoningTokens } = details.counts;
+  return costOfParts(outputTokens, rates.output, [
+    [audioOutputTokens, kindRate(rates, "audioOutput")],
+    [imageOutputTokens, kindRate(rates, "imageOutput")],
+    [reasoningTokens, kindRate(rates, "reasoning")],
+  ]);
+}
+
+/**
+ * Tokens of which some parts have rates of their own. Parts that are more than the whole are cut to
+ * it, in their order: a token is paid once.
+ */
+function costOfParts(
+  tokens: number,
+  rate: number | null,
+  parts: readonly (readonly [tokens: number, rate: number | null])[],
+): number | null {
+  let rest = tokens;
+  let sum: number | null = 0;
+  for (const [given, partRate] of parts) {
+    const part = Math.min(Math.max(given, 0), rest);
+    rest -= part;
+    sum = sumOf(sum, costOf(part, partRate));
+  }
+  return sumOf(sum, costOf(rest, rate));
+}
+
+function sumOf(...costs: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const cost of costs) {
+    if (cost === null) return null;
+    sum += cost;
+  }
+  return sum;
 }
 
 function costOf(tokens: number, rate: number | null): number | null {

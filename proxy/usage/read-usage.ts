@@ -5,11 +5,14 @@
  * Providers split their tokens differently. docs/usage.md has the table of their fields; the result
  * here has one meaning for all of them.
  *
- * Not here: finding the usage object (`find-usage.ts`), estimates, and prices.
+ * Not here: finding the usage object (`find-usage.ts`), what it tells beside the counts
+ * (`read-details.ts`), estimates, and prices.
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { isPicoUsd, type PicoUsd, picoFromUsd } from "../../shared/domain/money.js";
+import type { UsageDetails } from "../../shared/usage/usage-details.js";
+import { readUsageDetails } from "./read-details.js";
 
 /**
  * What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits
@@ -27,6 +30,8 @@ export interface Usage {
   readonly cacheWriteInputTokens: number;
   /** What the provider says that the response cost, or null. */
   readonly reportedCost: PicoUsd | null;
+  /** Null: it told nothing more. */
+  readonly details: UsageDetails | null;
 }
 
 export type UsageReading =
@@ -74,6 +79,7 @@ export function readUsage(usage: unknown): UsageReading {
     const given = `${details.cached} read, ${details.written} written`;
     notes.push(`cached tokens cut to the ${inputTokens} of the input: ${given}`);
   }
+  const whole = { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens };
   return {
     kind: "usage",
     inputTokens,
@@ -82,6 +88,7 @@ export function readUsage(usage: unknown): UsageReading {
     cachedInputTokens,
     cacheWriteInputTokens,
     reportedCost: readCost(usage, notes),
+    details: readUsageDetails(usage, whole),
     note: notes.length === 0 ? null : notes.join("; "),
   };
 }
@@ -124,7 +131,8 @@ interface Details {
 }
 
 function readDetails(usage: Fields, notes: string[]): Details {
-  const inner = usage["prompt_tokens_details"] ?? usage["input_tokens_details"];
+  const inner =
+    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? usage["input_token_details"];
   const details: Fields = isObject(inner) ? inner : {};
   const read = usage["cache_read_input_tokens"];
   const wrote = usage["cache_creation_input_tokens"];

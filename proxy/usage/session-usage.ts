@@ -6,6 +6,7 @@
 import { sessionChargesPerSecond, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
+import { addedDetails } from "../../shared/usage/usage-details.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { parseJson } from "../body/json-value.js";
 import { estimateTokens } from "./estimate-tokens.js";
@@ -30,6 +31,7 @@ const nothing: Usage = {
   cachedInputTokens: 0,
   cacheWriteInputTokens: 0,
   reportedCost: null,
+  details: null,
 };
 
 export class SessionUsage {
@@ -76,15 +78,7 @@ export class SessionUsage {
   }
 
   #end(reported: unknown): void {
-    const usage = readUsage(
-      isObject(reported)
-        ? {
-            ...reported,
-            input_tokens_details:
-              reported["input_token_details"] ?? reported["input_tokens_details"],
-          }
-        : reported,
-    );
+    const usage = readUsage(reported);
     if (usage.kind === "usage") this.#add(usage);
     else this.#addEstimate();
     if (usage.kind === "invalid") this.#note = `usage not charged: ${usage.reason}`;
@@ -150,5 +144,6 @@ export function added(a: Usage, b: Usage): Usage {
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
     cacheWriteInputTokens: a.cacheWriteInputTokens + b.cacheWriteInputTokens,
     reportedCost: reported !== null && isPicoUsd(reported) ? reported : null,
+    details: addedDetails(a.details, b.details),
   };
 }

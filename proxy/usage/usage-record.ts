@@ -33,6 +33,8 @@ interface Answered {
   readonly providerType: string;
   /** Empty without a managed key. */
   readonly keyId: string;
+  /** The virtual model or alias that the client named; empty: none. */
+  readonly requestedModel: string;
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
 }
@@ -78,6 +80,8 @@ export function usageRecord(
     latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
     firstByteMs: firstByteMonoMs === null ? null : roundMs(firstByteMonoMs - what.startedMonoMs),
     keyId: what.keyId,
+    requestedModel: what.requestedModel,
+    details: usage === null ? null : usage.details,
   };
 }
 
@@ -105,6 +109,8 @@ export function cachedRecord(usage: Usage, what: Answered): Execution {
     latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
     firstByteMs: null,
     keyId: what.keyId,
+    requestedModel: what.requestedModel,
+    details: usage.details,
   };
 }
 

@@ -33,7 +33,15 @@ export const adminOps = [
 export type AdminOp = (typeof adminOps)[number];
 
 /** What a summary of usage can be grouped by. */
-export const groupings = ["day", "model", "provider", "path"] as const;
+export const groupings = [
+  "day",
+  "model",
+  "provider",
+  "path",
+  "requested_model",
+  "key",
+  "label",
+] as const;
 export type Grouping = (typeof groupings)[number];
 
 const readOps: ReadonlySet<AdminOp> = new Set([

@@ -11,6 +11,12 @@ import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bou
 import { isCount } from "../checked.js";
 import { isPicoUsd, type PicoUsd } from "../domain/money.js";
 import { isPrintable } from "../domain/target-name.js";
+import {
+  detailsFromFlat,
+  detailsToFlat,
+  flawOfDetails,
+  type UsageDetails,
+} from "../usage/usage-details.js";
 
 /** Tokens as in `docs/usage.md`; the three costs are null together: unpriced, which is not 0. */
 export interface Execution {
@@ -47,6 +53,10 @@ export interface Execution {
   readonly firstByteMs: number | null;
   /** The id of the managed key; empty without one. */
   readonly keyId: string;
+  /** The virtual model or alias that the client named; empty: it named the model itself. */
+  readonly requestedModel: string;
+  /** Null: the usage told nothing more. */
+  readonly details: UsageDetails | null;
 }
 
 /**
@@ -55,6 +65,7 @@ export interface Execution {
  */
 export const interimStatus = 102;
 
+/** Of the first release. */
 const fields = 19;
 const keyIdCharsMax = 64;
 
@@ -80,6 +91,10 @@ export function executionToWire(record: Execution | null): readonly unknown[] {
     record.latencyMs,
     record.firstByteMs,
     record.keyId,
+    // Those who know wire version 9 alone refuse them, so they are left out where they say nothing.
+    ...(record.requestedModel === "" && record.details === null
+      ? []
+      : [record.requestedModel, detailsToFlat(record.details)]),
   ];
 }
 
@@ -107,6 +122,9 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     latencyMs,
     firstByteMs,
     keyId,
+    // An earlier release doesn't say them.
+    requestedModel = "",
+    rawDetails = [],
   ]: readonly unknown[] = flat;
   if (
     flat.length < fields ||
@@ -136,6 +154,8 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     return undefined;
   if (typeof cacheHit !== "boolean" || !isNumber(latencyMs) || !isNumberOrNull(firstByteMs))
     return undefined;
+  const details = detailsFromFlat(rawDetails);
+  if (!isText(requestedModel) || details === undefined) return undefined;
   return {
     requestId,
     endpoint,
@@ -156,6 +176,8 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     latencyMs,
     firstByteMs,
     keyId,
+    requestedModel,
+    details,
   };
 }
 
@@ -182,7 +204,10 @@ export function flawOf(record: Execution): string | null {
   if (!isCost(totalCost)) return "totalCost";
   if (!isCost(record.rewriteCostSaved)) return "rewriteCostSaved";
   if (!isCount(record.latencyMs)) return "latencyMs";
-  return firstByteMs === null || isCount(firstByteMs) ? null : "firstByteMs";
+  if (firstByteMs !== null && !isCount(firstByteMs)) return "firstByteMs";
+  if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
+    return "requestedModel";
+  return flawOfDetails(record.details);
 }
 
 function isText(value: unknown): value is string {

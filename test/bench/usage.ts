@@ -112,6 +112,8 @@ function recordAt(i: number, records: number): UsageRecord {
     rewriteCostSaved: null,
     latencyMs: 900,
     firstByteMs: 300,
+    requestedModel: "",
+    details: null,
   };
 }
 

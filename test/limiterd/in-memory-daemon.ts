@@ -340,6 +340,8 @@ export function executed(changes: Partial<Execution> = {}): Execution {
     rewriteCostSaved: null,
     latencyMs: 5,
     firstByteMs: 2,
+    requestedModel: "",
+    details: null,
     keyId: "",
     ...changes,
   };

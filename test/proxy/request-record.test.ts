@@ -52,6 +52,7 @@ t.test("the line of an executed request has everything that was noted on its way
       cachedInputTokens: 0,
       cacheWriteInputTokens: 0,
       reportedCost: null,
+      details: null,
     },
     estimated: true,
     executed: true,

@@ -157,6 +157,8 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
     rewriteCostSaved: null,
     latencyMs: 1,
     firstByteMs: null,
+    requestedModel: "",
+    details: null,
     keyId: "",
   };
 }

@@ -148,12 +148,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
 
   shared: [],
-  "shared/domain": ["shared"],
+  "shared/usage": ["shared"],
+  "shared/domain": ["shared", "shared/usage"],
   "shared/socket": ["shared"],
-  "shared/wire": ["shared", "shared/domain", "shared/socket"],
-  "shared/config": ["shared", "shared/domain"],
+  "shared/wire": ["shared", "shared/domain", "shared/usage", "shared/socket"],
+  "shared/config": ["shared", "shared/domain", "shared/usage"],
   ...inOrder(
-    ["shared", "shared/domain", "shared/socket", "shared/config"],
+    ["shared", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
     [
       "shared/config/kinds",
       "shared/config/settings",

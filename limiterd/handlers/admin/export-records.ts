@@ -3,8 +3,10 @@
  * in bounded memory on both sides.
  */
 import { recordsPerTurn } from "../../../shared/bounds.js";
+import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
+import { detailFields, detailNames } from "../../../shared/usage/usage-details.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError } from "../../store/store.js";
 import type { ExportPage } from "../../usage/usage-query.js";
@@ -44,7 +46,8 @@ export async function exportRecords(
   for (const { key, records: batch } of batchesIn(store, ranges, fromKey)) {
     let index = key === fromKey ? fromIndex : 0;
     for (; index < batch.length && records.length < page.limit; index++) {
-      if (isWanted(batch[index]!, page)) records.push(recordItem(`${key}.${index}`, batch[index]!));
+      if (isWanted(batch[index]!, page))
+        records.push(recordItem(state, `${key}.${index}`, batch[index]!));
     }
     examined += batch.length;
     if (records.length >= page.limit || examined >= examinedMax) {
@@ -79,8 +82,17 @@ function isWanted({ atMs, userPath }: UsageRecord, page: ExportPage): boolean {
   );
 }
 
-/** Costs are US dollars, null where there was no price. */
-function recordItem(id: string, record: UsageRecord): Record<string, unknown> {
+/**
+ * Costs are US dollars, null where there was no price. The key's name and labels are those that it
+ * has now: a deleted one has no name.
+ */
+function recordItem(
+  { keys, labelsOf }: Pick<DaemonState, "keys" | "labelsOf">,
+  id: string,
+  record: UsageRecord,
+): Record<string, unknown> {
+  const { keyId, requestedModel, details } = record;
+  const number = keyNumber(keyId);
   const dollars = (cost: number | null): number | null => (cost === null ? null : costUsd(cost));
   return {
     id,
@@ -107,5 +119,12 @@ function recordItem(id: string, record: UsageRecord): Record<string, unknown> {
     estimated: record.estimated,
     latency_ms: record.latencyMs,
     first_byte_ms: record.firstByteMs,
+    requested_model: requestedModel || record.model || null,
+    key_name: number === null ? null : (keys.byNumber(number)?.name ?? null),
+    labels: labelsOf(keyId),
+    service_tier: details === null ? null : details.serviceTier,
+    ...Object.fromEntries(
+      detailNames.map((name) => [detailFields[name], details === null ? 0 : details.counts[name]]),
+    ),
   };
 }

@@ -4,10 +4,15 @@
 import { unreachable } from "../../../shared/assert.js";
 import { type Checked, isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
-import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { AdminOp, Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
-import { parseExportPage, parseGrouping, parseUsageWindow } from "../../usage/usage-query.js";
+import {
+  parseExportPage,
+  parseGrouping,
+  parseUsageWindow,
+  type UsageWindow,
+} from "../../usage/usage-query.js";
 import type { AdminRequest, AnswerPorts } from "./admin-operation.js";
 import { exportRecords } from "./export-records.js";
 import { summarizeUsage } from "./summarize-usage.js";
@@ -47,12 +52,27 @@ function answerOf(
   }
   const window = parseUsageWindow(body);
   if (!window.ok) return window;
+  const by = parseGrouping(body);
   if (op === "usage.status")
-    return { ok: true, value: usageStatus(state, window.value, keyIdOf(body), nowMs) };
+    return by.ok
+      ? { ok: true, value: statusWithGroups(state, window.value, { by: by.value, body }, nowMs) }
+      : by;
   if (op !== "usage.summary") return unreachable(op);
   if (!state.settings.usageEnabled) return usageIsOff();
-  const by = parseGrouping(body);
   return by.ok ? { ok: true, value: summarizeUsage(state, window.value, by.value, nowMs) } : by;
+}
+
+/** The status of a path; split as a summary is, if that is wanted and usage is tracked. */
+async function statusWithGroups(
+  state: DaemonState,
+  window: UsageWindow,
+  { by, body }: { readonly by: Grouping | null; readonly body: unknown },
+  nowMs: number,
+): Promise<Record<string, unknown>> {
+  const status = await usageStatus(state, window, keyIdOf(body), nowMs);
+  if (by === null || !state.settings.usageEnabled) return status;
+  const { usage, groups } = await summarizeUsage(state, window, by, nowMs);
+  return { ...status, usage, groups };
 }
 
 /** The `key_id` of a body: of the managed key that asks about itself; empty without one. */

@@ -1,13 +1,15 @@
 /**
- * What a path used, split by day, model, provider or direct child: for the command line. From sums
- * alone, in slices, as they were when the operation began.
+ * What a path used, split by day, model, provider, direct child, or by who asked for what. From
+ * sums alone, in slices, as they were when the operation began.
  */
 import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
+import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
+import { readOrigins } from "../../usage/read-origins.js";
 import {
   addRollup,
   copyRollup,
@@ -54,11 +56,13 @@ export async function summarizeUsage(
         ? days.sort(([a], [b]) => (a < b ? -1 : 1))
         : by === "path"
           ? await children(state, window, view, total)
-          : await targets(state, window, view, by);
+          : by === "model" || by === "provider"
+            ? await targets(state, window, view, by)
+            : await origins(state, window, view, { by, total });
     return {
       user_path: window.userPath,
       usage: usageSummary(total, window),
-      groups: groups.map(groupItem),
+      groups: groups.map((group) => ({ ...groupItem(group), ...nameOf(state, by, group) })),
       server_time: formatMillis(nowMs),
     };
   } finally {
@@ -94,6 +98,58 @@ async function targets(
     if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.yieldToEventLoop();
   }
   return inOrder(largest, rest);
+}
+
+/** The group of what has no key, or no label. */
+const noneOf = "(none)";
+
+/**
+ * Days that an earlier release has recorded have no sums by origin: they are among the others. A
+ * request of a key with several labels is in the group of each.
+ */
+async function origins(
+  state: DaemonState,
+  window: UsageWindow,
+  view: RollupView,
+  { by, total }: { readonly by: "requested_model" | "key" | "label"; readonly total: Rollup },
+): Promise<Group[]> {
+  const groups = new Map<string, Rollup>();
+  const rest = emptyRollup();
+  const known = emptyRollup();
+  const add = (name: string, sum: Rollup): void => {
+    const group = groups.get(name);
+    if (group !== undefined) addRollup(group, sum);
+    else if (groups.size < usageGroupsHeldMax && name !== others) groups.set(name, copyRollup(sum));
+    else addRollup(rest, sum);
+  };
+  await readOrigins(state, view, window, ({ keyId, provider, model }, sum) => {
+    addRollup(known, sum);
+    if (by === "requested_model")
+      add(provider === "" ? model : targetName({ provider, model }), sum);
+    else if (by === "key") add(keyId === "" ? noneOf : keyId, sum);
+    else {
+      const labels = state.labelsOf(keyId);
+      for (const label of labels.length === 0 ? [noneOf] : labels) add(label, sum);
+    }
+  });
+  addRollup(rest, differenceOfSums(total, known));
+  const largest: Group[] = [];
+  for (const group of groups) {
+    largest.push(group);
+    if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.yieldToEventLoop();
+  }
+  return inOrder(largest, rest);
+}
+
+/** A key's name, which a deleted key has no longer. */
+function nameOf(
+  { keys }: DaemonState,
+  by: Grouping | null,
+  [key]: Group,
+): { readonly name?: string | null } {
+  if (by !== "key") return {};
+  const number = keyNumber(key);
+  return { name: number === null ? null : (keys.byNumber(number)?.name ?? null) };
 }
 
 /**
@@ -146,7 +202,7 @@ async function children(
     add(name, sum);
     if (++sinceTurn % usageGroupsMax === 0) await state.yieldToEventLoop();
   }
-  const own = ownOf(total, below);
+  const own = differenceOfSums(total, below);
   if (!isEmptyRollup(own)) largest.push([userPath, own]);
   return inOrder(largest, rest);
 }
@@ -155,7 +211,7 @@ async function children(
  * A total without its parts, as far as a group shows them. It is never negative, though parts may
  * be kept longer than the total.
  */
-function ownOf(total: Rollup, below: Rollup): Rollup {
+function differenceOfSums(total: Rollup, below: Rollup): Rollup {
   const own = emptyRollup();
   own.requests = Math.max(0, total.requests - below.requests);
   own.inputTokens = Math.max(0, total.inputTokens - below.inputTokens);

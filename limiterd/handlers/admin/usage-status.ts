@@ -5,6 +5,7 @@
 import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
+import { detailFields, detailNames } from "../../../shared/usage/usage-details.js";
 import type { Counter } from "../../counters/counter.js";
 import { budgetStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
@@ -67,8 +68,18 @@ export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): Record<stri
     total_cost: sumUsd(sum.totalCost),
     unpriced_requests: sum.unpricedRequests,
     rewrite_tokens_saved: sum.rewriteTokensSaved,
+    ...detailFieldsOf(sum),
     ...(sum.rewritesPriced > 0 ? { rewrite_cost_saved: sumUsd(sum.rewriteCostSaved) } : {}),
   };
+}
+
+/** What answers told beside their tokens, where they told anything. */
+function detailFieldsOf({ details }: Rollup): Record<string, number> {
+  const fields: Record<string, number> = {};
+  if (details !== null)
+    for (const name of detailNames)
+      if (details[name] > 0) fields[detailFields[name]] = details[name];
+  return fields;
 }
 
 /**

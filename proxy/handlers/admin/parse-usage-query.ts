@@ -3,9 +3,10 @@
  * are checked: the first problem is the answer.
  */
 import { usageDaysMax } from "../../../shared/bounds.js";
-import { show } from "../../../shared/checked.js";
-import { type Failure, invalid } from "../../../shared/error-code.js";
+import { type Checked, show } from "../../../shared/checked.js";
+import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
+import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
 
 export type UsageQuery =
   | {
@@ -51,6 +52,28 @@ export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
       "start_date",
     );
   return { ok: true, startDate, endDate };
+}
+
+/**
+ * `by` of a query: how the usage is split; null: it isn't. Keys and labels are those of all callers
+ * of a path, so they are for operators.
+ */
+export function parseGroups(query: string, isOperator: boolean): Checked<Grouping | null> {
+  const parameters = new URLSearchParams(query);
+  const raw = parameters.get("by");
+  if (raw === null) return { ok: true, value: null };
+  const by = isRepeated(parameters, "by") ? undefined : groupings.find((known) => known === raw);
+  if (by === undefined)
+    return {
+      ok: false,
+      failure: invalid(`by must be one of ${groupings.join(", ")}, not ${show(raw)}`, "by"),
+    };
+  if ((by === "key" || by === "label") && !isOperator)
+    return {
+      ok: false,
+      failure: plainFailure(403, "permission_error", `by=${by} needs the master key`),
+    };
+  return { ok: true, value: by };
 }
 
 function dateOf(name: string, parameters: URLSearchParams): number | null | UsageQuery {

@@ -6,7 +6,7 @@ import { failure } from "../../../shared/error-code.js";
 import { callerName } from "../../auth/caller.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
-import { parseUsageQuery } from "./parse-usage-query.js";
+import { parseGroups, parseUsageQuery } from "./parse-usage-query.js";
 
 export async function replyUsage({
   gateway,
@@ -19,11 +19,17 @@ export async function replyUsage({
     record.end(400, "refused");
     return replyFailure(exchange, "model", window.failure);
   }
+  const by = parseGroups(exchange.query, caller.isOperator);
+  if (!by.ok) {
+    record.end(by.failure.status, "refused");
+    return replyFailure(exchange, "model", by.failure);
+  }
   const question = {
     user_path: caller.userPath,
     key_id: caller.keyId,
     start_date: window.startDate,
     end_date: window.endDate,
+    ...(by.value === null ? {} : { by: by.value }),
   };
   const status = await gateway.usageReads.read({
     caller: callerName(caller),

@@ -2,12 +2,12 @@
  * Checks the prices of the file: their targets and tiers. The price list, which applies where the
  * file has no price, is in `proxy/routing/`.
  */
-import type { TokenRates } from "../../domain/price.js";
+import { type Price, type TokenKind, type TokenRates, tokenKinds } from "../../domain/price.js";
 import { parseSubject } from "../../domain/rule.js";
 import type { PriceConfig } from "../config.js";
 import { type DeclaredPrice, validFields } from "../file/config-file.js";
 import { modelName, type ProviderTypes } from "../model-name.js";
-import type { TierFields } from "../settings/price-settings.js";
+import { kindFields, type PriceFields, type TierFields } from "../settings/price-settings.js";
 
 /** In `provider/*`: every model of that provider. */
 const anyModel = "*";
@@ -36,26 +36,38 @@ export function buildPrices(
     first.set(key, earlier ?? at);
     const valid = fields === null ? null : validFields(fields);
     if (valid === null) return [];
-    const rates: TokenRates = {
-      input: valid.input,
-      output: valid.output,
-      cachedInput: valid.cached_input,
-      cacheWrite: valid.cache_write,
-    };
-    return [
-      {
-        ...target,
-        price: {
-          rates,
-          perRequest: valid.per_request ?? 0,
-          tiers: tiers.map((tier) => ({
-            aboveInputTokens: tier.above_input_tokens ?? 0,
-            rates: tierRates(tier, rates),
-          })),
-        },
-      },
-    ];
+    return [{ ...target, price: priceFrom(valid, tiers) }];
   });
+}
+
+function priceFrom(fields: PriceFields, tiers: readonly TierFields[]): Price {
+  const rates: TokenRates = {
+    input: fields.input,
+    output: fields.output,
+    cachedInput: fields.cached_input,
+    cacheWrite: fields.cache_write,
+    kinds: kindsIn(fields),
+  };
+  return {
+    rates,
+    perRequest: fields.per_request ?? 0,
+    perWebSearch: fields.per_web_search ?? 0,
+    perFileSearch: fields.per_file_search ?? 0,
+    serviceTiers: fields.service_tiers ?? {},
+    tiers: tiers.map((tier) => ({
+      aboveInputTokens: tier.above_input_tokens ?? 0,
+      rates: tierRates(tier, rates),
+    })),
+  };
+}
+
+function kindsIn(fields: PriceFields | TierFields): Partial<Record<TokenKind, number>> {
+  const kinds: Partial<Record<TokenKind, number>> = {};
+  for (const kind of tokenKinds) {
+    const rate = fields[kindFields[kind]];
+    if (rate !== null) kinds[kind] = rate;
+  }
+  return kinds;
 }
 
 function readTarget(
@@ -78,13 +90,7 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
   let above = 0;
   return tiers.flatMap(({ at, fields }): TierFields[] => {
     if (fields === null) return [];
-    const {
-      above_input_tokens: from,
-      input,
-      output,
-      cached_input: cachedInput,
-      cache_write: cacheWrite,
-    } = fields;
+    const { above_input_tokens: from, ...rates } = fields;
     if (typeof from === "number") {
       if (from <= above)
         problems.push(
@@ -92,22 +98,20 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
         );
       above = from;
     }
-    if (input === null && output === null && cachedInput === null && cacheWrite === null)
-      problems.push(`${at} needs a rate: input, output, cached_input or cache_write`);
+    if (Object.values(rates).every((rate) => rate === null))
+      problems.push(`${at} needs a rate: ${Object.keys(rates).join(", ")}`);
     const valid = validFields(fields);
     return valid === null ? [] : [valid];
   });
 }
 
 /** The rates of a tier; where it has none, the price's. */
-function tierRates(
-  { input, output, cached_input: cachedInput, cache_write: cacheWrite }: TierFields,
-  base: TokenRates,
-): TokenRates {
+function tierRates(tier: TierFields, base: TokenRates): TokenRates {
   return {
-    input: input ?? base.input,
-    output: output ?? base.output,
-    cachedInput: cachedInput ?? base.cachedInput,
-    cacheWrite: cacheWrite ?? base.cacheWrite,
+    input: tier.input ?? base.input,
+    output: tier.output ?? base.output,
+    cachedInput: tier.cached_input ?? base.cachedInput,
+    cacheWrite: tier.cache_write ?? base.cacheWrite,
+    kinds: { ...base.kinds, ...kindsIn(tier) },
   };
 }

@@ -35,6 +35,8 @@ const executed: Execution = {
   rewriteCostSaved: null,
   latencyMs: 1,
   firstByteMs: 1,
+  requestedModel: "",
+  details: null,
   keyId: "",
 };
 

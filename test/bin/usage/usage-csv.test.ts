@@ -38,7 +38,10 @@ function valueIn(cell: string, kind: FieldKind): unknown {
   switch (kind) {
     case "text":
       return cell.replace(/^'/, "");
+    case "later texts":
+      return cell === "" ? [] : JSON.parse(cell);
     case "text or null":
+    case "later text":
       return cell === "" ? null : cell.replace(/^'/, "");
     case "flag":
       return cell === "true";
@@ -79,7 +82,7 @@ t.test("a line of CSV, to the letter", async (t) => {
   const table: readonly (readonly [changes: Partial<ExportedRecord>, cells: RegExp])[] = [
     [
       {},
-      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97\r\n$/,
+      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97,gpt-4o,,,,0,0,0,0,0,0,0,0,0,0\r\n$/,
     ],
     [{ input_cost: null, output_cost: null, total_cost: null }, /,600,0,,,,0,/],
     [
@@ -91,11 +94,22 @@ t.test("a line of CSV, to the letter", async (t) => {
     [{ model: "'quoted'" }, /,''quoted',/],
     [{ model: "a,b" }, /,"a,b",/],
     [{ model: "a\r\n=b" }, /,"a\r\n=b",/],
-    [{ first_byte_ms: null, estimated: true }, /,false,true,812,\r\n$/],
+    [{ first_byte_ms: null, estimated: true }, /,false,true,812,,/],
+    [
+      { requested_model: "smart", key_name: "=ci", labels: ["a,b", 'c"'], service_tier: "flex" },
+      /,smart,'=ci,"\[""a,b"",""c\\""""\]",flex,0,/,
+    ],
+    [
+      { requested_model: undefined, labels: undefined, web_searches: undefined },
+      /,812,97,,,,,0,0,0,0,0,0,0,0,,0\r\n$/,
+    ],
   ];
   for (const [changes, line] of table)
     t.match(csvLine(usageRecord(changes)), line, JSON.stringify(changes));
-  t.match(csvHeader, /^id,time,request_id,user_path,.*,first_byte_ms\r\n$/);
+  t.match(
+    csvHeader,
+    /^id,time,request_id,user_path,.*,first_byte_ms,requested_model,key_name,labels,.*,file_searches\r\n$/,
+  );
 });
 
 t.test("a value that isn't a record is recognized", async (t) => {
@@ -111,6 +125,10 @@ t.test("a value that isn't a record is recognized", async (t) => {
     { provider: null },
     { latency_ms: null },
     { time: undefined },
+    { labels: "eu" },
+    { labels: [1] },
+    { web_searches: -1 },
+    { service_tier: 5 },
   ];
   for (const changes of table)
     t.notOk(isExportedRecord({ ...usageRecord(), ...changes }), JSON.stringify(changes));

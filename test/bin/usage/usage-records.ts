@@ -17,6 +17,9 @@ const ofKind = {
   "count or null": fc.option(amounts),
   usd: costs,
   flag: fc.boolean(),
+  "later text": fc.option(texts.filter((text) => text !== "")),
+  "later texts": fc.array(texts, { maxLength: 2 }),
+  "later count": amounts,
 } as const;
 
 /** Any valid record, and some that can't occur. */
@@ -52,6 +55,20 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     estimated: false,
     latency_ms: 812,
     first_byte_ms: 97,
+    requested_model: "gpt-4o",
+    key_name: null,
+    labels: [],
+    service_tier: null,
+    cache_write_1h_input_tokens: 0,
+    audio_input_tokens: 0,
+    cached_audio_input_tokens: 0,
+    image_input_tokens: 0,
+    cached_image_input_tokens: 0,
+    reasoning_tokens: 0,
+    audio_output_tokens: 0,
+    image_output_tokens: 0,
+    web_searches: 0,
+    file_searches: 0,
     ...changes,
   };
 }

@@ -226,6 +226,8 @@ t.test("numbers as wild as the grammar allows harm no other peer", async (t) => 
     rewriteCostSaved: cost,
     latencyMs: wild,
     firstByteMs: wild,
+    requestedModel: "",
+    details: null,
     keyId: "k",
   };
   peer.socket.write(settleFrame(wild, wild, "/hostile", { tokens: wild, times: wild, record }));

@@ -146,6 +146,7 @@ function mustBeCharged(usage: Usage | null, what: Pick<Forwarded, "status" | "ex
       providerType: "openai",
       keyId: "",
       startedMonoMs: 1,
+      requestedModel: "",
       endedMonoMs: 9,
       savedBytes: 100,
       price,

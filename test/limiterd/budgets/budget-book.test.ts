@@ -38,6 +38,8 @@ function record(userPath: string, atMs: number, totalCost: number): UsageRecord 
     rewriteCostSaved: null,
     latencyMs: 0,
     firstByteMs: null,
+    requestedModel: "",
+    details: null,
     keyId: "",
   };
 }

@@ -46,6 +46,8 @@ export function execution(cost: number | null, rest: Partial<Execution> = {}): E
     rewriteCostSaved: null,
     latencyMs: 1,
     firstByteMs: 1,
+    requestedModel: "",
+    details: null,
     keyId: "",
     ...rest,
   };

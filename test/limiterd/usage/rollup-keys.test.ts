@@ -4,11 +4,15 @@ import {
   dayIn,
   dayOfKey,
   daysUnder,
+  isAtOrBelow,
   labelPrefix,
   modelIn,
   modelSuffix,
   modelsPrefix,
   nameIn,
+  originIn,
+  originKey,
+  originsUnder,
   totalPrefix,
   under,
 } from "../../../limiterd/usage/rollup-keys.js";
@@ -36,6 +40,34 @@ t.test("every kind of key says what it is the sum of, and for which day", async 
   t.same(modelIn(key, modelsPrefix("/team")), { provider: "openai", model: "gpt-4o" });
   t.equal(nameIn(totalPrefix("/team/app") + day, childrenPrefix("/team")), "app");
   t.equal(dayOfKey("t\nunreadable"), "");
+  const asked = originKey(day, { userPath: "/team", keyId: "key_1" }, modelSuffix("", "smart"));
+  t.equal(asked, `o\n${day}\n/team\nkey_1\n\nsmart`);
+  t.equal(dayOfKey(asked), day);
+  const origin = { day, userPath: "/team", keyId: "key_1", provider: "", model: "smart" };
+  t.same(originIn(asked), origin);
+  for (const damaged of [key, "o\n", "o\n2026-03-10\n/team\nkey_1\nopenai"])
+    t.equal(originIn(damaged), null);
+});
+
+t.test("the origins under a path are its own and those below it", async (t) => {
+  const paths = ["/", "/tea", "/team", "/team-a", "/team/a", "/team/a/b", "/team0", "/teams"];
+  const keyOf = (path: string): string =>
+    originKey(day, { userPath: path, keyId: "" }, modelSuffix("openai", "m"));
+  const under = (path: string): string[] =>
+    paths.filter((each) =>
+      originsUnder(day, path).some(
+        ({ from, before }) => keyOf(each) >= from && keyOf(each) < before,
+      ),
+    );
+  t.same(under("/"), paths);
+  t.same(under("/team"), ["/team", "/team/a", "/team/a/b"]);
+  t.same(under("/team/a"), ["/team/a", "/team/a/b"]);
+  for (const path of paths)
+    t.same(
+      under(path),
+      paths.filter((each) => isAtOrBelow(each, path)),
+      path,
+    );
 });
 
 t.test("a range of keys holds those of a prefix and its days, and no others", async (t) => {

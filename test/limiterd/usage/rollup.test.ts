@@ -10,6 +10,7 @@ import {
   rollupOf,
   rollupToStored,
 } from "../../../limiterd/usage/rollup.js";
+import { detailNames, detailsOf } from "../../../shared/usage/usage-details.js";
 import { recordOn } from "../lifecycle/flush-fixture.js";
 
 const money = (microUsd: number, picoUsd: number) => ({ microUsd, picoUsd });
@@ -25,6 +26,7 @@ const sum: Rollup = {
   rewriteTokensSaved: 7,
   rewritesPriced: 8,
   models: 9,
+  details: null,
   inputCost: money(10, 11),
   outputCost: money(12, 13),
   totalCost: money(14, 15),
@@ -54,6 +56,7 @@ t.test("a record's sum holds its counts and costs", async (t) => {
     rewriteTokensSaved: 8,
     rewritesPriced: 1,
     models: 0,
+    details: null,
     inputCost: money(1, 1),
     outputCost: money(0, 2),
     totalCost: money(1, 3),
@@ -109,7 +112,7 @@ t.test(
       for (const wrong of [-1, 0.5, "1", null, undefined])
         t.equal(rollupFromStored(stored.with(i, wrong)), null, `${i}: ${String(wrong)}`);
     t.equal(rollupFromStored(stored.slice(0, -1)), null);
-    t.equal(rollupFromStored([...stored, 1]), null);
+    t.equal(rollupFromStored([...stored, ...detailNames.map(() => 1), 1]), null);
   },
 );
 
@@ -122,4 +125,19 @@ t.test("a sum is empty until anything is added", async (t) => {
     { microUsd: 0, picoUsd: 1 },
   ])
     t.notOk(isEmptyRollup({ ...emptyRollup(), totalCost }));
+});
+
+t.test("what answers tell beside their tokens is added up, where there is any", async (t) => {
+  const total = emptyRollup();
+  const searched = { ...recordOn("/a"), details: detailsOf("flex", { webSearches: 2 }) };
+  const thought = { ...recordOn("/a"), details: detailsOf(null, { reasoningTokens: 7 }) };
+  addRollup(total, rollupOf({ ...recordOn("/a"), details: detailsOf("flex", {}) }));
+  t.equal(total.details, null, "a tier alone is nothing to add up");
+  t.equal(rollupToStored(total, 5).length, 18, "and takes no room");
+  for (const record of [searched, thought, searched]) addRollup(total, rollupOf(record));
+  t.match(total.details, { webSearches: 4, reasoningTokens: 7, fileSearches: 0 });
+  t.equal(searched.details?.counts.webSearches, 2, "the records stay as they were");
+  const stored = rollupToStored(total, 5);
+  t.same(rollupFromStored(stored), total);
+  t.equal(recordKeyIn(stored), 5);
 });

@@ -1,8 +1,14 @@
 import t from "tap";
 import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
 import { RollupCache } from "../../../limiterd/usage/rollup-cache.js";
-import { modelSuffix, modelsPrefix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
+import {
+  modelSuffix,
+  modelsPrefix,
+  originKey,
+  totalPrefix,
+} from "../../../limiterd/usage/rollup-keys.js";
 import { RollupsOfRecord } from "../../../limiterd/usage/rollups-of-record.js";
+import { modelsPerDayMax } from "../../../shared/bounds.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { noonMs, recordOn } from "../lifecycle/flush-fixture.js";
@@ -40,18 +46,22 @@ const ofPath = (path: string, suffix: string, on = day): string[] => [
   modelsPrefix(path) + on + suffix,
 ];
 
+const origin = (path: string, suffix: string, keyId = "", on = day): string =>
+  originKey(on, { userPath: path, keyId }, suffix);
+
 t.test(
   "a record is added to path and ancestors, each by model too, and to its labels",
   async (t) => {
     const { keysOf } = await open();
     const suffix = modelSuffix("openai", "gpt-4o");
-    t.same(keysOf({}, "/"), ofPath("/", suffix));
-    t.same(
-      keysOf({}, "/a/b"),
-      ["/a/b", "/a", "/"].flatMap((path) => ofPath(path, suffix)),
-    );
+    t.same(keysOf({}, "/"), [...ofPath("/", suffix), origin("/", suffix)]);
+    t.same(keysOf({}, "/a/b"), [
+      ...["/a/b", "/a", "/"].flatMap((path) => ofPath(path, suffix)),
+      origin("/a/b", suffix),
+    ]);
     t.same(keysOf({ keyId: "key_1" }, "/"), [
       ...ofPath("/", suffix),
+      origin("/", suffix, "key_1"),
       `l\nprod\n${day}`,
       `l\neu\n${day}`,
     ]);
@@ -68,10 +78,14 @@ t.test("each kind of record has its own sums, also right after another one's", a
   t.notSame(keysOf({ provider: "azure" }), first);
   t.notSame(keysOf({ model: "o3" }), first);
   t.notSame(keysOf({ keyId: "key_1" }), first);
-  t.same(
-    keysOf({ atMs: noonMs + dayMs }),
-    ["/a", "/"].flatMap((path) => ofPath(path, modelSuffix("openai", "gpt-4o"), "2026-03-11")),
-  );
+  const suffix = modelSuffix("openai", "gpt-4o");
+  t.same(keysOf({ atMs: noonMs + dayMs }), [
+    ...["/a", "/"].flatMap((path) => ofPath(path, suffix, "2026-03-11")),
+    origin("/a", suffix, "", "2026-03-11"),
+  ]);
+  const smart = keysOf({ requestedModel: "smart" });
+  t.same(smart.slice(0, -1), first.slice(0, -1));
+  t.equal(smart.at(-1), origin("/a", modelSuffix("", "smart")), "by the name that was asked for");
   t.same(keysOf(), first, "and the day before again");
 });
 
@@ -79,7 +93,26 @@ t.test("more kinds of a path than are kept at hand are right all the same", asyn
   const { keysOf } = await open();
   for (let round = 0; round < 2; round++)
     for (let i = 0; i < 40; i++)
-      t.same(keysOf({ model: `m${i}` }, "/"), ofPath("/", modelSuffix("openai", `m${i}`)));
+      t.same(
+        keysOf({ model: `m${i}` }, "/").slice(0, 2),
+        ofPath("/", modelSuffix("openai", `m${i}`)),
+      );
+});
+
+t.test("of models beyond a path's bound there is one sum by origin for each key", async (t) => {
+  const store = createMemoryStore();
+  const key = totalPrefix("/") + day;
+  const full = { ...emptyRollup(), requests: 9, models: modelsPerDayMax };
+  await store.commit([{ table: "rollups", key, value: rollupToStored(full, 1) }]);
+  const cells = new RollupCache(store, () => {});
+  const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
+  const origins = ["a", "b"].flatMap((model) =>
+    ["", "key_1"].map(
+      (keyId) => sums.of({ ...recordOn("/", { model }), keyId }, false).at(-1)!.key,
+    ),
+  );
+  t.equal(new Set(origins).size, 2);
+  t.match(origins[0], /\nother\nother$/);
 });
 
 t.test("what was kept at hand is forgotten with the sums", async (t) => {
@@ -116,7 +149,12 @@ t.test("how many models a total has is taken from it, or counted after a crash",
 
 t.test("a damaged sum is left out, and only that", async (t) => {
   const suffix = modelSuffix("openai", "gpt-4o");
-  const all = [...ofPath("/", suffix), `l\nprod\n${day}`, `l\neu\n${day}`];
+  const all = [
+    ...ofPath("/", suffix),
+    origin("/", suffix, "key_1"),
+    `l\nprod\n${day}`,
+    `l\neu\n${day}`,
+  ];
   for (const damaged of all) {
     const { keysOf } = await open([damaged]);
     t.same(

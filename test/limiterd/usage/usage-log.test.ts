@@ -29,6 +29,8 @@ function recordAt(atMs: number, requestId: string): UsageRecord {
     rewriteCostSaved: null,
     latencyMs: 1,
     firstByteMs: 1,
+    requestedModel: "",
+    details: null,
     keyId: "",
   };
 }

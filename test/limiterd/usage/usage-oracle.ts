@@ -18,9 +18,9 @@ export type RollupOracle = Map<
 /**
  * Every key under which a record counts; `target` is its provider and model, joined by a line feed.
  */
-export function rollupKeysOf(userPath: string, day: string, target: string): string[] {
+export function rollupKeysOf(userPath: string, day: string, target: string, keyId = ""): string[] {
   const segments = userPath.split("/").filter((segment) => segment !== "");
-  const keys: string[] = [];
+  const keys: string[] = [`o\n${day}\n${userPath}\n${keyId}\n${target}`];
   for (let depth = 0; depth <= segments.length; depth++) {
     const path = `/${segments.slice(0, depth).join("/")}`;
     const parent = depth === 0 ? "" : `/${segments.slice(0, depth - 1).join("/")}`;
@@ -77,7 +77,7 @@ export function rollupsOf(
     if (cacheHit) continue;
     const day = new Date(atMs).toISOString().slice(0, 10);
     for (const key of [
-      ...rollupKeysOf(userPath, day, `${provider}\n${model}`),
+      ...rollupKeysOf(userPath, day, `${provider}\n${model}`, keyId),
       ...labelsOf(keyId).map((label) => `l\n${label}\n${day}`),
     ]) {
       const { requests, tokens, cost, unpriced } = sums.get(key) ?? {

@@ -7,6 +7,7 @@ import t from "tap";
 import { loadPriceList } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import { presets } from "../../../shared/config/settings/presets.js";
+import { detailsOf } from "../../../shared/usage/usage-details.js";
 
 const list = await loadPriceList();
 const nowMs = Date.UTC(2026, 10, 21, 12);
@@ -50,6 +51,7 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     output: 10_000_000,
     cachedInput: 1_250_000,
     cacheWrite: null,
+    kinds: {},
   });
   t.same(
     rates("openai", "gpt-4o-2024-11-20"),
@@ -61,7 +63,13 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     output: 15_000_000,
     cachedInput: 300_000,
     cacheWrite: 3_750_000,
+    kinds: { cacheWrite1h: 6_000_000 },
   });
+  t.match(list.price("anthropic", "claude-sonnet-4-20250514", nowMs), {
+    perWebSearch: 10_000_000_000,
+    serviceTiers: { batch: 500, flex: undefined },
+  });
+  t.match(list.price("openai", "gpt-4o", nowMs), { serviceTiers: { flex: 500, batch: 500 } });
   t.match(list.price("google", "gemini-2.5-pro", nowMs), {
     rates: { input: 1_250_000 },
     tiers: [
@@ -99,7 +107,29 @@ const ours = new Set([
   "web_searches_kcount",
   "storage_searches_kcount",
   "cache_write_1h_mtok",
+  "input_audio_mtok",
+  "output_audio_mtok",
+  "cache_audio_read_mtok",
+  "input_image_mtok",
+  "output_image_mtok",
+  "output_reasoning_mtok",
 ]);
+
+/** Of the tokens below, as the package names them and as we do. */
+const theirDetails = {
+  input_audio_tokens: 60,
+  cache_audio_read_tokens: 20,
+  output_audio_tokens: 30,
+  cache_write_1h_tokens: 17,
+  web_searches: 3,
+};
+const details = {
+  audioInputTokens: 60,
+  cachedAudioInputTokens: 20,
+  audioOutputTokens: 30,
+  cacheWrite1hTokens: 17,
+  webSearches: 3,
+};
 
 t.test(
   "costs agree with the package's own arithmetic, over every model of the presets",
@@ -115,6 +145,7 @@ t.test(
             output_tokens: 321,
             cache_read_tokens: 400,
             cache_write_tokens: 37,
+            ...theirDetails,
           };
           const theirs = calcPrice(tokens, id, { providerId, timestamp: new Date(nowMs) });
           if (
@@ -131,6 +162,7 @@ t.test(
               cachedInputTokens: 400,
               cacheWriteInputTokens: 37,
               reportedCost: null,
+              details: detailsOf(null, details),
             },
             list.price(providerId, id, nowMs),
           );

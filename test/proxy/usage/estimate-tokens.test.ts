@@ -37,6 +37,7 @@ t.test(
       cachedInputTokens: 0,
       cacheWriteInputTokens: 0,
       reportedCost: null,
+      details: null,
     });
     for (const [promptBytes, contentChars] of [
       [0, 0],

@@ -9,6 +9,12 @@ import {
   type Price,
   rateFromUsdPerMillion,
 } from "../../../shared/domain/price.js";
+import {
+  callsPerResponseMax,
+  detailsOf,
+  type ServiceTier,
+  type UsageDetails,
+} from "../../../shared/usage/usage-details.js";
 
 const none = { cachedInput: null, cacheWrite: null };
 const plain: Price = {
@@ -33,6 +39,7 @@ function usage(inputTokens: number, outputTokens: number, more: Partial<Usage> =
     cachedInputTokens: 0,
     cacheWriteInputTokens: 0,
     reportedCost: null,
+    details: null,
     ...more,
   };
 }
@@ -123,6 +130,119 @@ t.test("tokens are priced by their kind, tier and fee", async (t) => {
   ];
   for (const [name, used, price, inputCost, outputCost, totalCost] of cases)
     t.same(priceUsage(used, price), { inputCost, outputCost, totalCost, source: "price" }, name);
+});
+
+t.test("what answers tell beside their tokens is priced by its kind, tier and call", async (t) => {
+  const speaking: Price = {
+    rates: {
+      ...plain.rates,
+      kinds: {
+        cacheWrite1h: 5_000_000,
+        audioInput: 40_000_000,
+        cachedAudioInput: 400_000,
+        imageInput: 5_000_000,
+        reasoning: 3_000_000,
+        audioOutput: 80_000_000,
+      },
+    },
+    tiers: [],
+    perRequest: 7,
+    perWebSearch: 10_000_000_000,
+    perFileSearch: 2_500_000_000,
+    serviceTiers: { flex: 500, priority: 1700 },
+  };
+  const told = (
+    counts: Parameters<typeof detailsOf>[1],
+    tier: ServiceTier | null = null,
+  ): UsageDetails | null => detailsOf(tier, counts);
+  const cases: readonly (readonly [string, Usage, input: number, output: number, fees: number])[] =
+    [
+      [
+        "audio",
+        usage(100, 50, { details: told({ audioInputTokens: 60, audioOutputTokens: 20 }) }),
+        40 * 2_500_000 + 60 * 40_000_000,
+        30 * 10_000_000 + 20 * 80_000_000,
+        7,
+      ],
+      [
+        "audio from a cache",
+        usage(100, 0, {
+          cachedInputTokens: 50,
+          details: told({ audioInputTokens: 60, cachedAudioInputTokens: 20 }),
+        }),
+        10 * 2_500_000 + 40 * 40_000_000 + 30 * 1_250_000 + 20 * 400_000,
+        0,
+        7,
+      ],
+      [
+        "images, whose output has no rate of its own",
+        usage(100, 9, { details: told({ imageInputTokens: 30, imageOutputTokens: 9 }) }),
+        70 * 2_500_000 + 30 * 5_000_000,
+        90_000_000,
+        7,
+      ],
+      [
+        "images from a cache, without a rate of their own",
+        usage(100, 0, {
+          cachedInputTokens: 100,
+          details: told({ imageInputTokens: 30, cachedImageInputTokens: 30 }),
+        }),
+        125_000_000,
+        0,
+        7,
+      ],
+      [
+        "reasoning",
+        usage(0, 50, { details: told({ reasoningTokens: 20 }) }),
+        0,
+        30 * 10_000_000 + 20 * 3_000_000,
+        7,
+      ],
+      [
+        "cache writes by lifetime",
+        usage(100, 0, { cacheWriteInputTokens: 90, details: told({ cacheWrite1hTokens: 40 }) }),
+        10 * 2_500_000 + 50 * 3_125_000 + 40 * 5_000_000,
+        0,
+        7,
+      ],
+      [
+        "searches",
+        usage(0, 0, { details: told({ webSearches: 3, fileSearches: 2 }) }),
+        0,
+        0,
+        35_000_000_007,
+      ],
+      [
+        "a tier, which halves no fee",
+        usage(10, 5, { details: told({ audioInputTokens: 4, webSearches: 1 }, "flex") }),
+        6 * 1_250_000 + 4 * 20_000_000,
+        5 * 5_000_000,
+        10_000_000_007,
+      ],
+      ["a dearer tier", usage(10, 0, { details: told({}, "priority") }), 10 * 4_250_000, 0, 7],
+      ["a tier without a factor", usage(10, 0, { details: told({}, "batch") }), 25_000_000, 0, 7],
+      [
+        "parts that are more than the whole: no token is paid twice",
+        usage(10, 10, { details: told({ audioOutputTokens: 8, reasoningTokens: 10 }) }),
+        25_000_000,
+        8 * 80_000_000 + 2 * 3_000_000,
+        7,
+      ],
+    ];
+  for (const [name, used, inputCost, outputCost, fees] of cases)
+    t.same(
+      priceUsage(used, speaking),
+      { inputCost, outputCost, totalCost: inputCost + outputCost + fees, source: "price" },
+      name,
+    );
+  t.equal(
+    priceUsage(usage(5, 0, { details: told({ webSearches: callsPerResponseMax }) }), {
+      ...speaking,
+      perWebSearch: 1_000_000_000_000_000,
+    }),
+    null,
+    "more than one response can cost",
+  );
 });
 
 t.test("what has no price is unpriced, never 0", async (t) => {

@@ -18,6 +18,7 @@ function usage(inputTokens: number, outputTokens: number, more: Split = {}): Usa
     cachedInputTokens: 0,
     cacheWriteInputTokens: 0,
     reportedCost: null,
+    details: null,
     note: null,
     ...more,
   };

@@ -35,6 +35,7 @@ const noDetails = {
   cachedInputTokens: 0,
   cacheWriteInputTokens: 0,
   reportedCost: null,
+  details: null,
   note: null,
 };
 const seven = { kind: "usage", inputTokens: 3, outputTokens: 4, totalTokens: 7, ...noDetails };

@@ -21,6 +21,7 @@ const usage = {
   cachedInputTokens: 40,
   cacheWriteInputTokens: 10,
   reportedCost: null,
+  details: null,
 };
 
 function ended(changes: Partial<ProviderResult> = {}): ProviderResult {
@@ -34,6 +35,7 @@ const what: Executed = {
   providerType: "openai",
   keyId: "",
   startedMonoMs: 1000,
+  requestedModel: "",
   endedMonoMs: 1500.6,
   savedBytes: 0,
   price,
@@ -60,6 +62,8 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     latencyMs: 501,
     firstByteMs: 12,
     keyId: "",
+    requestedModel: "",
+    details: null,
   });
 });
 

@@ -6,6 +6,13 @@ import { budgetScopes } from "../../../shared/domain/budget.js";
 import { deniedClaims } from "../../../shared/domain/jwt-denial.js";
 import { scopes } from "../../../shared/domain/rule.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import {
+  type DetailName,
+  detailMax,
+  detailNames,
+  detailsOf,
+  serviceTiers,
+} from "../../../shared/usage/usage-details.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
@@ -69,6 +76,17 @@ export const execution: fc.Arbitrary<Execution> = fc
       latencyMs: count,
       firstByteMs: fc.option(count),
       keyId: fc.stringMatching(/^\w{0,64}$/),
+      requestedModel: fc.oneof(name, fc.constant("")),
+      details: fc.option(
+        fc.record({
+          serviceTier: fc.option(fc.constantFrom(...serviceTiers)),
+          counts: fc.record(
+            Object.fromEntries(
+              detailNames.map((detail) => [detail, fc.nat({ max: detailMax(detail) })]),
+            ) as Record<DetailName, fc.Arbitrary<number>>,
+          ),
+        }),
+      ),
     }),
     fc.option(fc.record({ inputCost: cost, outputCost: cost, totalCost: cost })),
   )
@@ -297,6 +315,8 @@ export const executed: Execution = {
   latencyMs: 900,
   firstByteMs: 120,
   keyId: "key_1",
+  requestedModel: "smart",
+  details: detailsOf("flex", { cacheWrite1hTokens: 2, audioInputTokens: 1 }),
 };
 
 export const executedFlat = [
@@ -319,6 +339,8 @@ export const executedFlat = [
   900,
   120,
   "key_1",
+  "smart",
+  ["flex", 2, 1],
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

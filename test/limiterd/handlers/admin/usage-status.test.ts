@@ -4,10 +4,12 @@
  */
 import t from "tap";
 import { RecordDays } from "../../../../limiterd/usage/record-days.js";
+import { rollupOf, rollupToStored } from "../../../../limiterd/usage/rollup.js";
 import { totalPrefix } from "../../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../../limiterd/usage/trim-usage.js";
 import type { UsageRecord } from "../../../../limiterd/usage/usage-records.js";
 import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
+import { detailsOf } from "../../../../shared/usage/usage-details.js";
 import { dayOf } from "../../../../shared/utc-day.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import {
@@ -27,19 +29,17 @@ const nowMs = Date.parse("2026-03-10T12:00:20Z");
 const year = { start_date: "2025-03-11", end_date: "2026-03-10" };
 const today = { start_date: "2026-03-10", end_date: "2026-03-10" };
 
+const record: UsageRecord = {
+  ...executed(),
+  atMs: nowMs,
+  userPath: "/a",
+  provider: "openai",
+  model: "gpt-4o",
+  estimated: false,
+};
+
 function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord> = {}): void {
-  daemon.state.usage.add(
-    {
-      ...executed(),
-      atMs: daemon.nowMs,
-      userPath,
-      provider: "openai",
-      model: "gpt-4o",
-      estimated: false,
-      ...changes,
-    },
-    daemon.nowMs,
-  );
+  daemon.state.usage.add({ ...record, atMs: daemon.nowMs, userPath, ...changes }, daemon.nowMs);
 }
 
 /** Closes the batch of what was added, as a settle would; it isn't committed yet. */
@@ -368,6 +368,14 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     ["openai", 6],
     ["local", 2],
   ]);
+  const targets = [
+    ["openai/gpt-4o-mini", 2],
+    ["openai/gpt-4o", 4],
+    ["local/gpt-4o", 2],
+  ];
+  t.same(await groupsBy("requested_model"), targets);
+  t.same(await groupsBy("key"), [["(none)", 8]]);
+  t.same(await groupsBy("label"), [["(none)", 8]]);
   t.match(await summary(null), {
     user_path: "/team",
     groups: [],
@@ -414,7 +422,7 @@ t.test(
     let refused = 0;
     const { yieldToEventLoop } = daemon.state;
     const total = names.reduce((sum, _, i) => sum + (i % 3 === 1 ? 2 : 1), 14);
-    for (const by of ["path", "model", "provider", "day"]) {
+    for (const by of ["path", "model", "provider", "day", "requested_model", "key"]) {
       let comes = 0;
       Object.assign(daemon.state, {
         yieldToEventLoop: async () => {
@@ -524,6 +532,20 @@ t.test("an export holds every record once, page by page, in the order of recordi
       estimated: false,
       latency_ms: 5,
       first_byte_ms: 2,
+      requested_model: "gpt-4o",
+      key_name: null,
+      labels: [],
+      service_tier: null,
+      cache_write_1h_input_tokens: 0,
+      audio_input_tokens: 0,
+      cached_audio_input_tokens: 0,
+      image_input_tokens: 0,
+      cached_image_input_tokens: 0,
+      reasoning_tokens: 0,
+      audio_output_tokens: 0,
+      image_output_tokens: 0,
+      web_searches: 0,
+      file_searches: 0,
     },
   ]);
 });
@@ -533,6 +555,80 @@ t.test("an export names the key and the model of a record if it has them", async
   add(daemon, "/a", { keyId: "key_1", model: "" });
   closeBatch(daemon);
   t.match(await ask(daemon, "usage.export", {}), { records: [{ key_id: "key_1", model: null }] });
+});
+
+t.test("records and groups say who asked, by which name, and what else was told", async (t) => {
+  const labelsOf = (keyId: string): readonly string[] => (keyId === "key_1" ? ["eu", "prod"] : []);
+  const daemon = startDaemon([], { nowMs, labelsOf });
+  await ask(daemon, "keys.issue", {
+    key_hash: "h".repeat(43),
+    redacted_value: "sk-sluice-aaaa…",
+    key: { name: "ci", labels: ["eu", "prod"] },
+  });
+  const details = detailsOf("flex", { webSearches: 2, reasoningTokens: 5 });
+  add(daemon, "/team/a", { keyId: "key_1", requestedModel: "smart", details });
+  add(daemon, "/team/a", { keyId: "key_1" });
+  add(daemon, "/team", { keyId: "key_9" });
+  add(daemon, "/other", { keyId: "key_1" });
+  const groupsOf = async (by: string): Promise<unknown> => {
+    const { groups } = (await ask(daemon, "usage.summary", {
+      user_path: "/team",
+      ...today,
+      by,
+    })) as { groups: { key: string; name?: string | null; requests: number }[] };
+    return groups.map(({ key, name, requests }) => [key, requests, name]);
+  };
+  for (const written of [false, true]) {
+    if (written) await commit(daemon);
+    t.same(await groupsOf("requested_model"), [
+      ["openai/gpt-4o", 2, undefined],
+      ["smart", 1, undefined],
+    ]);
+    t.same(await groupsOf("key"), [
+      ["key_1", 2, "ci"],
+      ["key_9", 1, null],
+    ]);
+    t.same(await groupsOf("label"), [
+      ["eu", 2, undefined],
+      ["prod", 2, undefined],
+      ["(none)", 1, undefined],
+    ]);
+  }
+  const status = await ask(daemon, "usage.status", { user_path: "/team", ...today, by: "key" });
+  t.match(status, {
+    usage: { total_requests: 3, web_searches: 2, reasoning_tokens: 5, file_searches: undefined },
+    groups: [{ key: "key_1" }, { key: "key_9" }],
+  });
+  const { records } = (await ask(daemon, "usage.export", {})) as { records: unknown[] };
+  t.match(records, [
+    {
+      requested_model: "smart",
+      key_name: "ci",
+      labels: ["eu", "prod"],
+      service_tier: "flex",
+      web_searches: 2,
+      reasoning_tokens: 5,
+    },
+    { requested_model: "gpt-4o", key_name: "ci", service_tier: null, web_searches: 0 },
+    { key_name: null, labels: [] },
+    {},
+  ]);
+});
+
+t.test("what an earlier release recorded has no origin: it is among the others", async (t) => {
+  const store = createMemoryStore();
+  const sum = rollupToStored(rollupOf({ ...record, atMs: nowMs }), 1);
+  await store.commit([
+    { table: "rollups", key: `${totalPrefix("/")}2026-03-10`, value: sum },
+    { table: "rollups", key: `${totalPrefix("/a")}2026-03-10`, value: sum },
+  ]);
+  const daemon = startDaemon([], { nowMs, store });
+  add(daemon, "/a", { keyId: "key_1" });
+  const { groups } = await ask(daemon, "usage.summary", { user_path: "/a", ...today, by: "key" });
+  t.match(groups, [
+    { key: "key_1", requests: 1 },
+    { key: "other", requests: 1, total_cost: 0 },
+  ]);
 });
 
 t.test("an export of nothing is one empty page", async (t) => {

@@ -1,5 +1,8 @@
 import t from "tap";
-import { parseUsageQuery } from "../../../../proxy/handlers/admin/parse-usage-query.js";
+import {
+  parseGroups,
+  parseUsageQuery,
+} from "../../../../proxy/handlers/admin/parse-usage-query.js";
 
 const nowMs = Date.parse("2026-03-10T23:59:59.999Z");
 
@@ -150,3 +153,20 @@ t.test(
     }
   },
 );
+
+t.test("usage is split by a known group, by key and label for operators alone", async (t) => {
+  for (const isOperator of [true, false]) {
+    t.same(parseGroups("days=7", isOperator), { ok: true, value: null });
+    for (const by of ["day", "model", "provider", "path", "requested_model"])
+      t.same(parseGroups(`by=${by}`, isOperator), { ok: true, value: by });
+    for (const query of ["by=", "by=user", "by=day&by=day", "by=Day"])
+      t.match(parseGroups(query, isOperator), { ok: false, failure: { status: 400, param: "by" } });
+    for (const by of ["key", "label"])
+      t.match(
+        parseGroups(`by=${by}`, isOperator),
+        isOperator
+          ? { ok: true, value: by }
+          : { failure: { status: 403, message: `by=${by} needs the master key` } },
+      );
+  }
+});

@@ -14,6 +14,7 @@ const usage = {
   cachedInputTokens: 0,
   cacheWriteInputTokens: 0,
   reportedCost: null,
+  details: null,
 };
 const wide: CacheBounds = {
   ttlMs: 1000,

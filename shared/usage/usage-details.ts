@@ -1,0 +1,163 @@
+/**
+ * What a response's usage tells beside its tokens: parts of them that have prices of their own, the
+ * tier that served it, and calls that are paid one by one. A table: the wire, the store, the sums
+ * and the exports go through it in its order. New rows come last.
+ */
+import { tokensPerResponseMax } from "../bounds.js";
+import { isCount } from "../checked.js";
+
+/** Searches that one response may report: more is invalid and isn't charged. */
+export const callsPerResponseMax = 100_000;
+
+/** Tokens are parts of the counts that are named behind them. */
+export const detailNames = [
+  /** Of the tokens written to a cache: those that it keeps for an hour. */
+  "cacheWrite1hTokens",
+  /** Of the input. */
+  "audioInputTokens",
+  /** Of the audio input: read from a cache. */
+  "cachedAudioInputTokens",
+  /** Of the input. */
+  "imageInputTokens",
+  /** Of the image input: read from a cache. */
+  "cachedImageInputTokens",
+  /** Of the output. */
+  "reasoningTokens",
+  /** Of the output. */
+  "audioOutputTokens",
+  /** Of the output. */
+  "imageOutputTokens",
+  /** Searches of the web that the provider made. */
+  "webSearches",
+  /** Searches in files that the provider keeps. */
+  "fileSearches",
+] as const;
+export type DetailName = (typeof detailNames)[number];
+export type DetailCounts = Readonly<Record<DetailName, number>>;
+
+/** Their names in reports and exports. */
+export const detailFields: Readonly<Record<DetailName, string>> = {
+  cacheWrite1hTokens: "cache_write_1h_input_tokens",
+  audioInputTokens: "audio_input_tokens",
+  cachedAudioInputTokens: "cached_audio_input_tokens",
+  imageInputTokens: "image_input_tokens",
+  cachedImageInputTokens: "cached_image_input_tokens",
+  reasoningTokens: "reasoning_tokens",
+  audioOutputTokens: "audio_output_tokens",
+  imageOutputTokens: "image_output_tokens",
+  webSearches: "web_searches",
+  fileSearches: "file_searches",
+};
+
+/** Names of service tiers, whatever a provider calls them. */
+export const serviceTiers = [
+  "standard",
+  "flex",
+  "priority",
+  "batch",
+  "scale",
+  "fast",
+  "offpeak",
+  "provisioned",
+] as const;
+export type ServiceTier = (typeof serviceTiers)[number];
+
+export interface UsageDetails {
+  /** Null: the provider doesn't say. */
+  readonly serviceTier: ServiceTier | null;
+  readonly counts: DetailCounts;
+}
+
+/** What a detail may be at most. */
+export function detailMax(name: DetailName): number {
+  return name === "webSearches" || name === "fileSearches"
+    ? callsPerResponseMax
+    : tokensPerResponseMax;
+}
+
+export const noDetailCounts = Object.fromEntries(
+  detailNames.map((name) => [name, 0]),
+) as DetailCounts;
+
+/** Null when there is nothing to tell. */
+export function detailsOf(
+  serviceTier: ServiceTier | null,
+  counts: Partial<DetailCounts>,
+): UsageDetails | null {
+  if (serviceTier === null && !detailNames.some((name) => (counts[name] ?? 0) > 0)) return null;
+  return { serviceTier, counts: { ...noDetailCounts, ...counts } };
+}
+
+/** The details of two parts of one request; the later part's tier. */
+export function addedDetails(a: UsageDetails | null, b: UsageDetails | null): UsageDetails | null {
+  if (a === null || b === null) return a ?? b;
+  const counts: Partial<Record<DetailName, number>> = {};
+  for (const name of detailNames) counts[name] = a.counts[name] + b.counts[name];
+  return { serviceTier: b.serviceTier ?? a.serviceTier, counts: counts as DetailCounts };
+}
+
+/** The counts, to add them up; null when all of them are 0. */
+export function countsIn(details: UsageDetails | null): Record<DetailName, number> | null {
+  if (details === null || detailNames.every((name) => details.counts[name] === 0)) return null;
+  return { ...details.counts };
+}
+
+/**
+ * As an array of the wire and the store: the tier and the counts in their order up to the last one
+ * that isn't 0, or `[]`.
+ */
+export function detailsToFlat(details: UsageDetails | null): (string | number | null)[] {
+  if (details === null) return [];
+  const flat = [details.serviceTier, ...detailNames.map((name) => details.counts[name])];
+  while (flat.at(-1) === 0) flat.pop();
+  return flat;
+}
+
+/**
+ * Undefined for what `detailsToFlat` doesn't make. Rows that an earlier release didn't have are 0,
+ * a later one's are passed over, as is a tier of its own.
+ */
+export function detailsFromFlat(flat: unknown): UsageDetails | null | undefined {
+  if (!Array.isArray(flat)) return undefined;
+  if (flat.length === 0) return null;
+  const [tier, ...values] = flat as readonly unknown[];
+  if (tier !== null && typeof tier !== "string") return undefined;
+  const counts: Partial<Record<DetailName, number>> = {};
+  for (const [i, name] of detailNames.entries()) {
+    const value = values[i] ?? 0;
+    if (typeof value !== "number") return undefined;
+    counts[name] = value;
+  }
+  return {
+    serviceTier: serviceTiers.find((known) => known === tier) ?? null,
+    counts: counts as DetailCounts,
+  };
+}
+
+/** The name of the first detail with an invalid value, or null. */
+export function flawOfDetails(details: UsageDetails | null): DetailName | null {
+  if (details === null) return null;
+  return detailNames.find((name) => !isDetail(name, details.counts[name])) ?? null;
+}
+
+/** Whether a value from outside can be this detail. */
+export function isDetail(name: DetailName, value: unknown): value is number {
+  return isCount(value) && value <= detailMax(name);
+}
+
+/** The name under which a tier is known here; null: it isn't. */
+export function serviceTierOf(raw: unknown): ServiceTier | null {
+  if (typeof raw !== "string") return null;
+  const name = raw.toLowerCase();
+  return serviceTiers.find((tier) => tier === name) ?? tierNames.get(name) ?? null;
+}
+
+const tierNames: ReadonlyMap<string, ServiceTier> = new Map([
+  // OpenAI; Groq; Gemini on Vertex.
+  ["default", "standard"],
+  ["on_demand", "standard"],
+  ["on_demand_priority", "priority"],
+  ["on_demand_flex", "flex"],
+  ["on_demand_offpeak", "offpeak"],
+  ["provisioned_throughput", "provisioned"],
+]);

@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { findUsage, mergeUsage, usageAtEnd } from "../../../proxy/usage/find-usage.js";
+import { readUsage } from "../../../proxy/usage/read-usage.js";
+import {
+  callsPerResponseMax,
+  detailFields,
+  detailNames,
+} from "../../../shared/usage/usage-details.js";
+import { root } from "../../tidy/source-tree.js";
+
+/** By the names of reports; counts of 0 are left out. */
+function told(answer: unknown): Record<string, unknown> {
+  const reading = readUsage(findUsage(answer));
+  const details = reading.kind === "usage" ? reading.details : null;
+  if (details === null) return {};
+  return {
+    ...(details.serviceTier === null ? {} : { service_tier: details.serviceTier }),
+    ...Object.fromEntries(
+      detailNames
+        .filter((name) => details.counts[name] > 0)
+        .map((name) => [detailFields[name], details.counts[name]]),
+    ),
+  };
+}
+
+t.test("what answers tell is read as each row of the page's table says", async (t) => {
+  const page = readFileSync(join(root, "docs/usage.md"), "utf8");
+  const rows = [...page.matchAll(/^\| ([^|]+) \| `(\{.+?\})` \| `(\{.*?\})` \|$/gm)];
+  t.equal(rows.length, 9);
+  for (const [, provider = "", answer = "", expected = ""] of rows) {
+    t.same(told(JSON.parse(answer)), JSON.parse(expected), provider);
+    // The end of an answer says the same, unless all of it must be read.
+    const end = usageAtEnd(answer);
+    if (end !== null) t.same(told(end), JSON.parse(expected), `the end: ${provider}`);
+  }
+});
+
+t.test("a detail that is invalid counts as 0, one beyond its whole is cut to it", async (t) => {
+  const of = (more: object): Record<string, unknown> =>
+    told({ usage: { prompt_tokens: 10, completion_tokens: 5, ...more } });
+  for (const wrong of [-1, 0.5, "3", null, {}, callsPerResponseMax + 1])
+    t.same(of({ server_tool_use: { web_search_requests: wrong } }), {}, String(wrong));
+  t.same(of({ prompt_tokens_details: { audio_tokens: 99, image_tokens: 4 } }), {
+    audio_input_tokens: 10,
+  });
+  t.same(of({ completion_tokens_details: { reasoning_tokens: 9 } }), { reasoning_tokens: 5 });
+  t.same(of({ cache_creation: { ephemeral_1h_input_tokens: 4 } }), {}, "nothing was written");
+  for (const tier of ["auto", "made-up", 7, null]) t.same(of({ service_tier: tier }), {});
+  for (const details of ["no object", 5, []]) t.same(of({ prompt_tokens_details: details }), {});
+  t.same(of({ promptTokensDetails: [null, 5, { modality: "AUDIO" }] }), {});
+});
+
+t.test("a caller's own words about a tier change no price", async (t) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  for (const answer of [
+    { metadata: { service_tier: "flex" }, usage },
+    { usage, metadata: { service_tier: "flex" } },
+    { service_tier: "priority", metadata: { service_tier: "flex" }, usage },
+    { output: [{ text: '"service_tier":"flex","usage":{}' }], usage },
+  ]) {
+    const text = JSON.stringify(answer);
+    const read = told(usageAtEnd(text) ?? JSON.parse(text));
+    t.not(read["service_tier"], "flex", text);
+  }
+});
+
+t.test("a stream tells its tier at the start and its searches at the end", async (t) => {
+  const begun = findUsage({
+    message: { usage: { input_tokens: 5, output_tokens: 1, service_tier: "priority" } },
+  });
+  const ended = findUsage({
+    usage: { output_tokens: 9, server_tool_use: { web_search_requests: 2 } },
+  });
+  t.same(told({ usage: mergeUsage(begun, ended) }), { service_tier: "priority", web_searches: 2 });
+});
