@@ -2,10 +2,10 @@
  * A budget in memory, with its accounts: what is charged and judged. How they are found and change
  * is in `budget-book.ts`.
  */
-import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
-import type { PeriodBounds } from "./budget-period.js";
+import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { clearPeriod, type Spends } from "./spend.js";
 
 /** One account: a budget's own, or that of one direct child of a template. */
@@ -82,6 +82,40 @@ export interface Budget {
 export interface Found {
   readonly spent: MoneySum;
   readonly requests: number;
+}
+
+/** What a budget is made of. */
+export type RestoredBudget = Pick<
+  Budget,
+  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
+>;
+
+/** A budget of which nothing was spent. */
+export function newBudget(
+  id: string,
+  { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill }: RestoredBudget,
+  { atMs: resetAtMs, resets }: KnownResets,
+): Budget {
+  // Field by field: each request reads budgets, and spreading gives each a hidden class of its own.
+  const budget: Budget = {
+    id,
+    definition,
+    amount: amountSum(definition.amountUsd),
+    source,
+    createdAtMs,
+    updatedAtMs,
+    sinceMs,
+    sinceKey,
+    resetAtMs,
+    backfill,
+    generation: resets.at(-1)?.generation ?? 0,
+    resets,
+    own: null,
+    children: new Map(),
+    bounds: unknownBounds,
+  };
+  if (!definition.perChild) budget.own = newAccount(budget, "");
+  return budget;
 }
 
 /** An account after the resets of its budget. */

@@ -3,6 +3,7 @@
  * what an account has spent in a period (`account-periods.ts`), verdicts (`judge-budgets.ts`), and
  * what is written (`stored-budget.ts`).
  */
+import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import {
   amountSum,
   type BudgetDefinition,
@@ -25,6 +26,8 @@ import {
   knownChildOf,
   neverReset,
   newAccount,
+  newBudget,
+  type RestoredBudget,
 } from "./budget-account.js";
 import { BudgetIndex, type ChildAccount } from "./budget-index.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
@@ -39,26 +42,29 @@ export interface BudgetBookPorts {
   lastRecordKey(): number;
 }
 
-export type RestoredBudget = Pick<
-  Budget,
-  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
->;
-
 export class BudgetBook {
   readonly #budgets = new Map<string, Budget>();
   readonly #index = new BudgetIndex();
   readonly #periods: AccountPeriods;
   readonly #lastRecordKey: () => number;
+  readonly #childrenMax: number;
   readonly #judgedChild: ChildAccount = (budget, child, nowMs) =>
-    this.#periods.isLookedUp(budget, nowMs) ? childOf(budget, child) : knownChildOf(budget, child);
+    this.#periods.isLookedUp(budget, nowMs) && !this.#isFull(budget)
+      ? childOf(budget, child)
+      : knownChildOf(budget, child);
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
   #dirty: Account[] = [];
   #sorted: readonly Budget[] | null = null;
   readonly #sweep = new AccountSweep(this.#budgets);
 
-  /** An empty book. */
-  constructor({ spentOnDays, lastRecordKey }: BudgetBookPorts, anchors: ResetAnchors) {
+  /** An empty book; `childrenMax` bounds the children of each template. */
+  constructor(
+    { spentOnDays, lastRecordKey }: BudgetBookPorts,
+    anchors: ResetAnchors,
+    childrenMax = childrenPerTemplateMax,
+  ) {
+    this.#childrenMax = childrenMax;
     this.#periods = new AccountPeriods(spentOnDays, anchors);
     this.#lastRecordKey = lastRecordKey;
   }
@@ -107,30 +113,8 @@ export class BudgetBook {
 
   /** A budget from the store, as it was. */
   restore(fields: RestoredBudget): Budget {
-    const { definition } = fields;
-    const id = budgetId(definition);
-    const { source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill } = fields;
-    const { atMs: resetAtMs, resets } = this.#resets.get(id) ?? neverReset;
-    // Field by field: each request reads budgets, and spreading gives each a hidden class of its
-    // own.
-    const budget: Budget = {
-      id,
-      definition,
-      amount: amountSum(definition.amountUsd),
-      source,
-      createdAtMs,
-      updatedAtMs,
-      sinceMs,
-      sinceKey,
-      resetAtMs,
-      backfill,
-      generation: resets.at(-1)?.generation ?? 0,
-      resets,
-      own: null,
-      children: new Map(),
-      bounds: unknownBounds,
-    };
-    if (!definition.perChild) budget.own = newAccount(budget, "");
+    const id = budgetId(fields.definition);
+    const budget = newBudget(id, fields, this.#resets.get(id) ?? neverReset);
     this.#index.add(budget);
     this.#budgets.set(id, budget);
     this.#sorted = null;
@@ -231,6 +215,18 @@ export class BudgetBook {
   /** The running period, from the calendar; a reset within it is ignored. */
   boundsOf(budget: Budget, nowMs: number): PeriodBounds {
     return this.#periods.boundsOf(budget, nowMs);
+  }
+
+  /**
+   * Whether this is the account of a child that isn't kept, of a template that has as many as it
+   * may have.
+   */
+  hasNoRoom({ budget, child }: Account): boolean {
+    return this.#isFull(budget) && !budget.children.has(child);
+  }
+
+  #isFull({ own, children }: Budget): boolean {
+    return own === null && children.size >= this.#childrenMax;
   }
 
   /** The accounts that changed since the last call. */

@@ -1,15 +1,17 @@
 /**
  * Whether a request may be made under its budgets (docs/budgets.md): each that it meets must have
- * something left in its running period. What the request itself will cost isn't known yet.
+ * something left in its running period, and room for an account of the request's. What the request
+ * itself will cost isn't known yet.
  */
+import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
 import { compareSums, sumUsd } from "../../shared/domain/money.js";
-import type { BudgetBreach } from "../../shared/domain/verdict.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 
 /** Where the accounts of a request are found: the book, or copies of what it would find there. */
-export type BudgetMatching = Pick<BudgetBook, "match" | "running" | "boundsOf">;
+export type BudgetMatching = Pick<BudgetBook, "match" | "running" | "boundsOf" | "hasNoRoom">;
 
 /** Copies of what the book would find, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
@@ -17,19 +19,28 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
     match: (userPath, labels, nowMs) => book.copy(userPath, labels, nowMs),
     running: (account, nowMs) => book.running(account, nowMs),
     boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
+    hasNoRoom: (account) => book.hasNoRoom(account),
   };
 }
 
-/** The exceeded budget with the longest wait, the first of them on a tie; null when none is. */
+/**
+ * The exceeded budget with the longest wait, the first of them on a tie; or a template that has as
+ * many children as it may have, if that wait is longer. Null when none is.
+ */
 export function judgeBudgets(
   book: BudgetMatching,
   userPath: string,
   labels: readonly string[],
   nowMs: number,
-): BudgetBreach | null {
+): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
+  let full: Account | null = null;
   for (const account of book.match(userPath, labels, nowMs)) {
+    if (book.hasNoRoom(account)) {
+      full ??= account;
+      continue;
+    }
     if (!isExceeded(book, account, nowMs)) continue;
     const { endMs } = book.boundsOf(account.budget, nowMs);
     if (
@@ -42,7 +53,24 @@ export function judgeBudgets(
     worst = account;
     worstEndMs = endMs;
   }
-  return worst === null ? null : breachOfAccount(book, worst, nowMs);
+  const breach = worst === null ? null : breachOfAccount(book, worst, nowMs);
+  if (full === null || (breach !== null && breach.waitSeconds >= accountWaitSeconds)) return breach;
+  return breachOfChildren(full);
+}
+
+/** As a guess: idle accounts are forgotten all the time. */
+export const accountWaitSeconds = secondsToSweepAll;
+
+/** Of the account of a child that the template has no room for. */
+function breachOfChildren({ budget, subject }: Account): Breach {
+  return {
+    scope: "user_path",
+    subject,
+    periodSeconds: budget.definition.periodSeconds,
+    dimension: "children",
+    cap: budget.children.size,
+    waitSeconds: accountWaitSeconds,
+  };
 }
 
 /** Spent is the amount or more. */

@@ -9,8 +9,13 @@ import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import type { Change } from "../store/store.js";
-import { type Account, type Budget, type BudgetReset, freshAccount } from "./budget-account.js";
-import type { RestoredBudget } from "./budget-book.js";
+import {
+  type Account,
+  type Budget,
+  type BudgetReset,
+  freshAccount,
+  type RestoredBudget,
+} from "./budget-account.js";
 import { periodsMax, type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**

@@ -8,7 +8,7 @@ import { budgetPeriodLabel, budgetScopes, compareBudgets } from "../../shared/do
 import { sumUsd } from "../../shared/domain/money.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
-import { breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
+import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
@@ -153,14 +153,18 @@ export function explainBudgets(
   const enforced = enforcedBudgets(state);
   return met(state, userPath, labels, nowMs).map((account) => {
     const { definition, source } = account.budget;
+    const hasNoRoom = enforced?.hasNoRoom(account) === true;
     return {
       ...statusOf(state, account, nowMs),
       ...(definition.perChild ? { template: definition.subject } : {}),
       source,
-      retry_after:
+      ...(hasNoRoom ? { breached: ["children"] } : {}),
+      retry_after: Math.max(
+        hasNoRoom ? accountWaitSeconds : 0,
         enforced !== null && isExceeded(enforced, account, nowMs)
           ? breachOfAccount(enforced, account, nowMs).waitSeconds
           : 0,
+      ),
     };
   });
 }

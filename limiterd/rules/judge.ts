@@ -37,7 +37,7 @@ export interface AdmissionOptions extends BreachOptions {
   readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
 }
 
-/** A rule refuses the request. */
+/** A rule refuses the request, or a template of rules or budgets that is full. */
 export interface Refused {
   readonly kind: "refused";
   readonly breach: Breach;
@@ -109,7 +109,8 @@ function judgeByBudgets(
 ): Judgement {
   const breach =
     budgets === null ? null : judgeBudgets(budgets.book, userPath, budgets.labels, nowMs);
-  return breach === null
-    ? { kind: "admitted", target, counters }
-    : { kind: "exceeded", breach, counters };
+  if (breach === null) return { kind: "admitted", target, counters };
+  return breach.dimension === "budget"
+    ? { kind: "exceeded", breach, counters }
+    : { kind: "refused", breach };
 }

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
+import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
+import { budgetStatuses, explainBudgets } from "../../../limiterd/lists/list-budgets.js";
+import { admit } from "../../../limiterd/rules/admit.js";
+import { noRules } from "../../../limiterd/rules/match-counters.js";
+import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { askFor, pathRule, startDaemon, target } from "../in-memory-daemon.js";
 import {
@@ -213,5 +219,61 @@ t.test(
       { seed: 4, numRuns: 60 },
     );
     t.ok(seen.refused > 500 && seen.beyond > 40, JSON.stringify(seen));
+  },
+);
+
+t.test(
+  "a full template refuses further children as one of rules does, and goes on with those it has",
+  async (t) => {
+    const { state } = startDaemon([], { nowMs: noon });
+    const book = new BudgetBook(
+      { spentOnDays: () => null, lastRecordKey: () => 0 },
+      defaultAnchors,
+      2,
+    );
+    const hourly = budget("/team", 3600, 1, { perChild: true });
+    book.put(hourly, { source: "manual", nowMs: noon - 9_000_000 });
+    const charge = (userPath: string, atMs: number, usdSpent: number): void =>
+      book.charge(
+        { userPath, atMs, totalCost: usdSpent * usd, cacheHit: false } as UsageRecord,
+        [],
+        atMs,
+      );
+    const verdict = (userPath: string, nowMs = noon) =>
+      admit(
+        noRules,
+        { userPath, targets: [target], submission: false },
+        { nowMs, tokensEnforced: true, budgets: { book, labels: [] } },
+      );
+    charge("/team/a", noon, 2);
+    t.equal(verdict("/team/b").kind, "admitted");
+    charge("/team/b", noon, 0.5);
+    const refused = verdict("/team/c");
+    t.match(refused, {
+      kind: "refused",
+      breach: { subject: "/team/c", dimension: "children", cap: 2, waitSeconds: 60 },
+    });
+    if (refused.kind === "refused")
+      t.equal(
+        refusalMessage(refused.breach),
+        "rate limit exceeded for /team/c: the hour template has 2 children already",
+      );
+    t.match(explainBudgets({ ...state, budgets: book }, "/team/c", [], noon), [
+      { subject: "/team/c", template: "/team", breached: ["children"], retry_after: 60 },
+    ]);
+    t.equal(verdict("/team/a").kind, "exceeded");
+    t.equal(verdict("/team/b").kind, "admitted", "a child that it has");
+    t.equal(verdict("/team").kind, "admitted", "the path itself isn't covered");
+    // What was admitted before is charged, whatever the bound.
+    charge("/team/c", noon, 0.5);
+    t.equal(verdict("/team/c").kind, "admitted");
+    book.put(budget("/", 86_400, 0.001), { source: "manual", nowMs: noon });
+    charge("/x", noon, 1);
+    t.equal(verdict("/team/d").kind, "exceeded", "the longer wait");
+    // However often a full template is asked, it keeps no account.
+    t.equal(book.find(hourly)!.children.size, 3);
+    book.takeDirty();
+    t.equal(book.forgetIdle(noon + 9_000_000, 10).length, 3);
+    t.equal(verdict("/team/d", noon + 90_000_000).kind, "admitted", "once others are forgotten");
   },
 );
