@@ -11,7 +11,7 @@ import { composeTranslations } from "./compose-translations.js";
 import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
 import type { Translation } from "./translation/translation.js";
-import { chatModelTraits } from "./variants/model-families.js";
+import { chatTraitsOf } from "./variants/target-traits.js";
 
 /**
  * The operation that the provider is called with. `translation` is null when the client called the
@@ -69,12 +69,16 @@ export function chooseDialect(
 
 /** Whether the Responses API is the only one in which the model does what it is asked. */
 export function needsResponses(
-  { operations: offered, chat }: Pick<ProviderConfig, "operations" | "chat">,
+  provider: Pick<ProviderConfig, "operations" | "chat" | "modelTraits">,
   model: string,
   { hasTools, effort }: AskedReasoning,
 ): boolean {
-  if (chat.reasoningWithTools !== "in_responses" || !offered.has("responses")) return false;
-  switch (chatModelTraits(model).onlyInResponses) {
+  const { operations: offered, chat, modelTraits } = provider;
+  if (!offered.has("responses")) return false;
+  if (chat.reasoningWithTools !== "in_responses" && modelTraits.length === 0) return false;
+  const { reasoningWithTools, onlyInResponses } = chatTraitsOf(provider, model);
+  if (reasoningWithTools !== "in_responses") return false;
+  switch (onlyInResponses) {
     case "all":
       return true;
     case "reasoning_with_tools":

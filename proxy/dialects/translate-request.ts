@@ -9,7 +9,7 @@ import type { JsonObject, TranslatedRequest, Translation } from "./translation/t
 import { fitChatRequest } from "./variants/fit-chat-request.js";
 import { fitMessagesRequest } from "./variants/fit-messages-request.js";
 import { fitResponsesRequest } from "./variants/fit-responses-request.js";
-import { chatModelTraits } from "./variants/model-families.js";
+import { chatTraitsOf, messagesTraitsOf } from "./variants/target-traits.js";
 
 /** A target whose provider speaks another dialect than the client. */
 export interface TranslatedTarget {
@@ -45,13 +45,18 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
     case "chat_completions":
       return fitChatRequest(
         body,
-        { chat: provider.chat, takesSignatures: provider.type === "gemini", model },
+        {
+          chat: provider.chat,
+          traits: chatTraitsOf(provider, model),
+          takesSignatures: provider.type === "gemini",
+          model,
+        },
         check,
       );
     case "messages":
-      return fitMessagesRequest(body, model, check);
+      return fitMessagesRequest(body, model, messagesTraitsOf(provider, model), check);
     case "responses":
-      return fitResponsesRequest(body, model, chatModelTraits(model), check);
+      return fitResponsesRequest(body, model, chatTraitsOf(provider, model), check);
     default:
       return { ...body, model };
   }

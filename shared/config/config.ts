@@ -8,6 +8,7 @@ import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits } from "./chat-traits.js";
+import type { OwnModelTraits } from "./model-traits.js";
 import type {
   CredentialHeader,
   PassthroughAccess,
@@ -49,6 +50,8 @@ export interface ProviderConfig {
   readonly apiVersion: string | null;
   /** What its chat completions take, for translated requests. */
   readonly chat: ChatTraits;
+  /** What the operator says of its models, for translated requests; the first that fits applies. */
+  readonly modelTraits: readonly OwnModelTraits[];
   /** Whether a translation drops what the provider's dialect can't say, or refuses it. */
   readonly translation: TranslationMode;
   /** The limit on output tokens if its dialect requires one and the caller sets none. */

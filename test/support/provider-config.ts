@@ -18,6 +18,7 @@ export function providerConfig(
     credentialHeader: traits.credentialHeader,
     apiVersion: null,
     chat: traits.chat,
+    modelTraits: [],
     translation: "lenient",
     maxTokensDefault: 32_000,
     models: null,

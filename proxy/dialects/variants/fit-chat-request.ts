@@ -9,22 +9,20 @@ import type {
   MaxTokensField,
   OptionalChatField,
 } from "../../../shared/config/chat-traits.js";
+import type { Effort } from "../../../shared/config/model-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import { withoutSignatures } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
 import { nineCharacterId } from "./call-id.js";
 import { orderMessages, withTexts } from "./message-order.js";
-import {
-  type ChatModelTraits,
-  chatModelTraits,
-  type Effort,
-  isEffort,
-  nearestEffort,
-} from "./model-families.js";
+import { type ChatModelTraits, isEffort, nearestEffort } from "./model-families.js";
+import { refuseImages } from "./refuse-images.js";
 import { schemaInstruction } from "./schema-instruction.js";
+import type { ChatTargetTraits } from "./target-traits.js";
 
 interface ChatHost {
   readonly chat: ChatTraits;
+  readonly traits: ChatTargetTraits;
   /** Whether it reads Gemini's signatures of calls. */
   readonly takesSignatures: boolean;
   /** The model's name at the provider. */
@@ -35,15 +33,16 @@ type Fields = Record<string, unknown>;
 
 /** `body`: as a translation made it. The result shares what it doesn't change. */
 export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestCheck): JsonObject {
-  const { chat, model } = host;
-  const traits = chatModelTraits(model);
+  const { chat, model, traits } = host;
   const out: Fields = { ...body };
   fitOptionalFields(out, chat, check);
-  fitEffort(out, chat, traits, check);
+  fitEffort(out, traits, check);
   fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  fitToolChoice(out, traits, check);
   fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
-  const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
+  if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
+  const instructions = traits.takesOutputSchema ? [] : outputSchemaInWords(out, check);
   const messages = [...instructions, ...(body["messages"] as readonly JsonObject[])];
   out["messages"] = fitMessages(messages, host);
   out["model"] = model;
@@ -74,14 +73,9 @@ function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: R
   delete out["parallel_tool_calls"];
 }
 
-function fitEffort(
-  out: Fields,
-  { reasoningWithTools }: ChatTraits,
-  traits: ChatModelTraits,
-  check: RequestCheck,
-): void {
+function fitEffort(out: Fields, traits: ChatTargetTraits, check: RequestCheck): void {
   const { reasoning_effort: effort, tools } = out;
-  const { efforts, onlyInResponses } = traits;
+  const { efforts, onlyInResponses, reasoningWithTools } = traits;
   const mustNotReason =
     tools !== undefined &&
     onlyInResponses !== "nothing" &&
@@ -129,16 +123,32 @@ const sampling = new Map<string, number>([
 export function fitSampling(
   out: Fields,
   effort: unknown,
-  { takesSampling }: ChatModelTraits,
+  { sampling: taken }: ChatModelTraits,
   check: RequestCheck,
 ): void {
-  if (takesSampling === "always" || (takesSampling === "without_reasoning" && effort === "none"))
-    return;
+  if (taken === "one_of" && out["temperature"] !== undefined && out["top_p"] !== undefined) {
+    check.drop("top_p", "must be left out: the model takes it or a temperature, but not both");
+    delete out["top_p"];
+  }
+  if (taken === "all" || taken === "one_of") return;
+  if (taken === "without_reasoning" && effort === "none") return;
   for (const [field, common] of sampling) {
     if (out[field] !== undefined && out[field] !== common)
       check.drop(field, "must be left out: the model doesn't take it");
     delete out[field];
   }
+}
+
+/** A call that is forced, of any tool or of one. */
+export function fitToolChoice(
+  out: Fields,
+  { takesForcedCalls }: Pick<ChatTargetTraits, "takesForcedCalls">,
+  check: RequestCheck,
+): void {
+  const { tool_choice: choice } = out;
+  if (takesForcedCalls || choice === undefined || choice === "auto" || choice === "none") return;
+  check.drop("tool_choice", "must not force a call: the model doesn't take that");
+  out["tool_choice"] = "auto";
 }
 
 function fitMaxTokens(

@@ -3,16 +3,13 @@
  * tokens, newer ones by effort; newer ones refuse sampling; schemas are newer than most models.
  */
 import { isObject } from "../../../shared/checked.js";
+import type { Effort } from "../../../shared/config/model-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
-import {
-  type Effort,
-  isEffort,
-  type MessagesModelTraits,
-  messagesModelTraits,
-  nearestEffort,
-} from "./model-families.js";
+import { isEffort, type MessagesModelTraits, nearestEffort } from "./model-families.js";
+import { refuseImages } from "./refuse-images.js";
 import { schemaInstruction } from "./schema-instruction.js";
+import type { MessagesTargetTraits } from "./target-traits.js";
 
 type Fields = Record<string, unknown>;
 
@@ -20,17 +17,28 @@ type Fields = Record<string, unknown>;
 export function fitMessagesRequest(
   body: JsonObject,
   model: string,
+  traits: MessagesTargetTraits | null,
   check: RequestCheck,
 ): JsonObject {
   const out: Fields = { ...body, model };
-  const traits = messagesModelTraits(model);
   if (traits === null) return out;
-  out["max_tokens"] = Math.min(body["max_tokens"] as number, traits.outputTokensMax);
+  if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
+  if (!traits.takesForcedCalls) dropForcedCall(out, check);
+  if (traits.outputTokensMax !== null)
+    out["max_tokens"] = Math.min(body["max_tokens"] as number, traits.outputTokensMax);
   const config = isObject(body["output_config"]) ? body["output_config"] : {};
   fitThinking(out, config["effort"], traits, check);
   fitOutputConfig(out, config, traits, check);
   fitSampling(out, traits, check);
   return out;
+}
+
+function dropForcedCall(out: Fields, check: RequestCheck): void {
+  const { tool_choice: choice } = out;
+  if (!isObject(choice) || (choice["type"] !== "any" && choice["type"] !== "tool")) return;
+  check.drop("tool_choice", "must not force a call: the model doesn't take that");
+  const { name: _, ...others } = choice;
+  out["tool_choice"] = { ...others, type: "auto" };
 }
 
 /** The smallest budget that Anthropic takes. */

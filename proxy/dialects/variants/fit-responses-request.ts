@@ -7,8 +7,10 @@ import { append } from "../../../shared/long-lists.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import { shortCallId } from "./call-id.js";
-import { fitSampling, takenEffort } from "./fit-chat-request.js";
+import { fitSampling, fitToolChoice, takenEffort } from "./fit-chat-request.js";
 import { type ChatModelTraits, isEffort } from "./model-families.js";
+import { refuseImages } from "./refuse-images.js";
+import type { ChatTargetTraits } from "./target-traits.js";
 
 type Fields = Record<string, unknown>;
 
@@ -19,12 +21,14 @@ const callIdCharsMax = 64;
 export function fitResponsesRequest(
   body: JsonObject,
   model: string,
-  traits: ChatModelTraits,
+  traits: ChatTargetTraits,
   check: RequestCheck,
 ): JsonObject {
   const out: Fields = { ...body, model };
   const effort = fitEffort(out, traits, check);
   fitSampling(out, effort, traits, check);
+  fitToolChoice(out, traits, check);
+  if (!traits.takesImages) refuseImages(body["input"], "messages", check);
   const { max_output_tokens: wanted, include } = out;
   const { outputTokensMax } = traits;
   if (typeof wanted === "number" && outputTokensMax !== null)

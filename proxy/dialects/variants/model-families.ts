@@ -4,13 +4,14 @@
  *
  * Sources: OpenAI's model pages and its guide to reasoning models, Anthropic's model overview
  * and its pages on extended and adaptive thinking, effort and structured outputs, as of November
- * 2026.
+ * 2026; on forced calls UKGovernmentBEIS/inspect_ai#5152 (Kimi) and cloudwego/eino#994 (DeepSeek).
  */
-
-export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-
-/** In ascending order. */
-const efforts: readonly Effort[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+import {
+  type Effort,
+  efforts,
+  type Sampling,
+  type Thinking,
+} from "../../../shared/config/model-traits.js";
 
 export interface ChatModelTraits {
   /** Null: unknown, or as large as anybody asks for. */
@@ -26,26 +27,25 @@ export interface ChatModelTraits {
     | "asked_reasoning_with_tools"
     | "reasoning_with_tools"
     | "all";
-  /** Temperature, `top_p` and penalties. */
-  readonly takesSampling: "always" | "without_reasoning" | "never";
+  readonly sampling: Sampling;
+  /** Whether a request may force a call; models that always think often refuse that. */
+  readonly takesForcedCalls: boolean;
 }
 
 const common: ChatModelTraits = {
   outputTokensMax: null,
   efforts: ["low", "medium", "high"],
   onlyInResponses: "nothing",
-  takesSampling: "always",
+  sampling: "all",
+  takesForcedCalls: true,
 };
 
 function plain(outputTokensMax: number | null): ChatModelTraits {
   return { ...common, outputTokensMax, efforts: [] };
 }
 
-function reasoning(
-  efforts: readonly Effort[],
-  takesSampling: ChatModelTraits["takesSampling"] = "never",
-): ChatModelTraits {
-  return { ...common, outputTokensMax: 128_000, efforts, takesSampling };
+function reasoning(efforts: readonly Effort[], sampling: Sampling = "none"): ChatModelTraits {
+  return { ...common, outputTokensMax: 128_000, efforts, sampling };
 }
 
 function inResponses(efforts: readonly Effort[]): ChatModelTraits {
@@ -53,6 +53,8 @@ function inResponses(efforts: readonly Effort[]): ChatModelTraits {
 }
 
 const newReasoning = reasoning(["none", "low", "medium", "high", "xhigh"], "without_reasoning");
+
+const deepseek: ChatModelTraits = { ...common, efforts: ["low", "medium", "high", "max"] };
 
 /** The first that matches applies. */
 const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
@@ -76,8 +78,10 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^o\d/, { ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 }],
   [/^gpt-oss/, common],
   [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],
-  [/^deepseek/, { ...common, efforts: ["low", "medium", "high", "max"] }],
+  [/^deepseek-(?:reasoner|v[4-9])/, { ...deepseek, takesForcedCalls: false }],
+  [/^deepseek/, deepseek],
   [/^grok-3-mini/, { ...common, efforts: ["low", "high"] }],
+  [/^kimi-k2(?:\.\d|-thinking)/, { ...plain(null), takesForcedCalls: false }],
   [/^(?:grok|qwen|qwq|kimi|moonshot|glm|llama|gemma|phi)/, plain(null)],
   [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plain(null)],
 ];
@@ -94,13 +98,12 @@ function familyName(model: string): string {
 }
 
 export interface MessagesModelTraits {
-  readonly outputTokensMax: number;
-  /** `budget`: only with a number of tokens; `adaptive`: only without. */
-  readonly thinking: "none" | "budget" | "adaptive" | "both";
+  /** Null: unknown. */
+  readonly outputTokensMax: number | null;
+  readonly thinking: Thinking;
   /** The values of `output_config.effort`. */
   readonly efforts: readonly Effort[];
-  /** `one_of`: a temperature or `top_p`, but not both. */
-  readonly sampling: "both" | "one_of" | "none";
+  readonly sampling: Sampling;
   readonly takesOutputSchema: boolean;
 }
 
@@ -123,7 +126,7 @@ export function messagesModelTraits(model: string): MessagesModelTraits | null {
         : family === "opus" && at(4.5)
           ? ["low", "medium", "high"]
           : [],
-    sampling: at(4.7) ? "none" : at(4.1) ? "one_of" : "both",
+    sampling: at(4.7) ? "none" : at(4.1) ? "one_of" : "all",
     takesOutputSchema: at(4.5) || (family === "opus" && at(4.1)),
   };
 }

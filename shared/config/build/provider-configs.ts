@@ -26,6 +26,7 @@ import {
   providerSettings,
   simulatorModels,
 } from "../settings/provider-settings.js";
+import { ownModelTraits } from "./own-model-traits.js";
 
 /** Where its key may be. */
 const keyFields = ["api_key", "api_keys", "api_key_file", "api_key_command"] as const;
@@ -133,7 +134,7 @@ function readOverride(preset: Preset, env: Environment, problems: string[]): Ove
 }
 
 function fromDeclared(
-  { at, name, fields }: DeclaredProvider,
+  { at, name, fields, modelTraits }: DeclaredProvider,
   preset: Preset | null,
   override: Override | null,
   problems: string[],
@@ -167,7 +168,8 @@ function fromDeclared(
       `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
     );
   const valid = problems.length > before ? null : validFields(fields);
-  return valid === null ? null : fromFields(name, valid, preset, override);
+  const own = { modelTraits: ownModelTraits(modelTraits) };
+  return valid === null ? null : { ...fromFields(name, valid, preset, override), ...own };
 }
 
 function typeOf(
@@ -232,6 +234,7 @@ function fromFields(
     credentialHeader: traits.credentialHeader,
     apiVersion: fields.api_version,
     chat: quirks?.chat ?? traits.chat,
+    modelTraits: [],
     translation: fields.translation,
     maxTokensDefault: fields.max_tokens_default,
     models: ownModels?.map((model) => modelName(type, model)) ?? (listsModels ? null : []),

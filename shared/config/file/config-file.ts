@@ -8,6 +8,7 @@ import type { Scope } from "../../domain/rule.js";
 import type { Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
+import type { ModelTraitsFields } from "../settings/model-traits-settings.js";
 import type { PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
 import type { RewriterFields } from "../settings/rewriter-settings.js";
@@ -25,6 +26,7 @@ export interface DeclaredProvider {
   readonly name: string;
   /** Null if it was no mapping; so below. */
   readonly fields: ReadFields<ProviderFields> | null;
+  readonly modelTraits: readonly { readonly fields: ReadFields<ModelTraitsFields> | null }[];
 }
 
 export interface DeclaredTarget {

@@ -11,6 +11,7 @@ import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
+import { type ModelTraitsFields, modelTraitsSettings } from "../settings/model-traits-settings.js";
 import {
   type PriceFields,
   priceSettings,
@@ -152,12 +153,16 @@ const priceSchemas = {
   ...requiredOrNull(priceSettings),
   tiers: optionalList("must be a list of tiers", { min: 0, max: 100, what: "tiers" }),
 };
-const providerSchemas = Object.fromEntries(
-  Object.entries(providerSettings).map(([key, { kind, defaultValue }]) => [
-    key,
-    optional<unknown, unknown>(kind, defaultValue),
-  ]),
-);
+const traitsSchemas = requiredOrNull(modelTraitsSettings);
+const providerSchemas = {
+  ...Object.fromEntries(
+    Object.entries(providerSettings).map(([key, { kind, defaultValue }]) => [
+      key,
+      optional<unknown, unknown>(kind, defaultValue),
+    ]),
+  ),
+  model_traits: optionalList("must be a list of entries", { min: 0, max: 100, what: "entries" }),
+};
 
 const virtualModelSchemas = {
   strategy: optionalWord<Strategy>(
@@ -174,7 +179,17 @@ const targetSchemas = {
 
 function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredProvider {
   const place = { raw: raw ?? {}, at };
-  return { at, name, fields: readTable<ProviderFields>(providerSchemas, place, problems) };
+  const read = readTable<ProviderFields & { readonly model_traits: readonly unknown[] }>(
+    providerSchemas,
+    place,
+    problems,
+  );
+  if (read === null) return { at, name, fields: null, modelTraits: [] };
+  const { model_traits: entries, ...fields } = read;
+  const modelTraits = readItems({ raw: entries, at: `${at}.model_traits` }, problems).map(
+    (entry) => ({ fields: readTable<ModelTraitsFields>(traitsSchemas, entry, problems) }),
+  );
+  return { at, name, fields, modelTraits };
 }
 
 function readPrice(entry: Named, problems: string[]): DeclaredPrice {

@@ -97,3 +97,13 @@ export const modelList = listOf(
   },
   { itemsMin: 0 },
 );
+
+/** Model ids in lower case, in which `*` stands for any characters. */
+export const modelPatterns = listOf(
+  "must be a list of model ids, in which * stands for any characters",
+  (raw) => {
+    const pattern = textOf(raw)?.toLowerCase();
+    return pattern !== undefined && /^[^\s\p{Cc}]{1,256}$/u.test(pattern) ? pattern : undefined;
+  },
+  { itemsMin: 1 },
+);

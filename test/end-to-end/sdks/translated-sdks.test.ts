@@ -10,7 +10,7 @@ import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-c
 import { greeting, report, tokenCounts, wantedCalls } from "../../support/providers/scene.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
-const { api, url, counts } = await startSdkSite(t);
+const { api, url, counts } = await startSdkSite(t, ["gpt-5.4"]);
 const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 0 });
 const anthropic = new Anthropic({ baseURL: url, apiKey: masterKey, maxRetries: 0 });
 const vercelOpenai = createOpenAI({ baseURL: `${url}/v1`, apiKey: masterKey });
@@ -189,6 +189,56 @@ for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
     },
   );
 }
+
+t.test("what a model does in Responses alone goes there, from both other dialects", async (t) => {
+  const model = "openai/gpt-5.4";
+  const chat = {
+    model,
+    messages,
+    reasoning_effort: "high" as const,
+    tools: [{ type: "function" as const, function: { name: "get_weather", parameters } }],
+  };
+  const called = wantedCalls("call").map(({ id, name, input }) => [id, name, input]);
+  const complete = (await openai.chat.completions.create(chat)).choices[0]!;
+  t.same([complete.finish_reason, ...callsOf(complete.message)], ["tool_calls", ...called]);
+  const streamed = (await openai.chat.completions.stream(chat).finalChatCompletion()).choices[0]!;
+  t.same([streamed.finish_reason, ...callsOf(streamed.message)], ["tool_calls", ...called]);
+  const request = {
+    model,
+    max_tokens: 1024,
+    messages,
+    output_config: { effort: "high" as const },
+    tools: [{ name: "get_weather", input_schema: parameters }],
+  };
+  for (const message of [
+    await anthropic.messages.create(request),
+    await anthropic.messages.stream(request).finalMessage(),
+  ]) {
+    t.equal(api.last().path, "/responses");
+    t.match(jsonOf(api.last()), { store: false, include: ["reasoning.encrypted_content"] });
+    t.equal(message.stop_reason, "tool_use");
+    const blocks = message.content.filter((block) => block.type === "tool_use");
+    t.same(
+      blocks.map(({ id, name, input }) => [id, name, input]),
+      called,
+    );
+    const content = blocks.map(({ id }) => ({
+      type: "tool_result" as const,
+      tool_use_id: id,
+      content: "14",
+    }));
+    const turns = [
+      ...messages,
+      { role: "assistant" as const, content: message.content },
+      { role: "user" as const, content },
+    ];
+    t.match((await anthropic.messages.create({ ...request, messages: turns })).content, [
+      { type: "text", text: report },
+    ]);
+  }
+  await openai.chat.completions.create({ ...chat, reasoning_effort: "none" });
+  t.equal(api.last().path, "/chat/completions");
+});
 
 for (const model of ["chatty/llama-test", "claude/claude-test"]) {
   t.test(

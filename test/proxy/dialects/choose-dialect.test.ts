@@ -46,7 +46,7 @@ t.test("what a model does in the Responses API alone goes there, where it is", a
   ];
   for (const [host, model, operation, body, isNeeded] of cases) {
     const preset = findPreset(host)!;
-    const provider = { chat: preset.chat, operations: new Set(preset.operations) };
+    const provider = { chat: preset.chat, modelTraits: [], operations: new Set(preset.operations) };
     t.equal(
       needsResponses(provider, model, askedReasoning(operation, { ...body })),
       isNeeded,

@@ -11,6 +11,7 @@ import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../shared/config/settings/jwt-settings.js";
+import { modelTraitsSettings } from "../../../shared/config/settings/model-traits-settings.js";
 import {
   baseUrlVariable,
   modelsVariable,
@@ -63,6 +64,7 @@ t.test(
     const tables = [
       ["## Prices\n", priceSettings],
       ["An entry of `tiers`:", tierSettings],
+      ["An entry of `model_traits`:", modelTraitsSettings],
       ["## JWT issuers\n", jwtSettings],
       ["## Rewriters\n", rewriterSettings],
     ] as const;
@@ -101,6 +103,8 @@ t.test(
       ...Object.keys(priceSettings),
       ...Object.keys(tierSettings),
       "tiers",
+      ...Object.keys(modelTraitsSettings),
+      "model_traits",
       ...Object.keys(rewriterSettings),
     ];
     for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);

@@ -31,16 +31,16 @@ export interface SdkSite {
 
 /**
  * Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude`
- * Anthropic's. `smart` stands for all three, in another order.
+ * Anthropic's. `smart` stands for all three, in another order. `moreModels` are of `openai`.
  */
-export async function startSdkSite(t: Test): Promise<SdkSite> {
+export async function startSdkSite(t: Test, moreModels: readonly string[] = []): Promise<SdkSite> {
   const api = await startModelApi();
   t.teardown(() => api.close());
   const site = makeSite(
     t,
     `
 providers:
-  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], retries: 0 }
+  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [${["gpt-test", ...moreModels].join()}], retries: 0 }
   chatty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [llama-test], operations: [chat_completions], retries: 0 }
   claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test], retries: 0 }
 virtual_models:

@@ -2,6 +2,7 @@ import t from "tap";
 import { RequestCheck } from "../../../../proxy/dialects/translation/request-check.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitChatRequest } from "../../../../proxy/dialects/variants/fit-chat-request.js";
+import { chatTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
 import { findPreset } from "../../../../shared/config/settings/presets.js";
 
 interface Case {
@@ -19,7 +20,16 @@ function fitted(host: string, model: string, body: JsonObject): unknown {
   const check = new RequestCheck(false);
   const { chat } = findPreset(host)!;
   return check.result(
-    fitChatRequest(body, { chat, takesSignatures: host === "gemini", model }, check),
+    fitChatRequest(
+      body,
+      {
+        chat,
+        traits: chatTraitsOf({ chat, modelTraits: [] }, model),
+        takesSignatures: host === "gemini",
+        model,
+      },
+      check,
+    ),
   );
 }
 
@@ -68,6 +78,14 @@ const cases: readonly Case[] = [
     model: "gpt-5.6",
     given: { tools: [{}] },
     sent: { reasoning_effort: "none", tools: [{}] },
+  },
+  {
+    name: "a model that thinks whatever it is told isn't forced to call",
+    host: "moonshot",
+    model: "kimi-k2.6",
+    given: { tools: [{}], tool_choice: "required" },
+    sent: { tools: [{}], tool_choice: "auto" },
+    dropped: ["tool_choice"],
   },
   {
     name: "a router translates itself",

@@ -2,6 +2,7 @@ import t from "tap";
 import { RequestCheck } from "../../../../proxy/dialects/translation/request-check.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitMessagesRequest } from "../../../../proxy/dialects/variants/fit-messages-request.js";
+import { messagesTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
 
 const messages = [{ role: "user", content: "hi" }];
 const calls = [
@@ -132,9 +133,35 @@ t.test("requests, by model", async (t) => {
     const check = new RequestCheck(false);
     const body = { max_tokens: 32_000, messages, ...given };
     t.same(
-      check.result(fitMessagesRequest(body, model, check)),
+      check.result(
+        fitMessagesRequest(body, model, messagesTraitsOf({ modelTraits: [] }, model), check),
+      ),
       { ok: true, body: { max_tokens: 32_000, messages, ...sent, model }, dropped },
       name,
     );
   }
+});
+
+t.test("a model that can't see, or isn't forced to call", async (t) => {
+  const traits = messagesTraitsOf({ modelTraits: [] }, "claude-opus-4-6")!;
+  const fitted = (own: object, given: object): unknown => {
+    const check = new RequestCheck(false);
+    const body = { max_tokens: 100, messages, ...given };
+    return check.result(fitMessagesRequest(body, "m", { ...traits, ...own }, check));
+  };
+  const image = { type: "image", source: {} };
+  const result = { type: "tool_result", tool_use_id: "a", content: [image] };
+  for (const block of [image, result])
+    t.match(fitted({ takesImages: false }, { messages: [{ role: "user", content: [block] }] }), {
+      failure: {
+        param: "messages",
+        message: "messages must hold no images: the model doesn't take any",
+      },
+    });
+  t.match(fitted({ takesImages: false }, {}), { ok: true });
+  const tool_choice = { type: "tool", name: "f", disable_parallel_tool_use: true };
+  t.match(fitted({ takesForcedCalls: false }, { tool_choice }), {
+    body: { tool_choice: { type: "auto", disable_parallel_tool_use: true } },
+    dropped: ["tool_choice"],
+  });
 });

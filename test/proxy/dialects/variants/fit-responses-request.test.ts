@@ -2,13 +2,15 @@ import t from "tap";
 import { RequestCheck } from "../../../../proxy/dialects/translation/request-check.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitResponsesRequest } from "../../../../proxy/dialects/variants/fit-responses-request.js";
-import { chatModelTraits } from "../../../../proxy/dialects/variants/model-families.js";
+import { chatTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
+import { openaiChat } from "../../../../shared/config/chat-traits.js";
 
+const host = { chat: openaiChat, modelTraits: [] };
 const include = ["reasoning.encrypted_content"];
 
 function fitted(model: string, body: JsonObject): unknown {
   const check = new RequestCheck(false);
-  const sent = fitResponsesRequest({ input: [], ...body }, model, chatModelTraits(model), check);
+  const sent = fitResponsesRequest({ input: [], ...body }, model, chatTraitsOf(host, model), check);
   return check.result(sent);
 }
 

@@ -1,10 +1,10 @@
 import t from "tap";
 import {
   chatModelTraits,
-  type Effort,
   messagesModelTraits,
   nearestEffort,
 } from "../../../../proxy/dialects/variants/model-families.js";
+import type { Effort } from "../../../../shared/config/model-traits.js";
 
 const onlyInResponses: Readonly<Record<string, string>> = {
   "gpt-5-pro": "all",
@@ -18,43 +18,46 @@ const onlyInResponses: Readonly<Record<string, string>> = {
 
 t.test("models of chat completions, by their makers' names", async (t) => {
   const cases: readonly (readonly [string, number | null, string, string])[] = [
-    ["gpt-3.5-turbo", 4096, "", "always"],
-    ["gpt-4", 8192, "", "always"],
-    ["gpt-4-turbo-2024-04-09", 4096, "", "always"],
-    ["gpt-4o-mini", 16_384, "", "always"],
-    ["openai/gpt-4o", 16_384, "", "always"],
-    ["gpt-4.1-nano", 32_768, "", "always"],
-    ["gpt-5-chat-latest", 16_384, "", "always"],
-    ["gpt-5", 128_000, "minimal low medium high", "never"],
-    ["gpt-5-mini-2025-08-07", 128_000, "minimal low medium high", "never"],
-    ["gpt-5-pro", 128_000, "high", "never"],
-    ["gpt-5-codex", 128_000, "low medium high", "never"],
+    ["gpt-3.5-turbo", 4096, "", "all"],
+    ["gpt-4", 8192, "", "all"],
+    ["gpt-4-turbo-2024-04-09", 4096, "", "all"],
+    ["gpt-4o-mini", 16_384, "", "all"],
+    ["openai/gpt-4o", 16_384, "", "all"],
+    ["gpt-4.1-nano", 32_768, "", "all"],
+    ["gpt-5-chat-latest", 16_384, "", "all"],
+    ["gpt-5", 128_000, "minimal low medium high", "none"],
+    ["gpt-5-mini-2025-08-07", 128_000, "minimal low medium high", "none"],
+    ["gpt-5-pro", 128_000, "high", "none"],
+    ["gpt-5-codex", 128_000, "low medium high", "none"],
     ["gpt-5.1", 128_000, "none low medium high", "without_reasoning"],
-    ["gpt-5.1-codex-max", 128_000, "low medium high xhigh", "never"],
+    ["gpt-5.1-codex-max", 128_000, "low medium high xhigh", "none"],
     ["gpt-5.2", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["gpt-5.4", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["gpt-5.6-terra", 128_000, "none low medium high xhigh", "without_reasoning"],
-    ["o3-pro", 128_000, "low medium high", "never"],
+    ["o3-pro", 128_000, "low medium high", "none"],
     ["GPT-6", 128_000, "none low medium high xhigh", "without_reasoning"],
-    ["o1-mini", 32_768, "", "never"],
-    ["o4-mini", 100_000, "low medium high", "never"],
-    ["openai/gpt-oss-120b", null, "low medium high", "always"],
-    ["gemini-3-pro", null, "minimal low medium high", "always"],
-    ["Qwen/Qwen3-32B", null, "", "always"],
-    ["mistral-large-latest", null, "", "always"],
-    ["deepseek-chat", null, "low medium high max", "always"],
-    ["grok-4-fast", null, "", "always"],
-    ["my-deployment", null, "low medium high", "always"],
-    ["", null, "low medium high", "always"],
+    ["o1-mini", 32_768, "", "none"],
+    ["o4-mini", 100_000, "low medium high", "none"],
+    ["openai/gpt-oss-120b", null, "low medium high", "all"],
+    ["gemini-3-pro", null, "minimal low medium high", "all"],
+    ["Qwen/Qwen3-32B", null, "", "all"],
+    ["mistral-large-latest", null, "", "all"],
+    ["deepseek-v4-pro", null, "low medium high max", "all"],
+    ["kimi-k2.6", null, "", "all"],
+    ["deepseek-chat", null, "low medium high max", "all"],
+    ["grok-4-fast", null, "", "all"],
+    ["my-deployment", null, "low medium high", "all"],
+    ["", null, "low medium high", "all"],
   ];
-  for (const [model, outputTokensMax, efforts, takesSampling] of cases)
+  for (const [model, outputTokensMax, efforts, sampling] of cases)
     t.same(
       chatModelTraits(model),
       {
         outputTokensMax,
         efforts: efforts === "" ? [] : efforts.split(" "),
         onlyInResponses: onlyInResponses[model] ?? "nothing",
-        takesSampling,
+        sampling,
+        takesForcedCalls: !/^(?:deepseek-v|kimi)/.test(model),
       },
       model,
     );
@@ -62,10 +65,10 @@ t.test("models of chat completions, by their makers' names", async (t) => {
 
 t.test("Anthropic's models, by family and version", async (t) => {
   const cases: readonly (readonly [string, number, string, string, string, boolean])[] = [
-    ["claude-3-haiku-20240307", 4096, "none", "", "both", false],
-    ["claude-3-5-sonnet-20241022", 8192, "none", "", "both", false],
-    ["claude-3-7-sonnet-latest", 64_000, "budget", "", "both", false],
-    ["claude-sonnet-4-20250514", 64_000, "budget", "", "both", false],
+    ["claude-3-haiku-20240307", 4096, "none", "", "all", false],
+    ["claude-3-5-sonnet-20241022", 8192, "none", "", "all", false],
+    ["claude-3-7-sonnet-latest", 64_000, "budget", "", "all", false],
+    ["claude-sonnet-4-20250514", 64_000, "budget", "", "all", false],
     ["claude-opus-4-1", 32_000, "budget", "", "one_of", true],
     ["claude-sonnet-4-5-20250929", 64_000, "budget", "", "one_of", true],
     ["claude-haiku-4-5", 64_000, "budget", "", "one_of", true],

@@ -1,0 +1,70 @@
+/**
+ * The fields of an entry of a provider's `model_traits` in the file: what models take of a
+ * translated request. `../build/own-model-traits.ts` makes `OwnModelTraits` of them.
+ */
+import { tokensPerResponseMax } from "../../bounds.js";
+import { boolean, choice } from "../kinds/choice-kinds.js";
+import { modelPatterns, names } from "../kinds/list-kinds.js";
+import { integer } from "../kinds/number-kinds.js";
+import { text } from "../kinds/text-kinds.js";
+import { efforts, reasoningApis, samplings, thinkings } from "../model-traits.js";
+import { type Field, type FieldValues, field } from "./setting.js";
+
+export const modelTraitsSettings = {
+  models: field({
+    kind: modelPatterns,
+    defaultText: null,
+    meaning:
+      "The models, by their names at the provider; * stands for any characters. The first entry that names a model applies.",
+  }),
+  like: field({
+    kind: text,
+    defaultText: "the model's own name",
+    meaning:
+      "A known model that they are like, such as gpt-5.4 for a deployment with another name: what the entry doesn't say is as there.",
+  }),
+  max_output_tokens: field({
+    kind: integer({ min: 1, max: tokensPerResponseMax }),
+    defaultText: "the family's",
+    meaning: "The most output tokens that a request may ask for.",
+  }),
+  efforts: field({
+    kind: names(efforts),
+    defaultText: "the family's",
+    meaning: "The values of reasoning_effort or output_config.effort; an empty list for none.",
+  }),
+  reasoning_with_tools: field({
+    kind: choice(reasoningApis),
+    defaultText: "the family's",
+    meaning:
+      "Where they take tools and an effort together: in chat completions, in the Responses API alone, which the provider must offer, or nowhere.",
+  }),
+  sampling: field({
+    kind: choice(samplings),
+    defaultText: "the family's",
+    meaning: "Which of temperature, top_p and penalties they take.",
+  }),
+  thinking: field({
+    kind: choice(thinkings),
+    defaultText: "the family's",
+    meaning: "For the type anthropic, how they think: with a budget of tokens, adaptively, or not.",
+  }),
+  output_schema: field({
+    kind: boolean,
+    defaultText: "the family's",
+    meaning: "Whether they take a schema for the answer; if not, they get it in words.",
+  }),
+  images: field({
+    kind: boolean,
+    defaultText: "true",
+    meaning: "Whether they take images; if not, a translated request with one is refused.",
+  }),
+  forced_calls: field({
+    kind: boolean,
+    defaultText: "the family's",
+    meaning: "Whether a request may force a call of a tool; if not, that is left out.",
+  }),
+} as const satisfies Readonly<Record<string, Field<unknown>>>;
+
+/** The checked fields of an entry; null for those that the file leaves out. */
+export type ModelTraitsFields = FieldValues<typeof modelTraitsSettings>;
