@@ -4,10 +4,12 @@ import { clientBodies } from "./targets/client-bodies.js";
 import { configuration } from "./targets/configuration.js";
 import { framesToDaemon } from "./targets/frames-to-daemon.js";
 import { framesToProxy } from "./targets/frames-to-proxy.js";
+import { headers } from "./targets/headers.js";
 import { http } from "./targets/http.js";
 import { longTexts } from "./targets/long-texts.js";
 import { providerAnswers } from "./targets/provider-answers.js";
 import { storeFiles } from "./targets/store-files.js";
+import { storedBytes } from "./targets/stored-bytes.js";
 
 export const targets: readonly FuzzTarget[] = [
   clientBodies,
@@ -17,5 +19,7 @@ export const targets: readonly FuzzTarget[] = [
   framesToProxy,
   configuration,
   storeFiles,
+  storedBytes,
+  headers,
   http,
 ];

@@ -12,7 +12,7 @@ import { type FuzzTarget, must } from "../fuzz-target.js";
 import { cutBytes, mutateBytes } from "../mutate/mutate-bytes.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
 import { oddText, runUnit } from "../mutate/odd-values.js";
-import { requestSamples } from "./request-samples.js";
+import { requestSamples } from "../samples/request-samples.js";
 import { executed, mustBeDeclared, providers, sourceOf, tryBody } from "./try-body.js";
 
 const mutator = new JsonMutator(

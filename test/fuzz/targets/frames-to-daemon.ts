@@ -20,9 +20,9 @@ import { framed } from "../../support/processes/hostile-peer.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";
 import { cutBytes, mutateBytes } from "../mutate/mutate-bytes.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
+import { hello, toDaemonSamples } from "../samples/frame-samples.js";
 import { committing, mustBeIdle, mustCountSanely } from "./daemon-checks.js";
 import { configuredBudgets, configuredRules } from "./daemon-scene.js";
-import { hello, toDaemonSamples } from "./frame-samples.js";
 
 const frames = toDaemonSamples.map((message) => toWire(message));
 const mutator = new JsonMutator(frames, { levels: 400, items: 20_000, chars: 60_000 });

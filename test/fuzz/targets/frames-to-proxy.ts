@@ -20,7 +20,7 @@ import type { Random } from "../../sim/random.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";
 import { cutBytes, mutateBytes } from "../mutate/mutate-bytes.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
-import { fromDaemonSamples, keyHash } from "./frame-samples.js";
+import { fromDaemonSamples, keyHash } from "../samples/frame-samples.js";
 
 const mutator = new JsonMutator(
   fromDaemonSamples.map((message) => toWire(message)),

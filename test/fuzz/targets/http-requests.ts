@@ -3,8 +3,8 @@ import type { Random } from "../../sim/random.js";
 import { mutateBytes } from "../mutate/mutate-bytes.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
 import { mutateText, oddText } from "../mutate/odd-values.js";
-import { issuedKey, toDaemonSamples } from "./frame-samples.js";
-import { requestSamples } from "./request-samples.js";
+import { issuedKey, toDaemonSamples } from "../samples/frame-samples.js";
+import { requestSamples } from "../samples/request-samples.js";
 
 export const masterKey = "the-master-key";
 

@@ -6,7 +6,7 @@ import { createRandom, type Random } from "../../sim/random.js";
 import type { FuzzTarget } from "../fuzz-target.js";
 import { mustBeLinear } from "../linear-time.js";
 import { runUnit } from "../mutate/odd-values.js";
-import type { RequestSample } from "./request-samples.js";
+import type { RequestSample } from "../samples/request-samples.js";
 import { tryBody } from "./try-body.js";
 
 const wordyPlaces: readonly ((text: string) => RequestSample)[] = [

@@ -25,8 +25,8 @@ import { type FuzzTarget, must } from "../fuzz-target.js";
 import { cutBytes, mutateBytes } from "../mutate/mutate-bytes.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
 import { oddText } from "../mutate/odd-values.js";
-import { type SampleEvent, type Spoken, sessionEvents, spoken } from "./answer-samples.js";
-import { requestSamples } from "./request-samples.js";
+import { type SampleEvent, type Spoken, sessionEvents, spoken } from "../samples/answer-samples.js";
+import { requestSamples } from "../samples/request-samples.js";
 
 const sizes = { levels: 60_000, items: 200_000, chars: 6_000_000 };
 const speakers = ["chat_completions", "messages", "responses"] as const;

@@ -25,9 +25,9 @@ import { createMemoryStore, type MemoryStore } from "../../support/memory-store.
 import { type FuzzTarget, must } from "../fuzz-target.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
 import { mutateText, oddNumber } from "../mutate/odd-values.js";
+import { keyHash, toDaemonSamples } from "../samples/frame-samples.js";
 import { committing, mustCountSanely } from "./daemon-checks.js";
 import { configuredBudgets, configuredRules } from "./daemon-scene.js";
-import { keyHash, toDaemonSamples } from "./frame-samples.js";
 
 const options = { budgets: configuredBudgets, labelsOf: () => ["research"] };
 

@@ -14,7 +14,7 @@ import { bytesOf } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { must } from "../fuzz-target.js";
-import type { RequestSample } from "./request-samples.js";
+import type { RequestSample } from "../samples/request-samples.js";
 
 const bodyBytesMax = 8 * 1024 * 1024;
 /** A message names a field by its path, which may be long, but holds no value in full. */
