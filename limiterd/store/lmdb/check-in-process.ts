@@ -20,9 +20,20 @@ export async function checkInProcess(file: string): Promise<void> {
   child.on("message", (message) => {
     said = message;
   });
-  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+  const [code] = (await once(child, "exit")) as [number | null];
+  const problem = problemOf(file, said, code);
+  if (problem !== null) throw problem;
+}
+
+/** What the process's end means. `code`: its exit code, null when a signal ended it. */
+export function problemOf(
+  file: string,
+  said: unknown,
+  code: number | null,
+): StoreUnreadableError | null {
   const { readable, problem } = (said ?? {}) as { readable?: boolean; problem?: string };
-  if (readable === true && signal === null && code === 0) return;
-  if (problem !== undefined) throw new StoreUnreadableError(problem);
-  throw damaged(file, "it is damaged or incomplete: reading it ends the process that tries");
+  if (readable === true && code === 0) return null;
+  return problem === undefined
+    ? damaged(file, "it is damaged or incomplete: reading it ends the process that tries")
+    : new StoreUnreadableError(problem);
 }

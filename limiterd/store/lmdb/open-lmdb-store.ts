@@ -61,7 +61,11 @@ async function takeStore(
  * Whether the owner's mark was written. On a disk that takes nothing, the lock alone says who has
  * the store: the first commit that succeeds writes the mark. Without a lock it is the only sign.
  */
-async function written(file: string, lock: StoreLock | null, claim: () => void): Promise<boolean> {
+export async function written(
+  file: string,
+  lock: StoreLock | null,
+  claim: () => void,
+): Promise<boolean> {
   try {
     claim();
     return true;

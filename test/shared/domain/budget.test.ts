@@ -9,6 +9,7 @@ import {
 } from "../../../shared/domain/budget.js";
 import { compareSums } from "../../../shared/domain/money.js";
 import {
+  anchorFields,
   anchorsFromStored,
   anchorsToStored,
   defaultAnchors,
@@ -341,4 +342,20 @@ t.test("anchors: a field that isn't given stays, a wrong one is refused by its n
   t.same(anchorsFromStored(anchorsToStored(standing)), standing);
   t.equal(anchorsFromStored([0, 0, 9, 0, 0, 1, 0, 0]), null);
   t.equal(anchorsFromStored([0]), null);
+});
+
+t.test("each anchor has its bounds", async (t) => {
+  t.same(
+    anchorFields.map(({ name, min, max, fallback }) => `${name} ${min}-${max} ${fallback}`),
+    [
+      "daily_reset_hour 0-23 0",
+      "daily_reset_minute 0-59 0",
+      "weekly_reset_weekday 0-6 1",
+      "weekly_reset_hour 0-23 0",
+      "weekly_reset_minute 0-59 0",
+      "monthly_reset_day 1-31 1",
+      "monthly_reset_hour 0-23 0",
+      "monthly_reset_minute 0-59 0",
+    ],
+  );
 });

@@ -151,6 +151,14 @@ t.test(
   },
 );
 
+t.test("sums that differ below a micro-dollar, or not at all, compare so too", async (t) => {
+  const sum = (picoUsd: number, microUsd = 5) => ({ microUsd, picoUsd });
+  t.ok(compareSums(sum(7), sum(8)) < 0);
+  t.ok(compareSums(sum(8), sum(7)) > 0);
+  t.equal(compareSums(sum(7), sum(7)), 0);
+  t.ok(compareSums(sum(9, 4), sum(0)) < 0);
+});
+
 t.test("a difference is exact, and nothing where the part is more", async () => {
   fc.assert(
     fc.property(fc.array(cost, { maxLength: 5 }), fc.array(cost, { maxLength: 5 }), (a, b) => {
@@ -167,6 +175,9 @@ t.test("a difference is exact, and nothing where the part is more", async () => 
     picoUsd: 999_999,
   });
   assert.deepEqual(differenceOf(one, { microUsd: 1, picoUsd: 1 }), emptySum());
+  assert.deepEqual(differenceOf(one, one), emptySum());
+  const more = { microUsd: 5, picoUsd: 7 };
+  assert.deepEqual(differenceOf(more, { microUsd: 2, picoUsd: 7 }), { microUsd: 3, picoUsd: 0 });
 });
 
 t.test("a cost is written as a plain decimal, exactly", async (t) => {

@@ -439,3 +439,16 @@ t.test("stored values are decoded as they were encoded, and damaged bytes throw"
   encodeValue(["b".repeat(5000), 2]);
   t.same(decodeValue(first), ["a", 1], "a value isn't overwritten by the next");
 });
+
+t.test("the shortest frame is one byte, and none is empty", async (t) => {
+  const frames: unknown[] = [];
+  const reader = createFrameReader(10);
+  t.ok(reader.feed(Buffer.from([0, 0, 0, 1, 5]), (frame) => frames.push(frame)));
+  t.same(frames, [5]);
+  t.notOk(reader.feed(Buffer.from([0, 0, 0, 0, 5]), (frame) => frames.push(frame)));
+  t.notOk(
+    reader.feed(Buffer.from([0, 0, 0, 1, 5]), (frame) => frames.push(frame)),
+    "for good",
+  );
+  t.same(frames, [5]);
+});

@@ -72,10 +72,14 @@ t.test(
   async (t) => {
     const directory = directoryOf(t);
     const absent = join(directory, "absent.sock");
+    const timers = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
     t.match(await troubleOf(connectDaemon({ socketPath: absent })), {
       trouble: "absent",
       message: `no daemon listens on ${absent}: start it with \`sluice up\``,
     });
+    t.equal(timers(), before, "nothing keeps the process waiting");
     const stale = join(directory, "stale.sock");
     await leaveStaleSocket(stale);
     t.match(await troubleOf(connectDaemon({ socketPath: stale })), { trouble: "absent" });

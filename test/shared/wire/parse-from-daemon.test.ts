@@ -111,6 +111,26 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
 });
 
 t.test(
+  "an exceeded budget has an amount, a wait and a period, and its fields are theirs",
+  async (t) => {
+    const exceeded = ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], []];
+    t.match(parseFromDaemon(exceeded), { kind: "exceeded", spentUsd: 2, amountUsd: 1, key: null });
+    for (const [at, values] of [
+      [2, ["team", "model", 5]],
+      [3, [5, null]],
+      [4, [0, -60, 0.5, "60"]],
+      [5, [-1, "2", null, Number.NaN]],
+      [6, [0, -1, "1", Number.NaN]],
+      [7, [0, "61", 0.5]],
+      [8, [null, {}, "[]"]],
+      [9, [null, ["/team"], [5, 5], "key"]],
+    ] as const)
+      for (const value of values)
+        t.equal(parseFromDaemon(exceeded.with(at, value as never)), null, `${at} ${String(value)}`);
+  },
+);
+
+t.test(
   "what a later release adds is passed over: fields behind the known ones, events",
   async (t) => {
     t.same(parseFromDaemon(["event", 0, "clock_stepped", { ms: 5 }]), { kind: "unknown event" });

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { problemOf } from "../../../../limiterd/store/lmdb/check-in-process.js";
 import { openLmdbStore } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { isAsLeft } from "../../../../limiterd/store/lmdb/store-mark.js";
 import { StoreUnreadableError } from "../../../../limiterd/store/store.js";
@@ -111,3 +112,21 @@ t.test(
     t.equal(await refusal(directory), null, "which is whole");
   },
 );
+
+t.test("a file is whole only if its reader says so and ends well", async (t) => {
+  const ended = /^\/x can't be read: it is damaged or incomplete: reading it ends the process/;
+  for (const [said, code, problem] of [
+    [{ readable: true }, 0, null],
+    [{ readable: true }, 1, ended],
+    [{ readable: true }, null, ended],
+    [null, 0, ended],
+    [null, null, ended],
+    [{}, 0, ended],
+    [{ problem: "torn" }, 0, "torn"],
+    [{ problem: "torn" }, null, "torn"],
+  ] as const) {
+    const found = problemOf("/x", said, code);
+    t.equal(found?.name ?? null, problem === null ? null : "StoreUnreadableError");
+    t.match(found?.message ?? null, problem);
+  }
+});

@@ -1,5 +1,6 @@
 /** What a commit does that LMDB or the disk refuses, on a real file with a root that can fail. */
-import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import {
   commitFailure,
@@ -8,8 +9,10 @@ import {
   type Root,
 } from "../../../../limiterd/store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../../../../limiterd/store/lmdb/lmdb-store.js";
+import { written } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { trialFile } from "../../../../limiterd/store/lmdb/store-file.js";
 import { ownerMark } from "../../../../limiterd/store/lmdb/store-owner.js";
+import { StoreLockedError, StoreUnreadableError } from "../../../../limiterd/store/store.js";
 import { filledStore, put, read, remove, temporary } from "./store-fixture.js";
 
 interface Bench {
@@ -145,3 +148,48 @@ t.test("a commit's failure is what LMDB reports of it, or itself", async (t) => 
   t.equal(await commitFailure(kept), kept);
   t.equal(await commitFailure({ commitError: Promise.reject(noRoom) }), noRoom);
 });
+
+t.test("a store that is written touches its mark, once in a second", async (t) => {
+  const { store } = await bench(t);
+  const mark = `${store.file}.mark`;
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  const touched = async (nowMs: number): Promise<boolean> => {
+    Object.assign(performance, { now: () => nowMs });
+    utimesSync(mark, 1, 1);
+    await store.commit(some);
+    return statSync(mark).mtimeMs > 1000;
+  };
+  t.same(
+    [await touched(5000), await touched(5001), await touched(5999), await touched(6001)],
+    [true, false, false, true],
+  );
+});
+
+t.test(
+  "whether the owner's mark must be written depends on the lock and on the disk",
+  async (t) => {
+    const full = new Error("no room");
+    const asDirectory = (trial: string): void => mkdirSync(trial);
+    const asMemory = (trial: string): void => symlinkSync("/proc/self/mem", trial);
+    const lock = { isHeld: () => true, release() {} };
+    for (const { by, spoil, failure, expected } of [
+      { by: lock, expected: true },
+      { by: null, expected: true },
+      { by: lock, spoil: asDirectory, failure: full, expected: false },
+      { by: lock, spoil: asMemory, failure: full, expected: full },
+      { by: lock, failure: full, expected: full },
+      { by: null, spoil: asDirectory, failure: full, expected: full },
+      { by: lock, spoil: asDirectory, failure: new StoreLockedError("x"), expected: /^x$/ },
+      { by: lock, spoil: asDirectory, failure: new StoreUnreadableError("y"), expected: /^y$/ },
+    ]) {
+      const file = join(temporary(t), "limiterd.mdb");
+      spoil?.(trialFile(file));
+      const marked = written(file, by, () => {
+        if (failure !== undefined) throw failure;
+      });
+      if (typeof expected === "boolean") t.equal(await marked, expected);
+      else await t.rejects(marked, expected instanceof RegExp ? { message: expected } : expected);
+    }
+  },
+);

@@ -29,6 +29,9 @@ t.test("bytes that no key has are told from those of keys, and none make it thro
   }
   t.ok(unreadable > 1000 && unreadable < 20_000);
   t.equal(keyFromBytes(Buffer.alloc(0)), null);
+  // The mark is before texts alone that need it.
+  t.equal(keyFromBytes(Buffer.of(27, 28)), null);
+  t.equal(keyFromBytes(Buffer.of(27, 27)), "\u001b");
 });
 
 t.test("numbers are in the order of their bytes, before all texts", async (t) => {
