@@ -40,6 +40,10 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "denied-jwts": daemonCallsMax,
   explain: daemonCallsMax,
   targets: repliesMax,
+  "in-flight": daemonCallsMax,
+  refusals: daemonCallsMax,
+  status: daemonCallsMax,
+  "usage-summary": daemonCallsMax,
 };
 
 /**

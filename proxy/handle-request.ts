@@ -13,6 +13,7 @@ import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { handleDeniedJwts } from "./handlers/admin/denied-jwts-api.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
 import { handleLimits } from "./handlers/admin/limits-api.js";
+import { observe } from "./handlers/admin/observe-api.js";
 import { replyTargets } from "./handlers/admin/targets-api.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
@@ -254,6 +255,11 @@ function serve(
       return explainRequest(context);
     case "targets":
       return replyTargets(context);
+    case "in-flight":
+    case "refusals":
+    case "status":
+    case "usage-summary":
+      return observe(context, endpoint);
     default:
       return unreachable(endpoint);
   }

@@ -48,6 +48,11 @@ export interface RecentRefusals {
    * only one.
    */
   find(requestId: string): RecentRefusal | null;
+  /**
+   * Those with a number below this one, newest first; null: all that are kept. Numbers count the
+   * refusals since the start.
+   */
+  newestFirst(below: number | null): Iterable<readonly [number: number, refusal: RecentRefusal]>;
 }
 
 /**
@@ -58,6 +63,7 @@ export interface RecentRefusals {
 export function createRecentRefusals(max = refusalsMax): RecentRefusals {
   const ring: RecentRefusal[] = [];
   let next = 0;
+  let added = 0;
 
   /** The newest that satisfies. */
   function newest(satisfies: (refusal: RecentRefusal) => boolean): RecentRefusal | null {
@@ -86,6 +92,7 @@ export function createRecentRefusals(max = refusalsMax): RecentRefusals {
         model: null,
       };
       next = (next + 1) % max;
+      added++;
     },
     name(proxyId, admitId, { requestId, model }) {
       const refusal = newest((known) => known.admitId === admitId && known.proxyId === proxyId);
@@ -94,6 +101,11 @@ export function createRecentRefusals(max = refusalsMax): RecentRefusals {
       refusal.model = model;
     },
     find: (requestId) => newest((refusal) => refusal.requestId === requestId),
+    *newestFirst(below) {
+      const from = below === null || below > added ? added : below - 1;
+      for (let number = from; number > added - ring.length; number--)
+        yield [number, ring[(number - 1) % max]!];
+    },
   };
 }
 

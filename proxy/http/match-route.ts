@@ -51,6 +51,10 @@ export type Endpoint =
   | "denied-jwts"
   | "explain"
   | "targets"
+  | "in-flight"
+  | "refusals"
+  | "status"
+  | "usage-summary"
   | "health"
   | "ready";
 
@@ -142,6 +146,10 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
     { area: "admin", methods: { GET: "budgets-settings", PUT: "budgets-settings" } },
   ],
   ["/admin/targets", { area: "admin", methods: { GET: "targets" } }],
+  ["/admin/in-flight", { area: "admin", methods: { GET: "in-flight" } }],
+  ["/admin/refusals", { area: "admin", methods: { GET: "refusals" } }],
+  ["/admin/status", { area: "admin", methods: { GET: "status" } }],
+  ["/admin/usage", { area: "admin", methods: { GET: "usage-summary" } }],
   ["/admin/explain", { area: "admin", methods: { POST: "explain" } }],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],

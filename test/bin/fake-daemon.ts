@@ -228,6 +228,8 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "jwts.list":
     case "jwts.deny":
     case "jwts.allow":
+    case "leases.list":
+    case "refusals.list":
     case "explain":
       return { kind: "answer", body: options.explanation ?? {} };
     case "usage.status":

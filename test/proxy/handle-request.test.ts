@@ -83,7 +83,8 @@ async function ask({
       authorized.push(credential);
       return Promise.resolve(authorization);
     },
-    call: () => Promise.resolve({ ok: true, body: { rules: [], next: null } }),
+    call: () =>
+      Promise.resolve({ ok: true, body: { keys: [], in_flight: [], refusals: [], next: null } }),
   });
   const exchange = new FakeExchange({ method, path, headers });
   exchange.sentPieces = [Buffer.from(body)];
@@ -211,6 +212,10 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "denied-jwts": ["GET", "/admin/denied-jwts"],
   explain: ["POST", "/admin/explain"],
   targets: ["GET", "/admin/targets"],
+  "in-flight": ["GET", "/admin/in-flight"],
+  refusals: ["GET", "/admin/refusals"],
+  status: ["GET", "/admin/status"],
+  "usage-summary": ["GET", "/admin/usage"],
 };
 
 t.test("each endpoint that costs no admission has a bound of its own", async (t) => {

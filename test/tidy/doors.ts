@@ -137,7 +137,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/proxies": ["limiterd/peer", "limiterd/store"],
   "limiterd/rules": ["limiterd/counters", "limiterd/budgets", "limiterd/peer", "limiterd/store"],
   "limiterd/state": limiterdBelowState,
-  "limiterd/lists": ["limiterd/state", "limiterd/rules", "limiterd/counters", "limiterd/budgets"],
+  "limiterd/lists": [
+    "limiterd/state",
+    "limiterd/peer",
+    "limiterd/rules",
+    "limiterd/counters",
+    "limiterd/budgets",
+  ],
   "limiterd/handlers/admin": ["limiterd/lists", "limiterd/state", ...limiterdBelowState],
   "limiterd/handlers": ["limiterd/handlers/admin", "limiterd/state", ...limiterdBelowState],
   "limiterd/lifecycle": [

@@ -6,14 +6,13 @@
 
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
-import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
-import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Counter } from "../../counters/counter.js";
 import { copyCounter, hasWindow, isNewChild } from "../../counters/counter.js";
+import { explainBreach } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import {
   type AdmissionOptions,
@@ -124,42 +123,6 @@ function describeJudgement(
     // Time alone frees no slot: then the moment holds only if a request in flight has ended by
     // then.
     needs_slot: waitsForSlot(rules) || !inTime,
-  };
-}
-
-/**
- * A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget,
- * with what was spent of what.
- */
-export function explainBreach(breach: Breach | BudgetBreach): Readonly<Record<string, unknown>> {
-  if (breach.dimension === "budget") {
-    const { scope, subject, periodSeconds, dimension, spentUsd, amountUsd, waitSeconds } = breach;
-    return {
-      message: refusalMessage(breach),
-      budget: {
-        scope,
-        subject,
-        period_label: budgetPeriodLabel(periodSeconds),
-        period_seconds: periodSeconds,
-      },
-      dimension,
-      spent: spentUsd,
-      amount: amountUsd,
-      retry_after: waitSeconds,
-    };
-  }
-  const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = breach;
-  return {
-    message: refusalMessage(breach),
-    rule: {
-      scope,
-      subject,
-      period_label: periodLabel(periodSeconds),
-      period_seconds: periodSeconds,
-    },
-    dimension,
-    cap,
-    retry_after: waitSeconds,
   };
 }
 

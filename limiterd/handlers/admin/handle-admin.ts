@@ -6,6 +6,9 @@ import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { isChange } from "../../../shared/wire/admin-op.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
+import { listLeases } from "../../lists/list-leases.js";
+import { parseListQuery } from "../../lists/list-query.js";
+import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import type { DaemonState } from "../../state.js";
 import { type AdminPorts, checkedValue } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
@@ -27,6 +30,14 @@ export function handleAdmin(
   switch (op) {
     case "status":
       return ports.answer(daemonStatus(state, nowMs));
+    case "leases.list": {
+      const query = checkedValue(parseListQuery(body, {}), ports);
+      return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));
+    }
+    case "refusals.list": {
+      const query = checkedValue(parseListQuery(body, refusalChoices), ports);
+      return query === null ? undefined : ports.answer(listRefusals(state.refusals, query, nowMs));
+    }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
       return answer === null ? undefined : ports.answer(answer);

@@ -6,18 +6,17 @@
 import { candidatesMax } from "../../../shared/bounds.js";
 import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
-import { type Target, targetName } from "../../../shared/domain/target-name.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
-import { formatMillis } from "../../../shared/time.js";
 import { isModelName, isName } from "../../../shared/wire/parse-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { explainBudgets } from "../../lists/list-budgets.js";
+import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/match-counters.js";
-import type { RecentRefusal } from "../../rules/recent-refusals.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
-import { explainBreach, explainVerdict } from "./explain-verdict.js";
+import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 
 /**
@@ -100,27 +99,9 @@ function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): 
   return {
     ok: true,
     value: {
-      refusal: describeRefusal(requestId, refusal),
+      refusal: refusalItem(refusal),
       ...explainNow(state, refusal, nowMs, refusal.keyId),
     },
-  };
-}
-
-function describeRefusal(
-  requestId: string,
-  { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: RecentRefusal,
-): Readonly<Record<string, unknown>> {
-  return {
-    request_id: requestId,
-    refused_at: formatMillis(atMs),
-    user_path: userPath,
-    ...(keyId === "" ? {} : { key: keyId }),
-    model: model === "" ? null : model,
-    ...(submission ? { submission } : {}),
-    targets: targets.map(targetName),
-    ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
-    ...explainBreach(breach),
-    admitted_at: formatMillis(atMs + breach.waitSeconds * 1000),
   };
 }
 

@@ -19,7 +19,7 @@ const keyList: ListOf = {
   op: "keys.list",
   items: "keys",
   pageItems: "auth_keys",
-  bare: true,
+  whole: "array",
   headers: noStore,
 };
 

@@ -47,7 +47,7 @@ const ruleList = limitList("rate-limits.list", "rate_limits");
 const budgetList = limitList("budgets.list", "budgets");
 
 function limitList(op: AdminOp, items: string): ListOf {
-  return { op, items, pageItems: items, bare: false, headers: [] };
+  return { op, items, pageItems: items, whole: "object", headers: [] };
 }
 
 function operation(method: string, endpoint: LimitsEndpoint): AdminOp {

@@ -19,8 +19,8 @@ export interface ListOf {
   readonly items: string;
   /** What a page calls them. */
   readonly pageItems: string;
-  /** Whether the whole list is a bare array. */
-  readonly bare: boolean;
+  /** What the whole list is; `never`: the answer is always a page. */
+  readonly whole: "object" | "array" | "never";
   readonly headers: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export async function replyList(
   const parameters = listParameters(query);
   if (!parameters.ok) return failAdmin(context, parameters.failure);
   const { limit, after = null } = parameters.value;
-  return limit === undefined && after === null
+  return limit === undefined && after === null && list.whole !== "never"
     ? replyWhole(context, list, parameters.value)
     : replyPage(context, list, { limit: itemsPerPage, ...parameters.value });
 }
@@ -68,7 +68,9 @@ async function replyWhole(
     return replyJson(
       exchange,
       200,
-      list.bare ? page.items : { [list.items]: page.items, server_time: page.serverTime },
+      list.whole === "array"
+        ? page.items
+        : { [list.items]: page.items, server_time: page.serverTime },
       list.headers,
     );
   exchange.begin(200, [
@@ -79,7 +81,7 @@ async function replyWhole(
     ...list.headers,
   ]);
   const write = writerTo(exchange);
-  await write(`${list.bare ? "" : `{"${list.items}":`}[`);
+  await write(`${list.whole === "array" ? "" : `{"${list.items}":`}[`);
   for (let separator = ""; ; ) {
     // Items that were removed meanwhile may leave an empty page.
     if (page.items.length > 0) {
@@ -92,7 +94,7 @@ async function replyWhole(
     if (!page.ok) return exchange.cut();
   }
   if (exchange.gone) return;
-  await write(list.bare ? "]" : `],"server_time":${JSON.stringify(page.serverTime)}}`);
+  await write(list.whole === "array" ? "]" : `],"server_time":${JSON.stringify(page.serverTime)}}`);
   exchange.end();
 }
 

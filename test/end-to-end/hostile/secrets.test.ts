@@ -196,6 +196,10 @@ const adminRoutes: readonly (readonly [method: string, path: string, body?: unkn
   ["PUT", "/admin/denied-jwts", { sub: "nobody" }],
   ["DELETE", "/admin/denied-jwts", { sub: "nobody" }],
   ["GET", "/admin/targets"],
+  ["GET", "/admin/in-flight"],
+  ["GET", "/admin/refusals"],
+  ["GET", "/admin/status"],
+  ["GET", "/admin/usage"],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
 ];
 

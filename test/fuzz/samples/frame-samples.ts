@@ -28,7 +28,14 @@ const range = { start_date: "2025-12-20", end_date: "2026-01-01" };
 
 /** By the operation; those that aren't here take no body, or an empty one. */
 const adminBodies: Readonly<Partial<Record<AdminOp, readonly object[]>>> = {
-  "rate-limits.list": [{}, { after: null }, { after: "user_path\n/team\n60" }],
+  "rate-limits.list": [
+    {},
+    { after: null },
+    { after: "user_path\n/team\n60" },
+    { limit: 3, search: "TEAM", scope: "user_path", source: "manual" },
+  ],
+  "leases.list": [{}, { after: "1767225600000.1.p1", limit: 1, search: "team" }],
+  "refusals.list": [{}, { after: "1", dimension: "requests", search: "req_1" }],
   "rate-limits.put": [
     rule,
     { ...rule, per_child: true },

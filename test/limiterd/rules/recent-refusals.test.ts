@@ -132,3 +132,26 @@ t.test("an entry is bounded in bytes: targets beyond it are counted, not kept", 
     "the first one always",
   );
 });
+
+t.test("they are read newest first, from any number that is still kept", (t) => {
+  const refusals = createRecentRefusals(3);
+  const read = (below: number | null): unknown[] =>
+    [...refusals.newestFirst(below)].map(([number, { admitId }]) => [number, admitId]);
+  t.same(read(null), []);
+  for (const id of [11, 12]) refuse(refusals, id);
+  t.same(read(null), [
+    [2, 12],
+    [1, 11],
+  ]);
+  for (const id of [13, 14, 15]) refuse(refusals, id);
+  t.same(read(null), [
+    [5, 15],
+    [4, 14],
+    [3, 13],
+  ]);
+  t.same(read(4), [[3, 13]]);
+  t.same(read(3), [], "the older ones are forgotten");
+  t.same(read(0), []);
+  t.same(read(99), read(null), "a number of an earlier life begins anew");
+  t.end();
+});

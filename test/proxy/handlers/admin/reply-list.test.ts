@@ -25,7 +25,7 @@ const list: ListOf = {
   op: "budgets.list",
   items: "things",
   pageItems: "things",
-  bare: false,
+  whole: "object",
   headers: [],
 };
 
@@ -52,7 +52,7 @@ async function get(
 t.test("without limit and after the answer is the whole list, as it is narrowed", async (t) => {
   t.same((await get("")).body, { things: [0, 1, 2, 3, 4, 5, 6], server_time: "now" });
   t.same((await get("search=even")).body, { things: [0, 2, 4, 6], server_time: "now" });
-  const bare = await get("search=even", { of: { ...list, bare: true } });
+  const bare = await get("search=even", { of: { ...list, whole: "array" } });
   t.same(JSON.parse(String(bare.body)), [0, 2, 4, 6]);
   t.same(
     bare.asked.map(({ search, after }) => [search, after]),

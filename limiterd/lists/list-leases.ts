@@ -1,0 +1,96 @@
+/**
+ * The requests in flight as GET /admin/in-flight lists them (docs/admin-api.md): who holds slots,
+ * where, and since when.
+ */
+import { targetName } from "../../shared/domain/target-name.js";
+import { formatMillis } from "../../shared/time.js";
+import type { HeldLease, PeerState } from "../peer.js";
+import { type ListQuery, matches } from "./list-query.js";
+
+interface LeaseList {
+  readonly in_flight: readonly Readonly<Record<string, unknown>>[];
+  readonly server_time: string;
+  /** What to give as `after` for the next page, or null after the last. */
+  readonly next: string | null;
+}
+
+/** One of them: its proxy and its number there are its name. */
+interface InFlight {
+  readonly proxyId: string;
+  readonly lease: number;
+  readonly held: HeldLease;
+}
+
+/** Where a page begins: behind the request of this time and name. */
+type Place = Pick<InFlight, "proxyId" | "lease"> & { readonly atMs: number };
+
+/** One page, the longest running first. Submissions aren't among them: they hold no slot. */
+export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: number): LeaseList {
+  const from = placeOf(query.after);
+  const first: InFlight[] = [];
+  let left = false;
+  for (const { proxy, leases } of peers) {
+    if (proxy === null) continue;
+    for (const [lease, held] of leases.entries()) {
+      const inFlight = { proxyId: proxy.id, lease, held };
+      if (held.submission || !isFound(held, query)) continue;
+      if (from !== null && compare(placeIn(inFlight), from) <= 0) continue;
+      first.push(inFlight);
+      left = keepFirst(first, query.limit, 4 * query.limit) || left;
+    }
+  }
+  left = keepFirst(first, query.limit, 0) || left;
+  const last = first.at(-1);
+  return {
+    in_flight: first.map((inFlight) => leaseItem(inFlight, nowMs)),
+    server_time: formatMillis(nowMs),
+    next: left && last !== undefined ? textOf(placeIn(last)) : null,
+  };
+}
+
+/** When there are more than `max`, sorts them and keeps the first `limit`: whether any went. */
+function keepFirst(list: InFlight[], limit: number, max: number): boolean {
+  if (list.length <= max) return false;
+  list.sort((a, b) => compare(placeIn(a), placeIn(b)));
+  return list.splice(limit).length > 0;
+}
+
+function isFound({ userPath, target }: HeldLease, query: ListQuery): boolean {
+  return matches(query, userPath) || (target !== null && matches(query, targetName(target)));
+}
+
+function placeIn({ proxyId, lease, held }: InFlight): Place {
+  return { atMs: held.admittedAtMs, proxyId, lease };
+}
+
+function compare(a: Place, b: Place): number {
+  if (a.atMs !== b.atMs) return a.atMs - b.atMs;
+  if (a.proxyId !== b.proxyId) return a.proxyId < b.proxyId ? -1 : 1;
+  return a.lease - b.lease;
+}
+
+function textOf({ atMs, proxyId, lease }: Place): string {
+  return `${atMs}.${lease}.${proxyId}`;
+}
+
+/** The place that a text names; any other text begins anew. */
+function placeOf(after: string | null): Place | null {
+  const [, atMs, lease, proxyId] = /^(\d{1,15})\.(\d{1,15})\.(.*)$/.exec(after ?? "") ?? [];
+  return proxyId === undefined ? null : { atMs: Number(atMs), lease: Number(lease), proxyId };
+}
+
+/** `target` is null between a failed target and the next one. */
+function leaseItem(
+  { proxyId, lease, held }: InFlight,
+  nowMs: number,
+): Readonly<Record<string, unknown>> {
+  const { userPath, target, admittedAtMs } = held;
+  return {
+    proxy: proxyId,
+    lease,
+    user_path: userPath,
+    target: target === null ? null : targetName(target),
+    admitted_at: formatMillis(admittedAtMs),
+    seconds: Math.max(0, Math.floor((nowMs - admittedAtMs) / 1000)),
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * The last refusals as GET /admin/refusals lists them (docs/admin-api.md), and one of them as an
+ * explanation shows it.
+ */
+import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { refusalMessage } from "../../shared/domain/refusal-message.js";
+import { periodLabel } from "../../shared/domain/rule.js";
+import { targetName } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import { formatMillis } from "../../shared/time.js";
+import type { RecentRefusal, RecentRefusals } from "../rules/recent-refusals.js";
+import { itemsExaminedMax, type ListQuery, matches } from "./list-query.js";
+
+interface RefusalList {
+  readonly refusals: readonly Readonly<Record<string, unknown>>[];
+  readonly server_time: string;
+  /** What to give as `after` for the next page, or null after the last. */
+  readonly next: string | null;
+}
+
+/** What the list can be narrowed by. */
+export const refusalChoices = {
+  dimension: ["requests", "tokens", "concurrent", "children", "budget"],
+} as const;
+
+/**
+ * One page, newest first. `after` is the number of the last one that was looked at; refusals that
+ * were forgotten since are left out.
+ */
+export function listRefusals(
+  refusals: Pick<RecentRefusals, "newestFirst">,
+  query: ListQuery,
+  nowMs: number,
+): RefusalList {
+  const { dimension } = query.chosen;
+  const items: Readonly<Record<string, unknown>>[] = [];
+  let examined = 0;
+  let last: number | null = null;
+  let next: string | null = null;
+  for (const [number, refusal] of refusals.newestFirst(numberOf(query.after))) {
+    if (items.length === query.limit || examined++ === itemsExaminedMax) {
+      next = String(last);
+      break;
+    }
+    last = number;
+    if ((dimension === undefined || refusal.breach.dimension === dimension) && isFound(refusal))
+      items.push(refusalItem(refusal));
+  }
+  return { refusals: items, server_time: formatMillis(nowMs), next };
+
+  function isFound({ userPath, keyId, model, requestId, targets }: RecentRefusal): boolean {
+    const names = [userPath, keyId, model ?? "", requestId ?? "", ...targets.map(targetName)];
+    return names.some((name) => matches(query, name));
+  }
+}
+
+/** The number in an `after`; text that isn't one begins with the newest. */
+function numberOf(after: string | null): number | null {
+  return after !== null && /^\d{1,15}$/.test(after) ? Number(after) : null;
+}
+
+/** `request_id` and `model` are null until the proxy has reported the request. */
+export function refusalItem({
+  requestId,
+  atMs,
+  userPath,
+  keyId,
+  model,
+  targets,
+  targetsLeftOut,
+  submission,
+  breach,
+}: RecentRefusal): Readonly<Record<string, unknown>> {
+  return {
+    request_id: requestId,
+    refused_at: formatMillis(atMs),
+    user_path: userPath,
+    ...(keyId === "" ? {} : { key: keyId }),
+    model: model === "" ? null : model,
+    ...(submission ? { submission } : {}),
+    targets: targets.map(targetName),
+    ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
+    ...explainBreach(breach),
+    admitted_at: formatMillis(atMs + breach.waitSeconds * 1000),
+  };
+}
+
+/**
+ * A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget,
+ * with what was spent of what.
+ */
+export function explainBreach(breach: Breach | BudgetBreach): Readonly<Record<string, unknown>> {
+  if (breach.dimension === "budget") {
+    const { scope, subject, periodSeconds, dimension, spentUsd, amountUsd, waitSeconds } = breach;
+    return {
+      message: refusalMessage(breach),
+      budget: {
+        scope,
+        subject,
+        period_label: budgetPeriodLabel(periodSeconds),
+        period_seconds: periodSeconds,
+      },
+      dimension,
+      spent: spentUsd,
+      amount: amountUsd,
+      retry_after: waitSeconds,
+    };
+  }
+  const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = breach;
+  return {
+    message: refusalMessage(breach),
+    rule: {
+      scope,
+      subject,
+      period_label: periodLabel(periodSeconds),
+      period_seconds: periodSeconds,
+    },
+    dimension,
+    cap,
+    retry_after: waitSeconds,
+  };
+}

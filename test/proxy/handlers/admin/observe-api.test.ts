@@ -1,0 +1,57 @@
+import t from "tap";
+import { observe } from "../../../../proxy/handlers/admin/observe-api.js";
+import { fakeGateway, type Served, served } from "../../fake-gateway.js";
+
+const fake = fakeGateway("providers: { openai: { type: openai, api_key: none, models: [m] } }");
+
+async function get(
+  endpoint: Parameters<typeof observe>[1],
+  query = "",
+): Promise<Served & { readonly asked: readonly unknown[] }> {
+  const asked: unknown[] = [];
+  const limiter = {
+    call(op: string, body: unknown) {
+      asked.push([op, body]);
+      const list = { in_flight: [1], refusals: [2], server_time: "now", next: null };
+      return Promise.resolve({ ok: true, body: op.endsWith(".list") ? list : { of: op } });
+    },
+  };
+  const gateway = { ...fake.gateway, limiter } as unknown as typeof fake.gateway;
+  const answer = await served({ ...fake, gateway }, (context) => observe(context, endpoint), {
+    method: "GET",
+    path: "/admin",
+    query,
+  });
+  return { ...answer, asked };
+}
+
+t.test("each asks the daemon for one thing", async (t) => {
+  t.match(await get("status"), { status: 200, body: { of: "status" }, asked: [["status", null]] });
+  t.match(await get("in-flight"), {
+    body: { in_flight: [1], server_time: "now", next: null },
+    asked: [["leases.list", { limit: 200 }]],
+  });
+  t.match(await get("refusals", "dimension=budget&limit=3"), {
+    body: { refusals: [2], server_time: "now", next: null },
+    asked: [["refusals.list", { limit: 3, dimension: "budget" }]],
+  });
+});
+
+t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async (t) => {
+  t.same((await get("usage-summary", "user_path=/team&by=model&days=2")).asked, [
+    [
+      "usage.summary",
+      { user_path: "/team", by: "model", start_date: "1969-12-31", end_date: "1970-01-01" },
+    ],
+  ]);
+  t.match((await get("usage-summary")).asked, [["usage.summary", { user_path: "/", by: null }]]);
+  const table: readonly (readonly [query: string, param: string, message: RegExp])[] = [
+    ["path=/team", "path", /unknown parameter path: expected one of user_path, by/],
+    ["by=day&by=model", "by", /more than once/],
+    ["days=0", "days", /integer greater than 0/],
+  ];
+  for (const [query, param, message] of table) {
+    const { status, body, asked } = await get("usage-summary", query);
+    t.match([status, body, asked], [400, { param, message }, { length: 0 }], query);
+  }
+});
