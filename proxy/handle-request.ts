@@ -1,6 +1,5 @@
 /** Dispatches each request: route, caller, handler, log line. */
 
-import { unreachable } from "../shared/assert.js";
 import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
@@ -9,12 +8,7 @@ import { corsHeaders, preflightHeaders } from "./auth/cors.js";
 import { webPageProblem } from "./auth/web-page.js";
 import { freePlacesMax } from "./free-endpoints.js";
 import type { Gateway } from "./gateway.js";
-import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
-import { handleDeniedJwts } from "./handlers/admin/denied-jwts-api.js";
-import { explainRequest } from "./handlers/admin/explain-request.js";
-import { handleLimits } from "./handlers/admin/limits-api.js";
-import { observe } from "./handlers/admin/observe-api.js";
-import { replyTargets } from "./handlers/admin/targets-api.js";
+import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { failRequest } from "./handlers/fail-request.js";
@@ -236,31 +230,7 @@ function serve(
       return answerModels(context);
     case "usage":
       return replyUsage(context);
-    case "rate-limits":
-    case "rate-limits-reset-one":
-    case "rate-limits-reset":
-    case "budgets":
-    case "budgets-reset-one":
-    case "budgets-reset":
-    case "budgets-settings":
-      return handleLimits(context, endpoint);
-    case "auth-keys":
-    case "auth-keys-rotate":
-    case "auth-keys-deactivate":
-    case "auth-keys-delete":
-      return handleAuthKeys(context, endpoint);
-    case "denied-jwts":
-      return handleDeniedJwts(context);
-    case "explain":
-      return explainRequest(context);
-    case "targets":
-      return replyTargets(context);
-    case "in-flight":
-    case "refusals":
-    case "status":
-    case "usage-summary":
-      return observe(context, endpoint);
     default:
-      return unreachable(endpoint);
+      return serveAdmin(context, endpoint);
   }
 }

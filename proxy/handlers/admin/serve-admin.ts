@@ -1,0 +1,55 @@
+/** The table of contents of the admin API: which endpoint is answered where (docs/admin-api.md). */
+import { unreachable } from "../../../shared/assert.js";
+import type { Endpoint } from "../../http/match-route.js";
+import type { RequestContext } from "../../request-context.js";
+import { handleAuthKeys } from "./auth-keys-api.js";
+import { handleDeniedJwts } from "./denied-jwts-api.js";
+import { explainRequest } from "./explain-request.js";
+import { handleLimits } from "./limits-api.js";
+import { observe } from "./observe-api.js";
+import { replyTargets } from "./targets-api.js";
+
+type AdminEndpoint = Extract<
+  Endpoint,
+  | `rate-limits${string}`
+  | `budgets${string}`
+  | `auth-keys${string}`
+  | "denied-jwts"
+  | "explain"
+  | "targets"
+  | "in-flight"
+  | "refusals"
+  | "status"
+  | "usage-summary"
+>;
+
+export function serveAdmin(context: RequestContext, endpoint: AdminEndpoint): Promise<void> {
+  switch (endpoint) {
+    case "rate-limits":
+    case "rate-limits-reset-one":
+    case "rate-limits-reset":
+    case "budgets":
+    case "budgets-reset-one":
+    case "budgets-reset":
+    case "budgets-settings":
+      return handleLimits(context, endpoint);
+    case "auth-keys":
+    case "auth-keys-rotate":
+    case "auth-keys-deactivate":
+    case "auth-keys-delete":
+      return handleAuthKeys(context, endpoint);
+    case "denied-jwts":
+      return handleDeniedJwts(context);
+    case "explain":
+      return explainRequest(context);
+    case "targets":
+      return replyTargets(context);
+    case "in-flight":
+    case "refusals":
+    case "status":
+    case "usage-summary":
+      return observe(context, endpoint);
+    default:
+      return unreachable(endpoint);
+  }
+}
