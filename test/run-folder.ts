@@ -20,8 +20,14 @@ export async function testFolder(name: string, jobs = 1): Promise<void> {
     .map((file) => file.replace(/ts$/, "js"))
     .sort();
   t.ok(files.length > 0, `${name}: ${files.length} files`);
+  // A teardown of the whole makes tap end the whole as soon as it is idle, which it may be while
+  // the next file is loaded: teardowns wait for the last file.
+  const teardown = t.teardown.bind(t);
+  const waiting: Parameters<typeof teardown>[] = [];
+  t.teardown = (...given) => void waiting.push(given);
   for (const file of files) {
     t.comment(`${name}/${file}`);
     await import(new URL(file, folder).href);
   }
+  for (const given of waiting) teardown(...given);
 }

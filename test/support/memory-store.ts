@@ -13,12 +13,12 @@ export interface MemoryStore extends Store {
   crash(): MemoryStore;
 }
 
-/** Where the first entry from a key on stands. */
-function placeOf(entries: readonly Entry[], key: string | number): number {
+/** Where the first key from this one on stands. */
+function placeOf(keys: readonly (string | number)[], key: string | number): number {
   let from = 0;
-  for (let to = entries.length; from < to; ) {
+  for (let to = keys.length; from < to; ) {
     const middle = (from + to) >> 1;
-    if (entries[middle]!.key < key) from = middle + 1;
+    if (keys[middle]! < key) from = middle + 1;
     else to = middle;
   }
   return from;
@@ -34,35 +34,38 @@ export function createMemoryStore(
     tables.set(name, known);
     return known;
   };
-  let inOrder = new Map<Table, readonly Entry[]>();
-  const sorted = (name: Table): readonly Entry[] => {
-    const known =
-      inOrder.get(name) ??
-      [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value }));
+  // Of each table: its keys in order, made when somebody asks, and forgotten when one comes or goes.
+  const inOrder = new Map<Table, readonly (string | number)[]>();
+  const sortedKeys = (name: Table): readonly (string | number)[] => {
+    const known = inOrder.get(name) ?? [...table(name).keys()].sort((a, b) => (a < b ? -1 : 1));
     inOrder.set(name, known);
     return known;
   };
+  const entryAt =
+    (name: Table) =>
+    (key: string | number): Entry => ({ key, value: table(name).get(key)! });
   return {
     broken: false,
     commitsLeft: Infinity,
     file: "memory",
-    entries: sorted,
+    entries: (name) => sortedKeys(name).map(entryAt(name)),
     get: (name, key) => table(name).get(key),
-    range(name, { from, before, limit }) {
-      const all = sorted(name);
+    range(name, range) {
+      return this.keys(name, range).map(entryAt(name));
+    },
+    keys(name, { from, before, limit }) {
+      const all = sortedKeys(name);
       const first = placeOf(all, from);
       return all.slice(first, Math.min(first + limit, placeOf(all, before)));
-    },
-    keys(name, range) {
-      return this.range(name, range).map(({ key }) => key);
     },
     commit(changes: readonly Change[]) {
       if (this.broken) return Promise.reject(new Error("the disk is broken"));
       if (this.commitsLeft-- <= 0) return new Promise(() => {});
-      inOrder = new Map();
       for (const { table: name, key, value } of changes) {
-        if (value === undefined) table(name).delete(key);
-        else table(name).set(key, structuredClone(value));
+        const entries = table(name);
+        if (entries.has(key) !== (value !== undefined)) inOrder.delete(name);
+        if (value === undefined) entries.delete(key);
+        else entries.set(key, structuredClone(value));
       }
       return Promise.resolve();
     },
