@@ -9,10 +9,10 @@ import { mustBeAtRest } from "./checks/at-rest.js";
 import { simulatedBudgets } from "./checks/compare-usage.js";
 import { Witness } from "./checks/witness.js";
 import { type FaultMix, scheduleFaults, someFaults, someProxyStopMs } from "./faults.js";
-import { type DaemonProcess, startDaemonProcess } from "./processes/daemon-process.js";
+import { DaemonProcess } from "./processes/daemon-process.js";
 import { createDisk, type Disk } from "./processes/disk.js";
 import { LeftSettles } from "./processes/left-settles.js";
-import { type ProxyProcess, startProxyProcess } from "./processes/proxy-process.js";
+import { ProxyProcess } from "./processes/proxy-process.js";
 import { type Releases, someReleases } from "./releases.js";
 import { ledgers, someOperation, someRequest, someRules } from "./workload.js";
 import { World } from "./world.js";
@@ -131,7 +131,7 @@ class Simulation {
   }
 
   #startDaemon(): DaemonProcess {
-    const started = startDaemonProcess({
+    const started = new DaemonProcess({
       world: this.#world,
       disk: this.#disk,
       witness: this.#witness,
@@ -153,7 +153,7 @@ class Simulation {
   }
 
   #startProxy(place: number): void {
-    const proxy = startProxyProcess({
+    const proxy = new ProxyProcess({
       world: this.#world,
       id: `proxy-${this.#everyProxy.length + 1}`,
       failureMode: this.#failureMode,

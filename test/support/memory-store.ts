@@ -34,7 +34,7 @@ export function createMemoryStore(
     tables.set(name, known);
     return known;
   };
-  // Of each table: its keys in order, made when somebody asks, and forgotten when one comes or goes.
+  // The keys of a table in order: made when somebody asks, forgotten when one comes or goes.
   const inOrder = new Map<Table, readonly (string | number)[]>();
   const sortedKeys = (name: Table): readonly (string | number)[] => {
     const known = inOrder.get(name) ?? [...table(name).keys()].sort((a, b) => (a < b ? -1 : 1));

@@ -31,10 +31,10 @@ export interface SystemAtRest {
 export function mustBeAtRest(system: SystemAtRest): void {
   const { world, daemon, proxies } = system;
   if (!daemon.listening) world.fail("the daemon is not up after the healing");
-  for (const { id, client, quiet } of proxies)
-    if (!quiet())
+  for (const proxy of proxies)
+    if (!proxy.quiet())
       world.fail(
-        `${id} is not at rest: ${client.unsettled} settles, reachable ${client.reachable}`,
+        `${proxy.id} is not at rest: ${proxy.client.unsettled} settles, reachable ${proxy.client.reachable}`,
       );
   if (system.left.size > 0) world.fail(`what ${system.left.size} stopped proxies left is there`);
   const { peers } = daemon.state!;

@@ -7,10 +7,12 @@ import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
 import type { PeerState } from "../../../limiterd/peer.js";
 import type { DaemonState } from "../../../limiterd/state.js";
+import type { Store } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { oracleProviderTypes } from "../../limiterd/rules/oracle.js";
@@ -35,46 +37,99 @@ export interface DaemonOptions {
   isAlive(proxyId: string): boolean;
 }
 
-export interface DaemonProcess {
+export class DaemonProcess {
   readonly process: Process;
-  readonly listening: boolean;
+  readonly #options: DaemonOptions;
+  readonly #peers = new Map<End, PeerState>();
+  #state: DaemonState | null = null;
+  #timers: Timers | null = null;
+  #listening = false;
+  #stopping = false;
+
+  constructor(options: DaemonOptions) {
+    const { world, disk, witness } = options;
+    this.#options = options;
+    this.process = world.process("daemon");
+    world.trace("daemon starts");
+    witness.starting();
+    const store = disk.open(this.process);
+    this.process.onDeath.push(() => {
+      this.#listening = false;
+      witness.dead();
+    });
+    world.after(world.random.between(5, 60), this.process, () => void this.#start(store));
+  }
+
+  get listening(): boolean {
+    return this.#listening && this.process.alive;
+  }
+
   /** Null until it listens. */
-  readonly state: DaemonState | null;
-  /** Takes a connection's end; the kernel has accepted it already. */
-  accept(end: End): void;
-  /** SIGTERM. */
-  stop(): void;
+  get state(): DaemonState | null {
+    return this.process.alive ? this.#state : null;
+  }
+
   /** What the daemon holds of the connection with this end. */
-  peerOf(end: End): PeerState | undefined;
-}
+  peerOf(end: End): PeerState | undefined {
+    return this.#peers.get(end);
+  }
 
-export function startDaemonProcess({
-  world,
-  disk,
-  witness,
-  rules,
-  budgets,
-  flushIntervalMs,
-  usageFlushMs,
-  release,
-  nowMs,
-  isAlive,
-}: DaemonOptions): DaemonProcess {
-  const owner = world.process("daemon");
-  const peers = new Map<End, PeerState>();
-  let state: DaemonState | null = null;
-  let timers: Timers | null = null;
-  let listening = false;
-  let stopping = false;
-  world.trace("daemon starts");
-  witness.starting();
-  const store = disk.open(owner);
-  owner.onDeath.push(() => {
-    listening = false;
-    witness.dead();
-  });
+  /** Takes a connection's end; the kernel has accepted it already. */
+  accept(end: End): void {
+    const { world, witness, nowMs } = this.#options;
+    let peer: PeerState | null = null;
+    const reader = this.#witnessedReader(end, () => peer!);
+    end.onBytes = (bytes) => {
+      const state = this.#state!;
+      const closedBefore = state.counts.closedPeers;
+      receive(state, { peer: peer!, reader }, bytes, nowMs());
+      if (state.counts.closedPeers !== closedBefore)
+        world.fail("the daemon closes a proxy that keeps to the grammar");
+    };
+    end.onClose = () => {
+      if (peer === null) return;
+      this.#peers.delete(end);
+      witness.closed(peer);
+      disconnect(this.#state!, peer, nowMs());
+    };
+    world.after(0, this.process, () => {
+      if (!end.open) return;
+      peer = this.#connect(end, () => peer!);
+      this.#peers.set(end, peer);
+    });
+  }
 
-  async function start(): Promise<void> {
+  /** SIGTERM. */
+  stop(): void {
+    const { world, disk } = this.#options;
+    if (this.#timers === null || this.#stopping || !this.process.alive) return;
+    this.#stopping = true;
+    world.trace("daemon gets SIGTERM");
+    void this.#timers.stop().then((written) => {
+      world.count(written ? "daemon stopped, all written" : "daemon stopped, not all written");
+      const missing = written ? unwrittenSum(disk) : null;
+      if (missing !== null) world.fail(missing);
+      world.kill(this.process);
+    });
+  }
+
+  async #start(store: Store): Promise<void> {
+    const { world, disk, witness, nowMs, isAlive } = this.#options;
+    const state = await this.#startState(store);
+    if (!this.process.alive) return;
+    this.#state = state;
+    witness.started(state, isAlive);
+    const { clockStepped } = witness;
+    const wrong = usageDifference(disk, state, { nowMs: nowMs(), clockStepped });
+    if (wrong !== null) world.fail(`after a start ${wrong}`);
+    this.#timers = this.#startTimers(state);
+    this.#listening = true;
+    world.trace("daemon listens");
+  }
+
+  #startState(store: Store): Promise<DaemonState> {
+    const { world, rules, budgets, release, nowMs } = this.#options;
+    const owner = this.process;
     const settings = {
       version: "simulated",
       wireVersions: release.wireVersions,
@@ -85,7 +140,7 @@ export function startDaemonProcess({
       budgetsEnabled: true,
       inertReason: () => null,
     };
-    const started = await startState(
+    return startState(
       {
         store,
         schedule: (ms, run) => void world.after(ms, owner, run),
@@ -112,25 +167,22 @@ export function startDaemonProcess({
         uptime: { boot: "boot", upMs: Math.floor(world.nowMs) },
       },
     );
-    if (!owner.alive) return;
-    state = started;
-    witness.started(started, isAlive);
-    const wrong = usageDifference(disk, started, {
-      nowMs: nowMs(),
-      clockStepped: witness.clockStepped,
-    });
-    if (wrong !== null) world.fail(`after a start ${wrong}`);
-    timers = startTimers(
-      started,
+  }
+
+  #startTimers(state: DaemonState): Timers {
+    const { world, nowMs, flushIntervalMs, usageFlushMs } = this.#options;
+    const owner = this.process;
+    return startTimers(
+      state,
       {
         nowMs,
         every: (ms, run) => world.every(ms, owner, run),
         after: (ms, run) => world.after(ms, owner, run),
         onBroken: (error) => world.fail(error.message),
         onMissing: (proxies) => world.count("proxy missing after the grace period", proxies),
-        closeListener() {
-          listening = false;
-          for (const end of peers.keys()) end.close();
+        closeListener: () => {
+          this.#listening = false;
+          for (const end of this.#peers.keys()) end.close();
           return Promise.resolve();
         },
       },
@@ -141,14 +193,13 @@ export function startDaemonProcess({
         loadedPerSlice: Math.floor(world.random.between(1, 8)),
       },
     );
-    listening = true;
-    world.trace("daemon listens");
   }
 
-  function accept(end: End): void {
-    let peer: PeerState | null = null;
+  /** Reads frames past the witness. */
+  #witnessedReader(end: End, peer: () => PeerState): FrameReader {
+    const { world, witness, release, nowMs } = this.#options;
     const reader = createFrameReader(frameBytesMaxToDaemon);
-    const witnessed: FrameReader = {
+    return {
       feed: (bytes, onFrame) =>
         reader.feed(bytes, (frame) => {
           const message = parseToDaemon(frame, release.wireVersions);
@@ -156,66 +207,30 @@ export function startDaemonProcess({
             return world.fail(
               `a proxy sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
             );
-          witness.frame(peer!, message, nowMs(), () => onFrame(frame));
+          witness.frame(peer(), message, nowMs(), () => onFrame(frame));
           if (message.kind === "foreign hello" && release.hangsUp) end.close();
         }),
     };
-    end.onBytes = (bytes) => {
-      const closedBefore = state!.counts.closedPeers;
-      receive(state!, { peer: peer!, reader: witnessed }, bytes, nowMs());
-      if (state!.counts.closedPeers !== closedBefore)
-        world.fail("the daemon closes a proxy that keeps to the grammar");
-    };
-    end.onClose = () => {
-      if (peer === null) return;
-      peers.delete(end);
-      witness.closed(peer);
-      disconnect(state!, peer, nowMs());
-    };
-    world.after(0, owner, () => {
-      if (!end.open) return;
-      peer = connect(
-        state!,
-        {
-          mayAdminister: true,
-          send(message) {
-            witness.sent(peer!, message);
-            end.send(encodeFrame(toWire(message)));
-          },
-          sendBulk(message, then) {
-            witness.sent(peer!, message);
-            end.send(encodeFrame(toWire(message)));
-            end.whenSent(() => then(nowMs()));
-          },
-          close: () => end.close(),
-        },
-        nowMs(),
-      );
-      peers.set(end, peer);
-    });
   }
 
-  world.after(world.random.between(5, 60), owner, () => void start());
-  return {
-    process: owner,
-    get listening() {
-      return listening && owner.alive;
-    },
-    get state() {
-      return owner.alive ? state : null;
-    },
-    accept,
-    stop() {
-      if (timers === null || stopping || !owner.alive) return;
-      stopping = true;
-      world.trace("daemon gets SIGTERM");
-      void timers.stop().then((written) => {
-        world.count(written ? "daemon stopped, all written" : "daemon stopped, not all written");
-        const missing = written ? unwrittenSum(disk) : null;
-        if (missing !== null) world.fail(missing);
-        world.kill(owner);
-      });
-    },
-    peerOf: (end) => peers.get(end),
-  };
+  #connect(end: End, peer: () => PeerState): PeerState {
+    const { witness, nowMs } = this.#options;
+    const send = (message: FromDaemon): void => {
+      witness.sent(peer(), message);
+      end.send(encodeFrame(toWire(message)));
+    };
+    return connect(
+      this.#state!,
+      {
+        mayAdminister: true,
+        send,
+        sendBulk(message, then) {
+          send(message);
+          end.whenSent(() => then(nowMs()));
+        },
+        close: () => end.close(),
+      },
+      nowMs(),
+    );
+  }
 }

@@ -1,0 +1,150 @@
+/**
+ * The requests that a simulated proxy serves: each asks for an admission, runs for a while if it
+ * may, goes to another target when one fails, as in `proxy/handlers/attempts/fail-over.ts`, and is
+ * settled.
+ */
+import type { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
+import type { SimulatedRequest } from "../workload.js";
+import type { Process, World } from "../world.js";
+
+/** A request as its proxy has served it. */
+export interface Served {
+  readonly request: SimulatedRequest;
+  outcome: AdmissionOutcome["kind"] | null;
+  /**
+   * What must have been charged: an attempt at each target that has failed, what the request has
+   * reported on its way, then the rest of it.
+   */
+  readonly settles: {
+    readonly part: SettledPart;
+    readonly target: Target | null;
+    readonly tokens: number;
+  }[];
+  /** Where it was when the daemon came back: it went without a verdict, and was counted then. */
+  unasked: { readonly target: Target | null } | null;
+}
+
+export const deadlineMs = 2_000;
+/** Deadlines are looked at ten times in their length. */
+const answerMsMax = deadlineMs + deadlineMs / 10 + 1;
+
+export class ServedRequests {
+  /** Those that have ended, too. */
+  readonly all: Served[] = [];
+  readonly #running = new Map<Admission, Served>();
+  readonly #world: World;
+  readonly #owner: Process;
+  readonly #client: LimiterClient;
+  /** Questions that wait for the daemon's answer. */
+  #unanswered = 0;
+  /** Settles that wait for their acknowledgement. */
+  #unsettled = 0;
+
+  constructor(world: World, owner: Process, client: LimiterClient) {
+    this.#world = world;
+    this.#owner = owner;
+    this.#client = client;
+  }
+
+  /** How much isn't at its end. */
+  get open(): number {
+    return this.#unanswered + this.#running.size + this.#unsettled;
+  }
+
+  admissions(): Iterable<Admission> {
+    return this.#running.keys();
+  }
+
+  /** Those that run without a verdict. */
+  unasked(): (readonly [Admission, Served])[] {
+    return [...this.#running].filter(([{ lsn, submission }]) => lsn === 0 && !submission);
+  }
+
+  serve(request: SimulatedRequest): void {
+    const { number, path, targets, submission } = request;
+    const served: Served = { request, outcome: null, settles: [], unasked: null };
+    this.all.push(served);
+    const caller = { userPath: path, credential: "authenticated" } as const;
+    const asking = this.#client.admit(caller, targets, submission);
+    this.#ask(`request ${number}`, asking, (outcome) => {
+      if (served.outcome !== null) this.#world.fail(`request ${number} is answered twice`);
+      served.outcome = outcome.kind;
+      if (outcome.kind === "refused")
+        this.#client.noteRefusal(outcome.id, `request-${number}`, targets[0]!.model);
+      if (outcome.kind !== "admitted") return;
+      this.#running.set(outcome.admission, served);
+      this.#tryTarget(served, outcome.admission, targets);
+    });
+  }
+
+  /** Waits for the daemon's answer, which must arrive in time. */
+  #ask(
+    what: string,
+    asking: Promise<AdmissionOutcome>,
+    then: (outcome: AdmissionOutcome) => void,
+  ): void {
+    const [world, owner] = [this.#world, this.#owner];
+    this.#unanswered++;
+    const startedMs = world.nowMs;
+    const pausedBefore = owner.pausedUntilMs;
+    void asking.then((outcome) => {
+      if (!owner.alive) return;
+      this.#unanswered--;
+      world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
+      world.trace(`${owner.name} ${what} ${outcome.kind}`);
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax)
+        world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
+      then(outcome);
+    });
+  }
+
+  #tryTarget(served: Served, admission: Admission, targets: readonly Target[]): void {
+    const { request, settles } = served;
+    const failsMs = request.failsMs[settles.length];
+    if (failsMs === undefined) return this.#runToItsEnd(served, admission);
+    this.#world.after(failsMs, this.#owner, () => {
+      const { target } = admission;
+      const untried = targets.filter((other) => other !== target);
+      if (untried.length === 0) return this.#end(served, admission, 0);
+      settles.push({ part: "attempt", target, tokens: 0 });
+      const asking = this.#client.reroute(admission, untried);
+      this.#ask(`failover of request ${request.number}`, asking, ({ kind }) =>
+        kind === "admitted"
+          ? this.#tryTarget(served, admission, untried)
+          : this.#end(served, admission, 0),
+      );
+    });
+  }
+
+  #runToItsEnd(served: Served, admission: Admission): void {
+    const { progress, lastsMs, tokens } = served.request;
+    progress.forEach((spent, i) => {
+      const afterMs = (lastsMs * (i + 1)) / (progress.length + 1);
+      this.#world.after(afterMs, this.#owner, () => this.#progress(served, admission, spent));
+    });
+    this.#world.after(lastsMs, this.#owner, () => this.#end(served, admission, tokens));
+  }
+
+  #progress(
+    { settles }: Served,
+    admission: Admission,
+    { tokens, record }: SimulatedRequest["progress"][number],
+  ): void {
+    this.#world.count("progress");
+    settles.push({ part: "progress", target: admission.target, tokens });
+    this.#client.progress(admission, { tokens, estimated: false, record });
+  }
+
+  #end({ request, settles }: Served, admission: Admission, tokens: number): void {
+    this.#running.delete(admission);
+    settles.push({ part: "request", target: admission.target, tokens });
+    this.#unsettled++;
+    const usage = { tokens, estimated: request.cut, record: request.record };
+    this.#client.settle(admission, usage, () => {
+      this.#unsettled--;
+    });
+  }
+}
