@@ -10,7 +10,7 @@ import { simulatedBudgets } from "./checks/compare-usage.js";
 import { Witness } from "./checks/witness.js";
 import { type FaultMix, scheduleFaults, someFaults, someProxyStopMs } from "./faults.js";
 import { DaemonProcess } from "./processes/daemon-process.js";
-import { createDisk, type Disk } from "./processes/disk.js";
+import { Disk } from "./processes/disk.js";
 import { LeftSettles } from "./processes/left-settles.js";
 import { ProxyProcess } from "./processes/proxy-process.js";
 import { type Releases, someReleases } from "./releases.js";
@@ -92,7 +92,7 @@ class Simulation {
     this.#failureMode = random.pick(["closed", "open"] as const);
     this.#socketFaults = { ...this.#mix.socket };
     this.#diskFaults = { ...this.#mix.disk };
-    this.#disk = createDisk(world, this.#diskFaults);
+    this.#disk = new Disk(world, this.#diskFaults);
     this.#witness = new Witness(world, this.#disk);
     this.#disk.onApplied = (changes) => this.#witness.applied(changes);
     this.#wallAheadMs = beginMs + random.int(0, 3_600_000);
