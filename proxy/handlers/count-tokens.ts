@@ -15,6 +15,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/estimate-tokens.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
+import { problemAt } from "./model-call.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens">;
 
@@ -57,9 +58,7 @@ export async function countTokens(
   const route = await resolveOnceLearned(gateway, call.model);
   if (route === null) return refuseUnknownModel(context, call.model);
   const targets = gateway.targetOrder.peek(route);
-  const target = targets.find(
-    (target) => call.problemAt(providerOf(gateway, target).config, target.model) === null,
-  );
+  const target = targets.find((target) => problemAt(gateway, call, target) === null);
   if (target === undefined)
     return answerEstimate(context, operation, {
       target: targets[0]!,

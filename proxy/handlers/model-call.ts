@@ -3,9 +3,11 @@
  * whether its body is JSON or a form.
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
+import { type Gateway, providerOf } from "../gateway.js";
 import type { Spool } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
 import type { RequestBody } from "../upstream/upstream.js";
@@ -65,4 +67,13 @@ export interface CallSource {
   readonly newSpool: () => Promise<Spool>;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
+}
+
+/** Why a call can't be sent to this target, or null. */
+export function problemAt(
+  gateway: Pick<Gateway, "providers">,
+  call: ModelCall,
+  target: Target,
+): Failure | null {
+  return call.problemAt(providerOf(gateway, target).config, target.model);
 }

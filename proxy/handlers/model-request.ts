@@ -4,9 +4,8 @@
  */
 import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
-import type { Failure } from "../../shared/error-code.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import { type Gateway, providerOf } from "../gateway.js";
+import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -27,7 +26,7 @@ import { askCache, bypassed } from "./ask-cache.js";
 import { failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
-import type { CallSource, ModelCall, ReadCall } from "./model-call.js";
+import { type CallSource, type ModelCall, problemAt, type ReadCall } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
 /** Never rejects. */
@@ -116,14 +115,6 @@ function withoutProblem(
     else able ??= targets.slice(0, i);
   }
   return able ?? targets;
-}
-
-function problemAt(
-  gateway: Pick<Gateway, "providers">,
-  call: ModelCall,
-  target: Target,
-): Failure | null {
-  return call.problemAt(providerOf(gateway, target).config, target.model);
 }
 
 interface Sending {
