@@ -45,37 +45,8 @@ interface NewSecret {
   readonly redacted: string;
 }
 
-export interface KeyRing {
-  /** How many there are, whatever their status, deleted ones included. */
-  readonly size: number;
-  /** How many of them are deleted. */
-  readonly deleted: number;
-  /** The number that the next key gets. */
-  readonly nextNumber: number;
-  /**
-   * The key with this hash, be it that of an old secret, whatever its status: one look into a map,
-   * whose time reveals nothing about a key to a caller that doesn't have all of it.
-   */
-  find(hash: string): ManagedKey | undefined;
-  /** The key with this number, or its tombstone. */
-  byNumber(number: number): ManagedKey | undefined;
-  /** Up to `count` keys below this number, newest first, without the deleted ones. */
-  newest(below: number, count: number): readonly ManagedKey[];
-  add(key: Omit<ManagedKey, "id" | "writtenUseMs">): ManagedKey;
-  /** Puts a tombstone in the place of a key. */
-  bury(key: ManagedKey, nowMs: number): ManagedKey;
-  /** Gives a key another secret; those until now work until `untilMs` at most. */
-  rotate(key: ManagedKey, secret: NewSecret, untilMs: number, nowMs: number): void;
-  /** A request calls with the secret of this hash. */
-  use(key: ManagedKey, hash: string, nowMs: number): void;
-  /**
-   * Up to `count` keys whose last use in the store is out of date by `keyUseWrittenMs` or more.
-   */
-  takeUsed(count: number): readonly ManagedKey[];
-}
-
 /** What is left of a deleted key in place of what it was. */
-const nothing = {
+export const nothing = {
   hash: "",
   redacted: "",
   oldSecrets: [],
@@ -86,125 +57,141 @@ const nothing = {
   writtenUseMs: null,
 };
 
-export function createKeyRing(): KeyRing {
-  const byHash = new Map<string, ManagedKey>();
-  // By ascending number.
-  const ordered: ManagedKey[] = [];
+export class KeyRing {
+  readonly #byHash = new Map<string, ManagedKey>();
+  /** By ascending number. */
+  readonly #ordered: ManagedKey[] = [];
   /** The keys whose last use is to be written. */
-  const used = new Set<ManagedKey>();
-  let deleted = 0;
+  readonly #used = new Set<ManagedKey>();
+  #deleted = 0;
+
+  /** How many there are, whatever their status, deleted ones included. */
+  get size(): number {
+    return this.#ordered.length;
+  }
+
+  /** How many of them are deleted. */
+  get deleted(): number {
+    return this.#deleted;
+  }
+
+  /** The number that the next key gets. */
+  get nextNumber(): number {
+    return (this.#ordered.at(-1)?.number ?? 0) + 1;
+  }
+
+  /**
+   * The key with this hash, be it that of an old secret, whatever its status: one look into a map,
+   * whose time reveals nothing about a key to a caller that doesn't have all of it.
+   */
+  find(hash: string): ManagedKey | undefined {
+    return this.#byHash.get(hash);
+  }
+
+  /** The key with this number, or its tombstone. */
+  byNumber(number: number): ManagedKey | undefined {
+    const key = this.#ordered[this.#indexOf(number)];
+    return key?.number === number ? key : undefined;
+  }
+
+  /** Up to `count` keys below this number, newest first, without the deleted ones. */
+  newest(below: number, count: number): readonly ManagedKey[] {
+    const found: ManagedKey[] = [];
+    for (let i = this.#indexOf(below) - 1; i >= 0 && found.length < count; i--) {
+      const key = this.#ordered[i]!;
+      if (key.deletedAtMs === null) found.push(key);
+    }
+    return found;
+  }
+
+  add(restored: Omit<ManagedKey, "id" | "writtenUseMs">): ManagedKey {
+    // Field by field: it is read with each of its requests (docs/decisions/field-copies.md).
+    const key: ManagedKey = {
+      number: restored.number,
+      id: keyId(restored.number),
+      hash: restored.hash,
+      redacted: restored.redacted,
+      oldSecrets: restored.oldSecrets,
+      name: restored.name,
+      userPath: restored.userPath,
+      labels: restored.labels,
+      createdAtMs: restored.createdAtMs,
+      expiresAtMs: restored.expiresAtMs,
+      deactivatedAtMs: restored.deactivatedAtMs,
+      deletedAtMs: restored.deletedAtMs,
+      lastUsedAtMs: restored.lastUsedAtMs,
+      writtenUseMs: restored.lastUsedAtMs,
+    };
+    if (key.deletedAtMs === null) this.#byHash.set(key.hash, key);
+    else this.#deleted++;
+    for (const old of key.oldSecrets) this.#byHash.set(old.hash, key);
+    this.#ordered.push(key);
+    return key;
+  }
+
+  /** Puts a tombstone in the place of a key. */
+  bury(key: ManagedKey, nowMs: number): ManagedKey {
+    const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
+    const tombstone = { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
+    for (const { hash } of [key, ...key.oldSecrets]) this.#byHash.delete(hash);
+    this.#used.delete(key);
+    this.#ordered[this.#indexOf(key.number)] = tombstone;
+    this.#deleted++;
+    return tombstone;
+  }
+
+  /** Gives a key another secret; those until now work until `untilMs` at most. */
+  rotate(key: ManagedKey, { hash, redacted }: NewSecret, untilMs: number, nowMs: number): void {
+    const last = { ...key, untilMs };
+    for (const secret of [last, ...key.oldSecrets]) this.#byHash.delete(secret.hash);
+    key.oldSecrets = [last, ...key.oldSecrets]
+      .map((old) => ({
+        hash: old.hash,
+        redacted: old.redacted,
+        untilMs: Math.min(old.untilMs, untilMs),
+        lastUsedAtMs: old.lastUsedAtMs,
+      }))
+      .filter((old) => old.untilMs > nowMs);
+    key.hash = hash;
+    key.redacted = redacted;
+    for (const secret of [key, ...key.oldSecrets]) this.#byHash.set(secret.hash, key);
+  }
+
+  /** A request calls with the secret of this hash. */
+  use(key: ManagedKey, hash: string, nowMs: number): void {
+    key.lastUsedAtMs = nowMs;
+    const old = key.hash === hash ? undefined : key.oldSecrets.find((one) => one.hash === hash);
+    if (old !== undefined) old.lastUsedAtMs = nowMs;
+    const { writtenUseMs } = key;
+    if (writtenUseMs === null || Math.abs(nowMs - writtenUseMs) >= keyUseWrittenMs)
+      this.#used.add(key);
+  }
+
+  /**
+   * Up to `count` keys whose last use in the store is out of date by `keyUseWrittenMs` or more.
+   */
+  takeUsed(count: number): readonly ManagedKey[] {
+    const taken: ManagedKey[] = [];
+    for (const key of this.#used) {
+      if (taken.length === count) break;
+      this.#used.delete(key);
+      key.writtenUseMs = key.lastUsedAtMs;
+      taken.push(key);
+    }
+    return taken;
+  }
 
   /** The index of the first key with at least this number. */
-  function indexOf(number: number): number {
+  #indexOf(number: number): number {
     let low = 0;
-    let high = ordered.length;
+    let high = this.#ordered.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (ordered[middle]!.number < number) low = middle + 1;
+      if (this.#ordered[middle]!.number < number) low = middle + 1;
       else high = middle;
     }
     return low;
   }
-
-  return {
-    get size() {
-      return ordered.length;
-    },
-    get deleted() {
-      return deleted;
-    },
-    get nextNumber() {
-      return (ordered.at(-1)?.number ?? 0) + 1;
-    },
-    find: (hash) => byHash.get(hash),
-    byNumber(number) {
-      const key = ordered[indexOf(number)];
-      return key?.number === number ? key : undefined;
-    },
-    newest(below, count) {
-      const found: ManagedKey[] = [];
-      for (let i = indexOf(below) - 1; i >= 0 && found.length < count; i--)
-        if (ordered[i]!.deletedAtMs === null) found.push(ordered[i]!);
-      return found;
-    },
-    add({
-      number,
-      hash,
-      redacted,
-      oldSecrets,
-      name,
-      userPath,
-      labels,
-      createdAtMs,
-      expiresAtMs,
-      deactivatedAtMs,
-      deletedAtMs,
-      lastUsedAtMs,
-    }) {
-      const key: ManagedKey = {
-        number,
-        id: keyId(number),
-        hash,
-        redacted,
-        oldSecrets,
-        name,
-        userPath,
-        labels,
-        createdAtMs,
-        expiresAtMs,
-        deactivatedAtMs,
-        deletedAtMs,
-        lastUsedAtMs,
-        writtenUseMs: lastUsedAtMs,
-      };
-      if (deletedAtMs === null) byHash.set(hash, key);
-      else deleted++;
-      for (const old of oldSecrets) byHash.set(old.hash, key);
-      ordered.push(key);
-      return key;
-    },
-    bury(key, nowMs) {
-      const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
-      const tombstone = { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
-      for (const { hash } of [key, ...key.oldSecrets]) byHash.delete(hash);
-      used.delete(key);
-      ordered[indexOf(key.number)] = tombstone;
-      deleted++;
-      return tombstone;
-    },
-    rotate(key, { hash, redacted }, untilMs, nowMs) {
-      const last = { ...key, untilMs };
-      for (const secret of [last, ...key.oldSecrets]) byHash.delete(secret.hash);
-      key.oldSecrets = [last, ...key.oldSecrets]
-        .map((old) => ({
-          hash: old.hash,
-          redacted: old.redacted,
-          untilMs: Math.min(old.untilMs, untilMs),
-          lastUsedAtMs: old.lastUsedAtMs,
-        }))
-        .filter((old) => old.untilMs > nowMs);
-      key.hash = hash;
-      key.redacted = redacted;
-      for (const secret of [key, ...key.oldSecrets]) byHash.set(secret.hash, key);
-    },
-    use(key, hash, nowMs) {
-      key.lastUsedAtMs = nowMs;
-      const old = key.hash === hash ? undefined : key.oldSecrets.find((one) => one.hash === hash);
-      if (old !== undefined) old.lastUsedAtMs = nowMs;
-      const { writtenUseMs } = key;
-      if (writtenUseMs === null || Math.abs(nowMs - writtenUseMs) >= keyUseWrittenMs) used.add(key);
-    },
-    takeUsed(count) {
-      const taken: ManagedKey[] = [];
-      for (const key of used) {
-        if (taken.length === count) break;
-        used.delete(key);
-        key.writtenUseMs = key.lastUsedAtMs;
-        taken.push(key);
-      }
-      return taken;
-    },
-  };
 }
 
 /** The status of a key at this moment of the daemon's clock. */

@@ -9,7 +9,7 @@ import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { createKeyRing, type KeyRing, type ManagedKey, type OldSecret } from "./key-ring.js";
+import { KeyRing, type ManagedKey, nothing, type OldSecret } from "./key-ring.js";
 
 /** Writes a key as it is now. */
 export function keyChange({
@@ -51,7 +51,7 @@ export function keyChange({
  * that can't be read could be a deactivated one.
  */
 export function restoreKeys(store: Store): KeyRing {
-  const ring = createKeyRing();
+  const ring = new KeyRing();
   for (const { key, value } of store.entries("keys")) {
     ring.add(keyFromStored(key, value) ?? throwMalformed(store, "keys", key));
   }
@@ -74,7 +74,7 @@ function keyFromStored(
     !(userPath === null || (typeof userPath === "string" && isNormalUserPath(userPath)))
   )
     return null;
-  if (!Array.isArray(labels) || !labels.every((label) => typeof label === "string")) return null;
+  if (!isLabels(labels)) return null;
   if (
     !isMoment(createdAtMs) ||
     !(expiresAtMs === null || isMoment(expiresAtMs)) ||
@@ -116,19 +116,10 @@ function tombstoneFromStored(
   [labels, createdAtMs, deletedAtMs]: readonly unknown[],
 ): Parameters<KeyRing["add"]>[0] | null {
   if (!isCount(number, 1) || !isCount(createdAtMs) || !isCount(deletedAtMs)) return null;
-  if (!Array.isArray(labels) || !labels.every((label) => typeof label === "string")) return null;
-  return {
-    number,
-    hash: "",
-    redacted: "",
-    oldSecrets: [],
-    name: null,
-    userPath: null,
-    labels,
-    createdAtMs,
-    expiresAtMs: null,
-    deactivatedAtMs: deletedAtMs,
-    deletedAtMs,
-    lastUsedAtMs: null,
-  };
+  if (!isLabels(labels)) return null;
+  return { ...nothing, number, labels, createdAtMs, deactivatedAtMs: deletedAtMs, deletedAtMs };
+}
+
+function isLabels(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((label) => typeof label === "string");
 }

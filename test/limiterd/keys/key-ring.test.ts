@@ -1,5 +1,5 @@
 import t from "tap";
-import { createKeyRing } from "../../../limiterd/keys/key-ring.js";
+import { KeyRing } from "../../../limiterd/keys/key-ring.js";
 import { keysMax } from "../../../shared/domain/credential-bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { startDaemon } from "../in-memory-daemon.js";
@@ -35,8 +35,8 @@ t.test("keys that begin alike, in what is shown and in their hashes, are two key
 
 t.test("a key is looked up among 100,000 as among 100", async (t) => {
   const hashes = Array.from({ length: 100_000 }, (_, i) => hashKey(`sk-sluice-${i}`));
-  const ring = (size: number): ReturnType<typeof createKeyRing> => {
-    const made = createKeyRing();
+  const ring = (size: number): KeyRing => {
+    const made = new KeyRing();
     for (let i = 0; i < size; i++)
       made.add({
         number: i + 1,
