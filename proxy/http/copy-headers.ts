@@ -1,6 +1,7 @@
 /**
  * Copies headers: those of a request that pass to the provider, and of the provider's answer those
- * for the client. Names and values are copied as they were written.
+ * for the client. Names and values are copied as they were written; what isn't a value yet becomes
+ * one.
  *
  * Not here: which of a request pass (`passed-headers.ts`), and what Sluice adds itself (host,
  * lengths, the provider's credential, the request id, the limits).
@@ -235,4 +236,9 @@ function hasName(table: HeaderNames, name: Buffer): boolean {
 function beginsWith(name: Buffer, known: Buffer): boolean {
   for (let i = 0; i < known.length; i++) if ((name[i]! | 0x20) !== known[i]) return false;
   return true;
+}
+
+/** A text as a header's value, for people: what a header can't hold becomes a question mark. */
+export function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?");
 }

@@ -8,6 +8,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
+import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
 import {
@@ -193,7 +194,7 @@ function wordedEnvelope(exchange: Exchange, worded: Refusal): object {
  */
 export function droppedHeaders(dropped: readonly string[]): readonly string[] {
   if (dropped.length === 0) return dropped;
-  const names = dropped.map((name) => name.replace(/[^\x20-\x2b\x2d-\x7e]/g, "?"));
+  const names = dropped.map((name) => headerText(name).replaceAll(",", "?"));
   return ["x-sluice-dropped", names.join(", ")];
 }
 

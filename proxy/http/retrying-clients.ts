@@ -9,6 +9,7 @@
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
+import { headerText } from "./copy-headers.js";
 
 export interface Refusal {
   readonly status: number;
@@ -41,7 +42,7 @@ function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
     code,
     message,
     fields: { resets_at: Math.ceil(endMs / 1000) },
-    headers: ["x-codex-promo-message", message.replace(/[^\x20-\x7e]/g, "?")],
+    headers: ["x-codex-promo-message", headerText(message)],
   };
 }
 

@@ -8,6 +8,7 @@
  *
  * Not here: which providers are configured, and who may call them.
  */
+import { apiResources } from "../http/paths/api-resources.js";
 
 interface PassthroughPath {
   /** As the caller wrote it. */
@@ -59,40 +60,12 @@ function segmentProblem(text: string): string | null {
   return null;
 }
 
-/** The first segments that the SDKs of OpenAI and Anthropic append to their base URL. */
-const resources: ReadonlySet<string> = new Set([
-  "assistants",
-  "audio",
-  "batches",
-  "chat",
-  "complete",
-  "completions",
-  "containers",
-  "conversations",
-  "embeddings",
-  "evals",
-  "files",
-  "fine_tuning",
-  "images",
-  "messages",
-  "models",
-  "moderations",
-  "realtime",
-  "rerank",
-  "responses",
-  "skills",
-  "threads",
-  "uploads",
-  "vector_stores",
-  "videos",
-]);
-
 /** The path at the origin of a base URL; `rest` has no problem. */
 export function originPath(baseUrl: string, rest: string): string {
   const base = new URL(baseUrl).pathname.replace(/\/$/, "");
   if (rest === "") return "/";
   const first = rest.split("/", 2)[1]!;
-  return resources.has(first) && !isAtOrBelow(base, rest) ? base + rest : rest;
+  return apiResources.has(first) && !isAtOrBelow(base, rest) ? base + rest : rest;
 }
 
 function isAtOrBelow(base: string, path: string): boolean {

@@ -68,7 +68,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/http/paths": [],
   "proxy/http": ["proxy/http/paths", "proxy/body", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
-  "proxy/upstream": ["proxy/body", "proxy/http", "proxy/usage", "proxy/upstream/errors"],
+  "proxy/upstream": [
+    "proxy/body",
+    "proxy/http",
+    "proxy/http/paths",
+    "proxy/usage",
+    "proxy/upstream/errors",
+  ],
   "proxy/upstream/credentials": ["proxy/body", "proxy/upstream"],
   "proxy/upstream/client": [
     "proxy/upstream/credentials",

@@ -1,8 +1,13 @@
 /** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/checked.js";
-import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
+import {
+  type CallPiece,
+  type ChatPiece,
+  chatPieces,
+  namelessCall,
+} from "../translation/chat-pieces.js";
 import { stopReason } from "../translation/stop-reasons.js";
-import { isThinkingBlock, noSignature } from "../translation/thinking-blocks.js";
+import { noSignature } from "../translation/thinking-blocks.js";
 import { readToolInput, ToolNames } from "../translation/tool-call.js";
 import { messagesUsage } from "../translation/translate-usage.js";
 import {
@@ -31,7 +36,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     role: "assistant",
     model: context.model,
     content: [
-      ...thinkingBlocks(message, textOf(pieces, "reasoning")),
+      ...thinkingBlocks(pieces),
       ...texts.map(({ text }) => ({ type: "text", text })),
       ...calls.map((call, i) => toolUse(call, i, isCut, context)),
     ],
@@ -59,9 +64,10 @@ function textOf(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal"): st
 /**
  * Signed blocks from a provider that serves Anthropic's models; otherwise one that none signed.
  */
-function thinkingBlocks(message: JsonObject, thoughts: string): readonly JsonObject[] {
-  const signed = message["thinking_blocks"];
-  if (Array.isArray(signed)) return signed.filter(isThinkingBlock);
+function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
+  const signed = pieces.filter((piece) => piece.kind === "signed").map(({ block }) => block);
+  if (signed.length > 0) return signed;
+  const thoughts = textOf(pieces, "reasoning");
   return thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: noSignature }];
 }
 
@@ -102,7 +108,6 @@ export function toolNames({ request }: AnswerContext): ToolNames {
 export function toolName({ name, custom }: CallPiece): string {
   if (custom)
     throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
-  if (name === null)
-    throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
+  if (name === null) throw namelessCall();
   return name;
 }

@@ -38,7 +38,3 @@ export function continuedCall(): UntranslatableAnswer {
     "the provider's answer continues a tool call after other content has followed it",
   );
 }
-
-export function namelessCall(): UntranslatableAnswer {
-  return new UntranslatableAnswer("the provider's answer calls a tool without a name");
-}

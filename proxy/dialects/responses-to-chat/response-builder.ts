@@ -12,9 +12,10 @@ import {
   type CallPiece,
   type ChatPiece,
   type Logprob,
+  namelessCall,
 } from "../translation/chat-pieces.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
-import { CallTracker, continuedCall, namelessCall } from "./call-tracker.js";
+import { CallTracker, continuedCall } from "./call-tracker.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
 import { wantsReasoning, writeKeptReasoning } from "./kept-reasoning.js";
 import { type ResponseEvent, ResponseEventWriter } from "./response-event-writer.js";

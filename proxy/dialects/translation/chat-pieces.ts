@@ -30,6 +30,10 @@ export interface CallPiece {
   readonly text: string;
 }
 
+export function namelessCall(): UntranslatableAnswer {
+  return new UntranslatableAnswer("the provider's answer calls a tool without a name");
+}
+
 export type ChatPiece =
   | { readonly kind: "reasoning"; readonly text: string }
   /** A thinking block that must come back; its text, if it has one, was a piece before it. */

@@ -4,6 +4,7 @@
  * path. The paths of administration, health and passthrough are taken as they are written, since
  * what stands in front of Sluice may guard them.
  */
+import { apiResources } from "./api-resources.js";
 
 /** What a request line says. */
 interface EndpointAddress {
@@ -59,39 +60,13 @@ function decoded(text: string): string | null {
   }
 }
 
-/** What stands behind `/v1` in the APIs of OpenAI, Anthropic and others. */
-const resources: ReadonlySet<string> = new Set([
-  "assistants",
-  "audio",
-  "batches",
-  "chat",
-  "completions",
-  "containers",
-  "conversations",
-  "embeddings",
-  "evals",
-  "files",
-  "fine_tuning",
-  "images",
-  "messages",
-  "models",
-  "moderations",
-  "realtime",
-  "rerank",
-  "responses",
-  "threads",
-  "uploads",
-  "vector_stores",
-  "videos",
-]);
-
 function endpointPath(written: string): string {
   if (isUsual(written)) return written;
   let path = written.replace(/\/{2,}/g, "/");
   if (path.endsWith("/")) path = path.slice(0, -1);
   path = path.replace(/^(?:\/v1)+(?=\/v1\/)/, "");
   if (path.startsWith("/v1/")) return path;
-  return resources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : written;
+  return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : written;
 }
 
 /** Nearly all are: nothing is made anew. */
