@@ -44,6 +44,25 @@ t.test(
   },
 );
 
+t.test("thinking comes back signed where the provider signed it", async (t) => {
+  const thinking = (signature: string): JsonObject => ({
+    type: "thinking",
+    thinking: "a",
+    signature,
+  });
+  const redacted = { type: "redacted_thinking", data: "d" };
+  const table: readonly (readonly [readonly JsonObject[], readonly JsonObject[]])[] = [
+    [
+      [{ ...thinking("s"), index: 0 }, redacted],
+      [thinking("s"), redacted],
+    ],
+    [[thinking("")], [thinking("unsigned")]],
+    [[], [thinking("unsigned")]],
+  ];
+  for (const [blocks, expected] of table)
+    t.strictSame(says({ reasoning_content: "a", thinking_blocks: blocks })["content"], expected);
+});
+
 t.test("the differences between providers give the same answer", async (t) => {
   const call = { type: "tool_use", name: "f", input: {} };
   t.strictSame(
