@@ -15,11 +15,11 @@ type ResolvedTargets =
 
 /** Best first; for `round_robin` the order of a proxy's first request. */
 export async function resolveTargets(
-  config: Pick<Config, "providers" | "virtualModels" | "prices">,
+  config: Pick<Config, "providers" | "virtualModels" | "prices" | "aliases">,
   model: string,
 ): Promise<ResolvedTargets> {
-  const { providers, virtualModels } = config;
-  const route = resolveModel(buildCatalog(providers, virtualModels, new Map()), model);
+  const { providers, virtualModels, aliases } = config;
+  const route = resolveModel(buildCatalog(providers, virtualModels, new Map(), aliases), model);
   if (route !== null) {
     const prices = createPriceTable(config, {
       list: needsPriceList(config) ? await loadPriceList() : null,

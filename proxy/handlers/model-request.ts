@@ -12,7 +12,7 @@ import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
-import { resolveModel } from "../routing/resolve-model.js";
+import { requestedName, resolveModel } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -68,7 +68,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
     resolveModel(gateway.models.current(), call.model) ??
     (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuseUnknownModel(incoming, call.model);
-  if (route.kind === "virtual") record.requestedModel = route.source;
+  record.requestedModel = requestedName(route);
   const cached =
     gateway.responseCache === null ? bypassed : await askCache(incoming, { call, route });
   if (cached.kind === "answered") return;

@@ -16,7 +16,7 @@ import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
-import { resolveModel } from "../routing/resolve-model.js";
+import { requestedName, resolveModel } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
 import {
@@ -67,6 +67,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   const route =
     resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
   if (route === null) return refuseUnknownModel(context, name);
+  record.requestedModel = requestedName(route);
   const ordered = gateway.targetOrder.order(route);
   // A simulator's configuration may offer it, but a simulator has no passthrough upstream.
   const targets = ordered.filter((target) => {

@@ -3,11 +3,19 @@
  * without a `models` list answers to GET /models, at the start and again from time to time. How a
  * name is resolved is in `resolve-model.ts`.
  */
+
+import { didYouMean } from "../../shared/config/closest-name.js";
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import type { Upstream } from "../upstream/upstream.js";
-import { buildCatalog, type Catalog, type Route, resolveModel } from "./resolve-model.js";
+import {
+  buildCatalog,
+  type Catalog,
+  modelNames,
+  type Route,
+  resolveModel,
+} from "./resolve-model.js";
 
 interface ModelCatalogPorts {
   readonly upstreams: ReadonlyMap<string, Upstream>;
@@ -39,7 +47,8 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   const learned = new Map<string, readonly string[]>();
   /** Those that have no list. */
   const listless = new Set<string>();
-  const build = (): Catalog => buildCatalog(config.providers, config.virtualModels, learned);
+  const build = (): Catalog =>
+    buildCatalog(config.providers, config.virtualModels, learned, config.aliases);
   let catalog = build();
   let stopped = false;
   const queried = config.providers.filter((provider) => provider.models === null);
@@ -110,7 +119,7 @@ interface UnknownModel {
  */
 export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
   const [unlearned] = models.unlearned();
-  if (unlearned === undefined) return { failure: noSuchModel(name), headers: [] };
+  if (unlearned === undefined) return { failure: noSuchModel(models.current(), name), headers: [] };
   return {
     failure: {
       ...failure(
@@ -124,10 +133,14 @@ export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
   };
 }
 
-function noSuchModel(name: string): Failure {
+/** Names that are compared with an unknown one: a list may have thousands. */
+const comparedMax = 500;
+
+function noSuchModel(catalog: Catalog, name: string): Failure {
+  const hint = didYouMean(name, modelNames(catalog, comparedMax));
   return failure(
     "model_not_found",
-    `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do`,
+    `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do${hint}`,
     "model",
   );
 }

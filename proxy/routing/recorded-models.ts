@@ -19,13 +19,15 @@ export interface RecordedModels {
 export const unknownModelName = "(unknown)";
 
 export function createRecordedModels(
-  config: Pick<Config, "virtualModels" | "prices">,
+  config: Pick<Config, "virtualModels" | "prices"> & Partial<Pick<Config, "aliases">>,
   { models, nowMs }: { readonly models: ModelCatalog; readonly nowMs: () => number },
 ): RecordedModels {
   const configured = new Set(
-    [...config.virtualModels.flatMap(({ targets }) => targets), ...config.prices].map(
-      ({ provider, model }) => `${provider}/${model}`.toLowerCase(),
-    ),
+    [
+      ...config.virtualModels.flatMap(({ targets }) => targets),
+      ...(config.aliases ?? []).flatMap(({ to }) => (to.kind === "target" ? [to] : [])),
+      ...config.prices,
+    ].map(({ provider, model }) => `${provider}/${model}`.toLowerCase()),
   );
   /** By provider, what it answered today and doesn't list. */
   const answeredToday = new Map<string, Set<string>>();

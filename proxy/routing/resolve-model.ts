@@ -6,11 +6,17 @@
  * Not here: asking providers for their lists, the order of a virtual model's targets, and rules.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
-import type { ProviderConfig, Strategy, VirtualModelConfig } from "../../shared/config/config.js";
+import type {
+  AliasConfig,
+  ProviderConfig,
+  Strategy,
+  VirtualModelConfig,
+} from "../../shared/config/config.js";
 import { modelName } from "../../shared/config/model-name.js";
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { aliasByBeginning, aliasNamed, type ModelAliases, modelAliases } from "./model-aliases.js";
 
 export interface WeightedTarget extends Target {
   readonly weight: number;
@@ -18,11 +24,14 @@ export interface WeightedTarget extends Target {
 
 interface DirectRoute {
   readonly kind: "direct";
+  /** The alias by which it was asked for, as configured; absent: none. */
+  readonly alias?: string;
   readonly targets: readonly [Target];
 }
 
 export interface VirtualRoute {
   readonly kind: "virtual";
+  readonly alias?: string;
   readonly source: string;
   readonly strategy: Strategy;
   readonly targets: readonly WeightedTarget[];
@@ -38,6 +47,7 @@ export interface Catalog {
   readonly providerByLowerName: ReadonlyMap<string, string>;
   /** The first provider that lists a bare id. */
   readonly byBareId: ReadonlyMap<string, DirectRoute>;
+  readonly aliases: ModelAliases;
   /** The first provider that takes any id. */
   readonly anyIdProvider: string | null;
   /** By the provider's name, in configuration order. */
@@ -63,6 +73,7 @@ export function buildCatalog(
   providers: readonly ProviderConfig[],
   virtualModels: readonly VirtualModelConfig[],
   learned: ReadonlyMap<string, readonly string[]>,
+  aliases: readonly AliasConfig[] = [],
 ): Catalog {
   const routes = virtualModels.map((virtual): VirtualRoute => ({ kind: "virtual", ...virtual }));
   const byBareId = new Map<string, DirectRoute>();
@@ -94,6 +105,7 @@ export function buildCatalog(
     virtualByLowerSource,
     providerByLowerName,
     byBareId,
+    aliases: modelAliases(aliases),
     anyIdProvider,
     known,
   };
@@ -103,13 +115,15 @@ export function buildCatalog(
  * The route of a name, or null: 404 `model_not_found`. White space around the name is dropped. In
  * order:
  *
- * 1. a virtual model, as written, then in any case;
+ * 1. a virtual model, as written, then in any case; an alias of this name;
  * 2. `provider/id` with a configured provider, in any case, whether the provider lists the id or
  *    not: lists are often incomplete, and the provider knows best. The id is everything after the
  *    first slash: `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
- * 3. a bare id, as written, at the first provider that lists it, then at the first that lists it by
+ * 3. an alias for names that begin like this one, the longest first: what the operator says comes
+ *    before what providers list;
+ * 4. a bare id, as written, at the first provider that lists it, then at the first that lists it by
  *    another name or in another case;
- * 4. any other name at the first provider with `models: ["*"]`.
+ * 5. any other name by the alias `*`, else at the first provider with `models: ["*"]`.
  */
 export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   const name = rawName.trim();
@@ -120,6 +134,8 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
       ? catalog.virtualByLowerSource.get(name.toLowerCase())
       : undefined);
   if (virtual !== undefined) return virtual;
+  const named = aliasNamed(catalog.aliases, name);
+  if (named !== undefined) return aliasRoute(catalog, named, name);
   const slash = name.indexOf("/");
   if (slash > 0) {
     const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
@@ -128,16 +144,30 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
       return id === "" ? null : direct(provider, id);
     }
   }
+  const begun = aliasByBeginning(catalog.aliases, name);
+  if (begun !== undefined) return aliasRoute(catalog, begun, name);
   const listed = catalog.byBareId.get(name);
   if (listed !== undefined) return listed;
   for (const [provider, { type, byLowerId }] of catalog.known) {
     const id = byLowerId.get(modelName(type, name).toLowerCase());
     if (id !== undefined) return direct(provider, id);
   }
-  const { anyIdProvider } = catalog;
+  const { anyIdProvider, aliases } = catalog;
+  if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);
   return anyIdProvider === null
     ? null
     : direct(anyIdProvider, modelAt(catalog, anyIdProvider, name));
+}
+
+function aliasRoute(catalog: Catalog, { name: alias, to }: AliasConfig, asked: string): Route {
+  if (to.kind === "virtual") return { ...catalog.virtualBySource.get(to.source)!, alias };
+  if (to.model === null) return direct(to.provider, modelAt(catalog, to.provider, asked));
+  return { ...direct(to.provider, modelAt(catalog, to.provider, to.model)), alias };
+}
+
+/** The alias or virtual model that was asked for, as configured; empty: the model itself. */
+export function requestedName(route: Route): string {
+  return route.alias ?? (route.kind === "virtual" ? route.source : "");
 }
 
 /**
@@ -158,12 +188,27 @@ export interface ListedModel {
   readonly owned_by: string;
 }
 
-/** For GET /v1/models: virtual models first, then every known id under its provider's name. */
+/**
+ * For GET /v1/models: virtual models and aliases first, then every known id under its provider's
+ * name.
+ */
 export function listModels(catalog: Catalog): readonly ListedModel[] {
   const listed = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
+  for (const { name } of catalog.aliases.exact.values()) listed.push(listedModel(name, "sluice"));
   for (const [provider, { ids }] of catalog.known)
     for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
   return listed;
+}
+
+/** What a client may have meant: virtual models, aliases and bare ids, up to a number. */
+export function modelNames(catalog: Catalog, max: number): readonly string[] {
+  const names = catalog.virtualModels.map(({ source }) => source);
+  for (const { name } of catalog.aliases.exact.values()) names.push(name);
+  for (const id of catalog.byBareId.keys()) {
+    if (names.length >= max) break;
+    names.push(id);
+  }
+  return names;
 }
 
 export function listedModel(id: string, ownedBy: string): ListedModel {

@@ -94,6 +94,16 @@ export interface VirtualModelConfig {
   }[];
 }
 
+/** Another name for a model, or for all models whose names begin alike. */
+export interface AliasConfig {
+  /** As configured: a name, or how names begin, with an asterisk behind it. */
+  readonly name: string;
+  /** A virtual model, or a provider's; `model` null: the one that was asked for. */
+  readonly to:
+    | { readonly kind: "virtual"; readonly source: string }
+    | { readonly kind: "target"; readonly provider: string; readonly model: string | null };
+}
+
 /** A price that the operator sets; it overrides the price list. */
 export interface PriceConfig {
   readonly provider: string;
@@ -170,6 +180,8 @@ export interface Config {
   };
   readonly providers: readonly ProviderConfig[];
   readonly virtualModels: readonly VirtualModelConfig[];
+  /** Unique by name, without case. */
+  readonly aliases: readonly AliasConfig[];
   readonly prices: readonly PriceConfig[];
   readonly jwtIssuers: readonly JwtIssuerConfig[];
   /** Null: off. */

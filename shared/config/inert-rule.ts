@@ -24,7 +24,9 @@ export function createInertReason({
   usageEnabled,
   providers,
   virtualModels,
-}: Pick<Config, "usageEnabled" | "providers" | "virtualModels">): InertReason {
+  aliases = [],
+}: Pick<Config, "usageEnabled" | "providers" | "virtualModels"> &
+  Partial<Pick<Config, "aliases">>): InertReason {
   const types = typesOf(providers);
   /** Whether any id may be a model: a provider accepts all, or lists them to proxies only. */
   const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
@@ -36,6 +38,8 @@ export function createInertReason({
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
   for (const { targets } of virtualModels)
     for (const { provider, model } of targets) add(provider, model);
+  for (const { to } of aliases)
+    if (to.kind === "target" && to.model !== null) add(to.provider, to.model);
   const virtual = new Set(virtualModels.map(({ source }) => source.toLowerCase()));
 
   return (rule) => {

@@ -22,6 +22,7 @@ import { typesOf } from "../model-name.js";
 import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
 import type { Flags, Setting } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
+import { buildAliases } from "./aliases.js";
 import {
   budgetWarnings,
   providerWarnings,
@@ -73,6 +74,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const providers = built.map((provider) => withEgress(provider, proxies, sources.cwd));
   const types = typesOf(providers);
   const virtualModels = buildVirtualModels(shape.virtualModels, { names, types }, problems.file);
+  const known = { names, types, sources: virtualModels.map(({ source }) => source) };
+  const aliases = buildAliases(shape.aliases, known, problems.file);
   const prices = buildPrices(shape.prices, types, problems.file);
   const jwtIssuers = buildIssuers(shape.issuers, { cwd: sources.cwd, proxies }, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
@@ -107,6 +110,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     limiter,
     providers,
     virtualModels,
+    aliases,
     prices,
     jwtIssuers,
     cache: buildCache(values),

@@ -43,6 +43,13 @@ export interface DeclaredVirtualModel {
   readonly targets: readonly DeclaredTarget[];
 }
 
+export interface DeclaredAlias {
+  readonly at: string;
+  readonly name: string;
+  /** As it was written. */
+  readonly target: string;
+}
+
 export interface DeclaredPrice {
   readonly at: string;
   /** `provider/model` or `provider/*`, as it was written. */
@@ -68,6 +75,7 @@ export interface ConfigFile {
   readonly settings: ReadonlyMap<string, unknown>;
   readonly providers: readonly DeclaredProvider[];
   readonly virtualModels: readonly DeclaredVirtualModel[];
+  readonly aliases: readonly DeclaredAlias[];
   readonly rules: readonly DeclaredLimits<Scope>[];
   readonly budgets: readonly DeclaredLimits<BudgetScope>[];
   readonly prices: readonly DeclaredPrice[];

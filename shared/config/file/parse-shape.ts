@@ -24,6 +24,7 @@ import type { Field } from "../settings/setting.js";
 import { settings } from "../settings/settings.js";
 import type {
   ConfigFile,
+  DeclaredAlias,
   DeclaredPrice,
   DeclaredProvider,
   DeclaredTarget,
@@ -50,6 +51,7 @@ const scalarSections = ["server", "limiter", "usage", "cache"];
 const topKeys = [
   "providers",
   "virtual_models",
+  "aliases",
   ...scalarSections,
   ruleSection.name,
   budgetSection.name,
@@ -75,6 +77,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
     settings: scalars,
     providers: named("providers").map((entry) => readProvider(entry, problems)),
     virtualModels: named("virtual_models").map((entry) => readVirtualModel(entry, problems)),
+    aliases: named("aliases").flatMap((entry) => readAlias(entry, problems)),
     rules: readLimitLists(ruleSection, rateLimits, Object.keys(ruleForm.fields), problems),
     budgets: readLimitLists(budgetSection, budgets, Object.keys(budgetForm.fields), problems),
     prices: named("prices").map((entry) => readPrice(entry, problems)),
@@ -204,6 +207,14 @@ function readPrice(entry: Named, problems: string[]): DeclaredPrice {
     fields: readTable<TierFields>(tierSchemas, tier, problems),
   }));
   return { at, name, fields, tiers };
+}
+
+function readAlias({ name, raw, at }: Named, problems: string[]): DeclaredAlias[] {
+  if (typeof raw === "string" && raw.trim() !== "") return [{ at, name, target: raw.trim() }];
+  problems.push(
+    `${at} must be provider/model, provider/* or the name of a virtual model, not ${show(raw)}`,
+  );
+  return [];
 }
 
 function readVirtualModel(entry: Named, problems: string[]): DeclaredVirtualModel {

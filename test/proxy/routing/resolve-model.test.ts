@@ -3,10 +3,17 @@ import {
   buildCatalog,
   type Catalog,
   listModels,
+  modelNames,
+  requestedName,
   resolveModel,
+  type VirtualRoute,
 } from "../../../proxy/routing/resolve-model.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
-import type { ProviderConfig, VirtualModelConfig } from "../../../shared/config/config.js";
+import type {
+  AliasConfig,
+  ProviderConfig,
+  VirtualModelConfig,
+} from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 function provider(name: string, models: readonly string[] | null): ProviderConfig {
@@ -130,4 +137,47 @@ t.test("virtual models are listed first, then each provider's known ids", async 
 
 t.test("every listed name resolves", async (t) => {
   for (const { id } of listModels(catalog)) t.not(resolveModel(catalog, id), null, id);
+});
+
+t.test("aliases stand where the operator put them", async (t) => {
+  const target = (provider: string, model: string | null): AliasConfig["to"] => ({
+    kind: "target",
+    provider,
+    model,
+  });
+  const aliases: readonly AliasConfig[] = [
+    { name: "Best", to: { kind: "virtual", source: "Smart" } },
+    { name: "turbo", to: target("openai", "gpt-4o") },
+    { name: "openai/old", to: target("later", "new") },
+    { name: "gpt-*", to: target("later", null) },
+    { name: "gpt-5*", to: target("openai", null) },
+    { name: "*", to: target("later", "rest") },
+  ];
+  const providers = [provider("openai", ["gpt-4o", "both"]), provider("later", ["gpt-4o", "*"])];
+  const from = buildCatalog(providers, [smart], new Map(), aliases);
+  const cases: readonly (readonly [name: string, route: string, requested: string])[] = [
+    ["best", "virtual Smart", "Best"],
+    ["smart", "virtual Smart", "Smart"],
+    ["TURBO", "openai gpt-4o", "turbo"],
+    ["openai/old", "later new", "openai/old"],
+    ["openai/gpt-4o", "openai gpt-4o", ""],
+    ["gpt-4o", "later gpt-4o", ""],
+    ["GPT-5-mini", "openai GPT-5-mini", ""],
+    ["both", "openai both", ""],
+    ["whatever", "later rest", "*"],
+  ];
+  for (const [name, route, requested] of cases) {
+    t.equal(resolved(from, name), route, name);
+    t.equal(requestedName(resolveModel(from, name)!), requested, name);
+  }
+  t.equal(
+    (resolveModel(from, "best") as VirtualRoute).targets,
+    (resolveModel(from, "smart") as VirtualRoute).targets,
+    "both take turns together",
+  );
+  t.same(
+    listModels(from).map(({ id }) => id),
+    ["Smart", "Best", "turbo", "openai/old", "openai/gpt-4o", "openai/both", "later/gpt-4o"],
+  );
+  t.same(modelNames(from, 5), ["Smart", "Best", "turbo", "openai/old", "gpt-4o"]);
 });

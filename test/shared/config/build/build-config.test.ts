@@ -41,6 +41,7 @@ const builtIn: Config = {
     }),
   ],
   virtualModels: [],
+  aliases: [],
   prices: [],
   jwtIssuers: [],
   cache: null,
