@@ -163,7 +163,7 @@ class JsonCall implements ModelCall {
     const context = {
       model: this.model,
       nowSeconds: Math.floor(nowMs() / 1000),
-      requestId: exchange.id,
+      requestId: exchange.ownId,
       provider: target.provider.name,
       request: fieldsOf(this.#object(), ["stream", ...translation.repeats]),
     };

@@ -32,7 +32,10 @@ export interface RequestHeaders {
 }
 
 export interface Exchange extends RequestHeaders {
+  /** The caller's `X-Request-ID`, or our own. */
   readonly id: string;
+  /** Unique, whatever the caller named the request: ids in answers are made of it. */
+  readonly ownId: string;
   readonly method: string;
   /** The endpoint's (`paths/endpoint-path.ts`), without the query. */
   readonly path: string;

@@ -70,7 +70,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const cutByStop = new WeakSet<Socket>();
   const { connections, memory, stalledClientMs } = options;
-  const context = { idOf: createRequestIds(), stalledClientMs, memory, throttled, cutByStop };
+  const context = { idsOf: createRequestIds(), stalledClientMs, memory, throttled, cutByStop };
   const onAnswered = function (this: ServerResponse): void {
     connections.ended(this.req.socket as Socket);
   };

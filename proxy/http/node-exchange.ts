@@ -10,6 +10,7 @@ import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 import { discardBody, refuseIfLate } from "./refuse-unreadable.js";
+import type { createRequestIds } from "./request-id.js";
 
 /**
  * How much of a complete response may be unsent without a timer: the operating system buffers about
@@ -19,7 +20,7 @@ const unreadBytesMax = 64 * 1024;
 
 /** What all exchanges of a listener share. */
 export interface ExchangeContext {
-  readonly idOf: (given: unknown) => string;
+  readonly idsOf: ReturnType<typeof createRequestIds>;
   readonly stalledClientMs: number;
   readonly memory: MemoryLedger;
   /** Runs what is to do after a client has left, perhaps together with thousands of others. */
@@ -30,6 +31,7 @@ export interface ExchangeContext {
 
 export class NodeExchange implements Exchange {
   readonly id: string;
+  readonly ownId: string;
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -61,7 +63,9 @@ export class NodeExchange implements Exchange {
     this.#context = context;
     this.memory = new MemoryShare(context.memory);
     this.#socket = request.socket;
-    this.id = context.idOf(request.headers["x-request-id"]);
+    const { id, ownId } = context.idsOf(request.headers["x-request-id"]);
+    this.id = id;
+    this.ownId = ownId;
     this.method = request.method ?? "GET";
     const { path, query, model } = endpointAddress(request.url ?? "/");
     this.path = path;

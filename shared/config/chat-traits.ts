@@ -39,8 +39,8 @@ export interface ChatTraits {
    * a tool's.
    */
   readonly messageOrder: "any" | "system_first" | "alternating";
-  /** `any`, or nine letters and digits. */
-  readonly callIds: "any" | "nine_characters";
+  /** Ids of calls: `any`, at most 40 characters, or nine letters and digits. */
+  readonly callIds: "any" | "forty_characters" | "nine_characters";
   /** Whether `response_format` may have a schema. */
   readonly takesOutputSchema: boolean;
   /**
@@ -82,6 +82,7 @@ export const openaiChat: ChatTraits = {
   ]),
   earlierReasoning: "refused",
   messageOrder: "any",
+  callIds: "forty_characters",
   reasoningWithTools: "in_responses",
   takesCustomTools: true,
 };

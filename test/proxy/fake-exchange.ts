@@ -9,6 +9,7 @@ import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchan
 
 export class FakeExchange implements Exchange {
   readonly id = "req_test";
+  readonly ownId = "req_own";
   readonly method: string;
   readonly path: string;
   readonly query: string;

@@ -6,7 +6,7 @@
  * with its signature, as `thinking_blocks`, so that the client can send it back.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
-import { isAbsent, isObject } from "../../../shared/checked.js";
+import { isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";
@@ -210,7 +210,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #messageDelta(value: JsonObject): void {
     const { delta, usage } = value;
     this.#usage = mergeUsage(this.#usage, usage);
-    if (isObject(delta) && !isAbsent(delta["stop_reason"])) this.#stop(delta);
+    if (isObject(delta) && delta["stop_reason"]) this.#stop(delta);
   }
 
   #stop(delta: JsonObject): void {

@@ -88,7 +88,8 @@ export class ChatStreamToMessages extends GuardedTranslator {
     if (!isObject(choice)) return;
     if (!this.#begun) this.#begin(chunk);
     this.#delta(choice);
-    this.#finish = choice["finish_reason"] ?? this.#finish;
+    // Some hosts have an empty one in every chunk.
+    this.#finish = choice["finish_reason"] || this.#finish;
   }
 
   /** The usage is repeated at the end, when the input tokens are known. */

@@ -25,8 +25,16 @@ export function responsesInputToChat(
     check.refuse("input", `must be a string or an array, not ${quote(input)}`);
   else {
     const items = check.list(input, "input") ?? [];
-    for (let i = 0; i < items.length && check.failure === null; i++)
-      addItem(chat, items[i], `input[${i}]`, check);
+    let held: ReadonlySet<unknown> | null = null;
+    for (let i = 0; i < items.length && check.failure === null; i++) {
+      const item = items[i];
+      const id = referenceIn(item);
+      if (id === null) addItem(chat, item, `input[${i}]`, check);
+      else {
+        held ??= new Set(items.map(idOfItem));
+        if (!held.has(id)) missReference(id, `input[${i}]`, check);
+      }
+    }
     chat.end();
   }
   if (chat.messages.length === before) check.refuse("input", "must not be empty");
@@ -104,19 +112,35 @@ function addItem(chat: ChatConversation, value: unknown, path: string, check: Re
   }
 }
 
-/** An item without a type is a message when it has a role, else a reference. */
+/** An item without a type is a message when it has a role. */
 function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType | undefined {
-  const type = item["type"] ?? (item["role"] === undefined ? "item_reference" : "message");
+  const { type = "message" } = item;
   if (typeof type === "string" && Object.hasOwn(itemFields, type)) return type as ItemType;
-  if (type === "item_reference")
-    return check.refuse(
-      path,
-      "refers to a stored item, and no items are stored: send the item itself, as SDKs do with store: false",
-    );
   return check.refuse(
     `${path}.type`,
     `can't be passed on: chat completions have no ${quote(type)}`,
   );
+}
+
+/** The id of a stored item that stands for it; null for the item itself. */
+function referenceIn(item: unknown): unknown {
+  if (!isObject(item)) return null;
+  const { type, role, id } = item;
+  return type === "item_reference" || (isAbsent(type) && role === undefined) ? (id ?? "") : null;
+}
+
+/** Null for a reference. */
+function idOfItem(item: unknown): unknown {
+  return isObject(item) && referenceIn(item) === null ? item["id"] : null;
+}
+
+/** A reference to what the input doesn't hold: no items are stored. Reasoning can be missed. */
+function missReference(id: unknown, path: string, check: RequestCheck): void {
+  const problem =
+    "refers to a stored item, and no items are stored: send the item itself, as SDKs do with store: false";
+  if (typeof id === "string" && id.startsWith("rs_"))
+    check.drop(path, problem, "input[] (reference to reasoning)");
+  else check.refuse(path, problem);
 }
 
 /**

@@ -32,6 +32,7 @@ export interface AnswerContext {
   /** The name that the client used. */
   readonly model: string;
   readonly nowSeconds: number;
+  /** Unique: the ids that an answer lacks are made of it. */
   readonly requestId: string;
   /** The provider's name, as in `RequestOptions`. */
   readonly provider: string;

@@ -20,7 +20,8 @@ export function nineCharacterId(id: string): string {
   return text;
 }
 
-/** 40 characters at most; different for ids with the same beginning. */
+/** 40 characters at most, as OpenAI takes them; different for ids with the same beginning. */
 export function shortCallId(id: string): string {
+  if (id.length <= 40) return id;
   return `${id.slice(0, 30)}_${nineCharacterId(id)}`;
 }

@@ -13,7 +13,7 @@ import type { Effort } from "../../../shared/config/model-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import { withoutSignatures } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
-import { nineCharacterId } from "./call-id.js";
+import { nineCharacterId, shortCallId } from "./call-id.js";
 import { orderMessages, withTexts } from "./message-order.js";
 import { type ChatModelTraits, isEffort, nearestEffort } from "./model-families.js";
 import { refuseImages } from "./refuse-images.js";
@@ -198,14 +198,15 @@ function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): J
 
 function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
   if (callIds === "any") return message;
+  const fit = callIds === "forty_characters" ? shortCallId : nineCharacterId;
   const { tool_call_id: id, tool_calls: calls } = message;
-  if (typeof id === "string") return { ...message, tool_call_id: nineCharacterId(id) };
+  if (typeof id === "string") return { ...message, tool_call_id: fit(id) };
   if (!Array.isArray(calls)) return message;
   return {
     ...message,
     tool_calls: (calls as readonly JsonObject[]).map((call) => ({
       ...call,
-      id: nineCharacterId(String(call["id"])),
+      id: fit(String(call["id"])),
     })),
   };
 }

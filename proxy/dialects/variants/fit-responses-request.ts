@@ -14,9 +14,6 @@ import type { ChatTargetTraits } from "./target-traits.js";
 
 type Fields = Record<string, unknown>;
 
-/** The longest id of a call that the API takes. */
-const callIdCharsMax = 64;
-
 /** `body`: as a translation made it. The result shares what it doesn't change. */
 export function fitResponsesRequest(
   body: JsonObject,
@@ -56,7 +53,5 @@ function fitEffort(out: Fields, { efforts }: ChatModelTraits, check: RequestChec
 
 function withShortId(item: JsonObject): JsonObject {
   const { call_id: id } = item;
-  return typeof id === "string" && id.length > callIdCharsMax
-    ? { ...item, call_id: shortCallId(id) }
-    : item;
+  return typeof id === "string" ? { ...item, call_id: shortCallId(id) } : item;
 }

@@ -90,6 +90,10 @@ export class RecordingExchange implements Exchange {
     return this.#exchange.id;
   }
 
+  get ownId(): string {
+    return this.#exchange.ownId;
+  }
+
   get method(): string {
     return this.#exchange.method;
   }

@@ -58,6 +58,15 @@ t.test(
   },
 );
 
+t.test("an empty finish reason is none", async (t) => {
+  const chunks = [delta({ content: "a" }, ""), delta({ tool_calls: [] }, ""), delta({}, "length")];
+  t.match(assembleMessages(stream([...chunks, delta({}, ""), data({ usage: null }), done])), {
+    stop_reason: "max_tokens",
+    content: [{ type: "text", text: "a" }],
+  });
+  t.match(stream(chunks.slice(0, 2)).at(-1), { event: "error" }, "the stream was cut");
+});
+
 t.test("calls are separated however providers stream them", async (t) => {
   const two = [
     { type: "tool_use", id: "a", name: "f", input: { x: 1 } },

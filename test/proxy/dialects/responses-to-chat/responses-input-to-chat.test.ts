@@ -1,4 +1,6 @@
 import t from "tap";
+import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
+import { options } from "../request-options.js";
 import { refusal, refusalWith, translated } from "./translate-responses-request.js";
 
 const image = { type: "input_image", image_url: "https://x/y.png" };
@@ -121,6 +123,29 @@ t.test("one turn of the assistant becomes one message", async (t) => {
   for (const [name, input, messages] of cases)
     t.strictSame(translated({ model: "m", input })["messages"], messages, name);
 });
+
+t.test(
+  "a reference to an item in the input is left out, one to reasoning with a word",
+  async (t) => {
+    const said = { type: "message", role: "user", id: "msg_1", content: "hi" };
+    const result = responsesToChat.request(
+      {
+        model: "m",
+        input: [
+          { type: "item_reference", id: "rs_1" },
+          { type: "item_reference", id: "msg_1" },
+          { id: "rs_2" },
+          said,
+        ],
+      },
+      options,
+    );
+    t.match(result, {
+      body: { messages: [{ role: "user", content: "hi" }] },
+      dropped: ["input[] (reference to reasoning)"],
+    });
+  },
+);
 
 const user = (...content: unknown[]) => ({ input: [{ role: "user", content }] });
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { nineCharacterId } from "../../../../proxy/dialects/variants/call-id.js";
+import { nineCharacterId, shortCallId } from "../../../../proxy/dialects/variants/call-id.js";
 
 t.test(
   "an id of nine letters and digits stays; another becomes one, always the same",
@@ -14,3 +14,11 @@ t.test(
     t.equal(nineCharacterId("toolu_015"), ids[5]);
   },
 );
+
+t.test("a long id becomes one of 40 characters", async (t) => {
+  t.equal(shortCallId("toolu_01"), "toolu_01");
+  const long = "functions.read_file:".repeat(5);
+  t.equal(shortCallId(`${long}1`), shortCallId(`${long}1`));
+  t.not(shortCallId(`${long}1`), shortCallId(`${long}2`));
+  t.equal(shortCallId(long).length, 40);
+});
