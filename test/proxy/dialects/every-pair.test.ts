@@ -1,0 +1,146 @@
+/**
+ * Any conversation goes through each translation without losing text, calls, results, images,
+ * thinking or usage; what may be lost is in the tables of docs/dialects.md, and told.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import t from "tap";
+import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
+import type {
+  AnswerContext,
+  Translation,
+} from "../../../proxy/dialects/translation/translation.js";
+import type { Operation } from "../../../shared/operation.js";
+import { assembleChat, assembleMessages } from "./assemble-stream.js";
+import {
+  answerContents,
+  answerIn,
+  contentsIn,
+  contentsOf,
+  type DialectName,
+  type Proof,
+  requestIn,
+  type Step,
+} from "./neutral-conversation.js";
+import { options } from "./request-options.js";
+import { context as sampleContext } from "./sample-answers.js";
+
+const operationOf: Readonly<Record<DialectName, Operation>> = {
+  chat: "chat_completions",
+  messages: "messages",
+  responses: "responses",
+};
+
+/** Whose thinking the provider's models take. */
+const proofOf: Readonly<Record<DialectName, Proof>> = {
+  chat: "unsigned",
+  messages: "signed",
+  responses: "openai",
+};
+
+const names: readonly DialectName[] = ["chat", "messages", "responses"];
+const pairs = names.flatMap((client) =>
+  names.flatMap((provider) => {
+    const { translation } = chooseDialect(operationOf[client], new Set([operationOf[provider]]))!;
+    return translation === null ? [] : [{ client, provider, translation }];
+  }),
+);
+
+const word = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 8 })
+  .filter((text) => text.trim() !== "");
+const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,10}$/);
+const steps = fc
+  .array(
+    fc.record({
+      asked: fc.array(word, { minLength: 1, maxLength: 2 }),
+      picture: fc.option(fc.base64String({ minLength: 4, maxLength: 8 })),
+      thought: fc.option(word),
+      answered: word,
+      calls: fc.array(
+        fc.record({
+          id: fc.constant(""),
+          tool: name,
+          input: fc.dictionary(name, word, { maxKeys: 2, noNullPrototype: true }),
+          result: word,
+        }),
+        { maxLength: 2 },
+      ),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((steps) =>
+    steps.map(
+      (step, i): Step => ({
+        ...step,
+        calls: step.calls.map((call, j) => ({ ...call, id: `call_${i}_${j}` })),
+      }),
+    ),
+  );
+
+t.equal(pairs.length, 6, "all pairs are translated");
+
+for (const { client, provider, translation } of pairs) {
+  t.test(`a conversation from ${client} to ${provider}`, async () => {
+    fc.assert(
+      fc.property(word, steps, (system, given) => {
+        const request = requestIn(client, system, given, proofOf[provider]);
+        const result = translation.request(request, options);
+        assert(result.ok, JSON.stringify(result));
+        assert.deepEqual(result.dropped, []);
+        assert.deepEqual(contentsIn(provider, result.body), contentsOf(system, given));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  t.test(`an answer from ${provider} to ${client}, whole and streamed`, async () => {
+    const count = fc.nat(1000);
+    const spent = fc.record({ input: count, cached: count, output: count, reasoning: count });
+    const context: AnswerContext = {
+      ...sampleContext,
+      request: { stream: true, include: ["reasoning.encrypted_content"] },
+    };
+    fc.assert(
+      fc.property(steps, spent, ([first], counts) => {
+        const usage = { ...counts, output: counts.output + counts.reasoning };
+        const step = first!;
+        const answer = answerIn(provider, step, usage, proofOf[provider]);
+        const contents = contentsOf("", [step]);
+        const from = contents.findIndex((thing) => /^(?:thought|assistant) /.test(thing));
+        const to = contents.findLastIndex((thing) => /^(?:assistant|call) /.test(thing));
+        const expected = [
+          contents.slice(from, to + 1),
+          usage.input,
+          usage.cached,
+          usage.output,
+          usage.reasoning,
+        ];
+        assert.deepEqual(
+          answerContents(client, translation.answer(answer, context)),
+          expected,
+          "whole",
+        );
+        const streamed = assembled(client, translation, answer, context);
+        assert.deepEqual(answerContents(client, streamed), expected, "streamed");
+      }),
+      { numRuns: 60 },
+    );
+  });
+}
+
+function assembled(
+  client: DialectName,
+  translation: Translation,
+  answer: Parameters<Translation["answer"]>[0],
+  context: AnswerContext,
+): ReturnType<Translation["answer"]> {
+  const translator = translation.events(context);
+  const events = translation
+    .asEvents(answer)
+    .flatMap(({ event, data }) => translator.push(event, data));
+  const all = [...events, ...translator.end()];
+  if (client === "chat") return assembleChat(all);
+  if (client === "messages") return assembleMessages(all);
+  return JSON.parse(all.at(-1)!.data).response;
+}
