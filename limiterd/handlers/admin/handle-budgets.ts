@@ -7,13 +7,15 @@ import { parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import {
   type BudgetKey,
+  budgetGrammar,
+  budgetId,
   budgetPeriodLabel,
   parseBudgetKey,
   parseBudgetResetOne,
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
-import { type Failure, failure } from "../../../shared/error-code.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
@@ -31,6 +33,7 @@ import {
   checkedValue,
 } from "./admin-operation.js";
 import { countInertBudgets } from "./daemon-status.js";
+import { parseMove } from "./parse-move.js";
 
 type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 
@@ -66,16 +69,28 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const move = checkedValue(parseMove(budgetGrammar, body), ports);
+  if (move === null) return;
   const definition = checkedValue(
-    parseBudgetWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+    parseBudgetWrite(move.body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
     ports,
   );
   if (definition === null) return;
-  const before = isLimited(state);
   const known = state.budgets.find(definition);
+  const moved =
+    move.replaced === null || budgetId(move.replaced) === budgetId(definition)
+      ? null
+      : move.replaced;
+  if (moved !== null && state.budgets.find(moved) === null) return ports.fail(unknownBudget(moved));
+  if (moved !== null && known !== null)
+    return ports.fail(
+      invalid(`there is a ${nameOf(definition)} already: it can't replace another`, "replaces"),
+    );
+  const before = isLimited(state);
   // What was settled until now is in the batch that closes here.
   state.writer.closeBatch();
   const { budget, made } = state.budgets.put(definition, { source: "manual", nowMs });
+  const replaced = moved === null ? null : state.budgets.delete(moved);
   ports.limitedMayHaveChanged(before);
   const backfill = made ? beginBackfill(state, [budget], nowMs) : null;
   const inert = budgetsInert(state.settings.usageEnabled);
@@ -86,8 +101,9 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   commit(
     state,
     {
-      changes: [budgetChange(budget)],
-      stale: made && known !== null ? spendKeys(known) : [],
+      changes: [budgetChange(budget), ...(replaced === null ? [] : [removal(replaced)])],
+      stale:
+        replaced !== null ? spendKeys(replaced) : made && known !== null ? spendKeys(known) : [],
       backfill,
     },
     ports,
@@ -108,7 +124,7 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
   commit(
     state,
     {
-      changes: [{ table: "budgets", key: budget.id, value: undefined }],
+      changes: [removal(budget)],
       stale: spendKeys(budget),
     },
     ports,
@@ -124,11 +140,16 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
   reset(state, [budget], nowMs, ports);
 }
 
-function unknownBudget({ scope, subject, periodSeconds }: BudgetKey): Failure {
-  return failure(
-    "budget_not_found",
-    `no ${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`,
-  );
+function removal({ id }: Budget): Change {
+  return { table: "budgets", key: id, value: undefined };
+}
+
+function unknownBudget(key: BudgetKey): Failure {
+  return failure("budget_not_found", `no ${nameOf(key)}`);
+}
+
+function nameOf({ scope, subject, periodSeconds }: BudgetKey): string {
+  return `${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`;
 }
 
 function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

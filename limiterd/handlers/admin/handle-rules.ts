@@ -10,8 +10,11 @@ import {
   parseRuleResetOne,
   parseRuleWrite,
   periodLabel,
+  type RuleKey,
+  ruleGrammar,
+  ruleId,
 } from "../../../shared/domain/rule.js";
-import { failure } from "../../../shared/error-code.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
 import { parseListQuery } from "../../lists/list-query.js";
@@ -24,6 +27,7 @@ import {
   checkedValue,
   writeChange,
 } from "./admin-operation.js";
+import { parseMove } from "./parse-move.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
 
@@ -60,22 +64,35 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const { book } = state;
+  const move = checkedValue(parseMove(ruleGrammar, body), ports);
+  if (move === null) return;
   const definition = checkedValue(
-    parseRuleWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+    parseRuleWrite(move.body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
     ports,
   );
   if (definition === null) return;
+  const moved =
+    move.replaced === null || ruleId(move.replaced) === ruleId(definition) ? null : move.replaced;
+  if (moved !== null && book.find(moved) === null) return ports.fail(unknownRule(moved));
+  if (moved !== null && book.find(definition) !== null)
+    return ports.fail(
+      invalid(`there is a ${nameOf(definition)} already: it can't replace another`, "replaces"),
+    );
   const before = isLimited(state);
-  const rule = state.book.put(definition, {
+  const rule = book.put(definition, {
     source: "manual",
     nowMs,
     lsn: state.writer.closeBatch(),
   });
+  const replaced = moved === null ? null : book.delete(moved);
   ports.limitedMayHaveChanged(before);
+  if (replaced !== null) noteInert(state, replaced, false, ports);
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInert(inertRule(rule.definition, inert));
   noteInert(state, rule, inert !== null, ports);
-  writeChange(state, [ruleChange(rule)], ports, () =>
+  const removals = replaced === null ? [] : ruleRemovals(replaced.id);
+  writeChange(state, [ruleChange(rule), ...removals], ports, () =>
     ports.answer(inert === null ? {} : { inert }),
   );
 }
@@ -85,16 +102,18 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (key === null) return;
   const before = isLimited(state);
   const rule = state.book.delete(key);
-  if (rule === null)
-    return ports.fail(
-      failure(
-        "rate_limit_not_found",
-        `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`,
-      ),
-    );
+  if (rule === null) return ports.fail(unknownRule(key));
   ports.limitedMayHaveChanged(before);
   noteInert(state, rule, false, ports);
   writeChange(state, ruleRemovals(rule.id), ports, () => ports.answer({}));
+}
+
+function unknownRule(key: RuleKey): Failure {
+  return failure("rate_limit_not_found", `no ${nameOf(key)}`);
+}
+
+function nameOf({ scope, subject, periodSeconds }: RuleKey): string {
+  return `${periodLabel(periodSeconds)} rule on ${scope} ${subject}`;
 }
 
 function noteInert(

@@ -8,7 +8,9 @@ import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { childNames } from "../../counters/child-names.js";
 import {
+  ask,
   askFor,
+  refusal,
   settleOf,
   startDaemon,
   type TestDaemon,
@@ -166,6 +168,62 @@ row(
     );
   },
 );
+
+row(
+  "a moved rule takes the other's place: that one is gone, this one begins at zero",
+  async (site) => {
+    await site.put({ user_path: "/a" });
+    await site.use("/a", 3);
+    await site.daemon.snapshot();
+    await site.put({ user_path: "/b", replaces: { user_path: "/a", ...day } });
+    await site.put({ user_path: "/c" });
+    await site.use("/c", 2);
+    await site.put({ user_path: "/c", max_requests: 7, replaces: { subject: "/c", ...day } });
+  },
+  (site, t) => {
+    t.same([site.at("/a"), site.at("/b")], [null, [0, 0, 0]]);
+    t.same(site.at("/c"), [2, 20, 0], "one that replaces itself is edited");
+  },
+);
+
+t.test("a move that can't be made changes nothing", async (t) => {
+  const daemon = startDaemon([]);
+  const put = (op: "rate-limits.put" | "budgets.put", body: object): Promise<unknown> =>
+    ask(daemon, op, body);
+  const monthly = { budget_key: { period: "monthly" } };
+  await put("rate-limits.put", { user_path: "/a", max_requests: 1, ...day });
+  await put("rate-limits.put", { user_path: "/b", max_requests: 1, ...day });
+  await put("budgets.put", { user_path: "/a", amount: 1, ...monthly });
+  await put("budgets.put", { user_path: "/b", amount: 1, ...monthly });
+  const table = [
+    ["/c", { user_path: "/gone" }, null, /no .* on user_path \/gone$/],
+    ["/b", { user_path: "/a" }, "replaces", /there is a .* on user_path \/b already/],
+    ["/c", { scope: "team" }, "replaces.scope", /^replaces: scope must be/],
+    ["/c", { user_path: "/a", max: 1 }, "replaces.max", /^replaces: unknown field max/],
+  ] as const;
+  for (const [path, replaces, param, message] of table)
+    for (const [op, key] of [
+      ["rate-limits.put", { ...day, max_requests: 2 }],
+      ["budgets.put", { ...monthly, amount: 2 }],
+    ] as const) {
+      const { max_requests: _, amount: __, ...period } = { max_requests: 0, amount: 0, ...key };
+      const body = { user_path: path, ...key, replaces: { ...period, ...replaces } };
+      t.match(await refusal(put(op, body)), { param, message }, `${op} ${param}`);
+    }
+  for (const replaces of ["/a", []])
+    t.match(
+      await refusal(put("budgets.put", { user_path: "/c", ...monthly, amount: 1, replaces })),
+      { param: "replaces", message: /^replaces: the body must be a JSON object/ },
+    );
+  for (const op of ["rate-limits.list", "budgets.list"] as const) {
+    const listed = await ask(daemon, op, null);
+    const items = (listed["rate_limits"] ?? listed["budgets"]) as { subject: string }[];
+    t.same(
+      items.map(({ subject }) => subject),
+      ["/a", "/b"],
+    );
+  }
+});
 
 row(
   "a deleted rule is gone, and made again it begins at zero",

@@ -1,0 +1,33 @@
+/**
+ * `replaces` in the body of a PUT (docs/admin-api.md): which rule or budget the written one takes
+ * the place of.
+ */
+import { type Checked, good, isObject } from "../../../shared/checked.js";
+import { type KeyGrammar, type LimitKey, parseKey } from "../../../shared/domain/limit-key.js";
+
+interface Move<S extends string> {
+  /** The body without its `replaces`. */
+  readonly body: unknown;
+  /** Null: it takes no other's place. */
+  readonly replaced: LimitKey<S> | null;
+}
+
+/** Takes `replaces` out of a body: scope, subject and period, as in the body of a DELETE. */
+export function parseMove<S extends string>(
+  grammar: KeyGrammar<S>,
+  body: unknown,
+): Checked<Move<S>> {
+  const { replaces = null, ...rest } = isObject(body) ? body : {};
+  if (replaces === null) return good({ body: isObject(body) ? rest : body, replaced: null });
+  const key = parseKey(grammar, replaces);
+  if (key.ok) return good({ body: rest, replaced: key.value });
+  const { message, param } = key.failure;
+  return {
+    ok: false,
+    failure: {
+      ...key.failure,
+      message: `replaces: ${message}`,
+      param: param === null || param === "body" ? "replaces" : `replaces.${param}`,
+    },
+  };
+}
