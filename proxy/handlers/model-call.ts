@@ -21,6 +21,8 @@ export interface ModelCall {
   readonly body: Buffer | null;
   /** For an estimate, where the provider reports no usage. */
   readonly promptBytes: number;
+  /** Which conversation it continues; null: nothing says so. Read only where it is needed. */
+  conversation(): string | null;
   /** Whether it can be sent again, to another target. */
   readonly repeatable: boolean;
   /**

@@ -5,14 +5,20 @@
 import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import { providerOf } from "../gateway.js";
+import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
+import { withOwnFirst } from "../routing/affinity.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
-import { requestedName, resolveModel } from "../routing/resolve-model.js";
+import {
+  type Route,
+  requestedName,
+  resolveModel,
+  type WeightedTarget,
+} from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -72,7 +78,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
   const cached =
     gateway.responseCache === null ? bypassed : await askCache(incoming, { call, route });
   if (cached.kind === "answered") return;
-  const ordered = gateway.targetOrder.order(route);
+  const ordered = orderedTargets(gateway, call, route);
   const able = withoutProblem(incoming, call, ordered);
   if (able.length === 0) return refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
   const context = cached.kind === "miss" ? cached.context : incoming;
@@ -97,6 +103,21 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
     admission,
     cached.kind === "miss" ? cached.keepAfter(forwarded, admission.target) : forwarded,
   );
+}
+
+/** Best first; a conversation's own target before the others, if the virtual model wants it. */
+function orderedTargets(
+  { targetOrder }: Pick<Gateway, "targetOrder">,
+  call: ModelCall,
+  route: Route,
+): readonly Target[] {
+  const ordered = targetOrder.order(route);
+  if (route.kind !== "virtual" || route.affinity === undefined) return ordered;
+  const conversation = call.conversation();
+  // The order is one of the route's own targets.
+  return conversation === null
+    ? ordered
+    : withOwnFirst(ordered as readonly WeightedTarget[], conversation);
 }
 
 /**

@@ -200,6 +200,11 @@ class MultipartCall implements ModelCall {
     this.#bytes = bytes;
   }
 
+  /** A form is sound, or pictures: no cache of prompts has it. */
+  conversation(): null {
+    return null;
+  }
+
   get repeatable(): boolean {
     return this.#form.complete;
   }

@@ -7,6 +7,7 @@
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type {
+  Affinity,
   AliasConfig,
   ProviderConfig,
   Strategy,
@@ -34,6 +35,7 @@ export interface VirtualRoute {
   readonly alias?: string;
   readonly source: string;
   readonly strategy: Strategy;
+  readonly affinity?: Affinity;
   readonly targets: readonly WeightedTarget[];
 }
 

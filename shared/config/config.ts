@@ -84,9 +84,14 @@ export interface ProviderConfig {
 
 export type Strategy = "round_robin" | "cost" | "latency" | "least_busy" | "failover";
 
+/** What keeps going to the same target. */
+export type Affinity = "conversation";
+
 export interface VirtualModelConfig {
   readonly source: string;
   readonly strategy: Strategy;
+  /** Absent: nothing. */
+  readonly affinity?: Affinity;
   readonly targets: readonly {
     readonly provider: string;
     readonly model: string;

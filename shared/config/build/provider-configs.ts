@@ -13,14 +13,8 @@ import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { modelName } from "../model-name.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits, serviceKeepAliveMs } from "../provider-type.js";
-import {
-  baseUrlVariable,
-  findPreset,
-  modelsVariable,
-  type Preset,
-  presetAt,
-  presets,
-} from "../settings/presets.js";
+import { baseUrlVariable, modelsVariable, type Preset } from "../settings/preset.js";
+import { findPreset, presetAt, presets } from "../settings/presets.js";
 import {
   type ProviderFields,
   providerSettings,

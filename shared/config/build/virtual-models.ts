@@ -13,15 +13,20 @@ export function buildVirtualModels(
   problems: string[],
 ): readonly VirtualModelConfig[] {
   const sources = new Set(declared.map(({ source }) => source));
-  return declared.map(({ at, source, strategy, targets }) => {
+  return declared.map(({ at, source, strategy, affinity, targets }) => {
     const name = parseSubject("model", source, at);
     if (!name.ok || name.value !== source)
       problems.push(
         `${at} must be named with a model id: without a leading or trailing slash or white space`,
       );
+    if (affinity !== "none" && (strategy === "failover" || strategy === "cost"))
+      problems.push(
+        `${at}.affinity must be none with the strategy ${strategy}, which has the same order for all conversations`,
+      );
     return {
       source,
       strategy: strategy ?? "round_robin",
+      ...(affinity === "none" ? {} : { affinity }),
       targets: targets.flatMap((target) => {
         const names = { source, sources, providerNames, types };
         return resolveTarget(target, names, problems) ?? [];

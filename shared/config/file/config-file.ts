@@ -5,7 +5,7 @@
  */
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
-import type { Strategy } from "../config.js";
+import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
 import type { ModelTraitsFields } from "../settings/model-traits-settings.js";
@@ -40,6 +40,7 @@ export interface DeclaredVirtualModel {
   readonly at: string;
   readonly source: string;
   readonly strategy: Strategy | null;
+  readonly affinity: Affinity | "none";
   readonly targets: readonly DeclaredTarget[];
 }
 

@@ -5,7 +5,7 @@
  */
 import { candidatesMax } from "../../bounds.js";
 import { isAbsent, isObject, show } from "../../checked.js";
-import type { Strategy } from "../config.js";
+import type { Affinity, Strategy } from "../config.js";
 import { integer } from "../kinds/number-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
@@ -173,6 +173,11 @@ const virtualModelSchemas = {
     "must be round_robin, cost, latency, least_busy or failover",
     "round_robin",
   ),
+  affinity: optionalWord<Affinity | "none">(
+    ["none", "conversation"],
+    "must be none or conversation",
+    "none",
+  ),
   targets: listField("must be a list of targets", { min: 1, max: candidatesMax, what: "targets" }),
 };
 const targetSchemas = {
@@ -220,11 +225,12 @@ function readAlias({ name, raw, at }: Named, problems: string[]): DeclaredAlias[
 function readVirtualModel(entry: Named, problems: string[]): DeclaredVirtualModel {
   const { at, name } = entry;
   const fields = readFields(virtualModelSchemas, entry, problems);
+  const affinity = fields?.affinity ?? "none";
   const list = { raw: fields?.targets, at: `${at}.targets` };
   const targets = readItems(list, problems).flatMap((item): readonly DeclaredTarget[] => {
     const target = readFields(targetSchemas, item, problems);
     if (target?.model === undefined) return [];
     return [{ at: item.at, model: target.model.trim(), weight: target.weight ?? 1 }];
   });
-  return { at, source: name, strategy: fields?.strategy ?? null, targets };
+  return { at, source: name, strategy: fields?.strategy ?? null, affinity, targets };
 }

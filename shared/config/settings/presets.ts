@@ -3,32 +3,10 @@
  * them (docs/configuration.md), and how they differ from their type. How these join the file's
  * providers is in `../build/provider-configs.ts`.
  */
-import type { Operation } from "../../operation.js";
-import { type ChatTraits, openaiChat, plainChat } from "../chat-traits.js";
-import { openaiOperations, type ProviderType, providerTraits } from "../provider-type.js";
-
-export interface Preset {
-  /** The instance name that its key registers. */
-  readonly name: string;
-  readonly type: ProviderType;
-  readonly keyVariable: string;
-  /** Null: there is no common address, as with a server of one's own. */
-  readonly baseUrl: string | null;
-  /** Whether it works without a key, so that its address or models alone register it. */
-  readonly keyless: boolean;
-  readonly operations: readonly Operation[];
-  readonly listsModels: boolean;
-  /** How its chat completions differ from others'. */
-  readonly chat: ChatTraits;
-}
-
-/** A row of the table: what it leaves out is that of its type. */
-type Row = Pick<Preset, "name" | "type" | "keyVariable"> & Partial<Preset>;
-
-function preset(row: Row): Preset {
-  const { baseUrl, operations, listsModels, chat } = providerTraits[row.type];
-  return { baseUrl, operations, listsModels, chat, keyless: false, ...row };
-}
+import { openaiChat, plainChat } from "../chat-traits.js";
+import { openaiOperations } from "../provider-type.js";
+import { ownPresets } from "./own-presets.js";
+import { type Preset, preset } from "./preset.js";
 
 export const presets: readonly Preset[] = [
   preset({
@@ -216,17 +194,39 @@ export const presets: readonly Preset[] = [
     baseUrl: "https://api.sambanova.ai/v1",
     operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
   }),
+  preset({
+    name: "huggingface",
+    type: "openai",
+    keyVariable: "HUGGINGFACE_API_KEY",
+    baseUrl: "https://router.huggingface.co/v1",
+    operations: ["chat_completions"],
+  }),
+  // Its list of models is at another address.
+  preset({
+    name: "github-models",
+    type: "openai",
+    keyVariable: "GITHUB_MODELS_API_KEY",
+    variables: "GITHUB_MODELS",
+    baseUrl: "https://models.github.ai/inference",
+    operations: ["chat_completions", "embeddings"],
+    listsModels: false,
+  }),
+  preset({
+    name: "scaleway",
+    type: "openai",
+    keyVariable: "SCALEWAY_API_KEY",
+    baseUrl: "https://api.scaleway.ai/v1",
+    operations: ["chat_completions", "embeddings"],
+  }),
+  preset({
+    name: "nebius",
+    type: "openai",
+    keyVariable: "NEBIUS_API_KEY",
+    baseUrl: "https://api.tokenfactory.nebius.com/v1",
+    operations: ["chat_completions", "embeddings"],
+  }),
+  ...ownPresets,
 ];
-
-/** `OPENAI_BASE_URL` beside `OPENAI_API_KEY`. */
-export function baseUrlVariable(preset: Preset): string {
-  return preset.keyVariable.replace(/_API_KEY$/, "_BASE_URL");
-}
-
-/** `OPENAI_MODELS` beside `OPENAI_API_KEY`. */
-export function modelsVariable(preset: Preset): string {
-  return preset.keyVariable.replace(/_API_KEY$/, "_MODELS");
-}
 
 export function findPreset(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name);

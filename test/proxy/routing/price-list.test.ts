@@ -19,6 +19,15 @@ const unlisted: ReadonlySet<string> = new Set([
   "deepinfra",
   "nvidia",
   "sambanova",
+  "bedrock",
+  "vertex",
+  "huggingface",
+  "github-models",
+  "scaleway",
+  "nebius",
+  "sglang",
+  "llamacpp",
+  "lmstudio",
 ]);
 
 t.test(

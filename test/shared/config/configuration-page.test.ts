@@ -12,11 +12,8 @@ import {
   secretAlgorithms,
 } from "../../../shared/config/settings/jwt-settings.js";
 import { modelTraitsSettings } from "../../../shared/config/settings/model-traits-settings.js";
-import {
-  baseUrlVariable,
-  modelsVariable,
-  presets,
-} from "../../../shared/config/settings/presets.js";
+import { baseUrlVariable, modelsVariable } from "../../../shared/config/settings/preset.js";
+import { presets } from "../../../shared/config/settings/presets.js";
 import { priceSettings, tierSettings } from "../../../shared/config/settings/price-settings.js";
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";

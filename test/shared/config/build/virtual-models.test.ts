@@ -129,3 +129,25 @@ t.test("a target at a provider that is itself wrong makes no second problem", as
     1,
   );
 });
+
+t.test("affinity is for the strategies that spread requests", async (t) => {
+  const text = (fields: string): string =>
+    `${goodProviders}virtual_models: { smart: { ${fields}, targets: [ { model: local/x } ] } }\n`;
+  for (const strategy of ["round_robin", "latency", "least_busy"])
+    t.equal(
+      accepted(text(`strategy: ${strategy}, affinity: conversation`)).config.virtualModels[0]
+        ?.affinity,
+      "conversation",
+    );
+  t.equal(
+    accepted(text("strategy: cost, affinity: none")).config.virtualModels[0]?.affinity,
+    undefined,
+  );
+  for (const strategy of ["failover", "cost"])
+    t.same(refused(text(`strategy: ${strategy}, affinity: conversation`)), [
+      `virtual_models.smart.affinity must be none with the strategy ${strategy}, which has the same order for all conversations`,
+    ]);
+  t.same(refused(text("affinity: user")), [
+    'virtual_models.smart.affinity must be none or conversation, not "user"',
+  ]);
+});

@@ -1,0 +1,42 @@
+import t from "tap";
+import { conversationIn } from "../../../proxy/routing/conversation.js";
+
+const hello = [{ role: "user", content: "hello" }];
+
+t.test("a conversation is known by what says it best", async (t) => {
+  const all = {
+    prompt_cache_key: "key",
+    metadata: { session_id: "session", user_id: "user_session" },
+    user: "u",
+    messages: hello,
+  };
+  const cases: readonly (readonly [object, string | null])[] = [
+    [all, "key"],
+    [{ ...all, prompt_cache_key: "" }, "session"],
+    [{ ...all, prompt_cache_key: 5, metadata: { user_id: "user_session" } }, "user_session"],
+    [{ user: "u", messages: hello }, "u"],
+    [{ messages: hello }, '"hello"'],
+    [{ input: hello }, '"hello"'],
+    [{ input: "hello" }, "hello"],
+    [{ input: "" }, null],
+    [{ messages: [] }, null],
+    [{ messages: [null, 5, { role: "user" }] }, null],
+    [{ prompt: "hello" }, null],
+    [{ metadata: "none" }, null],
+  ];
+  for (const [fields, expected] of cases)
+    t.equal(conversationIn(fields as Record<string, unknown>), expected, JSON.stringify(fields));
+});
+
+t.test("later turns, and other instructions, are the same conversation", async (t) => {
+  const first = conversationIn({ messages: [{ role: "system", content: "a" }, ...hello] });
+  t.equal(
+    conversationIn({
+      system: "b",
+      messages: [...hello, { role: "assistant", content: "hi" }, { role: "user", content: "more" }],
+    }),
+    first,
+  );
+  t.not(conversationIn({ messages: [{ role: "user", content: "hello!" }] }), first);
+  t.ok((conversationIn({ input: "x".repeat(1e6) }) ?? "").length < 100_000);
+});
