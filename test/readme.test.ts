@@ -60,7 +60,7 @@ t.test("the README shows what works at which type of provider", async (t) => {
   );
   t.ok(
     page.includes(
-      `| \`/v1/messages/count_tokens\` | ${types.map((type) => (type === "anthropic" ? "yes" : "estimated")).join(" | ")} |\n`,
+      `| \`/v1/messages/count_tokens\` | ${types.map((type) => (type === "anthropic" ? "yes" : type === "azure" ? "translated" : "estimated")).join(" | ")} |\n`,
     ),
   );
   for (const [endpoint, operation] of rows) {

@@ -8,6 +8,7 @@ import type { AskedReasoning } from "../body/model-body.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
 import { composeTranslations } from "./compose-translations.js";
+import { countingBy } from "./count-translations.js";
 import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
 import type { Translation } from "./translation/translation.js";
@@ -34,6 +35,8 @@ const overResponses: Readonly<Partial<Record<Operation, Dialect>>> = {
   },
 };
 
+const responsesToMessages = composeTranslations(responsesToChat, chatToMessages);
+
 /** In order of preference. */
 const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
   chat_completions: [
@@ -46,7 +49,19 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
   ],
   responses: [
     { operation: "chat_completions", translation: responsesToChat },
-    { operation: "messages", translation: composeTranslations(responsesToChat, chatToMessages) },
+    { operation: "messages", translation: responsesToMessages },
+  ],
+  count_tokens: [
+    {
+      operation: "input_tokens",
+      translation: countingBy(overResponses.messages!.translation!, null),
+    },
+  ],
+  input_tokens: [
+    {
+      operation: "count_tokens",
+      translation: countingBy(responsesToMessages, "response.input_tokens"),
+    },
   ],
 };
 

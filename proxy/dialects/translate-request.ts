@@ -4,6 +4,7 @@
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";
+import { countedFields } from "./count-translations.js";
 import { RequestCheck } from "./translation/request-check.js";
 import type { JsonObject, TranslatedRequest, Translation } from "./translation/translation.js";
 import { fitChatRequest } from "./variants/fit-chat-request.js";
@@ -29,7 +30,7 @@ export function translateRequest(body: JsonObject, target: TranslatedTarget): Tr
     isStrict,
     takesCustomTools: provider.chat.takesCustomTools,
     provider: provider.name,
-    takesFilesInResults: target.operation === "responses",
+    takesFilesInResults: target.operation === "responses" || target.operation === "input_tokens",
   });
   if (!translated.ok) return translated;
   const check = new RequestCheck(isStrict);
@@ -57,6 +58,14 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
       return fitMessagesRequest(body, model, messagesTraitsOf(provider, model), check);
     case "responses":
       return fitResponsesRequest(body, model, chatTraitsOf(provider, model), check);
+    case "input_tokens": {
+      const fitted = fitResponsesRequest(body, model, chatTraitsOf(provider, model), check);
+      return countedFields(operation, fitted);
+    }
+    case "count_tokens": {
+      const traits = messagesTraitsOf(provider, model);
+      return countedFields(operation, fitMessagesRequest(body, model, traits, check));
+    }
     default:
       return { ...body, model };
   }

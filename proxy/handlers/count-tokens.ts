@@ -5,8 +5,9 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
+import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
-import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
+import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import { replyJson, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
@@ -68,23 +69,30 @@ export async function countTokens(
   const provider = providerOf(gateway, target);
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
   describeJson(sent, exchange);
+  const {
+    operation: sentOperation,
+    body,
+    translator,
+  } = call.requestTo(
+    provider.config,
+    target.model,
+    gateway.rewriters(record.userPath ?? "/", target),
+  );
+  const query = translator === null ? exchange.query : "";
   const forwarded = await forward(exchange, {
-    upstream: provider.upstream,
+    upstream:
+      translator === null ? provider.upstream : translatedUpstream(provider.upstream, translator),
     provider: target.provider,
     request: {
       method: "POST",
-      path: upstreamPath(provider.config, operation, target.model, exchange.query),
-      headers: sent,
-      body: call.requestTo(
-        provider.config,
-        target.model,
-        gateway.rewriters(record.userPath ?? "/", target),
-      ).body,
+      path: upstreamPath(provider.config, sentOperation, target.model, query),
+      headers: translator === null ? sent : withoutDialect(sent),
+      body,
       isRepeatable: true,
     },
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
-    translator: null,
+    translator,
     hideUsageChunk: false,
     promptBytes: () => 0,
     hasFallback: false,

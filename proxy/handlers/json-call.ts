@@ -112,7 +112,10 @@ class JsonCall implements ModelCall {
 
   #dialect(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
     const isNeeded = needsResponses(provider, model, this.#body.reasoning);
-    return chooseDialect(this.operation, provider.operations, isNeeded);
+    const dialect = chooseDialect(this.operation, provider.operations, isNeeded);
+    // An estimate is better than the 404 of a host that may not count.
+    const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;
+    return counts || dialect.translation === null ? dialect : null;
   }
 
   #mayTranslate(): boolean {

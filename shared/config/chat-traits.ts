@@ -48,6 +48,8 @@ export interface ChatTraits {
    * Responses API: there, nowhere, or in chat completions, since the host translates itself.
    */
   readonly reasoningWithTools: "in_responses" | "refused" | "taken";
+  /** Whether it counts the tokens of an input, as OpenAI does: many that offer all else don't. */
+  readonly countsTokens: boolean;
   /** Whether `tools` may be of the type `custom`, with free text as their input. */
   readonly takesCustomTools: boolean;
 }
@@ -63,6 +65,7 @@ export const plainChat: ChatTraits = {
   callIds: "any",
   takesOutputSchema: true,
   reasoningWithTools: "refused",
+  countsTokens: false,
   takesCustomTools: false,
 };
 
@@ -84,5 +87,6 @@ export const openaiChat: ChatTraits = {
   messageOrder: "any",
   callIds: "forty_characters",
   reasoningWithTools: "in_responses",
+  countsTokens: true,
   takesCustomTools: true,
 };

@@ -87,6 +87,42 @@ t.test("where no target can count, the answer is an estimate that says so", asyn
   t.same([fake.sent, fake.admitted], [[], []]);
 });
 
+t.test("OpenAI counts for Anthropic's clients, and Anthropic for OpenAI's", async (t) => {
+  const fake = fakeGateway(`
+providers:
+  openai: { api_key: k, models: [gpt-5.4] }
+  claude: { type: anthropic, base_url: "http://127.0.0.1:1/v1", models: [claude-opus-4-6] }
+`);
+  fake.answers.set("openai", {
+    status: 200,
+    body: '{"object":"response.input_tokens","input_tokens":14}',
+  });
+  fake.answers.set("claude", { status: 200, body: '{"input_tokens":15}' });
+  const tool = { name: "f", input_schema: { type: "object" } };
+  const messages = [{ role: "user", content: "hi" }];
+  const system = "Be brief.";
+  const asked = JSON.stringify({ model: "gpt-5.4", system, messages, tools: [tool] });
+  t.match(await count(fake, asked, ["anthropic-version", "2026-10-21"]), {
+    status: 200,
+    body: { input_tokens: 14, object: undefined },
+  });
+  const [sent] = fake.sent;
+  t.match(sent, { what: "openai POST /responses/input_tokens", headers: [] });
+  t.same(Object.keys(JSON.parse(String(sent?.body))), ["model", "input", "tools"]);
+  const { status, body } = await served(fake, (context) => countTokens(context, "input_tokens"), {
+    path: "/v1/responses/input_tokens",
+    headers: [],
+    body: JSON.stringify({ model: "claude-opus-4-6", instructions: system, input: "hi" }),
+  });
+  t.same([status, body], [200, { object: "response.input_tokens", input_tokens: 15 }]);
+  t.equal(fake.sent[1]?.what, "claude POST /messages/count_tokens");
+  t.same(JSON.parse(String(fake.sent[1]?.body)), {
+    model: "claude-opus-4-6",
+    messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+    system: [{ type: "text", text: system }],
+  });
+});
+
 t.test("an error of the provider reaches the client", async (t) => {
   const fake = fakeGateway(yaml);
   fake.answers.set("claude", {
@@ -114,14 +150,15 @@ t.test(
         path: "/v1/responses/input_tokens",
         body: JSON.stringify({ model, input: "hi" }),
       });
-    const fake = fakeGateway(yaml);
+    const own = 'vllm: { base_url: "http://127.0.0.1:2/v1", models: [qwen] }';
+    const fake = fakeGateway(yaml.replace("providers:\n", `providers:\n  ${own}\n`));
     fake.answers.set("chatty", {
       status: 200,
       body: '{"object":"response.input_tokens","input_tokens":9}',
     });
     t.match(await ask(fake, "llama"), { status: 200, body: { input_tokens: 9 } });
     t.match(fake.sent, [{ what: "chatty POST /responses/input_tokens" }]);
-    const { body, exchange } = await ask(fake, "opus");
+    const { body, exchange } = await ask(fake, "qwen");
     t.same(body, { object: "response.input_tokens", input_tokens: 8 });
     t.equal(exchange.sent("x-sluice-estimated"), "true");
   },

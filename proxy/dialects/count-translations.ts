@@ -1,0 +1,79 @@
+/**
+ * Counting the tokens of a request in another dialect: the request is translated as one that is to
+ * be answered, and what doesn't count is left out. The answers of Anthropic's `count_tokens` and of
+ * OpenAI's `input_tokens` have the count in the same field.
+ */
+import { isCount } from "../../shared/checked.js";
+import {
+  type JsonObject,
+  type RequestOptions,
+  type TranslatedRequest,
+  type Translation,
+  UntranslatableAnswer,
+} from "./translation/translation.js";
+
+/** What the provider's operation takes; everything else is for the answer. */
+const counted = {
+  count_tokens: [
+    "model",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+  ],
+  input_tokens: [
+    "model",
+    "input",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "text",
+    "reasoning",
+  ],
+} as const;
+
+/**
+ * `answered`: the translation of the request that would be answered; `object`: what the client's
+ * dialect calls the answer, if it does.
+ */
+export function countingBy(answered: Translation, object: string | null): Translation {
+  return {
+    repeats: [],
+    request: (body, options) => countable(body, options, answered),
+    answer: (body) => countIn(body, object),
+    asEvents: noStream,
+    events: noStream,
+  };
+}
+
+/** Nothing is dropped that would be: what is counted is told by the request itself. */
+function countable(
+  body: JsonObject,
+  options: RequestOptions,
+  answered: Translation,
+): TranslatedRequest {
+  const { stream: _, ...rest } = body;
+  // Anthropic's dialect requires a limit, which doesn't count.
+  const limited = rest["messages"] === undefined ? rest : { max_tokens: 16, ...rest };
+  return answered.request(limited, { ...options, isStrict: false });
+}
+
+export function countedFields(operation: keyof typeof counted, body: JsonObject): JsonObject {
+  return Object.fromEntries(
+    counted[operation]
+      .filter((field) => body[field] !== undefined)
+      .map((field) => [field, body[field]]),
+  );
+}
+
+function countIn({ input_tokens: count }: JsonObject, object: string | null): JsonObject {
+  if (!isCount(count))
+    throw new UntranslatableAnswer("the provider's answer has no count of tokens");
+  return object === null ? { input_tokens: count } : { object, input_tokens: count };
+}
+
+function noStream(): never {
+  throw new UntranslatableAnswer("a count of tokens isn't streamed");
+}
