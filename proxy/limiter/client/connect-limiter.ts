@@ -12,6 +12,7 @@ import { asBrokenLimiterState } from "../broken-limiter-state.js";
 import type { Limiter } from "../limiter.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { LimiterClient } from "./limiter-client.js";
+import { createLinkLog } from "./link-log.js";
 
 /**
  * How long a start waits for the daemon before the proxy reports that it is ready; after that it
@@ -40,66 +41,24 @@ export function connectLimiter(
     linkedOrLate = resolve;
     setTimeout(resolve, firstLinkMs).unref();
   });
-  let closing = false;
-  let lastError = "";
-  /** An attempt is made ten times a second: a reason is logged when it differs from the last. */
-  const logOnce = (reason: string, message: string): void => {
-    if (reason === lastError || closing) return;
-    lastError = reason;
-    log.warn({ socket: config.socket, reason }, message);
-  };
   const schedule = (ms: number, run: () => void): void =>
     void setTimeout(orBroken, ms, run).unref();
   const proxyId = randomUUID();
-  const seen = { socket: config.socket, failure_mode: config.failureMode };
+  const linkLog = createLinkLog(config, log, (report) => createThrottledCount(schedule, report));
   const client = new LimiterClient(
     {
+      ...linkLog,
       proxyId,
       monoMs: () => performance.now(),
       schedule,
       afterTurn: (run) => void setImmediate(run),
       onLinkChange(linked) {
-        if (closing) return;
-        lastError = "";
-        if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
-        else log.warn(seen, "lost the limiter daemon");
+        if (!linkLog.onLinkChange(linked)) return;
         linkedOrLate();
         onLinkChange(linked);
       },
-      onSilent: (wasLinked) =>
-        log.warn(
-          seen,
-          wasLinked
-            ? "the limiter daemon is silent: until it answers, requests don't wait for it"
-            : "the limiter daemon takes the connection, but doesn't welcome this proxy",
-        ),
-      onAnswering: (silentMs) =>
-        log.info(
-          { socket: config.socket, seconds: Math.round(silentMs / 100) / 10 },
-          "the limiter daemon answers again",
-        ),
-      onLate: createThrottledCount(schedule, (questions) =>
-        log.warn({ ...seen, questions }, "the limiter daemon doesn't answer in time"),
-      ),
-      onRefused: (message) =>
-        logOnce(
-          message,
-          "the limiter daemon is of another release: it takes this proxy's settles alone",
-        ),
-      onDropped: createThrottledCount(schedule, (settles) =>
-        log.error(
-          { settles },
-          "too many settles wait for the limiter daemon: the oldest are dropped",
-        ),
-      ),
     },
     config,
-  );
-  const noteUnreadable = createThrottledCount(schedule, (frames) =>
-    log.error(
-      { socket: config.socket, frames },
-      "the limiter daemon sent a frame that can't be read",
-    ),
   );
   let reader = createFrameReader(frameBytesMaxFromDaemon);
   const link = dial({
@@ -119,20 +78,20 @@ export function connectLimiter(
     onBytes(peer, bytes) {
       const valid = reader.feed(bytes, (frame) => {
         const message = parseFromDaemon(frame);
-        if (message === null) noteUnreadable();
+        if (message === null) linkLog.onUnreadable();
         receive(client, message);
       });
       if (!valid) peer.close();
     },
     onClose: () => orBroken(() => client.lost()),
-    onError: (error) => logOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
+    onError: (error) => linkLog.onUnreachable(error.code ?? error.message),
   });
   return {
     proxyId,
     client,
     linkedInTime,
     close() {
-      closing = true;
+      linkLog.close();
       link.close();
     },
     left: () => client.unacknowledged(),
