@@ -37,11 +37,16 @@ import {
   restProblem,
   splitPassthrough,
 } from "../upstream/passthrough-path.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admit-and-settle.js";
+import {
+  type AdmittedRequest,
+  admitRequest,
+  refuseUnadmitted,
+  settleRequest,
+} from "./admit-and-settle.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
-  const { gateway, exchange, record } = context;
+  const { gateway, exchange } = context;
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
@@ -61,13 +66,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     bodyBytesMax: gateway.config.server.bodyBytesMax,
   });
   if (!named.ok) return refuseUnadmitted(context, named.failure);
-  const { model } = named;
-  const nameProblem = modelNameProblem(model);
-  if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
-  record.model = model === "" ? null : model;
-  const target = targetOf(context, route, model);
-  const admitted = await admitRequest(context, { targets: [target], model });
-  if (admitted === null) return;
+  const at = await admitAt(context, route, named.model);
+  if (at === null) return;
+  const { target, admitted } = at;
   const forwarded = await relayAnswer(exchange, {
     upstream: route.upstream,
     provider: target.provider,
@@ -93,6 +94,26 @@ export function targetOf(
   model: string,
 ): Target {
   return { provider: name, model: modelAt(models.current(), name, model) };
+}
+
+/**
+ * Admits a request that passes to a provider, for the model that it names, if any. Null: it is
+ * refused, and answered.
+ */
+export async function admitAt(
+  context: RequestContext,
+  route: Pick<PassthroughRoute, "provider">,
+  model: string,
+): Promise<{ readonly target: Target; readonly admitted: AdmittedRequest } | null> {
+  const problem = modelNameProblem(model);
+  if (problem !== null) {
+    await refuseUnadmitted(context, invalid(problem, "model"));
+    return null;
+  }
+  context.record.model = model === "" ? null : model;
+  const target = targetOf(context, route, model);
+  const admitted = await admitRequest(context, { targets: [target], model });
+  return admitted === null ? null : { target, admitted };
 }
 
 interface PassthroughRoute {

@@ -33,7 +33,7 @@ import {
   settleProgress,
   settleRequest,
 } from "./admit-and-settle.js";
-import { passthroughRoute, targetOf } from "./passthrough-request.js";
+import { admitAt, passthroughRoute } from "./passthrough-request.js";
 
 /** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */
 export async function realtimeSession(context: RequestContext): Promise<void> {
@@ -100,19 +100,16 @@ export async function passthroughSession(
   context: RequestContext,
   webSocket: ClientSocket,
 ): Promise<void> {
-  const { exchange, record } = context;
+  const { exchange } = context;
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
   const inQuery = modelsInQuery(exchange.query);
   if (inQuery.length > 1) return refuseUnadmitted(context, twoModels());
   const model = modelInPath(route.path) || deploymentInPath(route.path) || (inQuery[0] ?? "");
-  const nameProblem = modelNameProblem(model);
-  if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
-  record.model = model === "" ? null : model;
-  const target = targetOf(context, route, model);
-  const admitted = await admitRequest(context, { targets: [target], model });
-  if (admitted === null) return;
+  const at = await admitAt(context, route, model);
+  if (at === null) return;
+  const { target, admitted } = at;
   const path = route.path + route.query;
   await runSession(context, {
     webSocket,

@@ -46,16 +46,8 @@ function toBlock(
 ): JsonObject | null {
   const part = reader.object(value, at);
   reader.fields(part, chatPartFields, `${at}.`);
-  const type = reader.text(part["type"], `${at}.type`);
-  const supported: readonly string[] = parts[role];
-  if (!supported.includes(type)) {
-    reader.unsupported(
-      `${at}.type`,
-      `must be ${supported.join(" or ")}`,
-      `which supports nothing else in a message of the role ${role}`,
-    );
-    return null;
-  }
+  const type = reader.partType(part, at, role, parts[role]);
+  if (type === null) return null;
   const block = toBareBlock(type, part, at, reader);
   return block === null || isAbsent(part["cache_control"])
     ? block

@@ -35,16 +35,8 @@ export function chatContentToResponses(
 function toPart(value: unknown, role: Role, at: string, reader: RequestReader): JsonObject {
   const part = reader.object(value, at);
   reader.fields(part, chatPartFields, `${at}.`);
-  const type = reader.text(part["type"], `${at}.type`);
-  const supported: readonly string[] = parts[role];
-  if (!supported.includes(type)) {
-    reader.unsupported(
-      `${at}.type`,
-      `must be ${supported.join(" or ")}`,
-      `which supports nothing else in a message of the role ${role}`,
-    );
-    return {};
-  }
+  const type = reader.partType(part, at, role, parts[role]);
+  if (type === null) return {};
   const textType = role === "assistant" ? "output_text" : "input_text";
   const flat = flatPart(type === "text" ? textType : type, part, at, reader);
   const { prompt_cache_breakpoint: breakpoint } = part;

@@ -68,6 +68,23 @@ export class RequestReader {
     }
   }
 
+  /** The type of a part of a message; null when messages of this role can't have it there. */
+  partType(
+    part: JsonObject,
+    at: string,
+    role: string,
+    supported: readonly string[],
+  ): string | null {
+    const type = this.text(part["type"], `${at}.type`);
+    if (supported.includes(type)) return type;
+    this.unsupported(
+      `${at}.type`,
+      `must be ${supported.join(" or ")}`,
+      `which supports nothing else in a message of the role ${role}`,
+    );
+    return null;
+  }
+
   /** As `RequestCheck.depth`. */
   depth(body: JsonObject): boolean {
     return this.#check.depth(body);
