@@ -225,6 +225,7 @@ async function openState(
         { reason: error.message },
         "a part of the recorded usage is damaged: it counts no further and can't be read",
       ),
+    onBroken: end,
     onDroppedRecord: (proxy: string, field: string, record: Execution) =>
       log.error(
         { proxy, field, record },

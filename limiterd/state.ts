@@ -52,6 +52,8 @@ export interface DaemonState {
    * long reads.
    */
   readonly yieldToEventLoop: () => Promise<void>;
+  /** Accounts of budgets are still being read from the store. */
+  accountsLoading: boolean;
   readonly peers: Set<PeerState>;
   /** Being stopped: what still arrives is ignored. */
   stopping: boolean;

@@ -5,6 +5,7 @@
 import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
+import { append } from "../../shared/long-lists.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { clearPeriod, type Spends } from "./spend.js";
 
@@ -18,6 +19,11 @@ export interface Account {
   readonly spends: Spends;
   /** Changed since the last batch of the journal. */
   dirty: boolean;
+  /**
+   * The restored account holds every record up to this key. Set when it is read from the store, 0
+   * otherwise.
+   */
+  restoredKey: number;
   /** The budget's `generation` up to which its resets are applied to this account. */
   generation: number;
 }
@@ -30,6 +36,12 @@ export interface BudgetReset {
   readonly recordKey: number;
   /** The budget's `generation` since then. */
   readonly generation: number;
+}
+
+/** An account as the store has it: it holds every record up to the key. */
+export interface StoredSpend {
+  readonly recordKey: number;
+  readonly spends: Spends;
 }
 
 /** The resets of a budget, which outlive it. */
@@ -75,6 +87,11 @@ export interface Budget {
   /** Null for a template. */
   own: Account | null;
   children: Map<string, Account>;
+  /**
+   * Reads the account of a child that a start has left in the store; null once all are in memory,
+   * or none of them counts.
+   */
+  unread: ((child: string) => StoredSpend | null) | null;
   /** The running period when it was last calculated. */
   bounds: PeriodBounds;
 }
@@ -112,6 +129,7 @@ export function newBudget(
     resets,
     own: null,
     children: new Map(),
+    unread: null,
     bounds: unknownBounds,
   };
   if (!definition.perChild) budget.own = newAccount(budget, "");
@@ -137,13 +155,14 @@ export function newAccount(budget: Budget, child: string): Account {
     child,
     spends: [],
     dirty: false,
+    restoredKey: 0,
     generation: budget.generation,
   };
 }
 
 /** The account of a template's child; it is created if it isn't there. */
 export function childOf(budget: Budget, child: string): Account {
-  const known = budget.children.get(child);
+  const known = budget.children.get(child) ?? readChild(budget, child);
   if (known !== undefined) return freshAccount(known);
   const account = newAccount(budget, child);
   budget.children.set(child, account);
@@ -152,8 +171,33 @@ export function childOf(budget: Budget, child: string): Account {
 
 /** As `childOf`, but one that isn't there isn't kept. */
 export function knownChildOf(budget: Budget, child: string): Account {
-  const known = budget.children.get(child);
+  const known = budget.children.get(child) ?? readChild(budget, child);
   return known === undefined ? newAccount(budget, child) : freshAccount(known);
+}
+
+/** The account of a child that isn't in memory, from the store. */
+function readChild(budget: Budget, child: string): Account | undefined {
+  const stored = budget.unread?.(child) ?? null;
+  return stored === null ? undefined : loadChild(budget, child, stored);
+}
+
+/** Takes the account of a child that isn't in memory there. */
+export function loadChild(budget: Budget, child: string, stored: StoredSpend): Account {
+  const account = newAccount(budget, child);
+  budget.children.set(child, account);
+  fill(account, stored);
+  return account;
+}
+
+/** Replaces what an account has spent, as of a key, by what the store has. */
+export function fill(account: Account, { recordKey, spends }: StoredSpend): void {
+  account.restoredKey = recordKey;
+  account.spends.length = 0;
+  append(account.spends, spends);
+  // One that was written at a reset's very key holds nothing of that period from after it: such
+  // records have greater keys.
+  for (const reset of account.budget.resets)
+    if (recordKey <= reset.recordKey) clearPeriod(account.spends, reset.startMs);
 }
 
 /**

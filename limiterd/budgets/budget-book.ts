@@ -177,6 +177,7 @@ export class BudgetBook {
     if (budget.own !== null) budget.own = newAccount(budget, "");
     // Not cleared: the former children are still being removed from the store.
     budget.children = new Map();
+    budget.unread = null;
   }
 
   /**

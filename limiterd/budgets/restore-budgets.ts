@@ -5,12 +5,9 @@
 import { isCount } from "../../shared/checked.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
-import { append } from "../../shared/long-lists.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { type Account, type Budget, childOf } from "./budget-account.js";
+import { type Account, type Budget, childOf, fill, type StoredSpend } from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
-import { spendKeys } from "./remove-spends.js";
-import { clearPeriod } from "./spend.js";
 import { type SpendsLogged, spendLogFromStored } from "./spend-log.js";
 import {
   anchorsKey,
@@ -18,17 +15,13 @@ import {
   budgetFromStored,
   resetFromStored,
   spendFromStored,
+  spendKey,
   splitSpendKey,
 } from "./stored-budget.js";
 
 interface RestoredBudgets {
   readonly budgets: BudgetBook;
   readonly changes: readonly Change[];
-  /**
-   * Keys of accounts that nothing counts any more; to be removed when there is time, for there may
-   * be a million.
-   */
-  readonly staleSpends: readonly string[];
   /**
    * Created just now, or interrupted in their backfill: what their period has cost so far is to be
    * looked up.
@@ -59,19 +52,7 @@ export function restoreBudgets(
   }
   for (const { key, value } of store.entries("budgets"))
     book.restore(budgetFromStored(value) ?? throwMalformed(store, "budgets", key));
-  const changes: Change[] = [];
-  const staleSpends: string[] = [];
-  const held = new Map<Account, number>();
-  for (const { key, value } of store.entries("spends")) {
-    const { recordKey, spends } = spendFromStored(value) ?? throwMalformed(store, "spends", key);
-    const account = accountOf(book, String(key));
-    if (account === null) staleSpends.push(String(key));
-    else {
-      append(account.spends, spends);
-      applyResets(account, recordKey);
-      held.set(account, recordKey);
-    }
-  }
+  for (const budget of book.budgets.values()) readAccounts(store, budget);
   const lastRecordKey = ports.lastRecordKey();
   const logged: SpendsLogged = { keys: [], behind: new Set() };
   for (const { key, value } of store.entries("spendlog")) {
@@ -81,41 +62,47 @@ export function restoreBudgets(
     logged.keys.push(recordKey);
     for (const image of spendLogFromStored(value) ?? throwMalformed(store, "spendlog", key)) {
       const account = accountOf(book, image.key);
-      if (
-        account === null ||
-        recordKey <= Math.max(account.budget.sinceKey, held.get(account) ?? 0)
-      )
+      if (account === null || recordKey <= Math.max(account.budget.sinceKey, account.restoredKey))
         continue;
-      account.spends.length = 0;
-      append(account.spends, image.spends);
-      applyResets(account, recordKey);
+      fill(account, { recordKey, spends: image.spends });
       logged.behind.add(account);
     }
   }
+  const changes: Change[] = [];
   const incomplete: Budget[] = [];
   for (const budget of book.budgets.values()) {
     if (!budget.backfill) continue;
     book.clear(budget, nowMs);
     incomplete.push(budget);
   }
-  if (configured !== null)
-    applyConfigured(book, configured, { nowMs, changes, staleSpends, incomplete });
+  if (configured !== null) applyConfigured(book, configured, { nowMs, changes, incomplete });
   return {
     budgets: book,
     changes,
-    staleSpends,
     incomplete: incomplete.filter((budget) => book.budgets.get(budget.id) === budget),
     logged,
   };
 }
 
 /**
- * Applies the resets that came after what an account holds. One that was written at a reset's very
- * key holds nothing of that period from after it: such records have greater keys.
+ * Reads a budget's own account; those of children are read when they are needed, the others later
+ * (`lifecycle/load-unread.ts`). None counts of a budget that is backfilled again.
  */
-function applyResets({ budget, spends }: Account, recordKey: number): void {
-  for (const reset of budget.resets)
-    if (recordKey <= reset.recordKey) clearPeriod(spends, reset.startMs);
+function readAccounts(store: Store, budget: Budget): void {
+  if (budget.backfill) return;
+  const { id, own } = budget;
+  const read = (child: string): StoredSpend | null => {
+    const key = spendKey(id, child);
+    const value = store.get("spends", key);
+    if (value === undefined) return null;
+    return spendFromStored(value) ?? throwMalformed(store, "spends", key);
+  };
+  if (own === null) {
+    budget.unread = read;
+    return;
+  }
+  const stored = read("");
+  if (stored !== null) fill(own, stored);
 }
 
 /**
@@ -133,7 +120,6 @@ function accountOf(book: BudgetBook, key: string): Account | null {
 interface Applied {
   readonly nowMs: number;
   readonly changes: Change[];
-  readonly staleSpends: string[];
   readonly incomplete: Budget[];
 }
 
@@ -144,14 +130,13 @@ interface Applied {
 function applyConfigured(
   book: BudgetBook,
   configured: readonly BudgetDefinition[],
-  { nowMs, changes, staleSpends, incomplete }: Applied,
+  { nowMs, changes, incomplete }: Applied,
 ): void {
   const declared = new Set(configured.map(budgetId));
   for (const budget of [...book.budgets.values()]) {
     if (budget.source !== "config" || declared.has(budget.id)) continue;
     book.delete(budget.definition);
     changes.push({ table: "budgets", key: budget.id, value: undefined });
-    for (const key of spendKeys(budget)) staleSpends.push(key);
   }
   for (const definition of configured) {
     const known = book.find(definition);
@@ -164,7 +149,6 @@ function applyConfigured(
       continue;
     const { budget, made } = book.put(definition, { source: "config", nowMs });
     if (made) incomplete.push(budget);
-    if (made && known !== null) for (const key of spendKeys(known)) staleSpends.push(key);
     changes.push(budgetChange(budget));
   }
 }

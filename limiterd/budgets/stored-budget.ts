@@ -15,8 +15,9 @@ import {
   type BudgetReset,
   freshAccount,
   type RestoredBudget,
+  type StoredSpend,
 } from "./budget-account.js";
-import { periodsMax, type Spends, spendsFromStored, spendsToStored } from "./spend.js";
+import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
@@ -121,10 +122,7 @@ export function spendChange(account: Account, recordKey: number): Change {
 }
 
 /** Null for what `spendChange` never wrote. */
-export function spendFromStored([recordKey, ...rest]: readonly unknown[]): {
-  readonly recordKey: number;
-  readonly spends: Spends;
-} | null {
+export function spendFromStored([recordKey, ...rest]: readonly unknown[]): StoredSpend | null {
   const spends = spendsFromStored(rest);
   return isCount(recordKey) && spends !== null ? { recordKey, spends } : null;
 }

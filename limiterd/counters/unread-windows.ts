@@ -1,6 +1,6 @@
 /**
  * The windows that a start has left in the store: there may be a million, so each is read when it
- * is first needed, and the others in slices once the daemon answers (`lifecycle/load-windows.ts`).
+ * is first needed, and the others in slices once the daemon answers (`lifecycle/load-unread.ts`).
  * Until all are in memory, one that isn't there may still count.
  */
 import type { Rule } from "./counter.js";

@@ -1,7 +1,7 @@
 /**
  * Restores what the store holds: rules, proxies, then the journal on top of the windows that were
  * written before it; and applies the configuration's rules (docs/configuration.md). A window is
- * read when it is needed; `load-windows.ts` sees to the others.
+ * read when it is needed; `load-unread.ts` sees to the others.
  */
 
 import type { ProviderTypes } from "../../shared/config/model-name.js";

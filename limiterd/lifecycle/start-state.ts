@@ -21,6 +21,7 @@ import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
+import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
 import type { HostUptime } from "./stored-epoch.js";
 
@@ -39,6 +40,8 @@ interface StartPorts {
   onUnentitled(templates: readonly string[]): void;
   /** Called when something in the store turns out to be damaged while the daemon runs. */
   onUnreadable(error: Error): void;
+  /** The store can't be read any further: the daemon must end at once. */
+  onBroken(error: Error): void;
   /** Called for each invalid usage record of a proxy. */
   onDroppedRecord: DaemonState["onDroppedRecord"];
   /** Called for each hello of a wire version that isn't spoken. */
@@ -77,6 +80,7 @@ export async function startState(
     onInert,
     onUnentitled,
     onUnreadable,
+    onBroken,
     onDroppedRecord,
     onForeignVersion,
     yieldToEventLoop,
@@ -101,7 +105,6 @@ export async function startState(
     budgets,
     incomplete,
     logged,
-    staleSpends,
     changes: budgetChanges,
   } = restoreBudgets(
     store,
@@ -128,6 +131,7 @@ export async function startState(
     keys: restored.keys,
     denials: restored.denials,
     writer,
+    accountsLoading: true,
     peers: new Set(),
     stopping: false,
     epochs: restored.epochs,
@@ -150,9 +154,13 @@ export async function startState(
   // What is looked up is marked in the store before anything is spent on top of it.
   const backfill = beginBackfill(state, incomplete, nowMs);
   await writer.tryWrite([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
-  void removeSpends(state, staleSpends)
-    .then(() => backfill?.finish())
-    .catch(onUnreadable);
+  loadAccounts(state)
+    .then(async (stale) => {
+      await removeSpends(state, stale);
+      // A daemon that stops hasn't seen all that a backfill replaces.
+      if (!state.accountsLoading) await backfill?.finish().catch(onUnreadable);
+    })
+    .catch(onBroken);
   for (const inert of inertOnes(state)) onInert(inert);
   const unentitled = unentitledTemplates(state);
   if (unentitled.length > 0) onUnentitled(unentitled);

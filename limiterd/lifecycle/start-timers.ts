@@ -11,7 +11,7 @@ import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
-import { loadWindows } from "./load-windows.js";
+import { loadWindows } from "./load-unread.js";
 import { snapshot } from "./snapshot.js";
 import { removeStaleWindows, sweepChildren, sweepDenials, sweepSpends } from "./sweep.js";
 

@@ -74,9 +74,10 @@ export function sweepDenials(state: DaemonState, nowMs: number): void {
  * Forgets children of budgets whose periods are all over, in memory and in the store, a slice at a
  * call.
  */
-export function sweepSpends({ budgets, writer }: DaemonState, nowMs: number): void {
-  // What waits for a store that fails needn't grow.
-  if (writer.failing !== null) return;
+export function sweepSpends(state: DaemonState, nowMs: number): void {
+  const { accountsLoading, budgets, writer } = state;
+  // One that is forgotten now would be read again. What waits for a store that fails needn't grow.
+  if (accountsLoading || writer.failing !== null) return;
   const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
   if (forgotten.length > 0)
     void writer.write(

@@ -7,7 +7,8 @@ import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfil
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
-import { budgetChange } from "../../limiterd/budgets/stored-budget.js";
+import { budgetChange, spendFromStored } from "../../limiterd/budgets/stored-budget.js";
+import { endLoading, loadAccount } from "../../limiterd/budgets/unread-accounts.js";
 import { windowFromStored } from "../../limiterd/counters/stored-window.js";
 import { loadWindow } from "../../limiterd/counters/unread-windows.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
@@ -117,7 +118,6 @@ export function startDaemon(
     budgets,
     incomplete,
     logged,
-    staleSpends,
     changes: budgetChanges,
   } = restoreBudgets(
     store,
@@ -162,6 +162,7 @@ export function startDaemon(
     usage,
     spendLog,
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
+    accountsLoading: !loads,
     peers: new Set(),
     stopping: false,
     epochs: restored.epochs,
@@ -181,7 +182,7 @@ export function startDaemon(
   };
   const backfill = beginBackfill(state, incomplete, nowMs);
   void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
-  void removeSpends(state, staleSpends)
+  void removeSpends(state, loads ? loadedAccounts(state) : [])
     .then(() => backfill?.finish())
     .catch(onUnreadable);
   if (loads) {
@@ -242,6 +243,15 @@ export function startDaemon(
     flush: (perSlice) => flushUsage(state, perSlice),
   };
   return daemon;
+}
+
+/** Takes all accounts into memory, and returns the keys of the stale ones. */
+function loadedAccounts({ budgets, store }: DaemonState): string[] {
+  const stale = [...store.entries("spends")]
+    .filter(({ key, value }) => !loadAccount(budgets, String(key), spendFromStored(value)!))
+    .map(({ key }) => String(key));
+  endLoading(budgets);
+  return stale;
 }
 
 export const target = { provider: "openai", model: "gpt-4o" };

@@ -50,6 +50,13 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.put-settings": putSettings,
 };
 
+/** What may make accounts of the store stale, which therefore must be known. */
+const beginsAnew: ReadonlySet<BudgetOp> = new Set<BudgetOp>([
+  "budgets.put",
+  "budgets.delete",
+  "budgets.put-settings",
+]);
+
 export function handleBudgets(
   state: DaemonState,
   { op, body }: AdminRequest<BudgetOp>,
@@ -59,6 +66,13 @@ export function handleBudgets(
   if (!state.settings.budgetsEnabled)
     return ports.fail(
       failure("feature_unavailable", "budgets are disabled: BUDGETS_ENABLED is false"),
+    );
+  if (state.accountsLoading && beginsAnew.has(op))
+    return ports.fail(
+      failure(
+        "limiter_unavailable",
+        "the daemon has just started and still reads what budgets have spent: try again in some seconds",
+      ),
     );
   handlers[op](state, body, nowMs, ports);
 }

@@ -32,6 +32,7 @@ function hourly(sinceMs: number): Account {
       resets: [],
       own: null,
       children: new Map(),
+      unread: null,
       bounds: unknownBounds,
     },
     "",

@@ -53,6 +53,9 @@ async function start(
       onInert: ({ kind, name }) => void log.push(`inert ${kind} ${name}`),
       onUnentitled: () => {},
       onUnreadable: (error) => void log.push(error.message),
+      onBroken: (error) => {
+        throw error;
+      },
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
       yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
@@ -294,6 +297,9 @@ t.test(
           onInert: () => {},
           onUnentitled: (templates) => void named.push(...templates),
           onUnreadable: () => {},
+          onBroken: (error) => {
+            throw error;
+          },
           onDroppedRecord: () => {},
           onForeignVersion: () => {},
           yieldToEventLoop: () => Promise.resolve(),

@@ -135,6 +135,7 @@ t.test(
       onInert: (inert: Inert) => void reported.push(inert),
       onUnentitled: () => {},
       onUnreadable: () => {},
+      onBroken: () => {},
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
       yieldToEventLoop: () => Promise.resolve(),

@@ -44,6 +44,27 @@ export const durabilityMutants: readonly Mutant[] = [
     often: false,
   },
   {
+    name: "a child's account that wasn't read yet is charged from zero",
+    file: "limiterd/budgets/budget-account.js",
+    find: "budget.unread?.(child) ?? null",
+    put: "null",
+    often: false,
+  },
+  {
+    name: "an account is removed before it was read",
+    file: "limiterd/budgets/unread-accounts.js",
+    find: "if (account === undefined) loadChild(budget, child, stored);",
+    put: "if (account === undefined) return false;",
+    often: false,
+  },
+  {
+    name: "an account that is read late replaces the one that was charged",
+    file: "limiterd/budgets/unread-accounts.js",
+    find: "if (account !== undefined && account.spends.length > 0)",
+    put: "if (budget.own === null && budget.unread !== null) loadChild(budget, child, stored); if (account !== undefined && account.spends.length > 0)",
+    often: false,
+  },
+  {
     name: "settle acknowledged before its commit",
     file: "limiterd/store/writer.js",
     find: "this.#batchDone.push(onDurable);",
@@ -172,7 +193,7 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "log of spends not read",
     file: "limiterd/budgets/restore-budgets.js",
-    find: "account.spends.length = 0;\n            append(account.spends, image.spends);",
+    find: "fill(account, { recordKey, spends: image.spends });",
     put: "",
     often: false,
   },

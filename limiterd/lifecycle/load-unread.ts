@@ -1,0 +1,64 @@
+/**
+ * Takes what a start has left in the store into memory, in slices, while the daemon answers
+ * already: windows of rules and accounts of budgets. Those that are needed before are read by
+ * themselves (`counters/unread-windows.ts`, `budgets/unread-accounts.ts`).
+ */
+import { windowsPerSlice } from "../../shared/bounds.js";
+import { spendFromStored } from "../budgets/stored-budget.js";
+import { endLoading, loadAccount } from "../budgets/unread-accounts.js";
+import { windowFromStored } from "../counters/stored-window.js";
+import { loadWindow } from "../counters/unread-windows.js";
+import type { DaemonState } from "../state.js";
+import { readSlices } from "../store/read-slices.js";
+import { type Entry, throwMalformed } from "../store/store.js";
+
+/**
+ * Resolved: all windows are in memory, or the daemon stops; with the keys of those that nothing
+ * counts any more. No child may be forgotten meanwhile: its entry would come back. Rejects with
+ * `StoreUnreadableError`.
+ */
+export async function loadWindows(state: DaemonState, perSlice: number): Promise<string[]> {
+  const { book, store } = state;
+  const { all, stale } = await load(state, "windows", perSlice, ({ key, value }) => {
+    const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
+    return loadWindow(book, String(key), window);
+  });
+  if (all) book.unread = null;
+  return stale;
+}
+
+/**
+ * As `loadWindows`, for accounts: none may be forgotten meanwhile, and no budget made, deleted or
+ * cleared.
+ */
+export async function loadAccounts(
+  state: DaemonState,
+  perSlice = windowsPerSlice,
+): Promise<string[]> {
+  const { budgets, store } = state;
+  const { all, stale } = await load(state, "spends", perSlice, ({ key, value }) => {
+    const stored = spendFromStored(value) ?? throwMalformed(store, "spends", key);
+    return loadAccount(budgets, String(key), stored);
+  });
+  if (all) endLoading(budgets);
+  state.accountsLoading &&= !all;
+  return stale;
+}
+
+/** `take` returns false for an entry that nothing counts any more. */
+async function load(
+  state: DaemonState,
+  table: "windows" | "spends",
+  perSlice: number,
+  take: (entry: Entry) => boolean,
+): Promise<{ readonly all: boolean; readonly stale: string[] }> {
+  const stale: string[] = [];
+  const next = async (): Promise<boolean> => {
+    await state.yieldToEventLoop();
+    return !state.stopping;
+  };
+  const all = await readSlices(state.store, table, { perSlice, next }, (entry) => {
+    if (!take(entry)) stale.push(String(entry.key));
+  });
+  return { all, stale };
+}
