@@ -183,7 +183,10 @@ class JsonCall implements ModelCall {
       nowSeconds: Math.floor(nowMs() / 1000),
       requestId: exchange.ownId,
       provider: target.provider.name,
-      request: fieldsOf(this.#object(), ["stream", ...translation.repeats]),
+      request: fieldsOf(translation.normalized?.(this.#object()) ?? this.#object(), [
+        "stream",
+        ...translation.repeats,
+      ]),
     };
     this.#repeated = context.request;
     const hideUsageChunk =

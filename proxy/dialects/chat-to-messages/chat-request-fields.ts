@@ -176,7 +176,9 @@ export const chatToolDefinitionFields: FieldTable = fieldTable({
 export const chatFunctionFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   description: mapped("`description`"),
-  parameters: mapped("`input_schema`, with `type: object` if it has no type"),
+  parameters: mapped(
+    "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf` and `allOf` at its top are dropped, since [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
+  ),
   strict: mapped("`strict`"),
 });
 

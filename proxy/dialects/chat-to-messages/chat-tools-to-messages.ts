@@ -32,10 +32,20 @@ function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
   return out;
 }
 
+/** Alternatives of the whole input, which Anthropic refuses: only fields may have them. */
+const alternatives = ["anyOf", "oneOf", "allOf"];
+
 /** Anthropic requires a schema with a type, which is always an object. */
 function inputSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
   if (isAbsent(value)) return { type: "object", properties: {} };
-  const schema = reader.object(value, at);
+  const given = reader.object(value, at);
+  const refused = alternatives.filter((key) => given[key] !== undefined);
+  for (const key of refused)
+    reader.drop(`${at}.${key}`, "must be left out", "whose tools have one form of input");
+  const schema =
+    refused.length === 0
+      ? given
+      : Object.fromEntries(Object.entries(given).filter(([key]) => !refused.includes(key)));
   return isAbsent(schema["type"])
     ? Object.fromEntries([["type", "object"], ...Object.entries(schema)])
     : schema;

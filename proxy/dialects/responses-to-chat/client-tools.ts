@@ -70,3 +70,28 @@ export class ClientTools {
     return this.#tools.get(chatName) ?? null;
   }
 }
+
+/**
+ * The request with all its tools in `tools`, the newest of each name. Newer clients, such as Codex
+ * since 0.147, have them in items of the input, of the type `additional_tools`, and again in the
+ * history that they replay. Itself when it has no such item.
+ */
+export function hoistTools(body: JsonObject): JsonObject {
+  const { input, tools } = body;
+  if (!Array.isArray(input) || !input.some(holdsTools)) return body;
+  const byName = new Map<unknown, unknown>();
+  const add = (tool: unknown): void => {
+    const { type, name = tool } = isObject(tool) ? tool : { type: null };
+    byName.set(typeof name === "string" ? `${String(type)} ${name}` : tool, tool);
+  };
+  if (Array.isArray(tools)) tools.forEach(add);
+  const items: unknown[] = [];
+  for (const item of input as readonly unknown[])
+    if (holdsTools(item)) item.tools.forEach(add);
+    else items.push(item);
+  return { ...body, input: items, tools: [...byName.values()] };
+}
+
+function holdsTools(item: unknown): item is { readonly tools: readonly unknown[] } {
+  return isObject(item) && item["type"] === "additional_tools" && Array.isArray(item["tools"]);
+}

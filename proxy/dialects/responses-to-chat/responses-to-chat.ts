@@ -11,12 +11,14 @@ import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
 import type { Translation } from "../translation/translation.js";
 import { chatAnswerToResponses } from "./chat-answer-to-responses.js";
 import { ChatStreamToResponses } from "./chat-stream-to-responses.js";
+import { hoistTools } from "./client-tools.js";
 import { repeatedFields } from "./response-object.js";
 import { responsesRequestToChat } from "./responses-request-to-chat.js";
 
 export const responsesToChat: Translation = {
   repeats: repeatedFields,
-  request: responsesRequestToChat,
+  normalized: hoistTools,
+  request: (body, options) => responsesRequestToChat(hoistTools(body), options),
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,
   events: (context) => new ChatStreamToResponses(context),

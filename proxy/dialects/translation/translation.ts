@@ -71,6 +71,8 @@ export interface EventTranslator {
 export interface Translation {
   /** The fields of the client's body that its answers repeat. */
   readonly repeats: readonly string[];
+  /** The client's body with what it says in several ways said in one; itself for most. */
+  normalized?(body: JsonObject): JsonObject;
   /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** Translates a complete successful answer. Throws `UntranslatableAnswer`. */

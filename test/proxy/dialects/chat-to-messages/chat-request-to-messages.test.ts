@@ -1,5 +1,8 @@
 import t from "tap";
+import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
+import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { jsonDepthMax } from "../../../../shared/bounds.js";
+import { options } from "../request-options.js";
 import { chatRequest, chatRequestAsMessages } from "../sample-requests.js";
 import { base, refusal, translated } from "./translate-chat-request.js";
 
@@ -274,4 +277,20 @@ t.test("invalid fields and values are refused by name", async (t) => {
   ];
   for (const [more, param, message] of cases)
     t.strictSame(refusal(more), [param, message], JSON.stringify(more).slice(0, 200));
+});
+
+t.test("a tool whose schema has alternatives at its top loses them, with a word", async (t) => {
+  const parameters = {
+    type: "object",
+    properties: { a: { anyOf: [] } },
+    anyOf: [{ required: ["a"] }],
+  };
+  const result = chatToMessages.request(
+    { ...base, tools: [{ type: "function", function: { name: "f", parameters } }] },
+    options,
+  );
+  t.match(result, { dropped: ["tools[].function.parameters.anyOf"] });
+  t.same((result as { body: JsonObject }).body["tools"], [
+    { name: "f", input_schema: { type: "object", properties: { a: { anyOf: [] } } } },
+  ]);
 });
