@@ -354,12 +354,14 @@ t.test(
       inFolder.set(folder, (inFolder.get(folder) ?? 0) + 1);
     }
     t.same(
-      [...rooms].filter(([, files]) => files > 15),
+      [...rooms].filter(([room, files]) => files > (room === "test" ? 16 : 15)),
       [],
       "files per room",
     );
+    // `test` has a room for each program and a file for each room, beside those of its own.
+    const roomsMax = (folder: string): number => (folder === "test" ? 16 : 12);
     t.same(
-      [...inFolder].filter(([, children]) => children > 12),
+      [...inFolder].filter(([folder, children]) => children > roomsMax(folder)),
       [],
       "rooms per folder",
     );

@@ -31,7 +31,7 @@ export function readSources(directories: readonly string[]): SourceFile[] {
   return directories
     .flatMap((directory) =>
       (readdirSync(join(root, directory), { recursive: true }) as string[])
-        .filter((name) => name.endsWith(".ts"))
+        .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
         .map((name) => readSource(join(directory, name))),
     )
     .sort((a, b) => (a.path < b.path ? -1 : 1));

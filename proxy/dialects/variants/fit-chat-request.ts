@@ -191,8 +191,10 @@ const noReasoning = " ";
 function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): JsonObject {
   const { reasoning_content: reasoning, thinking_blocks: blocks, ...rest } = message;
   const isWanted = earlierReasoning !== "refused" && rest["tool_calls"] !== undefined;
-  if (isWanted && (reasoning !== undefined || earlierReasoning === "required"))
-    return { ...rest, reasoning_content: reasoning ?? noReasoning };
+  // Clients that don't know of thinking put its pieces together to an empty one.
+  if (isWanted && earlierReasoning === "required" && (reasoning ?? "") === "")
+    return { ...rest, reasoning_content: noReasoning };
+  if (isWanted && reasoning !== undefined) return { ...rest, reasoning_content: reasoning };
   return reasoning === undefined && blocks === undefined ? message : rest;
 }
 

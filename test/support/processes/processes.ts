@@ -60,7 +60,11 @@ const clocked = fileURLToPath(new URL("clocked-limiterd.js", import.meta.url));
  * A configuration in a temporary directory; whatever is started there ends with the test. `yaml`
  * comes without the `limiter` section's paths.
  */
-export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}): Site {
+export function makeSite(
+  t: Pick<Test, "teardown">,
+  yaml: string,
+  env: Record<string, string> = {},
+): Site {
   const directory = mkdtempSync(join(tmpdir(), "sluice-"));
   const configFile = join(directory, "sluice.yaml");
   const socket = join(directory, "run", "limiterd.sock");

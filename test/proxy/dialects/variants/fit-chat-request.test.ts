@@ -183,6 +183,11 @@ t.test("earlier reasoning goes where it is wanted", async (t) => {
     "who requires it gets something",
   );
   t.same(
+    sentTo("moonshot", [hello, { ...called, reasoning_content: "" }, result]),
+    [hello, { ...called, reasoning_content: " " }, result],
+    "also from a client that doesn't know of thinking, and has put it together to nothing",
+  );
+  t.same(
     sentTo("vllm", [hello, { ...called, thinking_blocks: [{ type: "thinking" }] }, result]),
     [hello, called, result],
     "Anthropic's blocks are for Anthropic",

@@ -1,0 +1,130 @@
+/** The agents of the matrix, each with the settings that its users have. */
+import type { Job } from "../client.js";
+import { type Agent, agentClient } from "./agent.js";
+
+const isLater = ({ step }: Job): boolean => step === "again";
+
+const claudeCode: Agent = {
+  id: "claude-code",
+  title: "Claude Code 2.1",
+  dialect: "messages",
+  command: ".bin/claude",
+  setUp: `\`\`\`sh
+export ANTHROPIC_BASE_URL=http://127.0.0.1:8080
+export ANTHROPIC_AUTH_TOKEN=sk-sluice-…
+export ANTHROPIC_MODEL=openai/gpt-5.5
+export ANTHROPIC_SMALL_FAST_MODEL=openai/gpt-5.5
+claude
+\`\`\``,
+  files: () => ({}),
+  env: ({ url, key, model }) => ({
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_AUTH_TOKEN: key,
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_SMALL_FAST_MODEL: model,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+    // Else it won't work without asking as root, as which CI runs.
+    IS_SANDBOX: "1",
+  }),
+  args: (job) => [
+    "-p",
+    job.prompt,
+    ...(isLater(job) ? ["--continue"] : []),
+    "--dangerously-skip-permissions",
+  ],
+};
+
+const codexConfig = (url: string): string => `model_provider = "sluice"
+check_for_update_on_startup = false
+
+[model_providers.sluice]
+name = "Sluice"
+base_url = "${url}/v1"
+env_key = "SLUICE_KEY"
+wire_api = "responses"
+`;
+
+const codex: Agent = {
+  id: "codex",
+  title: "Codex 0.169",
+  dialect: "responses",
+  command: ".bin/codex",
+  setUp: `\`~/.codex/config.toml\`:
+
+\`\`\`toml
+model = "anthropic/claude-opus-4-8"
+${codexConfig("http://127.0.0.1:8080")}\`\`\`
+
+\`\`\`sh
+export SLUICE_KEY=sk-sluice-…
+codex
+\`\`\``,
+  files: ({ url }) => ({
+    ".codex/config.toml": `${codexConfig(url)}\n[analytics]\nenabled = false\n`,
+  }),
+  env: ({ key }) => ({ SLUICE_KEY: key }),
+  args: (job) => [
+    "exec",
+    ...(isLater(job) ? ["resume", "--last"] : []),
+    "--skip-git-repo-check",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "--model",
+    job.model,
+    job.prompt,
+  ],
+};
+
+const opencodeConfig = (baseURL: string, apiKey: string, model: string): string =>
+  JSON.stringify(
+    {
+      provider: {
+        sluice: {
+          npm: "@ai-sdk/openai",
+          name: "Sluice",
+          options: { baseURL, apiKey },
+          models: { [model]: {} },
+        },
+      },
+    },
+    null,
+    2,
+  );
+
+const opencode: Agent = {
+  id: "opencode",
+  title: "opencode 1.18",
+  dialect: "responses",
+  hosts: ["openai", "azure"],
+  // The program itself: its wrapper wants packages of all platforms.
+  command: "opencode-linux-x64-baseline/bin/opencode",
+  setUp: `\`~/.config/opencode/opencode.json\`:
+
+\`\`\`json
+${opencodeConfig("http://127.0.0.1:8080/v1", "{env:SLUICE_KEY}", "anthropic/claude-opus-4-8")}
+\`\`\`
+
+\`\`\`sh
+export SLUICE_KEY=sk-sluice-…
+opencode --model sluice/anthropic/claude-opus-4-8
+\`\`\``,
+  files: ({ url, model }) => ({
+    ".config/opencode/opencode.json": opencodeConfig(`${url}/v1`, "{env:SLUICE_KEY}", model),
+  }),
+  env: ({ key }) => ({
+    SLUICE_KEY: key,
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+  }),
+  args: (job) => [
+    "run",
+    ...(isLater(job) ? ["--continue"] : []),
+    "--model",
+    `sluice/${job.model}`,
+    job.prompt,
+  ],
+};
+
+export const agents = [claudeCode, codex, opencode].map(agentClient);

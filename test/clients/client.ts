@@ -1,0 +1,46 @@
+/** What the matrix knows of a client, and asks of it. */
+
+/** What a client is asked to do, in this order. */
+export const steps = ["task", "again", "stream", "json", "abort", "busy", "day"] as const;
+
+export type Step = (typeof steps)[number];
+
+/** The dialect that a client speaks. */
+export type ClientDialect = "chat" | "messages" | "responses";
+
+/** One step of one client on one provider. */
+export interface Job {
+  readonly step: Step;
+  /** Sluice's address, without a path. */
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+  /** Where the client keeps what it remembers between steps; the notes are in it, too. */
+  readonly directory: string;
+  readonly prompt: string;
+  /** Resolved when it is time to leave in the middle of an answer. */
+  readonly leave: Promise<void>;
+}
+
+export interface Outcome {
+  /** Whether the client itself says that it has done it. */
+  readonly succeeded: boolean;
+  /** Everything that it said. */
+  readonly output: string;
+}
+
+export interface Client {
+  readonly id: string;
+  /** As people know it, with its version. */
+  readonly title: string;
+  readonly dialect: ClientDialect;
+  readonly steps: readonly Step[];
+  /** The providers that it is tried with, where that isn't all of them. */
+  readonly hosts?: readonly string[];
+  /** For docs/clients.md: how it is pointed to Sluice. */
+  readonly setUp: string;
+  /** Whether it could be installed here. */
+  isThere(): boolean;
+  run(job: Job): Promise<Outcome>;
+  close(): Promise<void>;
+}

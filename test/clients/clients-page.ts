@@ -1,0 +1,140 @@
+/** docs/clients.md, made from the results of a run. */
+import type { Client, Step } from "./client.js";
+import { whyNotYet } from "./known.js";
+import { hosts } from "./providers/hosts.js";
+import type { CellResult, StepResult } from "./run-cell.js";
+
+export type Verdict = "works" | "as_without" | "not_yet" | "red";
+
+const signs: Readonly<Record<Verdict, string>> = {
+  works: "✓",
+  as_without: "○",
+  not_yet: "…",
+  red: "✗",
+};
+
+export function verdictOf(cell: CellResult): Verdict {
+  const wrong = cell.steps.filter(({ problem }) => problem !== null);
+  if (wrong.length === 0) return "works";
+  if (wrong.every(({ failsDirectly }) => failsDirectly)) return "as_without";
+  return whyNotYet(cell) === null ? "red" : "not_yet";
+}
+
+const intro = `# Clients
+
+Which agents and SDKs work with which providers through Sluice. The tables are the results of \`npm run clients\`: the real clients, installed from their registries, talk to a real Sluice, and behind it are servers that refuse what each provider's API would refuse, rule by rule, with the [source of each rule](../test/clients/providers/hosts.ts). The command fails if a cell doesn't work, or if this page isn't what it would write; \`npm run clients -- --write\` writes it.
+
+Each client reads three notes with its tools, one first and then two at once, and says what they make up; then, in a second turn, says it again from the conversation. SDKs do it whole and as a stream, and ask for an object by a schema. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has told, and hold no slot.
+
+| sign | meaning |
+|---|---|
+| ✓ | all of it works |
+| ○ | the client speaks the provider's dialect, so that Sluice passes its requests on as they are, and fails without Sluice in the same way: below is what the provider refuses. Another client of the list, or another dialect of the same SDK, works |
+| … | doesn't work yet; the reason is below |
+| – | not tried |
+
+`;
+
+export interface PageParts {
+  readonly clients: readonly Client[];
+  readonly results: readonly CellResult[];
+  /** The page as it is: rows of clients that haven't run stay. */
+  readonly before: string;
+}
+
+/** The whole page. */
+export function clientsPage({ clients, results, before }: PageParts): string {
+  const linesBefore = before.split("\n");
+  const row = (client: Client, cells: readonly string[] | null): string => {
+    const start = `| ${client.title} |`;
+    if (cells !== null) return `${start} ${cells.join(" | ")} |`;
+    return linesBefore.find((line) => line.startsWith(start)) ?? `${start} not tried |`;
+  };
+  const of = (client: Client): readonly CellResult[] =>
+    results.filter((result) => result.client === client.id);
+  const columns = hosts.flatMap(({ title, models }) =>
+    models.map((model) => `${title} ${shortName(model)}`),
+  );
+  const main = clients.map((client) => {
+    const cells = of(client);
+    const signOf = (host: string, model: string): string => {
+      const cell = cells.find((each) => each.host === host && each.model === model);
+      return cell === undefined ? "–" : signs[verdictOf(cell)];
+    };
+    const inRow = hosts.flatMap(({ name, models }) => models.map((model) => signOf(name, model)));
+    return row(client, cells.length === 0 ? null : inRow);
+  });
+  return [
+    intro,
+    table(["client", ...columns], main),
+    "\n",
+    notes(clients, results),
+    "\n## Leaving, waiting and stopping\n\nEach client is also told to leave in the middle of a stream, finds its only slot taken, and finds the limit of its day used up, on OpenAI and on Anthropic. When it leaves, Sluice ends the provider's stream and frees the slot; a slot that is taken is waited for; at a day's limit it stops at once and shows the limit. What each is answered is under [clients that need other words](http-api.md#clients-that-need-other-words).\n\n",
+    table(
+      ["client's stop", "leaves a stream", "waits for a slot", "stops at the day's limit"],
+      clients.map((client) => row(stopping(client), limitCells(client, of(client)))),
+    ),
+    "\n## Set-up\n\nThe settings that the matrix itself uses. The address is Sluice's, the key a [managed key](authentication.md#managed-keys), and the model any that Sluice knows: a provider's, as `provider/model`, or a virtual one.\n",
+    ...setUps(clients),
+  ].join("");
+}
+
+/** The second table has rows of its own. */
+function stopping(client: Client): Client {
+  return { ...client, title: `${client.title}:` };
+}
+
+function shortName(model: string): string {
+  return model.slice(model.lastIndexOf("/") + 1);
+}
+
+function table(head: readonly string[], rows: readonly string[]): string {
+  return `| ${head.join(" | ")} |\n|${"---|".repeat(head.length)}\n${rows.join("\n")}\n`;
+}
+
+const limitSteps: readonly Step[] = ["abort", "busy", "day"];
+
+function limitCells(client: Client, results: readonly CellResult[]): readonly string[] | null {
+  if (results.length === 0) return null;
+  return limitSteps.map((step) => {
+    if (!client.steps.includes(step)) return "–";
+    const tried = results.flatMap(({ steps }) => steps.filter((each) => each.step === step));
+    return tried.every(({ problem }) => problem === null) ? "✓" : "✗";
+  });
+}
+
+/** What is wrong, each once, with the cells that it is wrong with. */
+function notes(clients: readonly Client[], results: readonly CellResult[]): string {
+  const byReason = new Map<string, Map<string, string[]>>();
+  for (const cell of results) {
+    const verdict = verdictOf(cell);
+    if (verdict === "works") continue;
+    const reason = `${signs[verdict]} ${verdict === "not_yet" ? whyNotYet(cell) : firstProblem(cell.steps)}`;
+    const title = clients.find(({ id }) => id === cell.client)?.title ?? cell.client;
+    const cells = byReason.get(reason) ?? new Map<string, string[]>();
+    byReason.set(reason, cells);
+    cells.set(cell.model, [...(cells.get(cell.model) ?? []), title]);
+  }
+  return [...byReason]
+    .flatMap(([reason, cells]) =>
+      [...cells].map(
+        ([model, titles]) => `- ${reason} *${shortName(model)}*: ${titles.join("; ")}.`,
+      ),
+    )
+    .sort()
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/** Without the source, and without the place in the conversation. */
+function firstProblem(steps: readonly StepResult[]): string {
+  const [first] = steps.filter(({ problem }) => problem !== null);
+  const problem = (first?.problem ?? "").replace(/ \[https?:.*$/, "").replace(/\[\d+\]/g, "[]");
+  return `\`${problem.replace(/^the provider refuses it: /, "").replaceAll("`", "'")}\``;
+}
+
+function setUps(clients: readonly Client[]): readonly string[] {
+  const byText = new Map<string, string[]>();
+  for (const { setUp, title } of clients) byText.set(setUp, [...(byText.get(setUp) ?? []), title]);
+  return [...byText].map(([text, titles]) => `\n### ${titles.join("; ")}\n\n${text}\n`);
+}

@@ -1,0 +1,115 @@
+/** The Sluice of the matrix: a daemon and a proxy, with every provider of the stand-in. */
+import { admin, until } from "../support/client.js";
+import { makeSite } from "../support/processes/processes.js";
+import { hosts } from "./providers/hosts.js";
+import type { StandIn } from "./providers/stand-in.js";
+
+const masterKey = "matrix-master-key";
+const bearer = { authorization: `Bearer ${masterKey}` };
+
+/** What Sluice has recorded of a caller, and what it holds for it now. */
+export interface Recorded {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly inFlight: number;
+}
+
+export interface Gateway {
+  /** Without a path. */
+  readonly url: string;
+  readonly standIn: StandIn;
+  /** A managed key of this user path. */
+  keyOf(path: string): Promise<string>;
+  limit(path: string, period: { readonly period: string }, maxRequests: number): Promise<void>;
+  recorded(key: string): Promise<Recorded>;
+  /** Resolves once a request of this path has been refused for a limit. */
+  refused(path: string): Promise<void>;
+  /** One request of this caller that is answered. */
+  use(key: string, model: string): Promise<void>;
+  /** A request that goes on until it is told to end. */
+  occupy(key: string, model: string): Promise<() => void>;
+  close(): Promise<void>;
+}
+
+export async function startGateway(standIn: StandIn): Promise<Gateway> {
+  const endings: (() => unknown)[] = [];
+  const site = makeSite(
+    { teardown: (ending: () => unknown) => void endings.push(ending) },
+    `
+providers:
+${hosts.map((host) => `  ${host.name}: { ${host.settings}, base_url: "${standIn.url}/${host.name}${host.name === "azure" ? "/openai/v1" : "/v1"}", api_key: key-of-${host.name}, models: ${JSON.stringify(host.models)}, retries: 0 }`).join("\n")}
+rate_limits:
+  user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 100 }] }]
+`,
+    { SLUICE_MASTER_KEY: masterKey, LOG_LEVEL: "debug" },
+  );
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  const url = proxy.ready;
+  const ask = async (
+    operation: string,
+    body: unknown,
+  ): Promise<Readonly<Record<string, unknown>>> => {
+    const { status, body: answer } = await admin(url, operation, body, bearer);
+    if (status >= 300) throw new Error(`${operation}: ${status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  const chat = (key: string, model: string, content: string, signal?: AbortSignal) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model, messages: [{ role: "user", content }], stream: true }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  return {
+    url,
+    standIn,
+    async keyOf(path) {
+      const { value } = await ask("POST /auth-keys", { name: path.slice(1), user_path: path });
+      return String(value);
+    },
+    async limit(path, period, maxRequests) {
+      const limit = { user_path: path, limit_key: period, max_requests: maxRequests };
+      await ask("PUT /rate-limits", limit);
+    },
+    async recorded(key) {
+      const response = await fetch(`${url}/v1/usage`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const { usage, rate_limits: rules } = (await response.json()) as {
+        readonly usage: Readonly<Record<string, number>>;
+        readonly rate_limits: readonly { readonly in_flight: number }[];
+      };
+      return {
+        requests: usage["total_requests"]!,
+        inputTokens: usage["total_input_tokens"]!,
+        outputTokens: usage["total_output_tokens"]!,
+        inFlight: Math.max(...rules.map((rule) => rule.in_flight)),
+      };
+    },
+    refused: (path) => proxy.printed(new RegExp(`"status":4(?:29|02),.*"user_path":"${path}"`)),
+    async use(key, model) {
+      const response = await chat(key, model, "hi");
+      await response.text();
+      if (!response.ok) throw new Error(`a first request was answered with ${response.status}`);
+    },
+    async occupy(key, model) {
+      const abort = new AbortController();
+      const response = await chat(key, model, "[[SLOWLY]]", abort.signal);
+      if (!response.ok) throw new Error(`a slow request was answered with ${response.status}`);
+      return () => abort.abort();
+    },
+    async close() {
+      for (const end of endings) await end();
+    },
+  };
+}
+
+/** Asks until Sluice holds nothing for this caller any more. */
+export async function settled(gateway: Gateway, key: string): Promise<Recorded> {
+  return until(
+    () => gateway.recorded(key),
+    ({ inFlight }) => inFlight === 0,
+  );
+}

@@ -1,0 +1,207 @@
+/** One client on one model: every step, and what Sluice and the provider say of it afterwards. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "../support/client.js";
+import type { Client, Job, Outcome, Step } from "./client.js";
+import { type Gateway, settled } from "./gateway.js";
+import type { Host, Operation } from "./providers/hosts.js";
+import { note, word } from "./providers/script.js";
+
+export interface StepResult {
+  readonly step: Step;
+  /** Null: as it should be. */
+  readonly problem: string | null;
+  /** Whether the client fails at the provider itself, too. */
+  readonly failsDirectly: boolean;
+}
+
+export interface CellResult {
+  readonly client: string;
+  readonly host: string;
+  readonly model: string;
+  readonly steps: readonly StepResult[];
+}
+
+interface Cell {
+  readonly client: Client;
+  readonly host: Host;
+  readonly model: string;
+  readonly steps: readonly Step[];
+  readonly directory: string;
+}
+
+const never = new Promise<void>(() => {});
+
+export async function runCell(gateway: Gateway, cell: Cell): Promise<CellResult> {
+  const work = join(cell.directory, "work");
+  mkdirSync(work, { recursive: true });
+  for (const number of [1, 2, 3]) writeFileSync(join(work, `note-${number}.txt`), note(number));
+  const steps: StepResult[] = [];
+  for (const step of cell.steps) {
+    const problem = await runStep(gateway, cell, step).catch((error: unknown) => String(error));
+    steps.push({ step, problem, failsDirectly: false });
+    // What continues it can't go better.
+    if (problem !== null && step === "task") break;
+  }
+  if (steps.every(({ problem }) => problem === null) || !speaksTo(cell))
+    return resultOf(cell, steps);
+  const direct = new Map<Step, boolean>();
+  for (const step of cell.steps.filter(isConversation))
+    direct.set(step, (await runDirectly(gateway, cell, step)) !== null);
+  return resultOf(
+    cell,
+    steps.map((result) => ({
+      ...result,
+      failsDirectly: result.problem !== null && direct.get(result.step) === true,
+    })),
+  );
+}
+
+function resultOf({ client, host, model }: Cell, steps: readonly StepResult[]): CellResult {
+  return { client: client.id, host: host.name, model, steps };
+}
+
+const isConversation = (step: Step): boolean => !["abort", "busy", "day"].includes(step);
+
+/** Whether the provider has what the client calls, so that nothing is translated. */
+function speaksTo({ client, host }: Cell): boolean {
+  const operations = { chat: "chat/completions", messages: "messages", responses: "responses" };
+  return host.rules[operations[client.dialect] as Operation] !== undefined;
+}
+
+/** Without Sluice. */
+async function runDirectly(
+  { standIn }: Gateway,
+  { client, host, model, directory }: Cell,
+  step: Step,
+): Promise<string | null> {
+  standIn.forget();
+  const outcome = await client.run({
+    step,
+    url: `${standIn.url}/${host.name}`,
+    key: "key",
+    model,
+    directory,
+    prompt: prompts[step](join(directory, "work")),
+    leave: never,
+  });
+  return standIn.seen(host.name).refused[0] ?? checkOutcome(step, outcome);
+}
+
+const prompts: Readonly<Record<Step, (work: string) => string>> = {
+  task: (work) => `Read the notes and tell me the word. [[TASK ${work}]]`,
+  stream: (work) => `Read the notes and tell me the word. [[TASK ${work}]]`,
+  busy: (work) => `Read the notes and tell me the word. [[TASK ${work}]]`,
+  day: (work) => `Read the notes and tell me the word. [[TASK ${work}]]`,
+  again: () => "What was it? [[AGAIN]]",
+  json: () => "A fruit with its weight, please. [[JSON]]",
+  abort: () => "Take your time. [[SLOWLY]]",
+};
+
+async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<string | null> {
+  const { client, host, model, directory } = cell;
+  const path = `/${client.id}/${step}/${host.name}/${model.replace(/[^a-z0-9]+/gi, "-")}`;
+  const key = await gateway.keyOf(path);
+  const job: Job = {
+    step,
+    url: gateway.url,
+    key,
+    model: `${host.name}/${model}`,
+    directory,
+    prompt: prompts[step](join(directory, "work")),
+    leave: never,
+  };
+  gateway.standIn.forget();
+  const seen = () => gateway.standIn.seen(host.name);
+  const outcome = await (step === "abort"
+    ? whileItLeaves(gateway, cell, job)
+    : step === "busy"
+      ? whileBusy(gateway, cell, job, path)
+      : step === "day"
+        ? atItsEnd(gateway, cell, job, path)
+        : client.run(job));
+  const refusals = seen().refused;
+  if (refusals.length > 0) return `the provider refuses it: ${refusals[0]}`;
+  const said = checkOutcome(step, outcome);
+  if (said !== null) return `${said}; it says: ${excerpt(outcome.output)}`;
+  return checkUsage(gateway, cell, step, key);
+}
+
+/** The client leaves when the answer has begun. */
+async function whileItLeaves(gateway: Gateway, { client, host }: Cell, job: Job): Promise<Outcome> {
+  const begun = until(
+    async () => gateway.standIn.seen(host.name),
+    ({ streaming, refused }) => streaming > 0 || refused.length > 0,
+  ).then(() => {});
+  const outcome = await client.run({ ...job, leave: begun });
+  await until(
+    async () => gateway.standIn.seen(host.name),
+    ({ streaming, refused }) => streaming === 0 || refused.length > 0,
+  );
+  return outcome;
+}
+
+/** Its only slot is taken until it has been refused once. */
+async function whileBusy(
+  gateway: Gateway,
+  { client, host, model }: Cell,
+  job: Job,
+  path: string,
+): Promise<Outcome> {
+  await gateway.limit(path, { period: "concurrent" }, 1);
+  const end = await gateway.occupy(job.key, `${host.name}/${model}`);
+  void gateway.refused(path).then(end);
+  return client.run(job);
+}
+
+/** Its only request of the day is used. */
+async function atItsEnd(
+  gateway: Gateway,
+  { client, host, model }: Cell,
+  job: Job,
+  path: string,
+): Promise<Outcome> {
+  await gateway.limit(path, { period: "day" }, 1);
+  await gateway.use(job.key, `${host.name}/${model}`);
+  return client.run(job);
+}
+
+function checkOutcome(step: Step, { succeeded, output }: Outcome): string | null {
+  switch (step) {
+    case "task":
+    case "stream":
+    case "busy":
+      if (!output.includes(`The word is ${word}.`)) return "it doesn't find the word";
+      return succeeded ? null : "it fails";
+    case "again":
+      return output.includes(`The word was ${word}.`) ? null : "it has lost the conversation";
+    case "json":
+      return output.includes(`"fruit":"${word}"`) ? null : "it has no object";
+    case "day":
+      return output.includes("day request limit") ? null : "it doesn't show the limit";
+    case "abort":
+      return null;
+  }
+}
+
+/** What Sluice has recorded must be what the provider has told. */
+async function checkUsage(
+  gateway: Gateway,
+  { host }: Cell,
+  step: Step,
+  key: string,
+): Promise<string | null> {
+  const now = await settled(gateway, key);
+  const seen = gateway.standIn.seen(host.name);
+  if (now.requests !== seen.requests)
+    return `Sluice has recorded ${now.requests} requests, the provider ${seen.requests}`;
+  // Of a stream without an end there is an estimate.
+  if (step === "abort" || step === "busy") return null;
+  return now.inputTokens === seen.inputTokens && now.outputTokens === seen.outputTokens
+    ? null
+    : `Sluice has recorded ${now.inputTokens} and ${now.outputTokens} tokens, the provider told ${seen.inputTokens} and ${seen.outputTokens}`;
+}
+
+function excerpt(output: string): string {
+  return output.replace(/\s+/g, " ").trim().slice(-400);
+}

@@ -1,0 +1,65 @@
+/** All cells, in lanes that have a Sluice and a stand-in each. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client, Step } from "./client.js";
+import { type Gateway, startGateway } from "./gateway.js";
+import { type Host, hosts } from "./providers/hosts.js";
+import { startStandIn } from "./providers/stand-in.js";
+import { type CellResult, runCell } from "./run-cell.js";
+
+export interface Wanted {
+  readonly clients: readonly Client[];
+  /** Only providers with this in their name. */
+  readonly provider: string;
+  readonly lanes: number;
+  report(result: CellResult): void;
+}
+
+/** Steps that don't depend on the provider are tried at these two, native and translated. */
+const limitHosts = ["openai", "anthropic"];
+const limitSteps: readonly Step[] = ["abort", "busy", "day"];
+
+export async function runMatrix(wanted: Wanted): Promise<readonly CellResult[]> {
+  const root = mkdtempSync(join(tmpdir(), "sluice-clients-"));
+  const waiting = [...wanted.clients];
+  const results = new Map<Client, readonly CellResult[]>();
+  const lane = async (): Promise<void> => {
+    const standIn = await startStandIn();
+    const gateway = await startGateway(standIn);
+    for (let client = waiting.shift(); client !== undefined; client = waiting.shift())
+      results.set(client, await runClient(gateway, client, wanted, root));
+    await gateway.close();
+    await standIn.close();
+  };
+  await Promise.all(Array.from({ length: wanted.lanes }, lane));
+  rmSync(root, { recursive: true, force: true });
+  return wanted.clients.flatMap((client) => results.get(client) ?? []);
+}
+
+async function runClient(
+  gateway: Gateway,
+  client: Client,
+  { provider, report }: Wanted,
+  root: string,
+): Promise<readonly CellResult[]> {
+  const results: CellResult[] = [];
+  const tried = hosts.filter(
+    ({ name }) => name.includes(provider) && (client.hosts?.includes(name) ?? true),
+  );
+  for (const host of tried)
+    for (const [i, model] of host.models.entries()) {
+      const directory = join(root, client.id, `${host.name}-${i}`);
+      const steps = stepsFor(client, host, i);
+      const result = await runCell(gateway, { client, host, model, steps, directory });
+      report(result);
+      results.push(result);
+    }
+  await client.close();
+  return results;
+}
+
+function stepsFor(client: Client, host: Host, model: number): readonly Step[] {
+  const withLimits = limitHosts.includes(host.name) && model === 0;
+  return client.steps.filter((step) => withLimits || !limitSteps.includes(step));
+}
