@@ -27,6 +27,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   models: repliesMax,
   usage: repliesMax,
   "rate-limits": daemonCallsMax,
+  "rate-limits-children": daemonCallsMax,
   "rate-limits-reset-one": daemonCallsMax,
   "rate-limits-reset": daemonCallsMax,
   budgets: daemonCallsMax,

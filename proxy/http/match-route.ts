@@ -38,6 +38,7 @@ export type Endpoint =
   | "models"
   | "usage"
   | "rate-limits"
+  | "rate-limits-children"
   | "rate-limits-reset-one"
   | "rate-limits-reset"
   | "budgets"
@@ -128,6 +129,7 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
     "/admin/rate-limits",
     { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } },
   ],
+  ["/admin/rate-limits/children", { area: "admin", methods: { GET: "rate-limits-children" } }],
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
   ["/admin/auth-keys", { area: "admin", methods: { GET: "auth-keys", POST: "auth-keys" } }],

@@ -5,6 +5,7 @@
 
 export const adminOps = [
   "rate-limits.list",
+  "rate-limits.children",
   "rate-limits.put",
   "rate-limits.delete",
   "rate-limits.reset-one",
@@ -48,6 +49,7 @@ export type Grouping = (typeof groupings)[number];
 
 const readOps: ReadonlySet<AdminOp> = new Set([
   "rate-limits.list",
+  "rate-limits.children",
   "budgets.list",
   "budgets.settings",
   "keys.list",

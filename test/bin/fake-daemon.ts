@@ -228,6 +228,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "jwts.list":
     case "jwts.deny":
     case "jwts.allow":
+    case "rate-limits.children":
     case "leases.list":
     case "refusals.list":
     case "explain":

@@ -199,6 +199,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   models: ["GET", "/v1/models"],
   usage: ["GET", "/v1/usage"],
   "rate-limits": ["GET", "/admin/rate-limits"],
+  "rate-limits-children": ["GET", "/admin/rate-limits/children"],
   "rate-limits-reset-one": ["POST", "/admin/rate-limits/reset-one"],
   "rate-limits-reset": ["POST", "/admin/rate-limits/reset"],
   budgets: ["GET", "/admin/budgets"],

@@ -65,6 +65,7 @@ export function handleAdmin(
     case "budgets.put-settings":
       return handleBudgets(state, { op, body }, nowMs, ports);
     case "rate-limits.list":
+    case "rate-limits.children":
     case "rate-limits.put":
     case "rate-limits.delete":
     case "rate-limits.reset-one":

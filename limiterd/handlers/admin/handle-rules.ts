@@ -3,7 +3,7 @@
  * checks its whole body before it changes anything, and is answered once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { parseConfirmation } from "../../../shared/checked.js";
+import { isObject, parseConfirmation } from "../../../shared/checked.js";
 import { inertRule } from "../../../shared/config/inert-rule.js";
 import {
   parseRuleKey,
@@ -17,6 +17,7 @@ import {
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
+import { listChildren } from "../../lists/list-children.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listRules, ruleChoices } from "../../lists/list-rules.js";
 import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
@@ -44,6 +45,8 @@ export function handleRules(
   switch (op) {
     case "rate-limits.list":
       return list(state, body, nowMs, ports);
+    case "rate-limits.children":
+      return listTop(state, body, nowMs, ports);
     case "rate-limits.put":
       return put(state, body, nowMs, ports);
     case "rate-limits.delete":
@@ -61,6 +64,30 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);
   if (query !== null)
     ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, query }));
+}
+
+/** The body: a rule as in a reset of one, with `limit` and `search`. */
+function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const { limit = null, search = null, ...key } = isObject(body) ? body : {};
+  const query = checkedValue(parseListQuery({ limit, search }, {}), ports);
+  if (query === null) return;
+  const named = checkedValue(parseRuleResetOne(key), ports);
+  if (named === null) return;
+  const rule = state.book.find(named);
+  if (rule === null) return ports.fail(unknownRule(named));
+  if (rule.own !== null)
+    return ports.fail(
+      invalid(`the ${nameOf(named)} is no template: it has no children`, "subject"),
+    );
+  if (state.book.unread !== null)
+    return ports.fail(
+      failure(
+        "limiter_unavailable",
+        "the children are still being read: the daemon has just started",
+      ),
+    );
+  const { yieldToEventLoop } = state;
+  void listChildren(rule, query, { nowMs, yieldToEventLoop }).then(ports.answer);
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

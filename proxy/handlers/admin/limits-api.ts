@@ -11,7 +11,10 @@ import type { RequestContext } from "../../request-context.js";
 import { failAdmin, type JsonBody, readJson } from "./admin-json.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
-type LimitsEndpoint = Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>;
+type LimitsEndpoint = Exclude<
+  Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>,
+  "rate-limits-children"
+>;
 
 export async function handleLimits(
   context: RequestContext<"limiter" | "isUtf8">,

@@ -1,6 +1,7 @@
 /**
- * What the gateway is doing, and what it did (docs/admin-api.md): the daemon's status, the requests
- * in flight, the last refusals, and usage by groups. Nothing is changed.
+ * What the gateway is doing, and what it did (docs/admin-api.md): the daemon's status, the fullest
+ * children of a template, the requests in flight, the last refusals, and usage by groups. Nothing
+ * is changed.
  */
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import type { Endpoint } from "../../http/match-route.js";
@@ -8,9 +9,12 @@ import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
-import { type ListOf, replyList } from "./reply-list.js";
+import { type ListOf, listParameters, replyList } from "./reply-list.js";
 
-type ObserveEndpoint = Extract<Endpoint, "in-flight" | "refusals" | "status" | "usage-summary">;
+type ObserveEndpoint = Extract<
+  Endpoint,
+  "rate-limits-children" | "in-flight" | "refusals" | "status" | "usage-summary"
+>;
 
 const leases = pages("leases.list", "in_flight");
 const refusals = pages("refusals.list", "refusals");
@@ -25,6 +29,8 @@ export function observe(
 ): Promise<void> {
   const { query } = context.exchange;
   switch (endpoint) {
+    case "rate-limits-children":
+      return ask(context, "rate-limits.children", listParameters(query));
     case "in-flight":
       return replyList(context, leases, query);
     case "refusals":

@@ -27,7 +27,7 @@ export interface ListOf {
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** The parameters of a query by name; a number stays text if it isn't one. */
-function listParameters(query: string): Checked<Parameters> {
+export function listParameters(query: string): Checked<Parameters> {
   const parameters: Record<string, unknown> = {};
   for (const [name, text] of new URLSearchParams(query)) {
     if (name === "__proto__") return bad(`unknown field ${name}`, name);

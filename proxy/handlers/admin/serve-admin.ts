@@ -25,6 +25,8 @@ type AdminEndpoint = Extract<
 
 export function serveAdmin(context: RequestContext, endpoint: AdminEndpoint): Promise<void> {
   switch (endpoint) {
+    case "rate-limits-children":
+      return observe(context, endpoint);
     case "rate-limits":
     case "rate-limits-reset-one":
     case "rate-limits-reset":

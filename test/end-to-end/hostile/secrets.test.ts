@@ -196,6 +196,7 @@ const adminRoutes: readonly (readonly [method: string, path: string, body?: unkn
   ["PUT", "/admin/denied-jwts", { sub: "nobody" }],
   ["DELETE", "/admin/denied-jwts", { sub: "nobody" }],
   ["GET", "/admin/targets"],
+  ["GET", "/admin/rate-limits/children"],
   ["GET", "/admin/in-flight"],
   ["GET", "/admin/refusals"],
   ["GET", "/admin/status"],

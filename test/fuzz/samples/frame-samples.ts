@@ -34,6 +34,7 @@ const adminBodies: Readonly<Partial<Record<AdminOp, readonly object[]>>> = {
     { after: "user_path\n/team\n60" },
     { limit: 3, search: "TEAM", scope: "user_path", source: "manual" },
   ],
+  "rate-limits.children": [{ user_path: "/team", period: "minute", limit: 3, search: "a" }],
   "leases.list": [{}, { after: "1767225600000.1.p1", limit: 1, search: "team" }],
   "refusals.list": [{}, { after: "1", dimension: "requests", search: "req_1" }],
   "rate-limits.put": [

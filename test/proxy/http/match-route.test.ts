@@ -58,6 +58,7 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/rate-limits", "rate-limits", "admin"],
   ["PUT", "/admin/rate-limits", "rate-limits", "admin"],
   ["DELETE", "/admin/rate-limits", "rate-limits", "admin"],
+  ["GET", "/admin/rate-limits/children", "rate-limits-children", "admin"],
   ["POST", "/admin/rate-limits/reset-one", "rate-limits-reset-one", "admin"],
   ["POST", "/admin/rate-limits/reset", "rate-limits-reset", "admin"],
   ["GET", "/admin/auth-keys", "auth-keys", "admin"],

@@ -27,6 +27,10 @@ async function get(
 
 t.test("each asks the daemon for one thing", async (t) => {
   t.match(await get("status"), { status: 200, body: { of: "status" }, asked: [["status", null]] });
+  t.match(await get("rate-limits-children", "user_path=/users&period=300&limit=5"), {
+    body: { of: "rate-limits.children" },
+    asked: [["rate-limits.children", { user_path: "/users", period: "300", limit: 5 }]],
+  });
   t.match(await get("in-flight"), {
     body: { in_flight: [1], server_time: "now", next: null },
     asked: [["leases.list", { limit: 200 }]],

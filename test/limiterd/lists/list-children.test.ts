@@ -1,0 +1,72 @@
+import t from "tap";
+import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
+
+const day = { period: "day" };
+
+t.test("the fullest children of a template are listed first", async (t) => {
+  const users = { ...pathRule("/users", 86_400, { requests: 10, tokens: 1000 }), perChild: true };
+  const daemon = startDaemon([users, pathRule("/team", 86_400, { requests: 5 })]);
+  const peer = daemon.proxy("p1");
+  let id = 1;
+  for (const [child, times] of [
+    ["ann", 2],
+    ["bob", 7],
+    ["cy", 1],
+    ["Anton", 3],
+  ] as const)
+    for (let i = 0; i < times; i++) askFor(peer, ++id, `/users/${child}/app`);
+  const top = async (query: object): Promise<unknown> => {
+    const { children, total } = await ask(daemon, "rate-limits.children", {
+      user_path: "/users",
+      ...day,
+      ...query,
+    });
+    return [(children as { subject: string }[]).map(({ subject }) => subject), total];
+  };
+  t.match(await ask(daemon, "rate-limits.children", { user_path: "/users", ...day, limit: 1 }), {
+    children: [
+      {
+        subject: "/users/bob",
+        requests_used: 7,
+        requests_remaining: 3,
+        tokens_used: 0,
+        in_flight: 7,
+        used_ratio: 0.7,
+      },
+    ],
+    total: 4,
+    server_time: "2026-01-01T00:00:00.000Z",
+  });
+  t.same(await top({}), [["/users/bob", "/users/Anton", "/users/ann", "/users/cy"], 4]);
+  t.same(await top({ search: "an" }), [["/users/Anton", "/users/ann"], 4]);
+  const failures: readonly (readonly [body: object, expected: object])[] = [
+    [
+      { user_path: "/gone", ...day },
+      { status: 404, code: "rate_limit_not_found" },
+    ],
+    [
+      { user_path: "/team", ...day },
+      { param: "subject", message: /is no template/ },
+    ],
+    [{ user_path: "/users" }, { param: "period" }],
+    [{ user_path: "/users", ...day, limit: 500 }, { param: "limit" }],
+    [{ user_path: "/users", ...day, after: "x" }, { param: "after" }],
+  ];
+  for (const [body, expected] of failures)
+    t.match(await refusal(ask(daemon, "rate-limits.children", body)), expected);
+});
+
+t.test("of many children, looked at in slices, the fullest are found", async (t) => {
+  const users = { ...pathRule("/u", 60, { requests: 10_000 }), perChild: true };
+  const daemon = startDaemon([users]);
+  const peer = daemon.proxy("p1");
+  let id = 1;
+  for (let n = 0; n < 5000; n++) askFor(peer, ++id, `/u/n${n}`);
+  for (const child of ["n4999", "n17", "n17"]) askFor(peer, ++id, `/u/${child}`);
+  const list = await ask(daemon, "rate-limits.children", {
+    user_path: "/u",
+    period: "minute",
+    limit: 2,
+  });
+  t.match(list, { children: [{ subject: "/u/n17" }, { subject: "/u/n4999" }], total: 5000 });
+});
