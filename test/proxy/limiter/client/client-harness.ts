@@ -96,6 +96,40 @@ export class ClientHarness {
     this.client.received(message);
   }
 
+  /** The daemon admits what it was asked with this id, to the first target. */
+  admits(id: number): void {
+    this.receive({
+      kind: "admitted",
+      id,
+      target: 0,
+      admittedAtMs: 100,
+      lsn: 5,
+      headers: null,
+      key: null,
+    });
+  }
+
+  /** The daemon refuses it: ten requests a minute. */
+  refuses(id: number): void {
+    this.receive({
+      kind: "refused",
+      id,
+      scope: "user_path",
+      subject: "/team",
+      periodSeconds: 60,
+      dimension: "requests",
+      cap: 10,
+      waitSeconds: 61,
+      key: null,
+    });
+  }
+
+  /** The request has ended, with seven tokens. */
+  settles(asked: { readonly outcome: AdmissionOutcome | null }): void {
+    const usage = { tokens: 7, estimated: false, record: null };
+    this.client.settle(admissionOf(asked), usage, () => {});
+  }
+
   lose(): void {
     this.client.lost();
   }

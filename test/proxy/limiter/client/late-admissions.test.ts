@@ -1,7 +1,6 @@
 import t from "tap";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import {
-  admissionOf,
   deadlineMs,
   expiryIntervalMs,
   gpt,
@@ -19,15 +18,7 @@ t.test(
     harness.ask();
     const { id } = harness.take()[0] as { id: number };
     harness.advance(deadlineMs + expiryIntervalMs);
-    harness.receive({
-      kind: "admitted",
-      id,
-      target: 0,
-      admittedAtMs: 100,
-      lsn: 5,
-      headers: null,
-      key: null,
-    });
+    harness.admits(id);
     t.match(harness.take(), [
       {
         kind: "settle",
@@ -55,17 +46,7 @@ t.test("closed: a refusal after the deadline changes nothing", async (t) => {
   const asked = harness.ask();
   const { id } = harness.take()[0] as { id: number };
   harness.advance(deadlineMs + expiryIntervalMs);
-  harness.receive({
-    kind: "refused",
-    id,
-    scope: "user_path",
-    subject: "/team",
-    periodSeconds: 60,
-    dimension: "requests",
-    cap: 10,
-    waitSeconds: 61,
-    key: null,
-  });
+  harness.refuses(id);
   await promisesResolved();
   t.same(
     [asked.outcome, harness.take(), harness.client.unsettled],
@@ -81,15 +62,7 @@ t.test(
     const { id } = harness.take()[0] as { id: number };
     harness.advance(deadlineMs + expiryIntervalMs);
     await promisesResolved();
-    harness.receive({
-      kind: "admitted",
-      id,
-      target: 0,
-      admittedAtMs: 100,
-      lsn: 5,
-      headers: null,
-      key: null,
-    });
+    harness.admits(id);
     t.same(harness.take(), [], "it isn't given back");
     harness.lose();
     harness.connect();
@@ -110,11 +83,7 @@ t.test(
       },
     ]);
     harness.welcome();
-    harness.client.settle(
-      admissionOf(asked),
-      { tokens: 7, estimated: false, record: null },
-      () => {},
-    );
+    harness.settles(asked);
     t.match(harness.take(), [
       { kind: "settle", seq: 1, lease: id, admittedAtMs: 100, lsn: 5, tokens: 7 },
     ]);
@@ -129,20 +98,8 @@ t.test(
     const { id } = harness.take()[0] as { id: number };
     harness.advance(deadlineMs + expiryIntervalMs);
     await promisesResolved();
-    harness.client.settle(
-      admissionOf(asked),
-      { tokens: 7, estimated: false, record: null },
-      () => {},
-    );
-    harness.receive({
-      kind: "admitted",
-      id,
-      target: 0,
-      admittedAtMs: 100,
-      lsn: 5,
-      headers: null,
-      key: null,
-    });
+    harness.settles(asked);
+    harness.admits(id);
     const settles = harness.take();
     t.equal(
       settles.reduce((tokens, message) => tokens + (message as { tokens: number }).tokens, 0),
@@ -164,22 +121,8 @@ t.test("open: a request that the daemon refuses late is counted with its settle"
   const { id } = harness.take()[0] as { id: number };
   harness.advance(deadlineMs + expiryIntervalMs);
   await promisesResolved();
-  harness.receive({
-    kind: "refused",
-    id,
-    scope: "user_path",
-    subject: "/team",
-    periodSeconds: 60,
-    dimension: "requests",
-    cap: 10,
-    waitSeconds: 61,
-    key: null,
-  });
-  harness.client.settle(
-    admissionOf(asked),
-    { tokens: 7, estimated: false, record: null },
-    () => {},
-  );
+  harness.refuses(id);
+  harness.settles(asked);
   t.match(harness.take(), [
     {
       kind: "settle",
@@ -207,11 +150,7 @@ t.test(
       { kind: "hello", leases: [{ lease, lsn: 1, targetLsn: 1 }] },
       { kind: "settle", part: "request", lease: 0, lsn: 0, targetLsn: 0, tokens: 0, record: null },
     ]);
-    harness.client.settle(
-      admissionOf(asked),
-      { tokens: 7, estimated: false, record: null },
-      () => {},
-    );
+    harness.settles(asked);
     t.match(harness.take(), [{ kind: "settle", lease, lsn: 1, targetLsn: 1, tokens: 7 }]);
   },
 );

@@ -80,17 +80,7 @@ t.test("a refusal resolves with its breach, and no lease is held", async (t) => 
   const harness = linkedHarness();
   const asked = harness.ask();
   const { id } = harness.take()[0] as { id: number };
-  harness.receive({
-    kind: "refused",
-    id,
-    scope: "user_path",
-    subject: "/team",
-    periodSeconds: 60,
-    dimension: "requests",
-    cap: 10,
-    waitSeconds: 61,
-    key: null,
-  });
+  harness.refuses(id);
   await promisesResolved();
   t.match(asked.outcome, { kind: "refused", id, breach: { subject: "/team", waitSeconds: 61 } });
   harness.client.noteRefusal(id, "req_1", "smart");

@@ -66,15 +66,7 @@ t.test(
       const { id } = harness.take()[0] as { id: number };
       harness.advance(deadlineMs + expiryIntervalMs);
       await promisesResolved();
-      harness.receive({
-        kind: "admitted",
-        id,
-        target: 0,
-        admittedAtMs: 100,
-        lsn: 5,
-        headers: null,
-        key: null,
-      });
+      harness.admits(id);
       if (failureMode === "open") harness.client.settle(admissionOf(asked), nothing, () => {});
       t.match(
         harness.take(),

@@ -15,6 +15,31 @@ const fail = (): never => {
 /** Bytes, headers and reasons that can't be read. */
 const unreadable = new Proxy({}, { get: fail }) as never;
 
+/** A session whose provider's end is this. */
+function session(
+  exchange: FakeExchange,
+  tunnel: (sink: TunnelSink) => { expect(): void; close(): void; abort(): void },
+  asIs = false,
+): ReturnType<typeof tunnelSession> {
+  const upstream = {
+    tunnel: (_client: unknown, _request: unknown, sink: TunnelSink) => tunnel(sink),
+    redact: (text: string) => text,
+  } as unknown as PassthroughUpstream;
+  return tunnelSession(exchange, {} as never, {
+    upstream,
+    provider: "p",
+    path: "/",
+    requestHeaders: [],
+    limits: [],
+    headers: [],
+    asIs,
+    sessions: new OpenSessions(),
+    onProgress: () => {},
+    monoMs: () => 0,
+  });
+}
+
+const idle = { expect() {}, close() {}, abort() {} };
 const opened = (sink: TunnelSink): void => void sink.onOpen([]);
 
 t.test("an exception in an event ends its session, and the session is settled once", async (t) => {
@@ -46,26 +71,10 @@ t.test("an exception in an event ends its session, and the session is settled on
     let aborted = 0;
     const call = { expect() {}, close() {}, abort: () => void aborted++ };
     let sink: TunnelSink | null = null;
-    const upstream = {
-      tunnel(_client: unknown, _request: unknown, given: TunnelSink) {
-        if (name === "its opening") fail();
-        sink = given;
-        return call;
-      },
-      redact: (text: string) => text,
-    } as unknown as PassthroughUpstream;
-    const sessions = new OpenSessions();
-    const ended = tunnelSession(exchange, {} as never, {
-      upstream,
-      provider: "p",
-      path: "/",
-      requestHeaders: [],
-      limits: [],
-      headers: [],
-      asIs: false,
-      sessions,
-      onProgress: () => {},
-      monoMs: () => 0,
+    const ended = session(exchange, (given) => {
+      if (name === "its opening") fail();
+      sink = given;
+      return call;
     });
     if (sink !== null) play(sink);
     const forwarded = await ended;
@@ -79,24 +88,14 @@ t.test("an exception in an event ends its session, and the session is settled on
 t.test("a status that HTTP doesn't have is a failure of the provider", async (t) => {
   for (const status of [0, 99, 199, 600, 999]) {
     const exchange = new FakeExchange({ method: "GET", path: "/p/x" });
-    const forwarded = await tunnelSession(exchange, {} as never, {
-      upstream: {
-        tunnel(_client: unknown, _request: unknown, sink: TunnelSink) {
-          setImmediate(() => sink.onAnswer(status, [], Buffer.alloc(0)));
-          return { expect() {}, close() {}, abort() {} };
-        },
-        redact: (text: string) => text,
-      } as unknown as PassthroughUpstream,
-      provider: "p",
-      path: "/",
-      requestHeaders: [],
-      limits: [],
-      headers: [],
-      asIs: true,
-      sessions: new OpenSessions(),
-      onProgress: () => {},
-      monoMs: () => 0,
-    });
+    const forwarded = await session(
+      exchange,
+      (sink) => {
+        setImmediate(() => sink.onAnswer(status, [], Buffer.alloc(0)));
+        return idle;
+      },
+      true,
+    );
     forwarded.finish();
     t.equal(exchange.status, 502, String(status));
     t.match(exchange.body.toString(), `HTTP has no final status ${status}`);
@@ -110,26 +109,12 @@ t.test("a session whose client is gone names who ended it", async (t) => {
   ] as const) {
     const exchange = new FakeExchange({ method: "GET", path: "/v1/realtime" });
     exchange.cutByStop = cutByStop;
-    const forwarded = await tunnelSession(exchange, {} as never, {
-      upstream: {
-        tunnel(_client: unknown, _request: unknown, sink: TunnelSink) {
-          setImmediate(() => {
-            opened(sink);
-            sink.onEnd({ by: "client", reason: null });
-          });
-          return { expect() {}, close() {}, abort() {} };
-        },
-        redact: (text: string) => text,
-      } as unknown as PassthroughUpstream,
-      provider: "p",
-      path: "/",
-      requestHeaders: [],
-      limits: [],
-      headers: [],
-      asIs: false,
-      sessions: new OpenSessions(),
-      onProgress: () => {},
-      monoMs: () => 0,
+    const forwarded = await session(exchange, (sink) => {
+      setImmediate(() => {
+        opened(sink);
+        sink.onEnd({ by: "client", reason: null });
+      });
+      return idle;
     });
     t.match(forwarded, { status: 101, outcome, executed: true });
   }
