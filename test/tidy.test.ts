@@ -438,6 +438,19 @@ function importedName(written: string): string {
     .split(/\s+as\s+/)[0]!;
 }
 
+t.test("a program is one file: where a module of it lies, only these ask", async (t) => {
+  t.same(
+    sources.filter(({ code }) => code.includes("import.meta")).map(({ path }) => path),
+    [
+      // A program of its own, beside the daemon's (package.json, `programs`).
+      "limiterd/store/lmdb/check-in-process.ts",
+      // To find packages.
+      "proxy/upstream/client/connection-pool.ts",
+      "proxy/upstream/passthrough/http-proxy-upstream.ts",
+    ],
+  );
+});
+
 t.test("every import of ours names a file that is there", async (t) => {
   const known = new Set([...sources, ...tests].map(({ path }) => path));
   t.same(
