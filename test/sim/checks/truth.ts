@@ -49,26 +49,6 @@ export interface Generation {
   readonly slots: Map<string, number>;
 }
 
-export interface Truth {
-  readonly generations: ReadonlyMap<string, Generation>;
-  /** Counts every change of the set of rules. */
-  readonly version: number;
-  addRequest(request: CountedRequest): void;
-  addTokens(charge: CountedTokens): void;
-  /** Lets `change` change what is known of a request. */
-  restate(request: CountedRequest, change: () => void): void;
-  setRule(definition: RuleDefinition, sinceTick: number): Generation;
-  removeRule(id: string): void;
-  reset(generation: Generation, sinceTick: number): void;
-  /**
-   * After a crash: these requests and charges are what is left, and no rule counts a request
-   * in flight.
-   */
-  startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void;
-  /** Takes a slot of each rule that counts this; the returned function gives them back. */
-  hold(of: Place): () => void;
-}
-
 /** Which period of a rule a moment lies in. */
 export function periodOf(definition: RuleDefinition, atMs: number): number {
   return Math.floor(atMs / (definition.periodSeconds * 1000));
@@ -85,106 +65,117 @@ function addTo(cell: Cell, { counted }: CountedRequest, times: 1 | -1): void {
   if (counted) cell.requests += times;
 }
 
-export function createTruth(): Truth {
-  const generations = new Map<string, Generation>();
-  let requests: CountedRequest[] = [];
-  let charges: CountedTokens[] = [];
-  let version = 0;
+function cellOf(
+  { definition, sinceTick, cells }: Generation,
+  { of, tick, atMs }: Pick<CountedRequest, "of" | "tick" | "atMs">,
+): Cell | null {
+  if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
+  const subject = countedAt(definition, of);
+  if (subject === null) return null;
+  const period = periodOf(definition, atMs);
+  const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
+  cells.set(period, ofPeriod);
+  const key = definition.perChild ? subject : "";
+  const known = ofPeriod.get(key) ?? { requests: 0, tokens: 0 };
+  ofPeriod.set(key, known);
+  return known;
+}
 
-  function cellsOf(of: Place, tick: number, atMs: number): Cell[] {
-    const found: Cell[] = [];
-    for (const generation of generations.values()) {
-      const cell = cellOf(generation, of, tick, atMs);
-      if (cell !== null) found.push(cell);
+export class Truth {
+  readonly #generations = new Map<string, Generation>();
+  #requests: CountedRequest[] = [];
+  #charges: CountedTokens[] = [];
+  #version = 0;
+
+  get generations(): ReadonlyMap<string, Generation> {
+    return this.#generations;
+  }
+
+  /** Counts every change of the set of rules. */
+  get version(): number {
+    return this.#version;
+  }
+
+  addRequest(request: CountedRequest): void {
+    this.#requests.push(request);
+    for (const cell of this.#cellsOf(request)) addTo(cell, request, 1);
+  }
+
+  addTokens(charge: CountedTokens): void {
+    this.#charges.push(charge);
+    for (const cell of this.#cellsOf(charge)) cell.tokens += charge.tokens;
+  }
+
+  /** Lets `change` change what is known of a request. */
+  restate(request: CountedRequest, change: () => void): void {
+    const cells = this.#cellsOf(request);
+    for (const cell of cells) addTo(cell, request, -1);
+    change();
+    for (const cell of cells) addTo(cell, request, 1);
+  }
+
+  setRule(definition: RuleDefinition, sinceTick: number): Generation {
+    this.#version++;
+    const known = this.#generations.get(ruleId(definition));
+    if (known !== undefined && known.definition.perChild === definition.perChild) {
+      known.definition = definition;
+      return known;
     }
-    return found;
+    const generation: Generation = { definition, sinceTick, cells: new Map(), slots: new Map() };
+    this.#generations.set(ruleId(definition), generation);
+    this.#fill(generation);
+    return generation;
   }
 
-  function cellOf(
-    { definition, sinceTick, cells }: Generation,
-    of: Place,
-    tick: number,
-    atMs: number,
-  ): Cell | null {
-    if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
-    const subject = countedAt(definition, of);
-    if (subject === null) return null;
-    const period = periodOf(definition, atMs);
-    const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
-    cells.set(period, ofPeriod);
-    const key = definition.perChild ? subject : "";
-    const known = ofPeriod.get(key) ?? { requests: 0, tokens: 0 };
-    ofPeriod.set(key, known);
-    return known;
+  removeRule(id: string): void {
+    this.#version++;
+    this.#generations.delete(id);
   }
 
-  function fill(generation: Generation): void {
+  reset(generation: Generation, sinceTick: number): void {
+    generation.sinceTick = sinceTick;
+    this.#fill(generation);
+  }
+
+  /**
+   * After a crash: these requests and charges are what is left, and no rule counts a request in
+   * flight.
+   */
+  startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void {
+    this.#version++;
+    this.#requests = [...requests];
+    this.#charges = [...charges];
+    this.#generations.clear();
+  }
+
+  /** Takes a slot of each rule that counts this; the returned function gives them back. */
+  hold(of: Place): () => void {
+    const held: { readonly slots: Map<string, number>; readonly subject: string }[] = [];
+    for (const { definition, slots } of this.#generations.values()) {
+      const subject = countedAt(definition, of);
+      if (subject !== null) held.push({ slots, subject: definition.perChild ? subject : "" });
+    }
+    for (const { slots, subject } of held) slots.set(subject, (slots.get(subject) ?? 0) + 1);
+    return () => {
+      for (const { slots, subject } of held) slots.set(subject, slots.get(subject)! - 1);
+    };
+  }
+
+  #cellsOf(counted: Pick<CountedRequest, "of" | "tick" | "atMs">): Cell[] {
+    return [...this.#generations.values()]
+      .map((generation) => cellOf(generation, counted))
+      .filter((cell) => cell !== null);
+  }
+
+  #fill(generation: Generation): void {
     generation.cells.clear();
-    for (const request of requests) {
-      const cell = cellOf(generation, request.of, request.tick, request.atMs);
+    for (const request of this.#requests) {
+      const cell = cellOf(generation, request);
       if (cell !== null) addTo(cell, request, 1);
     }
-    for (const { of, tick, atMs, tokens } of charges) {
-      const cell = cellOf(generation, of, tick, atMs);
-      if (cell !== null) cell.tokens += tokens;
+    for (const charge of this.#charges) {
+      const cell = cellOf(generation, charge);
+      if (cell !== null) cell.tokens += charge.tokens;
     }
   }
-
-  return {
-    generations,
-    get version() {
-      return version;
-    },
-    addRequest(request) {
-      requests.push(request);
-      for (const cell of cellsOf(request.of, request.tick, request.atMs)) addTo(cell, request, 1);
-    },
-    addTokens(charge) {
-      charges.push(charge);
-      for (const cell of cellsOf(charge.of, charge.tick, charge.atMs)) cell.tokens += charge.tokens;
-    },
-    restate(request, change) {
-      const cells = cellsOf(request.of, request.tick, request.atMs);
-      for (const cell of cells) addTo(cell, request, -1);
-      change();
-      for (const cell of cells) addTo(cell, request, 1);
-    },
-    setRule(definition, sinceTick) {
-      version++;
-      const known = generations.get(ruleId(definition));
-      if (known !== undefined && known.definition.perChild === definition.perChild) {
-        known.definition = definition;
-        return known;
-      }
-      const generation: Generation = { definition, sinceTick, cells: new Map(), slots: new Map() };
-      generations.set(ruleId(definition), generation);
-      fill(generation);
-      return generation;
-    },
-    removeRule(id) {
-      version++;
-      generations.delete(id);
-    },
-    reset(generation, sinceTick) {
-      generation.sinceTick = sinceTick;
-      fill(generation);
-    },
-    startOver(requestsLeft, chargesLeft) {
-      version++;
-      requests = [...requestsLeft];
-      charges = [...chargesLeft];
-      generations.clear();
-    },
-    hold(of) {
-      const held: { readonly slots: Map<string, number>; readonly subject: string }[] = [];
-      for (const { definition, slots } of generations.values()) {
-        const subject = countedAt(definition, of);
-        if (subject !== null) held.push({ slots, subject: definition.perChild ? subject : "" });
-      }
-      for (const { slots, subject } of held) slots.set(subject, (slots.get(subject) ?? 0) + 1);
-      return () => {
-        for (const { slots, subject } of held) slots.set(subject, slots.get(subject)! - 1);
-      };
-    },
-  };
 }

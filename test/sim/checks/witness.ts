@@ -26,7 +26,7 @@ import { LeaseAccount, type LeaseHolder } from "./lease-account.js";
 import { type Moment, RequestRegister } from "./request-register.js";
 import { RuleHistory } from "./rule-history.js";
 import { SettleSequences } from "./settle-sequences.js";
-import { createTruth } from "./truth.js";
+import { Truth } from "./truth.js";
 
 /** Lets the daemon handle the message. */
 type Handle = () => void;
@@ -36,7 +36,7 @@ export class Witness {
   clockStepped = false;
   readonly #world: World;
   readonly #disk: Disk;
-  readonly #truth = createTruth();
+  readonly #truth = new Truth();
   readonly #rules: RuleHistory;
   /** What the daemon has counted. */
   readonly register: RequestRegister;
