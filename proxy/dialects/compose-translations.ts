@@ -16,7 +16,7 @@ import type {
 export function composeTranslations(outer: Translation, inner: Translation): Translation {
   return {
     repeats: outer.repeats,
-    normalized: (body) => outer.normalized?.(body) ?? body,
+    repeatedFrom: (body) => outer.repeatedFrom?.(body) ?? body,
     request(body, options) {
       const middle = outer.request(body, options);
       if (!middle.ok) return middle;

@@ -183,7 +183,7 @@ class JsonCall implements ModelCall {
       nowSeconds: Math.floor(nowMs() / 1000),
       requestId: exchange.ownId,
       provider: target.provider.name,
-      request: fieldsOf(translation.normalized?.(this.#object()) ?? this.#object(), [
+      request: fieldsOf(translation.repeatedFrom?.(this.#object()) ?? this.#object(), [
         "stream",
         ...translation.repeats,
       ]),

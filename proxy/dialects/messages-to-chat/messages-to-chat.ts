@@ -7,14 +7,18 @@
  * and streams `chat-…-to-messages`. The opposite pair is `chat-to-messages/`.
  */
 import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
+import { renamedTools } from "../translation/tool-call.js";
 import type { Translation } from "../translation/translation.js";
 import { chatAnswerToMessages } from "./chat-answer-to-messages.js";
 import { ChatStreamToMessages } from "./chat-stream-to-messages.js";
 import { messagesRequestToChat } from "./messages-request-to-chat.js";
 
 export const messagesToChat: Translation = {
-  // Names of tools that chat completions don't take are given back.
   repeats: ["tools"],
+  repeatedFrom: ({ stream, tools }) => {
+    const renamed = renamedTools(tools);
+    return renamed.length === 0 ? { stream } : { stream, tools: renamed };
+  },
   request: messagesRequestToChat,
   answer: chatAnswerToMessages,
   asEvents: chatAnswerAsEvents,

@@ -17,7 +17,7 @@ import { responsesRequestToChat } from "./responses-request-to-chat.js";
 
 export const responsesToChat: Translation = {
   repeats: repeatedFields,
-  normalized: hoistTools,
+  repeatedFrom: hoistTools,
   request: (body, options) => responsesRequestToChat(hoistTools(body), options),
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,

@@ -35,6 +35,15 @@ function checkValue(text: string): string {
   return hash.toString(16).padStart(8, "0");
 }
 
+/** Of a request's tools, the names of those that are called by another name. */
+export function renamedTools(tools: unknown): readonly JsonObject[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: unknown) => {
+    const name = isObject(tool) ? tool["name"] : undefined;
+    return typeof name === "string" && !fitting.test(name) ? [{ name }] : [];
+  });
+}
+
 /** The client's name for a tool that the model calls: its own tools, by their fitting names. */
 export class ToolNames {
   readonly #names = new Map<string, string>();

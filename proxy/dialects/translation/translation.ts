@@ -71,8 +71,8 @@ export interface EventTranslator {
 export interface Translation {
   /** The fields of the client's body that its answers repeat. */
   readonly repeats: readonly string[];
-  /** The client's body with what it says in several ways said in one; itself for most. */
-  normalized?(body: JsonObject): JsonObject;
+  /** What they are taken from, if that isn't the body: they are held until the answer ends. */
+  repeatedFrom?(body: JsonObject): JsonObject;
   /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** Translates a complete successful answer. Throws `UntranslatableAnswer`. */

@@ -52,7 +52,7 @@ t.test("and the model's calls of them have the client's names again", async (t) 
   const message = { tool_calls: [{ id: "c", type: "function", function: call }] };
   const answer = responsesToChat.answer(
     { choices: [{ index: 0, message, finish_reason: "tool_calls" }] },
-    { ...context, request: responsesToChat.normalized!(body) },
+    { ...context, request: responsesToChat.repeatedFrom!(body) },
   );
   t.match(answer["output"], [
     { type: "custom_tool_call", namespace: "functions", name: "exec", input: "ls" },

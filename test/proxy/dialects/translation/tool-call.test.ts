@@ -1,5 +1,11 @@
 import t from "tap";
-import { fittingToolName, ToolNames } from "../../../../proxy/dialects/translation/tool-call.js";
+import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
+import {
+  fittingToolName,
+  renamedTools,
+  ToolNames,
+} from "../../../../proxy/dialects/translation/tool-call.js";
+import { context } from "../sample-answers.js";
 
 t.test("a long or unusual name is shortened, and found again", async (t) => {
   const long = `mcp__${"server".repeat(12)}__`;
@@ -17,4 +23,19 @@ t.test("a long or unusual name is shortened, and found again", async (t) => {
     names,
   );
   t.equal(known.original("unknown"), "unknown");
+});
+
+t.test("of a request's tools only names that are changed are kept, and given back", async (t) => {
+  const name = `mcp__${"server".repeat(12)}__read`;
+  const tools = [{ name: "read", input_schema: {} }, { name, input_schema: {} }, null];
+  t.same(renamedTools(tools), [{ name }]);
+  t.same(renamedTools(undefined), []);
+  const call = {
+    id: "c",
+    type: "function",
+    function: { name: fittingToolName(name), arguments: "{}" },
+  };
+  const answer = { choices: [{ message: { tool_calls: [call] }, finish_reason: "tool_calls" }] };
+  const request = messagesToChat.repeatedFrom!({ stream: false, tools });
+  t.match(messagesToChat.answer(answer, { ...context, request }), { content: [{ name }] });
 });
