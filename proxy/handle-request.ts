@@ -1,6 +1,6 @@
 /** Dispatches each request: route, caller, handler, log line. */
 
-import { type Failure, failure, plainFailure } from "../shared/error-code.js";
+import { type Failure, failure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import { callerName } from "./auth/caller.js";
@@ -15,10 +15,12 @@ import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
 import { modelRequest } from "./handlers/model-request.js";
+import { providerObjectRequest } from "./handlers/objects/provider-objects.js";
+import { submitBatch } from "./handlers/objects/submit-batch.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
-import { providerObjectRequest, submitBatch } from "./handlers/provider-objects.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import { refuseCaller } from "./handlers/refuse-caller.js";
+import { refuseRoute } from "./handlers/refuse-route.js";
 import type { Exchange } from "./http/exchange.js";
 import {
   areaOf,
@@ -29,7 +31,6 @@ import {
   meetsLimits,
   type RouteMatch,
 } from "./http/match-route.js";
-import { leftOut } from "./http/paths/left-out.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
@@ -154,41 +155,6 @@ function refuseOneTooMany(
     ),
     ["connection", "close"],
   );
-}
-
-function refuseRoute(
-  exchange: Exchange,
-  record: RequestRecord,
-  match: Exclude<RouteMatch, { readonly kind: "endpoint" }>,
-): void {
-  const { method, path } = exchange;
-  if (match.kind === "unknown") {
-    record.end(404, "refused");
-    const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
-    return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
-  }
-  if (path === "/v1/responses" && asksForWebSocket(exchange)) {
-    record.end(426, "refused");
-    const message = "responses over a WebSocket are not offered: send a POST";
-    const failure = plainFailure(426, "invalid_request_error", message);
-    return replyFailure(exchange, match.area, failure, ["allow", match.allow]);
-  }
-  record.end(405, "refused");
-  replyFailure(
-    exchange,
-    match.area,
-    plainFailure(
-      405,
-      "invalid_request_error",
-      `${method} is not allowed on ${path}: use ${match.allow}`,
-    ),
-    ["allow", match.allow],
-  );
-}
-
-/** Codex does first, and takes to HTTP at a 426 alone. */
-function asksForWebSocket(exchange: Exchange): boolean {
-  return exchange.header("upgrade")?.toLowerCase() === "websocket";
 }
 
 function serve(

@@ -16,6 +16,7 @@ import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { noteStoreState } from "../handlers/announce.js";
+import { ObjectOwners } from "../objects/object-owners.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import type { Store } from "../store/store.js";
@@ -130,6 +131,7 @@ export async function startState(
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
+    objects: new ObjectOwners(store),
     writer,
     accountsLoading: true,
     peers: new Set(),

@@ -13,7 +13,13 @@ import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
 import { loadWindows } from "./load-unread.js";
 import { snapshot } from "./snapshot.js";
-import { removeStaleWindows, sweepChildren, sweepDenials, sweepSpends } from "./sweep.js";
+import {
+  removeStaleWindows,
+  sweepChildren,
+  sweepDenials,
+  sweepObjects,
+  sweepSpends,
+} from "./sweep.js";
 
 interface TimerPorts {
   /** Wall time in ms since the epoch. */
@@ -109,6 +115,7 @@ export function startTimers(
       closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
+      sweepObjects(state, ports.nowMs());
       flushKeyUses(state);
       void sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
       trim(ports.nowMs());

@@ -1,6 +1,7 @@
 /**
  * Removes what is no longer needed, in memory and in the store, in slices: idle children of rules
- * and of budgets, windows that no rule counts any more, and denials of JWTs that have expired.
+ * and of budgets, windows that no rule counts any more, denials of JWTs that have expired, and
+ * owners of objects that providers no longer have.
  */
 import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/stored-budget.js";
@@ -87,4 +88,12 @@ export function sweepSpends(state: DaemonState, nowMs: number): void {
         value: undefined,
       })),
     );
+}
+
+/** Forgets who has made objects that have expired, a slice at a call. */
+export function sweepObjects({ objects, writer }: DaemonState, nowMs: number): void {
+  // What waits for a store that fails needn't grow.
+  if (writer.failing !== null) return;
+  const expired = objects.expired(nowMs);
+  if (expired.length > 0) void writer.write(expired);
 }

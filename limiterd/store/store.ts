@@ -12,6 +12,7 @@ export const tables = [
   "epochs",
   "keys",
   "denials",
+  "objects",
   "usage",
   "days",
   "rollups",

@@ -9,6 +9,8 @@ import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import { replyJson, targetHeader } from "../http/respond.js";
+import { foreignObject } from "../objects/object-access.js";
+import { namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
@@ -56,6 +58,9 @@ export async function countTokens(
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { call } = read;
   record.model = call.model;
+  const named = context.caller.isOperator || call.body === null ? [] : namedIds(call.body);
+  const foreign = await foreignObject(gateway, context.caller, named);
+  if (foreign !== null) return refuseUnadmitted(context, foreign);
   const route = await resolveOnceLearned(gateway, call.model);
   if (route === null) return refuseUnknownModel(context, call.model);
   const targets = gateway.targetOrder.peek(route);

@@ -10,6 +10,9 @@ import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/cop
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
+import { watchedUpstream } from "../objects/answer-watch.js";
+import { foreignObject, rememberOwner, remembersOwners } from "../objects/object-access.js";
+import { madeIds, namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
 import { withOwnFirst } from "../routing/affinity.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
@@ -43,10 +46,21 @@ export async function modelRequest(
   const read = await readCall(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   try {
+    const foreign = await foreignObject(
+      context.gateway,
+      context.caller,
+      namedBy(context, read.call),
+    );
+    if (foreign !== null) return await refuseUnadmitted(context, foreign);
     await serveCall(context, read.call);
   } finally {
     read.call.close();
   }
+}
+
+/** What the call names of what providers keep; nothing is looked for where all may be named. */
+function namedBy({ caller }: RequestContext<never>, { body }: ModelCall): readonly string[] {
+  return caller.isOperator || body === null ? [] : namedIds(body);
 }
 
 function readCall(
@@ -147,12 +161,14 @@ interface Sending {
   readonly hasFallback: boolean;
 }
 
-function send(
+async function send(
   {
     gateway,
     exchange,
     record,
-  }: RequestContext<"config" | "log" | "providers" | "rewriters" | "monoMs">,
+  }: RequestContext<
+    "config" | "credentials" | "limiter" | "log" | "providers" | "rewriters" | "monoMs"
+  >,
   { target, call, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
   const { config: provider, passed, upstream } = providerOf(gateway, target);
@@ -169,8 +185,15 @@ function send(
     );
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (call.body !== null) describeJson(sent, exchange);
-  return forward(exchange, {
-    upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
+  let remembered: Promise<void> | null = null;
+  const isStored = translator === null && remembersOwners(gateway) && isStoredCall(call);
+  const remember = (answer: unknown): void => {
+    const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
+    remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
+  };
+  const reached = isStored ? watchedUpstream(upstream, remember) : upstream;
+  const forwarded = await forward(exchange, {
+    upstream: translator === null ? reached : translatedUpstream(upstream, translator),
     provider: target.provider,
     request: {
       method: "POST",
@@ -193,4 +216,15 @@ function send(
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,
   });
+  await remembered;
+  return forwarded;
+}
+
+/** Whether the provider keeps the answer, as OpenAI does with responses unless told otherwise. */
+function isStoredCall({ operation, body }: ModelCall): boolean {
+  return (
+    operation === "responses" &&
+    body !== null &&
+    !/"store"\s*:\s*false/.test(body.toString("latin1"))
+  );
 }

@@ -27,6 +27,8 @@ export const adminOps = [
   "jwts.allow",
   "leases.list",
   "refusals.list",
+  "objects.own",
+  "objects.owners",
   "explain",
   "status",
   "usage.status",
@@ -56,6 +58,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "jwts.list",
   "leases.list",
   "refusals.list",
+  "objects.owners",
   "explain",
   "status",
   "usage.status",
@@ -68,8 +71,13 @@ export function isChange(op: AdminOp): boolean {
   return !readOps.has(op);
 }
 
-/** What callers are told of themselves: proxies ask it for them, on any connection. */
-const callerOps: ReadonlySet<AdminOp> = new Set(["explain", "usage.status"]);
+/** What requests of callers need: proxies ask it for them, on any connection. */
+const callerOps: ReadonlySet<AdminOp> = new Set([
+  "objects.own",
+  "objects.owners",
+  "explain",
+  "usage.status",
+]);
 
 /** Whether an operation needs a connection to the socket for administration. */
 export function isAdministration(op: AdminOp): boolean {

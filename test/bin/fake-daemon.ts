@@ -170,6 +170,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
           store: { failing: null },
         },
       };
+    case "objects.own":
+    case "objects.owners":
+      return { kind: "failed", failure: failure("feature_unavailable", "not of a command line") };
     case "rate-limits.list":
       return { kind: "answer", body: page(daemon, options, body) };
     case "rate-limits.put": {

@@ -19,6 +19,7 @@ import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
+import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
@@ -157,6 +158,7 @@ export function startDaemon(
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
+    objects: new ObjectOwners(store),
     writer,
     store,
     usage,

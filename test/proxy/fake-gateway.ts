@@ -2,7 +2,7 @@
  * A gateway without sockets: providers that answer as the test wants, and a daemon that admits
  * every request unless the test sets a verdict.
  */
-import { authenticatedCaller } from "../../proxy/auth/caller.js";
+import { authenticatedCaller, type Caller } from "../../proxy/auth/caller.js";
 import { FairTurns } from "../../proxy/capacity/fair-turns.js";
 import { FreePlaces } from "../../proxy/capacity/free-places.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
@@ -10,7 +10,13 @@ import { SharedReads } from "../../proxy/capacity/shared-reads.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
-import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
+import type {
+  Admission,
+  AdmissionOutcome,
+  CallOutcome,
+  Limiter,
+  Spent,
+} from "../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
@@ -23,6 +29,8 @@ import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failu
 import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+import { type ObjectOwner, parseMadeObjects } from "../../shared/wire/stored-object.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
 
@@ -45,11 +53,15 @@ export interface FakeGateway {
   readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
   readonly settled: Spent[];
   readonly progress: Spent[];
+  /** Who has made which object, by its id; more are added when they are made. */
+  readonly owners: Map<string, ObjectOwner[]>;
   /** The outcome of the next admissions; null: they are admitted. */
   verdict: AdmissionOutcome | null;
 }
 
-const caller = authenticatedCaller("/team");
+/** Of a path, and not the operator's. */
+const tenant = authenticatedCaller("/team");
+export const operator: Caller = { ...tenant, isOperator: true };
 
 /** Room for everything. */
 export function fakeCapacity(): Capacity {
@@ -102,6 +114,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
+      credentials: { jwt: null },
       responseCache: null,
       pages: { hosts: new Set(), origins: new Set() },
       rewriters: () => [],
@@ -123,6 +136,7 @@ export function fakeGateway(yaml: string): FakeGateway {
     admitted: [],
     settled: [],
     progress: [],
+    owners: new Map(),
     verdict: null,
   };
   return fake;
@@ -182,8 +196,26 @@ export function fakeGateway(yaml: string): FakeGateway {
         then();
       },
       noteRefusal() {},
+      keysExist: true,
+      reachable: true,
+      call(op: AdminOp, body: unknown): Promise<CallOutcome> {
+        if (op === "objects.owners") {
+          const { ids } = body as { readonly ids: readonly string[] };
+          return answered({ owners: ids.map((id) => fake.owners.get(id) ?? []) });
+        }
+        if (op !== "objects.own") throw new Error(`nobody answers ${op}`);
+        const made = parseMadeObjects(body);
+        if (!made.ok) throw new Error(made.failure.message);
+        for (const { id, provider } of made.value.objects)
+          fake.owners.set(id, [{ provider, userPath: made.value.userPath }]);
+        return answered({ status: "ok" });
+      },
     } as unknown as Limiter;
   }
+}
+
+function answered(body: unknown): Promise<CallOutcome> {
+  return Promise.resolve({ ok: true, body });
 }
 
 async function textOf({ body }: UpstreamRequest): Promise<string | null> {
@@ -214,13 +246,15 @@ export interface RequestSample {
   readonly body?: string | readonly Buffer[];
   /** The client leaves before anything is read. */
   readonly leaves?: boolean;
+  /** By default one of `/team`, without the master key. */
+  readonly caller?: Caller;
 }
 
 /** One request through a handler, and what the client gets for it. */
 export async function served(
   { gateway }: FakeGateway,
   run: (context: RequestContext) => Promise<void>,
-  { body, leaves = false, ...request }: RequestSample,
+  { body, leaves = false, caller = tenant, ...request }: RequestSample,
 ): Promise<Served> {
   const exchange = new FakeExchange(request);
   exchange.sentPieces = typeof body === "string" ? [Buffer.from(body)] : [...(body ?? [])];

@@ -28,7 +28,9 @@ const proxyBelowGateway = [
   "proxy/egress",
   "proxy/handlers/cache",
   "proxy/http",
+  "proxy/http/paths",
   "proxy/limiter",
+  "proxy/objects",
   "proxy/routing",
   "proxy/upstream",
   "proxy/upstream/client",
@@ -52,6 +54,7 @@ const limiterdBelowState = [
   "limiterd/budgets",
   "limiterd/usage",
   "limiterd/keys",
+  "limiterd/objects",
   "limiterd/store",
 ];
 
@@ -92,6 +95,14 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream",
     "proxy/upstream/errors",
   ],
+  "proxy/objects": [
+    "proxy/auth",
+    "proxy/body",
+    "proxy/http",
+    "proxy/limiter",
+    "proxy/upstream",
+    "proxy/upstream/errors",
+  ],
   "proxy/routing": ["proxy/upstream"],
   "proxy/auth": ["proxy/egress", "proxy/http", "proxy/limiter"],
   "proxy/dialects/translation": [
@@ -126,6 +137,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream",
     "proxy/upstream/errors",
   ],
+  "proxy/handlers/objects": ["proxy/gateway", "proxy/handlers", ...proxyBelowGateway],
   "proxy/handlers": [
     "proxy/gateway",
     "proxy/handlers/attempts",
@@ -138,6 +150,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/counters": [],
   "limiterd/usage": ["limiterd/store"],
   "limiterd/keys": ["limiterd/store"],
+  "limiterd/objects": ["limiterd/store"],
   "limiterd/budgets": ["limiterd/store", "limiterd/usage"],
   "limiterd/peer": ["limiterd/counters"],
   "limiterd/proxies": ["limiterd/peer", "limiterd/store"],

@@ -6,11 +6,16 @@ import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { isChange } from "../../../shared/wire/admin-op.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
+import {
+  objectsMax,
+  parseMadeObjects,
+  parseObjectIds,
+} from "../../../shared/wire/stored-object.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import type { DaemonState } from "../../state.js";
-import { type AdminPorts, checkedValue } from "./admin-operation.js";
+import { type AdminPorts, checkedValue, writeChange } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
 import { handleBudgets } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
@@ -37,6 +42,20 @@ export function handleAdmin(
     case "refusals.list": {
       const query = checkedValue(parseListQuery(body, refusalChoices), ports);
       return query === null ? undefined : ports.answer(listRefusals(state.refusals, query, nowMs));
+    }
+    case "objects.owners": {
+      const ids = checkedValue(parseObjectIds(body), ports);
+      if (ids === null) return;
+      return ports.answer({ owners: ids.map((id) => state.objects.of(id, nowMs)) });
+    }
+    case "objects.own": {
+      const made = checkedValue(parseMadeObjects(body), ports);
+      if (made === null) return;
+      const changes = state.objects.made(made, nowMs);
+      if (changes === null) return ports.fail(tooManyObjects());
+      return changes.length === 0
+        ? ports.answer({ status: "ok" })
+        : writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
     }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
@@ -81,4 +100,8 @@ function tooManyWaiting(failing: Error | null): Failure {
     "limiter_unavailable",
     `nothing was changed: too many changes wait for the store, which can't be written (${failing?.message})`,
   );
+}
+
+function tooManyObjects(): Failure {
+  return failure("overloaded", `the owners of ${objectsMax} stored objects are remembered already`);
 }

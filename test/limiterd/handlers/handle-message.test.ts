@@ -4,6 +4,8 @@ import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 
+const ofCallers: readonly string[] = ["objects.own", "objects.owners", "explain", "usage.status"];
+
 t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {
   for (const role of ["proxy", "cli"] as const)
     for (const mayAdminister of [true, false])
@@ -22,7 +24,7 @@ t.test("who came by the socket for requests asks what callers may know, and noth
         const refused = peer.received.some(
           (message) => message.kind === "failed" && message.failure.status === 403,
         );
-        const allowed = mayAdminister || op === "explain" || op === "usage.status";
+        const allowed = mayAdminister || ofCallers.includes(op);
         t.equal(refused, !allowed, `${role}, ${op}, ${mayAdminister ? "admin" : "requests"}`);
       }
   t.end();

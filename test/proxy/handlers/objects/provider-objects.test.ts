@@ -1,16 +1,15 @@
 import t from "tap";
-import {
-  providerObjectRequest,
-  type StoredOperation,
-  submitBatch,
-} from "../../../proxy/handlers/provider-objects.js";
+import { providerObjectRequest } from "../../../../proxy/handlers/objects/provider-objects.js";
+import type { StoredOperation } from "../../../../proxy/handlers/objects/send-object-request.js";
+import { submitBatch } from "../../../../proxy/handlers/objects/submit-batch.js";
 import {
   type FakeGateway,
   fakeGateway,
+  operator,
   type RequestSample,
   type Served,
   served,
-} from "../fake-gateway.js";
+} from "../../fake-gateway.js";
 
 const yaml = `
 server: { max_body_bytes: 2000, max_upload_bytes: 3000 }
@@ -25,7 +24,10 @@ const batch = '{"input_file_id":"file-1","endpoint":"/v1/embeddings","completion
 
 function ask(fake: FakeGateway, request: RequestSample): Promise<Served> {
   const operation = (request.path.split("/")[2] ?? "") as StoredOperation;
-  return served(fake, (context) => providerObjectRequest(context, operation), request);
+  return served(fake, (context) => providerObjectRequest(context, operation), {
+    caller: operator,
+    ...request,
+  });
 }
 
 const submit = (fake: FakeGateway, request: Omit<RequestSample, "path">): Promise<Served> =>
@@ -322,5 +324,108 @@ t.test(
     const { record } = await submit(fake, { leaves: true });
     t.match(record, { status: 499, outcome: "client_gone" });
     t.same([fake.sent, fake.admitted], [[], []]);
+  },
+);
+
+const none = { status: 404, body: { error: { type: "not_found_error" } } };
+const mine = (provider: string) => [{ provider, userPath: "/team" }];
+const theirs = (provider: string) => [{ provider, userPath: "/other" }];
+const asTenant = (fake: FakeGateway, request: RequestSample): Promise<Served> => {
+  const operation = (request.path.split("/")[2] ?? "") as StoredOperation;
+  return served(fake, (context) => providerObjectRequest(context, operation), request);
+};
+
+t.test(
+  "a caller reaches what its own path has made, where that is, and nothing else",
+  async (t) => {
+    for (const [owners, sent] of [
+      [[], []],
+      [theirs("one"), []],
+      [mine("one"), ["one"]],
+      [mine("two"), ["two"]],
+      [[...theirs("one"), ...mine("two")], ["two"]],
+      [mine("gone"), []],
+    ] as const)
+      for (const [method, path] of [
+        ["GET", "/v1/files/x"],
+        ["HEAD", "/v1/files/x"],
+        ["GET", "/v1/files/x/content"],
+        ["DELETE", "/v1/files/x"],
+        ["POST", "/v1/batches/x/cancel"],
+        ["GET", "/v1/responses/x/input_items"],
+        ["POST", "/v1/conversations/x/items"],
+        ["GET", "/v1/containers/x/files/y/content"],
+      ] as const) {
+        const fake = fakeGateway(yaml);
+        fake.owners.set("x", [...owners]);
+        const answer = await asTenant(fake, { method, path });
+        const asked = method === "HEAD" ? "GET" : method;
+        t.same(
+          places(fake),
+          sent.map((name) => `${name} ${asked} ${path.slice("/v1".length)}`),
+        );
+        if (sent.length === 0) t.match(answer, none, `${method} ${path}`);
+      }
+  },
+);
+
+t.test(
+  "what a request makes is its path's: the object, and what a batch or an upload becomes",
+  async (t) => {
+    const table: readonly (readonly [RequestSample, answer: object, made: readonly string[]])[] = [
+      [{ path: "/v1/files", headers: form, body: "--B--" }, { id: "f" }, ["f"]],
+      [
+        { path: "/v1/conversations", body: '{"metadata":{"id":"x"}}' },
+        { metadata: { id: "x" }, id: "c" },
+        ["c"],
+      ],
+      [
+        { path: "/v1/uploads/mine/complete", body: "{}" },
+        { id: "mine", file: { id: "f" } },
+        ["f", "mine"],
+      ],
+      [
+        { method: "GET", path: "/v1/batches/mine" },
+        { id: "mine", output_file_id: "o", error_file_id: "e" },
+        ["e", "mine", "o"],
+      ],
+      [{ method: "GET", path: "/v1/files/mine" }, { id: "another" }, ["mine"]],
+      [{ path: "/v1/conversations/mine/items", body: "{}" }, { id: "item" }, ["mine"]],
+      [{ path: "/v1/files", headers: form, body: "--B--" }, { id: "no id" }, []],
+    ];
+    for (const [request, answer, made] of table) {
+      const fake = fakeGateway(yaml);
+      if (request.path.includes("mine")) fake.owners.set("mine", mine("one"));
+      fake.answers.set("one", { status: 200, body: JSON.stringify(answer) });
+      t.equal((await asTenant(fake, request)).status, 200);
+      t.same([...fake.owners.keys()].sort(), made, request.path);
+      for (const owners of fake.owners.values()) t.same(owners, mine("one"));
+      fake.answers.set("one", { status: 400, body: '{"id":"failed"}' });
+      await asTenant(fake, request);
+      t.notOk(fake.owners.has("failed"));
+    }
+    const submitted = fakeGateway(yaml);
+    submitted.answers.set("one", { status: 200, body: '{"id":"b"}' });
+    await submit(submitted, { body: batch });
+    t.same([...submitted.owners.keys()], ["b"]);
+  },
+);
+
+t.test(
+  "no request may name what another path has made; what nobody has made the provider judges",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    Object.assign(fake.gateway.limiter, {
+      authorize: () => Promise.reject(new Error("it is known")),
+    });
+    fake.owners.set("file-1", theirs("one"));
+    t.match(await submit(fake, { body: batch }), none);
+    const named = { path: "/v1/containers", body: '{"name":"x","file_ids":["file-0","file-1"]}' };
+    t.match(await asTenant(fake, named), none);
+    t.same([fake.sent, fake.admitted], [[], []], "nothing is counted");
+    fake.owners.set("file-1", mine("one"));
+    t.equal((await submit(fake, { body: batch })).status, 200);
+    fake.owners.delete("file-1");
+    t.equal((await submit(fake, { body: batch })).status, 200);
   },
 );

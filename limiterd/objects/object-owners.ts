@@ -1,0 +1,91 @@
+/**
+ * Which user path has made what a provider keeps, as the daemon remembers it: in the table
+ * `objects`, [userPath, expiresAtMs] by id and provider. It is read from the store when someone
+ * asks, which no verdict does; entries that have expired are removed by a walk over all of them,
+ * once a day, a slice at a call.
+ */
+
+import { isMoment } from "../../shared/time.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { type MadeObjects, type ObjectOwner, objectsMax } from "../../shared/wire/stored-object.js";
+import type { Change, Store } from "../store/store.js";
+
+/** Providers that may have an object of the same id. */
+const providersPerId = 64;
+/** Entries that a walk looks at in one go: half a millisecond. */
+const walkedPerSlice = 500;
+/** Above every key of a table. */
+const end = "\u{10ffff}";
+
+export class ObjectOwners {
+  readonly #store: Store;
+  readonly #max: number;
+  /** As of the last walk, and what has come since; 0 until the first one is done. */
+  #count = 0;
+  #walkedDay = "";
+  #walked = 0;
+  #kept = 0;
+  #cursor: string | null = null;
+
+  constructor(store: Store, max = objectsMax) {
+    this.#store = store;
+    this.#max = max;
+  }
+
+  /** At each provider that has an object of this id. */
+  of(id: string, nowMs: number): readonly ObjectOwner[] {
+    // No id holds a space, and what follows it in the order of bytes is `!`.
+    const range = { from: `${id} `, before: `${id}!`, limit: providersPerId };
+    return this.#store.range("objects", range).flatMap(({ key, value }) => {
+      const userPath = ownerOf(value, nowMs);
+      return userPath === null ? [] : [{ provider: String(key).slice(id.length + 1), userPath }];
+    });
+  }
+
+  /**
+   * What is to be written of objects that were made; null: there are too many already. What belongs
+   * to another path stays its own, whoever says to have made it.
+   */
+  made({ userPath, objects, days }: MadeObjects, nowMs: number): readonly Change[] | null {
+    const expiresAtMs = nowMs + days * dayMs;
+    const changes: Change[] = [];
+    for (const { provider, id } of objects) {
+      const key = `${id} ${provider}`;
+      const stored = this.#store.get("objects", key);
+      if (stored !== undefined && ownerOf(stored, nowMs) !== null) continue;
+      changes.push({ table: "objects", key, value: [userPath, expiresAtMs] });
+    }
+    if (changes.length > 0 && this.#count + changes.length > this.#max) return null;
+    this.#count += changes.length;
+    return changes;
+  }
+
+  /** The next removals of what has expired. */
+  expired(nowMs: number): readonly Change[] {
+    const today = dayOf(nowMs);
+    if (today !== this.#walkedDay) {
+      this.#walkedDay = today;
+      this.#cursor = "";
+      this.#walked = 0;
+      this.#kept = this.#count;
+    }
+    if (this.#cursor === null) return [];
+    const from = this.#cursor;
+    const entries = this.#store.range("objects", { from, before: end, limit: walkedPerSlice });
+    const gone = entries.filter(({ value }) => ownerOf(value, nowMs) === null);
+    this.#walked += entries.length - gone.length;
+    if (entries.length < walkedPerSlice) {
+      this.#cursor = null;
+      // Those that came meanwhile may be counted twice until the next walk.
+      this.#count = this.#walked + (this.#count - this.#kept);
+    } else this.#cursor = `${String(entries.at(-1)!.key)}\u0000`;
+    return gone.map(({ key }) => ({ table: "objects", key, value: undefined }));
+  }
+}
+
+/** Null: it has expired, or can't be read, and so is nobody's. */
+function ownerOf([userPath, expiresAtMs]: readonly unknown[], nowMs: number): string | null {
+  return typeof userPath === "string" && isMoment(expiresAtMs) && expiresAtMs > nowMs
+    ? userPath
+    : null;
+}

@@ -1,0 +1,65 @@
+/** Which providers may be asked for what they keep. */
+import { type Failure, invalid } from "../../../shared/error-code.js";
+import type { Provider } from "../../gateway.js";
+import { noSuchObject, ownersOf } from "../../objects/object-access.js";
+import type { RequestContext } from "../../request-context.js";
+import { clientPath } from "../../upstream/upstream-path.js";
+import type { StoredOperation } from "./send-object-request.js";
+
+/** The header in which a caller names the provider instance. */
+const providerHeader = "x-sluice-provider";
+
+type AbleProviders =
+  | { readonly ok: true; readonly providers: readonly Provider[] }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** The providers that may be asked, or why none may. */
+export function providersFor(
+  { gateway, exchange }: RequestContext<"providers">,
+  operation: StoredOperation,
+): AbleProviders {
+  const named = exchange.header(providerHeader);
+  if (named !== undefined) {
+    const provider = gateway.providers.get(named.trim().toLowerCase());
+    if (provider === undefined)
+      return wrong(
+        `X-Sluice-Provider: no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
+      );
+    return provider.config.operations.has(operation)
+      ? { ok: true, providers: [provider] }
+      : wrong(`X-Sluice-Provider: provider ${provider.config.name} does not offer ${operation}`);
+  }
+  const able = [...gateway.providers.values()].filter(({ config }) =>
+    config.operations.has(operation),
+  );
+  return able.length === 0
+    ? wrong(`no configured provider offers ${operation}`)
+    : { ok: true, providers: able };
+}
+
+function wrong(message: string): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: invalid(message) };
+}
+
+/** Of these providers the one that has the caller's object of this id. */
+export async function ownProviders(
+  { gateway, caller }: RequestContext<"limiter">,
+  providers: readonly Provider[],
+  id: string,
+): Promise<AbleProviders> {
+  const found = await ownersOf(gateway.limiter, [id]);
+  if (!found.ok) return found;
+  const owners = found.owners.get(id)!;
+  const own = providers.filter(({ config }) =>
+    owners.some(
+      ({ provider, userPath }) => provider === config.name && userPath === caller.userPath,
+    ),
+  );
+  return own.length === 0 ? { ok: false, failure: noSuchObject(id) } : { ok: true, providers: own };
+}
+
+/** Null: the path is that of all of them. */
+export function idInPath(path: string, operation: StoredOperation): string | null {
+  const base = clientPath(operation);
+  return path === base ? null : path.slice(base.length + 1).split("/", 1)[0]!;
+}

@@ -1,0 +1,73 @@
+/**
+ * What providers keep for their callers: files, batches, stored responses, conversations. Such
+ * requests name no model and meet no limits, but for the submission of a batch, which is one
+ * request of its user path.
+ *
+ * A caller reaches what its own path has made (`../objects/object-access.ts`), at the provider that
+ * has it. For the master key a request for an id is sent to each provider that may have it, in the
+ * order of the configuration, until one has it. A new object goes to the first, or to the one that
+ * the caller names.
+ */
+
+import { assert } from "../../../shared/assert.js";
+import { foreignObject } from "../../objects/object-access.js";
+import type { RequestContext } from "../../request-context.js";
+import type { Forwarded } from "../../upstream/forwarded.js";
+import { refuseUnadmitted } from "../admit-and-settle.js";
+import { idInPath, ownProviders, providersFor } from "./able-providers.js";
+import { listOwnObjects } from "./list-objects.js";
+import {
+  namedIn,
+  readObjectBody,
+  type StoredOperation,
+  sendObjectRequest,
+} from "./send-object-request.js";
+
+/** A request that no limit applies to. Never rejects. */
+export async function providerObjectRequest(
+  context: RequestContext,
+  operation: StoredOperation,
+): Promise<void> {
+  const { gateway, exchange, caller, record } = context;
+  let able = providersFor(context, operation);
+  if (!able.ok) return refuseUnadmitted(context, able.failure);
+  const id = idInPath(exchange.path, operation);
+  const hasId = id !== null;
+  if (!caller.isOperator) {
+    if (!hasId && exchange.method !== "POST")
+      return listOwnObjects(context, operation, able.providers[0]!);
+    const own = hasId ? await ownProviders(context, able.providers, id) : able;
+    if (!own.ok) return refuseUnadmitted(context, own.failure);
+    able = own;
+  }
+  const read = await readObjectBody(context);
+  if (!read.ok) return refuseUnadmitted(context, read.failure);
+  const foreign = await foreignObject(gateway, caller, namedIn(read.body));
+  if (foreign !== null) return refuseUnadmitted(context, foreign);
+  // What passes while it is read can't be sent to a second one.
+  const isRepeatable = read.body === null || Buffer.isBuffer(read.body);
+  const providers = hasId && isRepeatable ? able.providers : able.providers.slice(0, 1);
+  let result: Forwarded | null = null;
+  for (const [i, provider] of providers.entries()) {
+    const next = await sendObjectRequest(context, {
+      provider,
+      operation,
+      body: read.body,
+      headers: [],
+      hasFallback: i < providers.length - 1,
+      userPath: hasId && caller.isOperator ? null : caller.userPath,
+    });
+    const found = next.status < 300 || exchange.begun || exchange.gone;
+    // A provider that fails may have the object: the answer is 404 only if all of them say so.
+    if (result === null || found || result.status === 404) {
+      result = next;
+      record.target = { provider: provider.config.name, model: "" };
+    }
+    if (found) break;
+  }
+  assert(result !== null, "there is a provider to ask");
+  record.end(result.status, result.outcome);
+  record.note = result.note;
+  record.bug = result.bug;
+  result.finish();
+}

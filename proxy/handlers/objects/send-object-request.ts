@@ -1,0 +1,139 @@
+/**
+ * A request about what providers keep, to one of them: what is read of its body, where it goes, and
+ * who has made what it makes.
+ */
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import type { Failure } from "../../../shared/error-code.js";
+import type { Operation } from "../../../shared/operation.js";
+import { boundaryOf } from "../../body/multipart.js";
+import type { Provider } from "../../gateway.js";
+import { unreadBody } from "../../http/body-spool.js";
+import { describeJson, forwardRequestHeaders } from "../../http/copy-headers.js";
+import type { Exchange } from "../../http/exchange.js";
+import { targetHeader } from "../../http/respond.js";
+import { watchedUpstream } from "../../objects/answer-watch.js";
+import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
+import { madeIds, namedIds } from "../../objects/object-ids.js";
+import type { RequestContext } from "../../request-context.js";
+import { forward } from "../../upstream/forward.js";
+import type { Forwarded } from "../../upstream/forwarded.js";
+import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
+import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
+import { noForm } from "../multipart-call.js";
+
+export type BatchOperation = Extract<Operation, "batches" | "message_batches">;
+
+export type StoredOperation =
+  | BatchOperation
+  | Extract<
+      Operation,
+      "files" | "responses" | "uploads" | "containers" | "conversations" | "message_files"
+    >;
+
+type BodyRead =
+  | { readonly ok: true; readonly body: RequestBody }
+  /** Null: the client is gone. */
+  | { readonly ok: false; readonly failure: Failure | null };
+
+/** An upload is passed on while it is read; any other body is small, and JSON or empty. */
+export async function readObjectBody({
+  gateway,
+  exchange,
+}: RequestContext<"config">): Promise<BodyRead> {
+  if (exchange.method !== "POST") return { ok: true, body: null };
+  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
+  const isForm = boundaryOf(exchange.header("content-type") ?? "") !== null;
+  const mustBeForm = exchange.path === "/v1/files" || exchange.path.endsWith("/parts");
+  if (mustBeForm && !isForm) return { ok: false, failure: noForm() };
+  // Files of a container are uploaded, or named in JSON.
+  const isUpload = mustBeForm || (isForm && exchange.path.startsWith("/v1/containers/"));
+  const bytesMax = isUpload ? uploadBytesMax : bodyBytesMax;
+  const length = exchange.header("content-length");
+  if (isUpload && Number(length ?? 0) <= bytesMax)
+    return {
+      ok: true,
+      body: {
+        pieces: exchange.readPieces(bytesMax),
+        bytes: length === undefined ? null : Number(length),
+      },
+    };
+  const read = await exchange.readBody(bytesMax);
+  return read.ok
+    ? { ok: true, body: read.bytes.length === 0 ? null : read.bytes }
+    : { ok: false, failure: unreadBody(read, bytesMax) };
+}
+
+/** The objects that a JSON body names. */
+export function namedIn(body: RequestBody): readonly string[] {
+  return Buffer.isBuffer(body) ? namedIds(body) : [];
+}
+
+interface Sending {
+  readonly provider: Provider;
+  readonly operation: StoredOperation;
+  readonly body: RequestBody;
+  readonly headers: string[];
+  /** Whether another provider is left to ask. */
+  readonly hasFallback: boolean;
+  /** Whose it is what the request makes; null: it makes nothing, or isn't its owner's. */
+  readonly userPath: string | null;
+}
+
+/** The answer, once it is remembered who has made what it tells of. */
+export async function sendObjectRequest(
+  { gateway, exchange }: RequestContext<"config" | "credentials" | "limiter" | "log" | "monoMs">,
+  { provider, operation, body, headers, hasFallback, userPath }: Sending,
+): Promise<Forwarded> {
+  let remembered: Promise<void> | null = null;
+  const remember = (answer: unknown): void => {
+    const made = { operation, provider: provider.config.name, userPath: userPath! };
+    remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
+  };
+  const isWatched = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
+  headers.push("x-sluice-target", targetHeader({ provider: provider.config.name, model: "" }));
+  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
+  if (Buffer.isBuffer(body)) describeJson(sent, exchange);
+  const forwarded = await forward(exchange, {
+    upstream: isWatched ? watchedUpstream(provider.upstream, remember) : provider.upstream,
+    provider: provider.config.name,
+    request: {
+      method: methodOf(exchange),
+      path: pathAt(provider.config, operation, exchange),
+      headers: sent,
+      body,
+      isRepeatable: exchange.method !== "POST",
+    },
+    headers,
+    operation,
+    translator: null,
+    hideUsageChunk: false,
+    promptBytes: () => 0,
+    hasFallback,
+    monoMs: gateway.monoMs,
+  });
+  // The client may ask for it next.
+  await remembered;
+  return forwarded;
+}
+
+/** Requests without an id make an object; a batch and an upload make files later. */
+function mayMake(operation: StoredOperation, { method, path }: Exchange): boolean {
+  if (method === "DELETE") return false;
+  return path === clientPath(operation) || operation === "batches" || operation === "uploads";
+}
+
+/** Of an answer to HEAD the client gets the head. */
+function methodOf({ method }: Exchange): UpstreamRequest["method"] {
+  return method === "POST" || method === "DELETE" ? method : "GET";
+}
+
+/** Of the client's path, what follows the operation goes to the provider, and so does its query. */
+function pathAt(
+  provider: ProviderConfig,
+  operation: StoredOperation,
+  { path, query }: Exchange,
+): string {
+  const pathAndQuery = upstreamPath(provider, operation, "", query);
+  const base = pathAndQuery.split("?", 1)[0]!;
+  return base + path.slice(clientPath(operation).length) + pathAndQuery.slice(base.length);
+}

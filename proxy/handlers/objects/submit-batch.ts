@@ -1,0 +1,71 @@
+/**
+ * The submission of a batch, in OpenAI's dialect or Anthropic's: it is one request of its user
+ * path. What the provider executes of it later isn't seen.
+ */
+import { isObject } from "../../../shared/checked.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
+import { kindOf, parseJson } from "../../body/json-value.js";
+import { successHeaders } from "../../http/rate-limit-headers.js";
+import { foreignObject } from "../../objects/object-access.js";
+import type { RequestContext } from "../../request-context.js";
+import type { RequestBody } from "../../upstream/upstream.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "../admit-and-settle.js";
+import { providersFor } from "./able-providers.js";
+import {
+  type BatchOperation,
+  namedIn,
+  readObjectBody,
+  sendObjectRequest,
+} from "./send-object-request.js";
+
+/** A batch counts as one request of the user path, and holds no slot. */
+export async function submitBatch(
+  context: RequestContext,
+  operation: BatchOperation,
+): Promise<void> {
+  const able = providersFor(context, operation);
+  if (!able.ok) return refuseUnadmitted(context, able.failure);
+  const read = await readObjectBody(context);
+  if (!read.ok) return refuseUnadmitted(context, read.failure);
+  const problem = batchProblem(read.body, operation);
+  if (problem !== null) return refuseUnadmitted(context, problem);
+  const foreign = await foreignObject(context.gateway, context.caller, namedIn(read.body));
+  if (foreign !== null) return refuseUnadmitted(context, foreign);
+  const provider = able.providers[0]!;
+  const target = { provider: provider.config.name, model: "" };
+  const admitted = await admitRequest(context, { targets: [target], model: "", submission: true });
+  if (admitted === null) return;
+  context.record.target = target;
+  const forwarded = await sendObjectRequest(context, {
+    provider,
+    operation,
+    body: read.body,
+    headers: successHeaders(admitted.headers),
+    hasFallback: false,
+    userPath: admitted.admission.userPath,
+  });
+  settleRequest(context, admitted.admission, forwarded);
+}
+
+/** What makes a batch one that no provider can take. */
+function batchProblem(body: RequestBody, operation: BatchOperation): Failure | null {
+  const value = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : undefined;
+  if (value === undefined)
+    return invalid("the body must be a JSON object: it is not valid JSON", "body");
+  if (!isObject(value))
+    return invalid(`the body must be a JSON object, not ${kindOf(value)}`, "body");
+  if (operation === "message_batches") {
+    const { requests } = value;
+    if (Array.isArray(requests)) return null;
+    return requests === undefined
+      ? invalid("requests is required", "requests")
+      : invalid(`requests must be an array, not ${kindOf(requests)}`, "requests");
+  }
+  for (const field of ["input_file_id", "endpoint", "completion_window"]) {
+    const given = value[field];
+    if (given === undefined || given === null) return invalid(`${field} is required`, field);
+    if (typeof given !== "string")
+      return invalid(`${field} must be a string, not ${kindOf(given)}`, field);
+  }
+  return null;
+}

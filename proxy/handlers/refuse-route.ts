@@ -1,0 +1,42 @@
+/** What a request gets that no endpoint is for. */
+import { plainFailure } from "../../shared/error-code.js";
+import type { Exchange } from "../http/exchange.js";
+import type { RouteMatch } from "../http/match-route.js";
+import { leftOut } from "../http/paths/left-out.js";
+import { replyFailure } from "../http/respond.js";
+import type { RequestRecord } from "../request-record.js";
+
+export function refuseRoute(
+  exchange: Exchange,
+  record: RequestRecord,
+  match: Exclude<RouteMatch, { readonly kind: "endpoint" }>,
+): void {
+  const { method, path } = exchange;
+  if (match.kind === "unknown") {
+    record.end(404, "refused");
+    const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
+    return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
+  }
+  if (path === "/v1/responses" && asksForWebSocket(exchange)) {
+    record.end(426, "refused");
+    const message = "responses over a WebSocket are not offered: send a POST";
+    const failure = plainFailure(426, "invalid_request_error", message);
+    return replyFailure(exchange, match.area, failure, ["allow", match.allow]);
+  }
+  record.end(405, "refused");
+  replyFailure(
+    exchange,
+    match.area,
+    plainFailure(
+      405,
+      "invalid_request_error",
+      `${method} is not allowed on ${path}: use ${match.allow}`,
+    ),
+    ["allow", match.allow],
+  );
+}
+
+/** Codex does first, and takes to HTTP at a 426 alone. */
+function asksForWebSocket(exchange: Exchange): boolean {
+  return exchange.header("upgrade")?.toLowerCase() === "websocket";
+}

@@ -1,0 +1,49 @@
+/** A short answer of a provider's as a whole, for what Sluice asks itself. */
+import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
+import type { Upstream, UpstreamCall } from "../upstream/upstream.js";
+
+type FetchedAnswer =
+  | { readonly kind: "answered"; readonly status: number; readonly body: Buffer }
+  | { readonly kind: "failed"; readonly failure: UpstreamFailure };
+
+interface Fetch {
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly bytesMax: number;
+  /** Is handed what ends the call. */
+  readonly onCall: (abort: () => void) => void;
+}
+
+/** A GET. Never rejects. */
+export function fetchAnswer(
+  upstream: Upstream,
+  { path, headers, bytesMax, onCall }: Fetch,
+): Promise<FetchedAnswer> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    let status = 0;
+    let call: UpstreamCall | null = null;
+    const fail = (reason: string): void => {
+      call?.abort();
+      resolve({ kind: "failed", failure: { kind: "broken", reason } });
+    };
+    call = upstream.send(
+      { method: "GET", path, headers, body: null, isRepeatable: true },
+      {
+        onHead(code) {
+          status = code;
+        },
+        onData(piece) {
+          bytes += piece.length;
+          pieces.push(piece);
+          if (bytes > bytesMax) fail(`its answer is larger than ${bytesMax} bytes`);
+        },
+        onEnd: () => resolve({ kind: "answered", status, body: Buffer.concat(pieces) }),
+        onFailure: (failure) => resolve({ kind: "failed", failure }),
+        onBug: (error) => fail(String(error)),
+      },
+    );
+    onCall(() => fail("the client is gone"));
+  });
+}

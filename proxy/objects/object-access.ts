@@ -1,0 +1,106 @@
+/**
+ * Whether a caller may see what a provider keeps: what its own path has made (docs/security.md,
+ * "Stored objects"). The daemon remembers who has made what; the master key, and the callers of an
+ * open gateway, see everything, and nobody is asked for them.
+ */
+
+import { type Failure, plainFailure } from "../../shared/error-code.js";
+import type { Log } from "../../shared/log.js";
+import type { Operation } from "../../shared/operation.js";
+import {
+  type ObjectOwner,
+  objectDays,
+  objectsPerCall,
+  readObjectOwners,
+  responseDays,
+} from "../../shared/wire/stored-object.js";
+import { authorizeCaller } from "../auth/authorize-caller.js";
+import type { Caller } from "../auth/caller.js";
+import type { Limiter } from "../limiter/limiter.js";
+
+/** Whether there may be callers who must not see each other's objects. */
+export function remembersOwners({
+  limiter,
+  credentials,
+}: {
+  readonly limiter: Pick<Limiter, "keysExist">;
+  readonly credentials: { readonly jwt: unknown };
+}): boolean {
+  return limiter.keysExist !== false || credentials.jwt !== null;
+}
+
+type Owners =
+  | { readonly ok: true; readonly owners: ReadonlyMap<string, readonly ObjectOwner[]> }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** Of each id the owners, at each provider that has it; none: nobody is known to have made it. */
+export async function ownersOf(
+  limiter: Pick<Limiter, "call">,
+  ids: readonly string[],
+): Promise<Owners> {
+  const owners = new Map<string, readonly ObjectOwner[]>();
+  for (let i = 0; i < ids.length; i += objectsPerCall) {
+    const asked = ids.slice(i, i + objectsPerCall);
+    const answered = await limiter.call("objects.owners", { ids: asked });
+    if (!answered.ok) return answered;
+    const found = readObjectOwners(answered.body, asked.length);
+    for (const [at, id] of asked.entries()) owners.set(id, found[at]!);
+  }
+  return { ok: true, owners };
+}
+
+/** What a request has made. */
+interface Made {
+  readonly operation: Operation;
+  readonly provider: string;
+  readonly userPath: string;
+  readonly ids: readonly string[];
+}
+
+/** Remembers who has made something. Where that fails, only the master key will see it. */
+export async function rememberOwner(
+  { limiter, log }: { readonly limiter: Pick<Limiter, "call">; readonly log: Pick<Log, "warn"> },
+  { operation, provider, userPath, ids }: Made,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const answered = await limiter.call("objects.own", {
+    user_path: userPath,
+    days: operation === "responses" ? responseDays : objectDays,
+    objects: ids.map((id) => ({ provider, id })),
+  });
+  if (!answered.ok)
+    log.warn(
+      { user_path: userPath, provider, ids, reason: answered.failure.message },
+      "who has made a stored object can't be remembered: only the master key will see it",
+    );
+}
+
+/** For an id that isn't the caller's, whether there is such an object or not. */
+export function noSuchObject(id: string): Failure {
+  return plainFailure(404, "not_found_error", `there is no ${id} of this user path`);
+}
+
+/**
+ * Why a request may not name these objects: one of them was made by another path. Of one that
+ * nobody is known to have made, such as a file that the operator has uploaded for everyone, the
+ * provider decides. Null also for a caller that isn't known: its request is refused for that.
+ */
+export async function foreignObject(
+  {
+    limiter,
+  }: { readonly limiter: Pick<Limiter, "call" | "authorize" | "keysExist" | "reachable"> },
+  caller: Caller,
+  ids: readonly string[],
+): Promise<Failure | null> {
+  if (ids.length === 0 || caller.isOperator) return null;
+  const authorized = await authorizeCaller(limiter as Limiter, caller, "model");
+  if (!authorized.ok) return null;
+  const { userPath } = authorized.caller;
+  const found = await ownersOf(limiter, ids);
+  if (!found.ok) return found.failure;
+  const foreign = ids.find((id) => {
+    const owners = found.owners.get(id)!;
+    return owners.length > 0 && !owners.some((owner) => owner.userPath === userPath);
+  });
+  return foreign === undefined ? null : noSuchObject(foreign);
+}

@@ -1,0 +1,64 @@
+/**
+ * The ids of what providers keep for their callers: those that an answer tells of a new object, and
+ * those that a body names.
+ */
+import { isObject } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+import { isObjectId } from "../../shared/wire/stored-object.js";
+import { parseJson } from "../body/json-value.js";
+
+/**
+ * What an answer says to have been made: the object itself, the files that a batch has written, and
+ * the one that an upload has become.
+ */
+export function madeIds(operation: Operation, answer: unknown): readonly string[] {
+  if (!isObject(answer)) return [];
+  const { id, file, output_file_id: output, error_file_id: errors } = answer;
+  const made: unknown[] = [id];
+  if (operation === "batches") made.push(output, errors);
+  if (operation === "uploads" && isObject(file)) made.push(file["id"]);
+  return made.filter(isObjectId);
+}
+
+/** The fields that name an object, with a text, a list of texts, or an object with an `id`. */
+const naming: ReadonlySet<string> = new Set([
+  "file_id",
+  "file_ids",
+  "input_file_id",
+  "previous_response_id",
+  "conversation",
+  "container",
+]);
+const anyNaming = new RegExp(`"(?:${[...naming].join("|")})"`);
+
+/** More than that names nobody. */
+const namedMax = 1000;
+
+/**
+ * The ids that a JSON body names, wherever they are. Most bodies name none, and are only searched:
+ * a name in plain quotes can't come from inside a text, where quotes are escaped, and one that is
+ * written with escapes has a backslash and a u.
+ */
+export function namedIds(body: Buffer): readonly string[] {
+  const text = body.toString("latin1");
+  if (!anyNaming.test(text) && !text.includes("\\u")) return [];
+  const ids = new Set<string>();
+  const open: unknown[] = [parseJson(text)];
+  while (open.length > 0 && ids.size < namedMax) {
+    const value = open.pop();
+    if (Array.isArray(value)) for (const item of value) open.push(item);
+    else if (isObject(value))
+      for (const name in value) {
+        if (naming.has(name)) addIds(ids, value[name]);
+        open.push(value[name]);
+      }
+  }
+  return [...ids];
+}
+
+function addIds(ids: Set<string>, value: unknown): void {
+  for (const item of Array.isArray(value) ? value : [value]) {
+    const id: unknown = isObject(item) ? item["id"] : item;
+    if (isObjectId(id)) ids.add(id);
+  }
+}

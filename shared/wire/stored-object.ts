@@ -1,0 +1,88 @@
+/**
+ * Who has made what a provider keeps (docs/security.md, "Stored objects"): what a proxy tells the
+ * daemon of it and asks, and the bounds.
+ */
+import { bad, type Checked, good, isCount, isObject, show } from "../checked.js";
+import { isNormalUserPath } from "../domain/user-path.js";
+
+/** An object of a provider instance, by the id that the provider gave it. */
+interface ObjectName {
+  readonly provider: string;
+  readonly id: string;
+}
+
+export interface ObjectOwner {
+  readonly provider: string;
+  readonly userPath: string;
+}
+
+/** Objects that a request has made. */
+export interface MadeObjects {
+  readonly userPath: string;
+  readonly objects: readonly ObjectName[];
+  /** For how long it is remembered. */
+  readonly days: number;
+}
+
+/** In one message: within the bound of a frame, with the longest ids. */
+export const objectsPerCall = 100;
+/** Of all callers: some 300 MB on disk. Beyond it no owner is remembered. */
+export const objectsMax = 2_000_000;
+/** OpenAI deletes responses after 30 days. Files and conversations stay until they are deleted. */
+export const responseDays = 30;
+export const objectDays = 365;
+
+/** What providers make ids of, and Sluice's paths take. */
+const idPattern = /^[\w-][\w.-]{0,255}$/;
+
+export function isObjectId(value: unknown): value is string {
+  return typeof value === "string" && idPattern.test(value);
+}
+
+/** The body of `objects.own`. */
+export function parseMadeObjects(body: unknown): Checked<MadeObjects> {
+  if (!isObject(body)) return bad(`the body must be an object, not ${show(body)}`, "body");
+  const { user_path: userPath, objects, days } = body;
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
+    return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
+  if (!isCount(days, 1) || days > objectDays)
+    return bad(`days must be an integer from 1 to ${objectDays}, not ${show(days)}`, "days");
+  if (!Array.isArray(objects) || objects.length > objectsPerCall || !objects.every(isObjectName))
+    return bad(`objects must be at most ${objectsPerCall} providers and ids`, "objects");
+  return good({ userPath, objects, days });
+}
+
+function isObjectName(value: unknown): value is ObjectName {
+  return (
+    isObject(value) &&
+    isObjectId(value["id"]) &&
+    typeof value["provider"] === "string" &&
+    /^\S{1,512}$/.test(value["provider"])
+  );
+}
+
+/** The body of `objects.owners`. */
+export function parseObjectIds(body: unknown): Checked<readonly string[]> {
+  const ids = isObject(body) ? body["ids"] : undefined;
+  return Array.isArray(ids) && ids.length <= objectsPerCall && ids.every(isObjectId)
+    ? good(ids)
+    : bad(`ids must be at most ${objectsPerCall} ids of objects`, "ids");
+}
+
+/** Of the answer to `objects.owners`: the owners of each id, at each provider that has it. */
+export function readObjectOwners(
+  body: unknown,
+  count: number,
+): readonly (readonly ObjectOwner[])[] {
+  const owners = isObject(body) ? body["owners"] : undefined;
+  if (!Array.isArray(owners) || owners.length !== count) return Array(count).fill([]) as [];
+  return owners.map((each: unknown) => (Array.isArray(each) ? each.filter(isOwner) : []));
+}
+
+function isOwner(value: unknown): value is ObjectOwner {
+  return (
+    isObject(value) &&
+    typeof value["provider"] === "string" &&
+    typeof value["userPath"] === "string"
+  );
+}

@@ -1,0 +1,114 @@
+import t from "tap";
+import { listOwnObjects } from "../../../../proxy/handlers/objects/list-objects.js";
+import type { Upstream } from "../../../../proxy/upstream/upstream.js";
+import {
+  type FakeGateway,
+  fakeGateway,
+  type RequestSample,
+  type Served,
+  served,
+} from "../../fake-gateway.js";
+
+const yaml = `
+providers:
+  one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: ["*"] }
+`;
+
+const list = (fake: FakeGateway, request: Partial<RequestSample> = {}): Promise<Served> =>
+  served(
+    fake,
+    (context) => listOwnObjects(context, "files", context.gateway.providers.get("one")!),
+    { method: "GET", path: "/v1/files", ...request },
+  );
+
+/** A provider of so many files, of which every n-th is the caller's. */
+function providerOf(count: number, nth: number): FakeGateway {
+  const fake = fakeGateway(yaml);
+  for (let i = 0; i < count; i++)
+    fake.owners.set(`file-${i}`, [
+      { provider: "one", userPath: i % nth === nth - 1 ? "/team" : "/other" },
+    ]);
+  const upstream: Partial<Upstream> = {
+    send({ path }, sink) {
+      fake.sent.push({ what: path, headers: [], body: null });
+      const query = new URLSearchParams(path.split("?")[1]);
+      const after = query.get("after");
+      const from = after === null ? 0 : Number(after.slice("file-".length)) + 1;
+      const to = Math.min(count, from + Number(query.get("limit")));
+      const data = Array.from({ length: to - from }, (_, i) => ({ id: `file-${from + i}` }));
+      const ids = { first_id: data[0]?.id, last_id: data.at(-1)?.id };
+      sink.onHead(200, ["content-type", "application/json"]);
+      sink.onData(
+        Buffer.from(JSON.stringify({ object: "list", data, ...ids, has_more: to < count })),
+      );
+      sink.onEnd();
+      return { pause() {}, resume() {}, abort() {} };
+    },
+  };
+  Object.assign(fake.gateway.providers.get("one")!.upstream, upstream);
+  return fake;
+}
+
+const idsOf = ({ body }: Served): readonly string[] =>
+  (body as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id);
+
+t.test("a list has the caller's own alone, and begins and ends with them", async (t) => {
+  const answer = await list(providerOf(10, 4));
+  t.same(answer.body, {
+    object: "list",
+    data: [{ id: "file-3" }, { id: "file-7" }],
+    first_id: "file-3",
+    last_id: "file-7",
+    has_more: false,
+  });
+  t.match(answer.record, { status: 200, outcome: "complete", target: { provider: "one" } });
+});
+
+t.test(
+  "pages without any of the caller's are passed over, and all of them are found by paging",
+  async (t) => {
+    const fake = providerOf(1000, 250);
+    const found: string[] = [];
+    let query = "limit=5000&purpose=batch";
+    for (;;) {
+      const answer = await list(fake, { query });
+      found.push(...idsOf(answer));
+      const { has_more: hasMore, last_id: last } = answer.body as Record<string, unknown>;
+      if (hasMore !== true) break;
+      query = `after=${String(last)}`;
+    }
+    t.same(found, ["file-249", "file-499", "file-749", "file-999"]);
+    t.match(fake.sent[0]!.what, /^\/files\?limit=100&purpose=batch$/);
+    const foreign = providerOf(5000, 1e9);
+    t.match(await list(foreign), { body: { data: [], has_more: false } });
+    t.equal(foreign.sent.length, 20, "a bound on what one answer looks at");
+  },
+);
+
+t.test("a provider that fails, or answers with no list, is a failure of its own", async (t) => {
+  for (const [answer, status] of [
+    [{ status: 500, body: '{"error":{"message":"broken"}}' }, 500],
+    [{ status: 401, body: "{}" }, 502],
+    [{ status: 200, body: '{"object":"list"}' }, 502],
+    [{ status: 200, body: "<html>" }, 502],
+    [{ kind: "unreachable", reason: "ECONNREFUSED" }, 502],
+  ] as const) {
+    const fake = fakeGateway(yaml);
+    fake.answers.set("one", answer);
+    t.match(await list(fake), { status, body: { error: { provider: "one" } } });
+  }
+});
+
+t.test("without the daemon nothing is listed", async (t) => {
+  const fake = providerOf(3, 1);
+  const failure = {
+    status: 503,
+    type: "internal_error",
+    message: "away",
+    code: "limiter_unavailable",
+    param: null,
+    provider: null,
+  };
+  Object.assign(fake.gateway.limiter, { call: () => Promise.resolve({ ok: false, failure }) });
+  t.match(await list(fake), { status: 503, body: { error: { message: "away" } } });
+});

@@ -1,0 +1,35 @@
+import t from "tap";
+import { madeIds, namedIds } from "../../../proxy/objects/object-ids.js";
+
+t.test("an answer tells what was made", async (t) => {
+  t.same(madeIds("files", { id: "f", output_file_id: "x" }), ["f"]);
+  t.same(madeIds("responses", { id: "resp_1", output: [{ id: "msg_1" }] }), ["resp_1"]);
+  t.same(madeIds("batches", { id: "b", output_file_id: "o", error_file_id: null }), ["b", "o"]);
+  t.same(madeIds("uploads", { id: "u", file: { id: "f" } }), ["u", "f"]);
+  for (const answer of [null, [], "id", {}, { id: 7 }, { id: "../x" }, { id: "a b" }, { id: "" }])
+    t.same(madeIds("files", answer), [], JSON.stringify(answer));
+});
+
+t.test(
+  "the objects that a body names are found wherever they are, and however they are written",
+  async (t) => {
+    const table: readonly (readonly [body: string, ids: readonly string[]])[] = [
+      ['{"previous_response_id":"resp_1"}', ["resp_1"]],
+      ['{"conversation":"conv_1"}', ["conv_1"]],
+      ['{"conversation":{"id":"conv_1"}}', ["conv_1"]],
+      ['{"input":[{"content":[{"type":"input_file","file_id":"file-1"}]}]}', ["file-1"]],
+      ['{"tools":[{"container":{"type":"auto","file_ids":["a","b"]}}]}', ["a", "b"]],
+      ['{"tools":[{"container":"cntr_1"}]}', ["cntr_1"]],
+      ['{"input_file_id":"file-1"}', ["file-1"]],
+      ['{"file\\u005fid":"file-1"}', ["file-1"]],
+      ['{"a":{"b":[[[{"file_id":"file-1"}]]]},"file_id":"file-1"}', ["file-1"]],
+      ['{"file_id":7,"conversation":null,"container":{"type":"auto"}}', []],
+      ['{"text":"\\"file_id\\":\\"file-1\\""}', []],
+      ['{"messages":[{"content":"hi"}]}', []],
+      ['not JSON with "file_id"', []],
+    ];
+    for (const [body, ids] of table) t.same([...namedIds(Buffer.from(body))].sort(), ids, body);
+    const many = Array.from({ length: 5000 }, (_, i) => ({ file_id: `f${i}` }));
+    t.ok(namedIds(Buffer.from(JSON.stringify(many))).length <= 1001);
+  },
+);
