@@ -16,6 +16,7 @@ const repliesMax = 1000;
 export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   count_tokens: providerCallsMax,
   input_tokens: providerCallsMax,
+  count_content_tokens: providerCallsMax,
   files: providerCallsMax,
   batches: providerCallsMax,
   stored_responses: providerCallsMax,

@@ -165,6 +165,7 @@ function serve(
   switch (endpoint) {
     case "count_tokens":
     case "input_tokens":
+    case "count_content_tokens":
       return countTokens(context, endpoint);
     case "files":
       // Both dialects have this path.

@@ -27,7 +27,25 @@ export const operations = [
   "conversations",
   "message_files",
   "message_batches",
+  "generate_content",
+  "stream_generate_content",
+  "embed_content",
+  "batch_embed_contents",
+  "count_content_tokens",
   "realtime",
 ] as const;
+
+/** Of Gemini's own API, by their names there. */
+export const googleMethods = {
+  generate_content: "generateContent",
+  stream_generate_content: "streamGenerateContent",
+  embed_content: "embedContent",
+  batch_embed_contents: "batchEmbedContents",
+  count_content_tokens: "countTokens",
+} as const;
+
+export function isGoogleOperation(operation: string): operation is keyof typeof googleMethods {
+  return Object.hasOwn(googleMethods, operation);
+}
 
 export type Operation = (typeof operations)[number];

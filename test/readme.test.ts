@@ -35,6 +35,7 @@ const rows: readonly (readonly [endpoint: string, operation: Operation])[] = [
   ["`/v1/images/generations`", "images"],
   ["`/v1/files`", "files"],
   ["`/v1/batches`", "batches"],
+  ["`/v1beta/models/{model}:generateContent`", "generate_content"],
   ["`/v1/realtime`", "realtime"],
 ];
 

@@ -41,16 +41,11 @@ export interface ModelBody {
 }
 
 /** A model that the body needn't name. */
-interface OtherModel {
+export interface OtherModel {
   readonly name: string;
   /** Whether it counts even if the body names one, as Azure's deployment in the path does. */
   readonly isMeant: boolean;
 }
-
-/** Of a provider that has one. */
-const defaultModels: Readonly<Partial<Record<JsonOperation, OtherModel>>> = {
-  moderations: { name: "omni-moderation-latest", isMeant: false },
-};
 
 type ModelBodyResult =
   | { readonly ok: true; readonly body: ModelBody }
@@ -63,13 +58,14 @@ type Fields = Readonly<Record<string, unknown>>;
  * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
  *
  * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; for ASCII,
- * which most bodies are, it isn't called. `other`: the model that the path names.
+ * which most bodies are, it isn't called. `other`: the model that is
+ * named elsewhere.
  */
 export function parseModelBody(
   operation: JsonOperation,
   bytes: Buffer,
   isUtf8: (bytes: Buffer) => boolean = isUtf8Text,
-  other: OtherModel | null = defaultModels[operation] ?? null,
+  other: OtherModel | null = null,
 ): ModelBodyResult {
   const text = bytes.toString("latin1");
   let value: unknown;
@@ -145,6 +141,11 @@ const subjects = {
   rerank: { name: "documents", kinds: ["an array"], required: true },
   embeddings: { name: "input", kinds: ["a string", "an array"], required: true },
   speech: { name: "input", kinds: ["a string"], required: true },
+  generate_content: { name: "contents", kinds: ["an array"], required: true },
+  stream_generate_content: { name: "contents", kinds: ["an array"], required: true },
+  embed_content: { name: "content", kinds: ["an object"], required: true },
+  batch_embed_contents: { name: "requests", kinds: ["an array"], required: true },
+  count_content_tokens: { name: "contents", kinds: ["an array"], required: false },
   images: { name: "prompt", kinds: ["a string"], required: true },
 } satisfies Partial<Record<Operation, Subject>>;
 

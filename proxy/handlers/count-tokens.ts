@@ -4,7 +4,7 @@
  * number to know when their conversation is too long.
  */
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Operation } from "../../shared/operation.js";
+import { isGoogleOperation, type Operation } from "../../shared/operation.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -20,7 +20,7 @@ import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
 import { problemAt } from "./model-call.js";
 
-type CountOperation = Extract<Operation, "count_tokens" | "input_tokens">;
+type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
 /** Four bytes of the body to a token; the header says that it is an estimate. */
 function answerEstimate(
@@ -31,8 +31,12 @@ function answerEstimate(
   const { inputTokens } = estimateTokens({ promptBytes, contentChars: 0 });
   record.target = target;
   record.end(200, "answered");
-  const object = operation === "input_tokens" ? { object: "response.input_tokens" } : {};
-  replyJson(exchange, 200, { ...object, input_tokens: inputTokens }, [
+  const answers = {
+    count_tokens: { input_tokens: inputTokens },
+    input_tokens: { object: "response.input_tokens", input_tokens: inputTokens },
+    count_content_tokens: { totalTokens: inputTokens },
+  };
+  replyJson(exchange, 200, answers[operation], [
     "x-sluice-target",
     targetHeader(target),
     "x-sluice-estimated",
@@ -90,6 +94,7 @@ export async function countTokens(
     provider: target.provider,
     request: {
       method: "POST",
+      isNative: isGoogleOperation(sentOperation),
       path: upstreamPath(provider.config, sentOperation, target.model, query),
       headers: translator === null ? sent : withoutDialect(sent),
       body,

@@ -8,6 +8,7 @@ import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
+import { isGoogleOperation } from "../../shared/operation.js";
 import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { parseJson } from "../body/json-value.js";
@@ -25,6 +26,7 @@ import { notOffered } from "../routing/not-offered.js";
 import { LargeBody } from "../upstream/large-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
+import { googleBody, otherModel } from "./model-in-path.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -33,13 +35,7 @@ export async function readJsonCall(
   const { exchange, bodyBytesMax, isUtf8 } = source;
   const body = await exchange.readBody(bodyBytesMax);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
-  const { modelInPath } = exchange;
-  const parsed = parseModelBody(
-    operation,
-    body.bytes,
-    isUtf8,
-    modelInPath === null ? undefined : { name: modelInPath, isMeant: true },
-  );
+  const parsed = parseModelBody(operation, body.bytes, isUtf8, otherModel(operation, exchange));
   return parsed.ok
     ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
     : parsed;
@@ -156,15 +152,22 @@ class JsonCall implements ModelCall {
       stream &&
       !includeUsage &&
       provider.chat.takesStreamOptions;
+    if (isGoogleOperation(this.operation))
+      return this.#asItIs(googleBody(bytes, model), savedBytes);
     const edits = {
       model: model === this.#body.writtenModel ? undefined : model,
       includeUsage: askUsage ? (true as const) : undefined,
     };
+    const body = editModelBody(bytes, edits, bytes === this.#bytes ? members : null);
+    return { ...this.#asItIs(body, savedBytes), hideUsageChunk: askUsage };
+  }
+
+  #asItIs(body: Buffer, savedBytes: number): TargetRequest {
     return {
       operation: this.operation,
-      body: this.#sendable(editModelBody(bytes, edits, bytes === this.#bytes ? members : null)),
+      body: this.#sendable(body),
       savedBytes,
-      hideUsageChunk: askUsage,
+      hideUsageChunk: false,
       translator: null,
       dropped: none,
     };

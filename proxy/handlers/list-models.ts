@@ -1,9 +1,11 @@
 /**
  * GET /v1/models and /v1/models/{id}: the models that a request can name, in the client's dialect.
- * A client that speaks Anthropic's names the version of that API in a header.
+ * A client that speaks Anthropic's names the version of that API in a header; Google's ask at
+ * /v1beta/models.
  */
 
-import { replyFailure, replyJson, speaksMessages } from "../http/respond.js";
+import { googleMethods } from "../../shared/operation.js";
+import { replyFailure, replyJson, speaksGoogle, speaksMessages } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { type ListedModel, listedModel, listModels } from "../routing/resolve-model.js";
@@ -16,6 +18,7 @@ export async function answerModels({
 }: RequestContext<"models">): Promise<void> {
   const listed = listModels(gateway.models.current());
   record.end(200, "answered");
+  if (speaksGoogle(exchange)) return replyJson(exchange, 200, { models: listed.map(forGoogle) });
   if (!speaksMessages(exchange)) return replyJson(exchange, 200, { object: "list", data: listed });
   replyJson(exchange, 200, {
     data: listed.map(forMessages),
@@ -31,7 +34,7 @@ export async function answerModel({
   exchange,
   record,
 }: RequestContext<"models">): Promise<void> {
-  const written = exchange.path.slice("/v1/models/".length);
+  const written = exchange.path.replace(/^\/v1(?:beta)?\/models\//, "");
   const name = decoded(written);
   const route = name === null ? null : await resolveOnceLearned(gateway, name);
   if (name === null || route === null) {
@@ -41,7 +44,17 @@ export async function answerModel({
   }
   record.end(200, "answered");
   const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);
+  if (speaksGoogle(exchange)) return replyJson(exchange, 200, forGoogle(model));
   replyJson(exchange, 200, speaksMessages(exchange) ? forMessages(model) : model);
+}
+
+/** What each model can do isn't known: its provider says so when it is asked. */
+function forGoogle({ id }: ListedModel): object {
+  return {
+    name: `models/${id}`,
+    displayName: id,
+    supportedGenerationMethods: Object.values(googleMethods),
+  };
 }
 
 /** Its date isn't known: Anthropic's API documents the epoch for that. */

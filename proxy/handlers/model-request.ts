@@ -2,8 +2,10 @@
  * A request to a model, in the order in which it happens: read, resolve, ask the cache, admit,
  * forward, fail over, settle.
  */
+
 import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
+import { isGoogleOperation } from "../../shared/operation.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -59,8 +61,11 @@ export async function modelRequest(
 }
 
 /** What the call names of what providers keep; nothing is looked for where all may be named. */
-function namedBy({ caller }: RequestContext<never>, { body }: ModelCall): readonly string[] {
-  return caller.isOperator || body === null ? [] : namedIds(body);
+function namedBy(
+  { caller }: RequestContext<never>,
+  { body, operation }: ModelCall,
+): readonly string[] {
+  return caller.isOperator || body === null ? [] : namedIds(body, operation);
 }
 
 function readCall(
@@ -197,6 +202,7 @@ async function send(
     provider: target.provider,
     request: {
       method: "POST",
+      isNative: isGoogleOperation(operation),
       path: upstreamPath(
         provider,
         operation,

@@ -1,5 +1,7 @@
 /** Which endpoint a request is for (docs/http-api.md). A table; nothing is done here. */
 
+import { googleMethods } from "../../shared/operation.js";
+
 /** The requests to a model that are admitted: counted, and limited. */
 const modelOperations = [
   "chat_completions",
@@ -16,6 +18,10 @@ const modelOperations = [
   "images",
   "image_edits",
   "image_variations",
+  "generate_content",
+  "stream_generate_content",
+  "embed_content",
+  "batch_embed_contents",
 ] as const;
 export type ModelOperation = (typeof modelOperations)[number];
 
@@ -25,6 +31,7 @@ export type Endpoint =
   | "realtime"
   | "count_tokens"
   | "input_tokens"
+  | "count_content_tokens"
   | "files"
   | "batches"
   | "stored_responses"
@@ -96,6 +103,10 @@ interface PathEndpoints {
   readonly methods: Readonly<Record<string, Endpoint>>;
 }
 
+type Methods = PathEndpoints["methods"];
+const model = (methods: Methods): PathEndpoints => ({ area: "model", methods });
+const admin = (methods: Methods): PathEndpoints => ({ area: "admin", methods });
+
 const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints>([
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
   ["/v1/responses", { area: "model", methods: { POST: "responses" } }],
@@ -115,38 +126,29 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
   ["/v1/messages/count_tokens", { area: "model", methods: { POST: "count_tokens" } }],
   ["/v1/files", { area: "model", methods: { GET: "files", POST: "files" } }],
   ["/v1/batches", { area: "model", methods: { GET: "batches", POST: "batch_submission" } }],
-  [
-    "/v1/messages/batches",
-    { area: "model", methods: { GET: "message_batches", POST: "message_batch_submission" } },
-  ],
+  ["/v1/messages/batches", model({ GET: "message_batches", POST: "message_batch_submission" })],
   ["/v1/uploads", { area: "model", methods: { POST: "uploads" } }],
   ["/v1/containers", { area: "model", methods: { GET: "containers", POST: "containers" } }],
   ["/v1/conversations", { area: "model", methods: { POST: "conversations" } }],
   ["/v1/realtime", { area: "model", methods: { GET: "realtime" } }],
+  // The model stands before the colon; `paths/endpoint-path.ts` has taken it out.
+  ...Object.entries(googleMethods).map(([endpoint, method]): [string, PathEndpoints] => [
+    `/v1beta/models:${method}`,
+    { area: "model", methods: { POST: endpoint as keyof typeof googleMethods } },
+  ]),
+  ["/v1beta/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
-  [
-    "/admin/rate-limits",
-    { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } },
-  ],
+  ["/admin/rate-limits", admin({ GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" })],
   ["/admin/rate-limits/children", { area: "admin", methods: { GET: "rate-limits-children" } }],
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
   ["/admin/auth-keys", { area: "admin", methods: { GET: "auth-keys", POST: "auth-keys" } }],
-  [
-    "/admin/denied-jwts",
-    { area: "admin", methods: { GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" } },
-  ],
-  [
-    "/admin/budgets",
-    { area: "admin", methods: { GET: "budgets", PUT: "budgets", DELETE: "budgets" } },
-  ],
+  ["/admin/denied-jwts", admin({ GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" })],
+  ["/admin/budgets", admin({ GET: "budgets", PUT: "budgets", DELETE: "budgets" })],
   ["/admin/budgets/reset-one", { area: "admin", methods: { POST: "budgets-reset-one" } }],
   ["/admin/budgets/reset", { area: "admin", methods: { POST: "budgets-reset" } }],
-  [
-    "/admin/budgets/settings",
-    { area: "admin", methods: { GET: "budgets-settings", PUT: "budgets-settings" } },
-  ],
+  ["/admin/budgets/settings", admin({ GET: "budgets-settings", PUT: "budgets-settings" })],
   ["/admin/targets", { area: "admin", methods: { GET: "targets" } }],
   ["/admin/in-flight", { area: "admin", methods: { GET: "in-flight" } }],
   ["/admin/refusals", { area: "admin", methods: { GET: "refusals" } }],
@@ -190,7 +192,7 @@ function stored(
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
 const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
-  [/^\/v1\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
+  [/^\/v1(?:beta)?\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
   stored("files/{id}", "files", "GET", "DELETE"),
   stored("files/{id}/content", "files", "GET"),
   stored("batches/{id}", "batches", "GET"),

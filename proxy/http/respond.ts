@@ -95,6 +95,7 @@ export function replyInternalError(
 }
 
 function envelopeFor(exchange: Exchange, what: Failure): object {
+  if (speaksGoogle(exchange)) return googleEnvelope(what.status, what.message);
   return speaksMessages(exchange)
     ? { type: "error", error: { type: messagesErrorType(what), message: what.message } }
     : envelope(what);
@@ -109,6 +110,26 @@ export function speaksMessages(exchange: Exchange): boolean {
   if (path === "/v1/messages" || path.startsWith("/v1/messages/")) return true;
   return !ofOtherDialects.test(path) && exchange.header("anthropic-version") !== undefined;
 }
+
+/** Whether a client speaks the dialect of Gemini's own API, which has paths of its own. */
+export function speaksGoogle({ path }: Pick<Exchange, "path">): boolean {
+  return path.startsWith("/v1beta/");
+}
+
+/** Its errors have the status, and a name for it that their clients know. */
+function googleEnvelope(status: number, message: string): object {
+  const name = googleStatuses.get(status) ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT");
+  return { error: { code: status, message, status: name } };
+}
+
+const googleStatuses: ReadonlyMap<number, string> = new Map([
+  [401, "UNAUTHENTICATED"],
+  [403, "PERMISSION_DENIED"],
+  [404, "NOT_FOUND"],
+  [429, "RESOURCE_EXHAUSTED"],
+  [503, "UNAVAILABLE"],
+  [504, "DEADLINE_EXCEEDED"],
+]);
 
 /** Where Sluice's own errors have the other shape, whatever the client sends. */
 const ofOtherDialects =
@@ -183,6 +204,7 @@ export function replyRefused(
 
 function wordedEnvelope(exchange: Exchange, worded: Refusal): object {
   const { type, message, code, fields } = worded;
+  if (speaksGoogle(exchange)) return googleEnvelope(worded.status, message);
   return speaksMessages(exchange)
     ? { type: "error", error: { type, message } }
     : { error: { type, message, code, param: null, ...fields } };

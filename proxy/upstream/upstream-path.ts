@@ -1,9 +1,11 @@
 /** The paths of a provider's operations, below its base URL. */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import type { Operation } from "../../shared/operation.js";
+import { googleMethods, isGoogleOperation, type Operation } from "../../shared/operation.js";
 import { isCleanQuery, passedQuery, withoutParameter } from "./passthrough-path.js";
 
-const paths: Readonly<Record<Operation, string>> = {
+type OfGoogle = keyof typeof googleMethods;
+
+const paths: Readonly<Record<Exclude<Operation, OfGoogle>, string>> = {
   chat_completions: "/chat/completions",
   responses: "/responses",
   messages: "/messages",
@@ -31,7 +33,7 @@ const paths: Readonly<Record<Operation, string>> = {
 };
 
 /** Where clients call an operation, at Sluice as at the provider. */
-export function clientPath(operation: Operation): string {
+export function clientPath(operation: Exclude<Operation, OfGoogle>): string {
   return `/v1${paths[operation]}`;
 }
 
@@ -57,6 +59,11 @@ export function upstreamPath(
   model: string,
   query = "",
 ): string {
+  if (isGoogleOperation(operation)) {
+    const name = model.split("/").map(encodeURIComponent).join("/");
+    const place = name.startsWith("tunedModels/") ? name : `models/${name}`;
+    return `/${place}:${googleMethods[operation]}${passedQuery(clean(query), null)}`;
+  }
   const path = paths[operation];
   if (apiVersion === null) return query === "" ? path : `${path}${passedQuery(clean(query), null)}`;
   const deployment = ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : "";

@@ -14,6 +14,8 @@ export type RequestBody =
 
 export interface UpstreamRequest {
   readonly method: "POST" | "GET" | "DELETE";
+  /** At Gemini's own API, which is beside the OpenAI-compatible one that is configured. */
+  readonly isNative?: boolean;
   /** Below the provider's base URL, with its leading slash. */
   readonly path: string;
   /** Flat names and values, without credentials. */

@@ -18,6 +18,11 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "images",
   "image_edits",
   "image_variations",
+  "generate_content",
+  "stream_generate_content",
+  "embed_content",
+  "batch_embed_contents",
+  "count_content_tokens",
 ]);
 const pictures: ReadonlySet<Operation> = new Set<Operation>([
   "images",

@@ -38,6 +38,8 @@ const withoutModel: ReadonlySet<Operation> = new Set<Operation>([
  */
 const withoutText: ReadonlySet<Operation> = new Set<Operation>([
   "embeddings",
+  "embed_content",
+  "batch_embed_contents",
   "moderations",
   "rerank",
   "images",

@@ -45,6 +45,8 @@ const placesOfChat = placesWith("content|arguments|reasoning(?:_content)?|refusa
 });
 /** Of completions of a prompt. */
 const placesOfCompletions = placesWith("text", { more: 'finish_reason"\\s*:\\s*"(?!")|' });
+/** Of Gemini's own API. */
+const placesOfGoogle = placesWith("text", { usage: "usageMetadata" });
 /** Of Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith("text|thinking|partial_json");
 /**
@@ -63,6 +65,7 @@ export const beforeAnyText = new RegExp(
 function placesOf(operation: Operation): Places {
   if (operation === "chat_completions") return placesOfChat;
   if (operation === "completions") return placesOfCompletions;
+  if (operation === "stream_generate_content") return placesOfGoogle;
   return operation === "messages" ? placesOfMessages : placesOfDeltas;
 }
 

@@ -1,6 +1,6 @@
 /** The types of providers, and for each the operations, the address and the header for the key. */
 
-import { type Operation, operations } from "../operation.js";
+import { isGoogleOperation, type Operation, operations } from "../operation.js";
 import { type ChatTraits, openaiChat, plainChat } from "./chat-traits.js";
 
 export const providerTypes = [
@@ -54,10 +54,11 @@ const messagesOperations: readonly Operation[] = [
 ];
 /** Of OpenAI's, and of servers that are compatible with it. */
 const compatibleOperations = operations.filter(
-  (operation) => !messagesOperations.includes(operation),
+  (operation) => !messagesOperations.includes(operation) && !isGoogleOperation(operation),
 );
 /** What others have added to it. */
 export const openaiOperations = compatibleOperations.filter((operation) => operation !== "rerank");
+const googleOperations = operations.filter(isGoogleOperation);
 const notOfAzure: ReadonlySet<Operation> = new Set<Operation>(["moderations", "image_variations"]);
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
@@ -78,11 +79,11 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     chat: plainChat,
     keepAliveMs: serviceKeepAliveMs,
   },
-  // Google's OpenAI-compatible endpoint.
+  // Google's OpenAI-compatible endpoint, and beside it its own API.
   gemini: {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     credentialHeader: "authorization",
-    operations: ["chat_completions", "embeddings", "images"],
+    operations: ["chat_completions", "embeddings", "images", ...googleOperations],
     listsModels: true,
     // An unknown field is a 400.
     chat: { ...plainChat, optionalFields: new Set(), earlierReasoning: "refused" },

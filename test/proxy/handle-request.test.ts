@@ -188,6 +188,7 @@ t.test(
 const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string, string]>> = {
   count_tokens: ["POST", "/v1/messages/count_tokens"],
   input_tokens: ["POST", "/v1/responses/input_tokens"],
+  count_content_tokens: ["POST", "/v1beta/models:countTokens"],
   uploads: ["POST", "/v1/uploads"],
   containers: ["GET", "/v1/containers"],
   conversations: ["POST", "/v1/conversations"],

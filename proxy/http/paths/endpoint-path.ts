@@ -1,9 +1,11 @@
 /**
  * The path of the endpoint that a client means: people write the base URL of an SDK with `/v1` or
- * without it, and with a slash at its end or without, and Azure's clients put the model into the
- * path. The paths of administration, health and passthrough are taken as they are written, since
- * what stands in front of Sluice may guard them.
+ * without it, and with a slash at its end or without, and the clients of Azure and Google put the
+ * model into the path. The paths of administration, health and passthrough are taken as they are
+ * written, since what stands in front of Sluice may guard them.
  */
+
+import { googleMethods } from "../../../shared/operation.js";
 import { apiResources } from "./api-resources.js";
 
 /** What a request line says. */
@@ -20,9 +22,18 @@ export function endpointAddress(url: string): EndpointAddress {
   const mark = url.indexOf("?");
   const written = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? "" : url.slice(mark + 1);
+  const google = written.includes(":") ? ofGoogle.exec(written) : null;
+  const named = google === null ? null : decoded(google[1]!);
+  if (google !== null && named !== null)
+    return { path: `/v1beta/models:${google[2]!}`, query, model: named };
   if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
   return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
 }
+
+/** `/v1beta/models/{model}:generateContent`, of any version of that API. */
+const ofGoogle = new RegExp(
+  `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))([^:]+):(${Object.values(googleMethods).join("|")})$`,
+);
 
 /** The first of these words ends the model's name, which may hold slashes. */
 const operationOf = "/(?:chat|completions|embeddings|audio|images)(?![^/])";

@@ -21,6 +21,8 @@ const besideUs =
 export function leftOut(path: string): string | null {
   if (besideUs.test(path))
     return `${path} is not offered: the session would not pass through Sluice, so nothing could be counted: open a WebSocket at /v1/realtime instead`;
+  if (path.startsWith("/v1beta/"))
+    return `${path} is not offered: of Gemini's own API Sluice has the methods of models. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
   const resource = path.startsWith("/v1/") ? path.split("/", 3)[2]! : "";
   if (!unseen.has(resource)) return null;
   return `${path} is not offered: what a provider does there can't be counted. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;

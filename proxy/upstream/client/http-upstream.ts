@@ -9,6 +9,7 @@ import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
 import {
   credentialHeaders,
+  credentialHeadersAt,
   redactHeaders,
   withOwnHeaders,
 } from "../credentials/credential-headers.js";
@@ -30,16 +31,21 @@ export function createHttpUpstream(
   blame: (error: Error) => Error = (error) => error,
 ): Upstream {
   const pathPrefix = new URL(provider.baseUrl).pathname.replace(/\/$/, "");
+  const nativePrefix = pathPrefix.replace(/\/openai$/, "");
   const pool = createConnectionPool(provider, egress, blame);
   const deadlines = createDeadlines(provider);
   const headersWith = rememberingLast((key: string | null) => [
     ...acceptIdentity,
     ...credentialHeaders(provider, key),
   ]);
+  const nativeHeadersWith = rememberingLast((key: string | null) => [
+    ...acceptIdentity,
+    ...credentialHeadersAt(provider, key, nativePrefix),
+  ]);
   const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
   const isAnthropic = provider.type === "anthropic";
   return {
-    send({ method, path, headers: given, body, isRepeatable }, sink): UpstreamCall {
+    send({ method, path, isNative, headers: given, body, isRepeatable }, sink): UpstreamCall {
       const key = keys.choose();
       const call = new HttpCall(masked(sink, secretsWith(key), 299), deadlines, decodedAnswer);
       if (keys.missing !== null) {
@@ -47,7 +53,7 @@ export function createHttpUpstream(
         return call;
       }
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
-      const own = headersWith(key);
+      const own = isNative === true ? nativeHeadersWith(key) : headersWith(key);
       const passed = withOwnHeaders(given, provider.headers);
       const headers = isAnthropic ? withVersion(passed, own) : [...passed, ...own];
       const isHeld = body === null || Buffer.isBuffer(body) || body instanceof LargeBody;
@@ -55,7 +61,7 @@ export function createHttpUpstream(
         headers.push("content-length", String(body.bytes));
       const options = (): CallOptions => ({
         method,
-        path: pathPrefix + path,
+        path: (isNative === true ? nativePrefix : pathPrefix) + path,
         headers,
         body:
           body === null || Buffer.isBuffer(body)

@@ -4,7 +4,7 @@
  */
 import OpenAI, { toFile } from "openai";
 import t from "tap";
-import { admin } from "../../support/client.js";
+import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
 import { startModelApi } from "../../support/providers/model-api.js";
@@ -93,6 +93,10 @@ t.test("who has made what survives a crash of the daemon", async (t) => {
   const { id } = await ann.files.create({ file: await file(), purpose: "batch" });
   await daemon.kill("SIGKILL");
   await site.startDaemon();
+  await until(
+    async () => (await fetch(`${url}/ready`)).status,
+    (status) => status === 200,
+  );
   t.equal((await ann.files.retrieve(id)).id, id);
   t.match(await failureOf(bob.files.retrieve(id)), missing);
 });

@@ -28,6 +28,11 @@ const paths = {
   input_tokens: "/v1/responses/input_tokens",
   moderations: "/v1/moderations",
   rerank: "/v1/rerank",
+  generate_content: "/v1beta/models/test/model:generateContent",
+  stream_generate_content: "/v1beta/models/test/model:streamGenerateContent",
+  embed_content: "/v1beta/models/test/model:embedContent",
+  batch_embed_contents: "/v1beta/models/test/model:batchEmbedContents",
+  count_content_tokens: "/v1beta/models/test/model:countTokens",
 } as const;
 /** Of the configuration in `http.ts`; of each dialect. */
 const models = ["test/model", "claude/model", "chatty/model", "dated/model", "smart"];

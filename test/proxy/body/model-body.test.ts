@@ -70,19 +70,23 @@ t.test("what routing needs is taken from the body", async (t) => {
 });
 
 t.test("a model may be named elsewhere, and a moderation needs none", async (t) => {
+  const least = { name: "omni-moderation-latest", isMeant: false };
   const meant = { name: "of-path", isMeant: true };
   const modelOf = (...args: Parameters<typeof parseModelBody>): readonly (string | null)[] => {
     const result = parseModelBody(...args);
     return result.ok ? [result.body.model, result.body.writtenModel] : [result.failure.message];
   };
   const bytes = Buffer.from;
-  t.same(modelOf("moderations", bytes('{"input":"x"}')), ["omni-moderation-latest", null]);
-  t.same(modelOf("moderations", bytes('{"input":"é","model":null}')), [
+  t.same(modelOf("moderations", bytes('{"input":"x"}'), undefined, least), [
     "omni-moderation-latest",
     null,
   ]);
-  t.same(modelOf("moderations", bytes('{"input":"x","model":"é"}')), ["é", "é"]);
-  t.same(modelOf("moderations", bytes('{"input":"x","model":7}')), [
+  t.same(modelOf("moderations", bytes('{"input":"é","model":null}'), undefined, least), [
+    "omni-moderation-latest",
+    null,
+  ]);
+  t.same(modelOf("moderations", bytes('{"input":"x","model":"é"}'), undefined, least), ["é", "é"]);
+  t.same(modelOf("moderations", bytes('{"input":"x","model":7}'), undefined, least), [
     "model must be a string, not a number",
   ]);
   t.same(modelOf("responses", bytes("{}"), undefined, meant), ["of-path", null]);

@@ -29,6 +29,10 @@ t.test(
       ['not JSON with "file_id"', []],
     ];
     for (const [body, ids] of table) t.same([...namedIds(Buffer.from(body))].sort(), ids, body);
+    const conversed = Buffer.from('{"conversation":"conv_1"}');
+    t.same(namedIds(conversed, "responses"), ["conv_1"]);
+    t.same(namedIds(conversed, "chat_completions"), []);
+    t.same(namedIds(Buffer.from('{"file_id":"f"}'), "messages"), ["f"]);
     const many = Array.from({ length: 5000 }, (_, i) => ({ file_id: `f${i}` }));
     t.ok(namedIds(Buffer.from(JSON.stringify(many))).length <= 1001);
   },

@@ -90,3 +90,19 @@ t.test("Azure's clients name the model in the path, and a date in the query", as
   for (const [url, path, query, model] of table)
     t.same(endpointAddress(url), { path, query, model }, url);
 });
+
+t.test("Google's clients name the model in the path", async (t) => {
+  const table: readonly (readonly [url: string, path: string, model: string | null])[] = [
+    ["/v1beta/models/gemini-x:generateContent", "/v1beta/models:generateContent", "gemini-x"],
+    ["/v1/models/gemini-x:countTokens", "/v1beta/models:countTokens", "gemini-x"],
+    ["/v1alpha/models/a/b:embedContent", "/v1beta/models:embedContent", "a/b"],
+    ["//v1beta/models/a%2Fb:streamGenerateContent", "/v1beta/models:streamGenerateContent", "a/b"],
+    ["/v1beta/tunedModels/x:generateContent", "/v1beta/models:generateContent", "tunedModels/x"],
+    ["/v1beta/models/x:predict", "/v1beta/models/x:predict", null],
+    ["/v1beta/models/%ff:generateContent", "/v1beta/models/%ff:generateContent", null],
+    ["/v1beta/models", "/v1beta/models", null],
+    ["/v1/models/llama:8b", "/v1/models/llama:8b", null],
+  ];
+  for (const [url, path, model] of table)
+    t.same(endpointAddress(`${url}?alt=sse`), { path, query: "alt=sse", model }, url);
+});
