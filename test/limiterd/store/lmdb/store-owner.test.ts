@@ -1,6 +1,13 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import {
+  isOtherOwnerAlive,
+  ownerMark,
+  ownerPid,
+} from "../../../../limiterd/store/lmdb/store-owner.js";
 import { StoreLockedError } from "../../../../limiterd/store/store.js";
 import { inProcess, refusal, tamper, temporary } from "./store-fixture.js";
 
@@ -55,4 +62,34 @@ t.test("of two processes that open at the same moment one has the store", async 
       "opened",
     ]);
   }
+});
+
+/** The start of a process as the mark has it; its state. */
+function statOf(pid: number): { readonly ticks: string; readonly state: string } {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { ticks: fields[19]!, state: fields[0]! };
+}
+
+t.test("an owner is another process that runs, started when its mark says", async (t) => {
+  // It leaves a child that nobody reaps.
+  const child = spawn("sh", ["-c", "sh -c 'exit 0' & echo $!; exec sleep 60"]);
+  t.teardown(() => void child.kill("SIGKILL"));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const zombie = Number(String(line));
+  while (statOf(zombie).state !== "Z") await new Promise((resolve) => setImmediate(resolve));
+  const { ticks } = statOf(child.pid!);
+  t.match(ownerMark(), /^\d+ \d+$/);
+  t.equal(ownerMark(), `${process.pid} ${statOf(process.pid).ticks}`);
+  t.equal(ownerPid("12 34"), 12);
+  for (const [mark, expected] of [
+    [ownerMark(), false],
+    [`${child.pid} ${ticks}`, true],
+    [`${child.pid} ${Number(ticks) + 1}`, false],
+    [`${child.pid} `, false],
+    [`${zombie} ${statOf(zombie).ticks}`, false],
+    ["999999999 1", false],
+    ["999999999 ", false],
+  ] as const)
+    t.equal(isOtherOwnerAlive(mark), expected, mark);
 });
