@@ -17,6 +17,7 @@ const core = [
   "limiterd/handlers/admin",
   "limiterd/keys",
   "limiterd/lifecycle",
+  "limiterd/lists",
   "limiterd/rules",
   "limiterd/store",
   "limiterd/store/lmdb",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
+import { type BudgetMatching, judgeBudgets } from "../../../limiterd/budgets/judge-budgets.js";
 import { budgetStatuses, explainBudgets } from "../../../limiterd/lists/list-budgets.js";
 import { admit } from "../../../limiterd/rules/admit.js";
 import { noRules } from "../../../limiterd/rules/match-counters.js";
@@ -80,6 +81,33 @@ t.test(
       ask(proxy, "/team"),
       `/ 2592000: 2 of 1, ${(Date.parse("2026-12-01T00:00:00Z") - noon) / second}`,
     );
+  },
+);
+
+t.test(
+  "in whatever order they are met, the longest wait wins, then the first in order",
+  async (t) => {
+    const met = (subject: string, endMs: number) => ({
+      subject,
+      endMs,
+      budget: { definition: budget(subject, 86_400, 1), amount: { microUsd: 1, picoUsd: 0 } },
+    });
+    const spent = { spent: { microUsd: 5, picoUsd: 0 } };
+    const [a, b, late] = [met("/a", noon + 1000), met("/b", noon + 1000), met("/c", noon + 2000)];
+    for (const [accounts, subject] of [
+      [[a, b], "/a"],
+      [[b, a], "/a"],
+      [[a, late, b], "/c"],
+      [[late, a], "/c"],
+    ] as const) {
+      const book = {
+        match: () => accounts,
+        running: () => spent,
+      hasNoRoom: () => false,
+        boundsOf: (of: unknown) => accounts.find(({ budget }) => budget === of),
+      } as unknown as BudgetMatching;
+      t.equal(judgeBudgets(book, "/", [], noon)?.subject, subject);
+    }
   },
 );
 

@@ -1,4 +1,5 @@
 import t from "tap";
+import { noteStoreState } from "../../../limiterd/handlers/announce.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -64,3 +65,16 @@ t.test(
     );
   },
 );
+
+t.test("what fails is counted, what works isn't", async (t) => {
+  const { state } = startDaemon([]);
+  for (const [error, failed, told] of [
+    [null, 0, false],
+    [new Error("full"), 1, true],
+    [new Error("full"), 2, false],
+    [new Error("gone"), 3, true],
+    [null, 3, true],
+    [null, 3, false],
+  ] as const)
+    t.same([noteStoreState(state, error), state.counts.failedCommits], [told, failed]);
+});

@@ -10,7 +10,9 @@ t.test("the end of a connection frees its slots at once, and only its own", (t) 
   askFor(dying, 2, "/team");
   askFor(living, 2, "/team");
   t.equal(askFor(living, 3, "/team"), null, "both slots are taken");
+  daemon.nowMs += 5000;
   dying.close();
+  t.match(dying.state.proxy, { peer: null, seenAtMs: daemon.nowMs }, "it was seen until now");
   t.equal(counts(daemon, gauge).inFlight, 1);
   t.ok(askFor(living, 4, "/team"));
   t.end();
