@@ -21,9 +21,12 @@ export class SocketLine implements DeliveryLine {
   #take: ((message: FromDaemon | null) => void) | null = null;
   readonly #silence: NodeJS.Timeout;
 
-  constructor({ path, adminPath }: { readonly path: string; readonly adminPath: string }) {
+  constructor(
+    { path, adminPath }: { readonly path: string; readonly adminPath: string },
+    silentMs = silenceMs,
+  ) {
     const reader = createFrameReader(frameBytesMaxFromDaemon);
-    this.#silence = setTimeout(() => this.close(), silenceMs);
+    this.#silence = setTimeout(() => this.close(), silentMs);
     this.#link = dial({
       path,
       adminPath,
@@ -73,6 +76,5 @@ export class SocketLine implements DeliveryLine {
     this.#ended = true;
     clearTimeout(this.#silence);
     this.#take?.(null);
-    this.#take = null;
   }
 }

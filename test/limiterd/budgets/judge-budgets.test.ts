@@ -103,7 +103,7 @@ t.test(
       const book = {
         match: () => accounts,
         running: () => spent,
-      hasNoRoom: () => false,
+        hasNoRoom: () => false,
         boundsOf: (of: unknown) => accounts.find(({ budget }) => budget === of),
       } as unknown as BudgetMatching;
       t.equal(judgeBudgets(book, "/", [], noon)?.subject, subject);

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import t from "tap";
 import {
   isOtherOwnerAlive,
@@ -72,12 +73,19 @@ function statOf(pid: number): { readonly ticks: string; readonly state: string }
 }
 
 t.test("an owner is another process that runs, started when its mark says", async (t) => {
-  // It leaves a child that nobody reaps.
-  const child = spawn("sh", ["-c", "sh -c 'exit 0' & echo $!; exec sleep 60"]);
+  // It becomes a program that reaps no child, and only then its child ends.
+  const child = spawn("sh", ["-c", "sh -c 'read x <&3' & echo $!; exec sleep 60"], {
+    stdio: ["ignore", "pipe", "ignore", "pipe"],
+  });
   t.teardown(() => void child.kill("SIGKILL"));
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const [line] = (await once(child.stdout!, "data")) as [Buffer];
   const zombie = Number(String(line));
-  while (statOf(zombie).state !== "Z") await new Promise((resolve) => setImmediate(resolve));
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await until(() => readFileSync(`/proc/${child.pid}/cmdline`, "latin1").startsWith("sleep"));
+  (child.stdio[3] as Writable).end("\n");
+  await until(() => statOf(zombie).state === "Z");
   const { ticks } = statOf(child.pid!);
   t.match(ownerMark(), /^\d+ \d+$/);
   t.equal(ownerMark(), `${process.pid} ${statOf(process.pid).ticks}`);

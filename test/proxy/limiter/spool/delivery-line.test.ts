@@ -16,13 +16,15 @@ const hello: ToDaemon = {
   more: false,
 };
 
+const endless = 2 ** 30;
+
 t.test(
   "what is sent before there is a connection arrives, and answers come in order",
   async (t) => {
     const at = await listenForSettles(t, ({ kind, seq }, peer) =>
       peer.send(asFrame(kind === "settle" ? { kind: "settled", seq: seq! } : welcome(4))),
     );
-    const line = new SocketLine(at);
+    const line = new SocketLine(at, endless);
     t.teardown(() => line.close());
     line.send(hello);
     line.send(someSettle(5));
@@ -48,7 +50,7 @@ t.test("what came before the end is read before it", async (t) => {
     peer.send(asFrame({ kind: "settled", seq: 2 }));
     peer.close();
   });
-  const line = new SocketLine(at);
+  const line = new SocketLine(at, endless);
   t.teardown(() => line.close());
   line.send(hello);
   t.same(await line.next(), { kind: "settled", seq: 1 });
@@ -66,7 +68,7 @@ t.test("what a later release may say is passed over, and garbage ends the line",
       peer.send(bytes);
       peer.send(asFrame({ kind: "settled", seq: 9 }));
     });
-    const line = new SocketLine(at);
+    const line = new SocketLine(at, endless);
     line.send(hello);
     t.same(await line.next(), expected);
     line.close();
@@ -78,5 +80,11 @@ t.test("where nobody listens, the line is lost at once", async (t) => {
   const line = new SocketLine({ path: `${at.path}.none`, adminPath: at.adminPath });
   line.send(hello);
   t.equal(await line.next(), null);
+  t.equal(await line.next(), null);
+});
+
+t.test("a daemon that says nothing loses the line", async (t) => {
+  const line = new SocketLine(await listenForSettles(t, () => {}), 20);
+  line.send(hello);
   t.equal(await line.next(), null);
 });
