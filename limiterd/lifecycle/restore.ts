@@ -173,15 +173,16 @@ function applyConfigured(
   at: { readonly nowMs: number; readonly lsn: number },
 ): Change[] {
   const changes: Change[] = [];
-  const declared = new Set(configured.map(ruleId));
+  const ids = configured.map(ruleId);
+  const declared = new Set(ids);
   for (const rule of [...book.rules.values()]) {
     if (rule.source !== "config" || declared.has(rule.id)) continue;
     book.delete(rule.definition);
     append(changes, ruleRemovals(rule.id));
   }
-  for (const definition of configured) {
+  for (const [i, definition] of configured.entries()) {
     // Its window isn't needed for this.
-    const known = book.rules.get(ruleId(definition));
+    const known = book.rules.get(ids[i]!);
     if (known?.source === "manual") continue;
     if (known !== undefined && isSameRule(known.definition, definition)) continue;
     changes.push(ruleChange(book.put(definition, { source: "config", ...at })));

@@ -42,6 +42,8 @@ interface Daemon {
   readonly running: Running;
   readonly peers: readonly ScalePeer[];
   readonly dir: string;
+  /** From the start of the process. */
+  readonly firstVerdictMs: number;
 }
 
 const dir = mkdtempSync(join(os.tmpdir(), "sluice-scale-"));
@@ -63,16 +65,22 @@ async function start(name: string, rules: number): Promise<Daemon> {
       rate_limits: scaleRules(rules),
     }),
   );
+  const begun = performance.now();
   const running = await processes.node(
     fileURLToPath(new URL("./peers/scale-daemon.js", import.meta.url)),
     [config],
   );
   const peers = await Promise.all(
     Array.from({ length: peersAtOnce }, (_, i) =>
-      connectPeer(join(home, "d.sock"), `scale-${process.pid}-${i}-${running.pid}`),
+      // The first one administers, too.
+      connectPeer(
+        join(home, i === 0 ? "d-admin.sock" : "d.sock"),
+        `scale-${process.pid}-${i}-${running.pid}`,
+      ),
     ),
   );
-  return { running, peers, dir: home };
+  await peers[0]!.run({ count: 1, inFlight: 1, pathOf: someone });
+  return { running, peers, dir: home, firstVerdictMs: performance.now() - begun };
 }
 
 function watch(daemon: Daemon, job: WatchJob = {}): Promise<WatchedDaemon> {
@@ -197,7 +205,7 @@ async function liveBytes(daemon: Daemon): Promise<{ readonly live: number; reado
 
 async function startText(daemon: Daemon): Promise<string> {
   const { configMs, startMs } = await watch(daemon);
-  return `${fixed(configMs, 0)} ms for the configuration, ${fixed(startMs, 0)} ms for the store and what is in it`;
+  return `${fixed(configMs, 0)} ms for the configuration, ${fixed(startMs, 0)} ms for the store and what must be in memory; the first verdict after ${fixed(daemon.firstVerdictMs, 0)} ms`;
 }
 
 async function restart(daemon: Daemon, name: string): Promise<Daemon> {
@@ -209,6 +217,9 @@ async function restart(daemon: Daemon, name: string): Promise<Daemon> {
   const stopMs = performance.now() - stoppedAt;
   const next = await start(name, options.rules);
   print(`  stopped in ${fixed(stopMs, 0)} ms; started again: ${await startText(next)}`);
+  await under(next, "until all windows are in memory", async () => {
+    while ((await childWindows(next)) < options.children) await delay(20);
+  });
   return next;
 }
 
@@ -266,7 +277,7 @@ async function run(): Promise<void> {
     ]),
   );
   for (const other of [small, middle, many]) await processes.stop(other.running);
-  print("\nRestart");
+  printColumns("Restart");
   large = await restart(large, "large");
   printColumns(`Operations under load, ${options.rules} rules, ${options.children} children`);
   const first = large.peers[0]!;
