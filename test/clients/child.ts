@@ -33,6 +33,7 @@ export function clientEnvironment(home: string, own: Record<string, string>): No
     no_proxy: "127.0.0.1,localhost",
     TERM: "dumb",
     CI: "true",
+    PYTHONDONTWRITEBYTECODE: "1",
     ...own,
   };
 }

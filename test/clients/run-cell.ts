@@ -127,17 +127,20 @@ async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<string
   return checkUsage(gateway, cell, step, key);
 }
 
-/** The client leaves when the answer has begun. */
+/** The client leaves when the answer has begun, and then the provider's stream must end. */
 async function whileItLeaves(gateway: Gateway, { client, host }: Cell, job: Job): Promise<Outcome> {
+  const streams = async () => gateway.standIn.seen(host.name);
   const begun = until(
-    async () => gateway.standIn.seen(host.name),
+    streams,
     ({ streaming, refused }) => streaming > 0 || refused.length > 0,
   ).then(() => {});
   const outcome = await client.run({ ...job, leave: begun });
-  await until(
-    async () => gateway.standIn.seen(host.name),
-    ({ streaming, refused }) => streaming === 0 || refused.length > 0,
+  const leftAt = performance.now();
+  const { streaming } = await until(
+    streams,
+    (seen) => seen.streaming === 0 || performance.now() - leftAt > 5000,
   );
+  if (streaming > 0) throw new Error("the provider's stream goes on after the client has left");
   return outcome;
 }
 
@@ -151,7 +154,7 @@ async function whileBusy(
   await gateway.limit(path, { period: "concurrent" }, 1);
   const end = await gateway.occupy(job.key, `${host.name}/${model}`);
   void gateway.refused(path).then(end);
-  return client.run(job);
+  return client.run(job).finally(end);
 }
 
 /** Its only request of the day is used. */

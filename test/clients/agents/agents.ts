@@ -95,7 +95,7 @@ const opencode: Agent = {
   id: "opencode",
   title: "opencode 1.18",
   dialect: "responses",
-  hosts: ["openai", "azure"],
+  hosts: ["openai", "azure", "anthropic", "deepseek", "mistral", "vllm"],
   // The program itself: its wrapper wants packages of all platforms.
   command: "opencode-linux-x64-baseline/bin/opencode",
   setUp: `\`~/.config/opencode/opencode.json\`:

@@ -13,6 +13,7 @@ import {
   type FieldShapes,
   flag,
   integerIn,
+  isJson,
   nullable,
   numberIn,
   objectOf,
@@ -36,6 +37,11 @@ export interface ChatShape {
   readonly callFields?: FieldShapes;
   /** Whether a content may be a list of parts. */
   readonly takesParts: boolean;
+  /**
+   * OpenAI passes over unknown fields of texts, since its own agents SDK sends a message's in them;
+   * so do servers of open models.
+   */
+  readonly ignoresInTexts?: boolean;
   readonly takesNames: boolean;
   readonly takesDeveloper: boolean;
 }
@@ -131,13 +137,21 @@ export const openaiFields = [
   "web_search_options",
 ];
 
+function partOf(
+  { ignoresInTexts }: ChatShape,
+  variants: Readonly<Record<string, FieldShapes>>,
+): Shape {
+  const strict = variantOf("type", { text: { text }, ...variants });
+  if (ignoresInTexts !== true) return strict;
+  return (value, at) =>
+    isJson(value) && value["type"] === "text" && typeof value["text"] === "string"
+      ? null
+      : strict(value, at);
+}
+
 export function chatShape(host: ChatShape): Shape {
-  // OpenAI passes over what it doesn't know there: its own agents SDK sends a role.
-  const textPart = host.takesDeveloper ? { text, role: optional(text) } : { text };
   const parts = (variants: Readonly<Record<string, FieldShapes>>): Shape =>
-    host.takesParts
-      ? either(text, arrayOf(variantOf("type", { text: textPart, ...variants }), { min: 1 }))
-      : text;
+    host.takesParts ? either(text, arrayOf(partOf(host, variants), { min: 1 })) : text;
   const name = host.takesNames ? { name: optional(textLike(/^[^\s<|\\/>]{1,64}$/)) } : {};
   const call = objectOf({
     id: text,
@@ -163,7 +177,7 @@ export function chatShape(host: ChatShape): Shape {
       ...name,
       ...host.assistantFields,
     },
-    tool: { content: parts({}), tool_call_id: text },
+    tool: { content: parts({}), tool_call_id: text, ...name },
   });
   const tool = objectOf({
     type: oneOf("function"),

@@ -70,6 +70,7 @@ const everywhere = [pairsCalls, argumentsAreJson, assistantSaysSomething];
 const openaiShape: ChatShape = {
   fields: openaiFields,
   takesParts: true,
+  ignoresInTexts: true,
   takesNames: true,
   takesDeveloper: true,
 };
@@ -101,6 +102,7 @@ const openShape: ChatShape = {
   fields: openFields,
   assistantFields: bothReasoning,
   takesParts: true,
+  ignoresInTexts: true,
   takesNames: true,
   takesDeveloper: false,
 };

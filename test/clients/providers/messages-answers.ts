@@ -33,7 +33,7 @@ function blocksFor(body: Json, reply: Reply, { first }: Numbered): readonly Json
     ...(thinks(body)
       ? [{ type: "thinking", thinking: reply.reasoning, signature: `${signature}${first}` }]
       : []),
-    { type: "text", text: reply.text },
+    ...(reply.text === "" ? [] : [{ type: "text", text: reply.text }]),
     ...reply.calls.map(({ tool, input }, i) => ({
       type: "tool_use",
       id: `toolu_01${String(first + i).padStart(22, "kQ8xVm")}`,

@@ -64,12 +64,20 @@ export function replyTo({ turns, tools, takesParallelCalls }: Conversation): Rep
     case "AGAIN":
       return saying(hasWholeTask(turns) ? `The word was ${word}.` : "I have forgotten it.");
     case "JSON":
-      return saying(JSON.stringify({ fruit: word, grams: 12 }));
+      return objectBy(tools.find(({ fields }) => fields.includes("fruit")));
     case "SLOWLY":
       return { ...saying("wait "), isEndless: true };
     default:
       return saying("A note");
   }
+}
+
+/** By the tool that takes it, for clients that ask for objects in this way. */
+function objectBy(tool: ToolOffer | undefined): Reply {
+  const object = { fruit: word, grams: 12 };
+  return tool === undefined
+    ? saying(JSON.stringify(object))
+    : { ...saying(""), calls: [{ tool, input: object }] };
 }
 
 function saying(text: string): Reply {

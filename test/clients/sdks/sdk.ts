@@ -20,6 +20,10 @@ const deadlineMs = 20_000;
 export function sdkClient(sdk: Sdk): Client {
   const { id, title, dialect, steps, setUp } = sdk;
   let running: SdkProcess | null = null;
+  const endProcess = (): void => {
+    running?.end();
+    running = null;
+  };
   return {
     id,
     title,
@@ -27,14 +31,14 @@ export function sdkClient(sdk: Sdk): Client {
     steps,
     setUp,
     isThere: () => existsSync(sdk.command[0]!),
-    run(job) {
+    async run(job) {
       running ??= new SdkProcess(sdk, job.directory);
-      return running.ask(job);
+      const outcome = await running.ask(job);
+      // Some go on to fail with what they failed with once.
+      if (!outcome.succeeded) endProcess();
+      return outcome;
     },
-    async close() {
-      running?.end();
-      running = null;
-    },
+    close: async () => endProcess(),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The SDKs of the matrix, each with the lines that point it to Sluice. */
+import { pythonProgram } from "../child.js";
 import type { ClientDialect, Step } from "../client.js";
 import { type Sdk, sdkClient } from "./sdk.js";
 
@@ -58,6 +59,70 @@ function vercel(generation: number, provider: number, kind: VercelKind): Sdk {
   };
 }
 
+const agentsSdk = (kind: "chat" | "responses"): Sdk => ({
+  id: `agents-js-${kind}`,
+  title: `@openai/agents 0.20, ${kind === "chat" ? "chat completions" : "responses"}`,
+  dialect: kind,
+  steps: all,
+  setUp: js(
+    kind === "chat"
+      ? `new OpenAIProvider({ baseURL: "http://127.0.0.1:8080/v1", apiKey: "sk-sluice-…", useResponses: false })`
+      : `new OpenAIProvider({ baseURL: "http://127.0.0.1:8080/v1", apiKey: "sk-sluice-…" })
+// in each Agent, since Sluice stores no responses:
+modelSettings: { store: false, providerData: { include: ["reasoning.encrypted_content"] } }`,
+  ),
+  command: [process.execPath, "agents-js.mjs", kind],
+});
+
+function langchain(maker: "openai" | "responses" | "anthropic", setUp: string): Sdk {
+  const dialects = { openai: "chat", responses: "responses", anthropic: "messages" } as const;
+  const model = maker === "anthropic" ? "ChatAnthropic" : "ChatOpenAI";
+  return {
+    id: `langchain-${maker}`,
+    title: `LangChain createAgent 1.5, ${model}${maker === "responses" ? " (responses)" : ""}`,
+    dialect: dialects[maker],
+    steps: all,
+    setUp: js(setUp),
+    command: [process.execPath, "langchain.mjs", maker],
+  };
+}
+
+const mastra: Sdk = {
+  id: "mastra",
+  title: "Mastra 1.71",
+  dialect: "chat",
+  // By itself it retries nothing.
+  steps: all.filter((step) => step !== "busy"),
+  setUp: js(
+    `model: { id: "sluice/anthropic/claude-opus-4-8", url: "http://127.0.0.1:8080/v1", apiKey: "sk-sluice-…" }`,
+  ),
+  command: [process.execPath, "mastra.mjs"],
+};
+
+const llamaindex: Sdk = {
+  id: "llamaindex",
+  title: "LlamaIndex 0.12, @llamaindex/openai",
+  dialect: "chat",
+  // It reads a stream to its end, whoever has left.
+  steps: ["task", "again", "busy", "day"],
+  setUp: js(
+    `new OpenAI({ model, baseURL: "http://127.0.0.1:8080/v1", apiKey: "sk-sluice-…", supportToolCall: true })`,
+  ),
+  command: [process.execPath, "llamaindex.mjs"],
+};
+
+function python(script: "openai_chat" | "anthropic_messages"): Sdk {
+  const isOpenai = script === "openai_chat";
+  return {
+    id: `python-${script.replace("_", "-")}`,
+    title: isOpenai ? "openai 3 (Python), chat completions" : "anthropic 2 (Python)",
+    dialect: isOpenai ? "chat" : "messages",
+    steps: all,
+    setUp: `\`\`\`python\n${isOpenai ? `OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="sk-sluice-…")` : `Anthropic(base_url="http://127.0.0.1:8080", api_key="sk-sluice-…")`}\n\`\`\``,
+    command: [pythonProgram, `${script}.py`],
+  };
+}
+
 const table: readonly Sdk[] = [
   openai(4, "chat"),
   openai(5, "chat"),
@@ -76,6 +141,24 @@ const table: readonly Sdk[] = [
   vercel(7, 4, "chat"),
   vercel(7, 4, "responses"),
   vercel(7, 4, "messages"),
+  agentsSdk("chat"),
+  agentsSdk("responses"),
+  langchain(
+    "openai",
+    `new ChatOpenAI({ model, apiKey: "sk-sluice-…", configuration: { baseURL: "http://127.0.0.1:8080/v1" } })`,
+  ),
+  langchain(
+    "responses",
+    `new ChatOpenAI({ model, apiKey: "sk-sluice-…", configuration: { baseURL: "http://127.0.0.1:8080/v1" }, useResponsesApi: true, zdrEnabled: true, modelKwargs: { include: ["reasoning.encrypted_content"] } })`,
+  ),
+  langchain(
+    "anthropic",
+    `new ChatAnthropic({ model, apiKey: "sk-sluice-…", anthropicApiUrl: "http://127.0.0.1:8080", maxTokens: 8000 })`,
+  ),
+  mastra,
+  llamaindex,
+  python("openai_chat"),
+  python("anthropic_messages"),
 ];
 
 export const sdks = table.map(sdkClient);
