@@ -17,6 +17,7 @@ import { promptBytes } from "../body/prompt-bytes.js";
 import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { chooseDialect, needsResponses } from "../dialects/choose-dialect.js";
+import { tunedFor } from "../dialects/fit-tuning.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
 import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
@@ -126,12 +127,17 @@ class JsonCall implements ModelCall {
     provider: ProviderConfig,
     model: string,
     rewriters: readonly RewriterName[],
+    isNamed = true,
   ): TargetRequest {
     const { operation, translation } = this.#dialect(provider, model)!;
     const rewritten = this.#rewritten(rewriters);
-    return translation === null
-      ? this.#untranslated(provider, model, rewritten)
-      : this.#translated({ provider, model, operation, translation }, rewritten);
+    if (translation !== null)
+      return this.#translated({ provider, model, operation, translation }, rewritten);
+    const mayDiffer = !isNamed && operation === "chat_completions" && this.#mayTranslate();
+    const tuned = mayDiffer ? tunedFor(provider, model, rewritten.bytes) : null;
+    if (tuned === null) return this.#untranslated(provider, model, rewritten);
+    const { bytes, dropped } = tuned;
+    return { ...this.#untranslated(provider, model, { ...rewritten, bytes }), dropped };
   }
 
   #rewritten(rewriters: readonly RewriterName[]): Rewritten {

@@ -30,11 +30,15 @@ export interface ModelCall {
    * admission: a call that can't be sent consumes nothing.
    */
   problemAt(provider: ProviderConfig, model: string): Failure | null;
-  /** The request to one target, with the prompt rewritten. For a provider without a problem. */
+  /**
+   * The request to one target, with the prompt rewritten. For a provider without a problem.
+   * `isNamed`: the client named this very model, so it knows what that takes.
+   */
   requestTo(
     provider: ProviderConfig,
     model: string,
     rewriters: readonly RewriterName[],
+    isNamed?: boolean,
   ): TargetRequest;
   /** Its answer has begun: it won't be sent again, and what only that needs is let go. */
   answered(): void;

@@ -181,6 +181,7 @@ async function send(
     provider,
     target.model,
     gateway.rewriters(record.userPath ?? "/", target),
+    record.requestedModel === "",
   );
   record.savedBytes = savedBytes;
   if (dropped.length > 0)

@@ -49,6 +49,25 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
   return out;
 }
 
+/**
+ * As `fitChatRequest`, of a client's own request: what its model refuses and nothing else. `body`:
+ * those of its fields that say how the model is to answer, and its tools.
+ */
+export function fitChatTuning(
+  body: JsonObject,
+  maxTokensField: MaxTokensField,
+  traits: ChatTargetTraits,
+  check: RequestCheck,
+): JsonObject {
+  const out: Fields = { ...body };
+  fitEffort(out, traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  // What is no number is the provider's to refuse.
+  if (typeof (out["max_completion_tokens"] ?? out["max_tokens"]) === "number")
+    fitMaxTokens(out, maxTokensField, traits);
+  return out;
+}
+
 /** Hints that change no answer. */
 const hints: readonly OptionalChatField[] = [
   "user",

@@ -5,6 +5,7 @@ import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
 import { LargeBody } from "../../../proxy/upstream/large-body.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
+import { openaiChat } from "../../../shared/config/chat-traits.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -407,3 +408,41 @@ t.test("what a translation drops is told, or is the problem of a strict provider
   t.equal(warm.problemAt(strict, "claude-sonnet-4-5"), null, "an older model takes it");
   t.match(warm.problemAt(strict, "claude-opus-4-7"), { status: 400, param: "temperature" });
 });
+
+t.test(
+  "a model that the client hasn't named gets what it takes, told; a named one gets all of it",
+  async (t) => {
+    const official = providerConfig({ name: "openai", chat: openaiChat });
+    const send = async (fields: string, model: string, provider = official, isNamed = false) => {
+      const call = await callOf(
+        "chat_completions",
+        `{"model":"smart","messages":[{"role":"user","content":"grüße"}],"seed":12345678901234567890${fields}}`,
+      );
+      const { body, dropped } = call.requestTo(provider, model, [], isNamed);
+      return [(body as Buffer).toString(), dropped];
+    };
+    const bodyOf = (model: string, fields: string): string =>
+      `{"model":"${model}","messages":[{"role":"user","content":"grüße"}],"seed":12345678901234567890${fields}}`;
+    const cases: readonly (readonly [string, string, string, readonly string[]])[] = [
+      [',"reasoning_effort":"high"', "gpt-4o", "", ["reasoning_effort"]],
+      [',"reasoning_effort":"minimal"', "o4-mini", ',"reasoning_effort":"low"', []],
+      [',"temperature":0.2', "gpt-5", "", ["temperature"]],
+      [',"temperature":1', "gpt-5", "", []],
+      [',"temperature":0.2', "gpt-4o", ',"temperature":0.2', []],
+      [',"max_tokens":32000', "gpt-4o", ',"max_completion_tokens":16384', []],
+      [',"max_tokens":"many"', "gpt-4o", ',"max_tokens":"many"', []],
+      ["", "gpt-4o", "", []],
+    ];
+    for (const [fields, model, left, dropped] of cases) {
+      t.same(await send(fields, model), [bodyOf(model, left), dropped], `${model} ${fields}`);
+      t.same(await send(fields, model, official, true), [bodyOf(model, fields), []], "named");
+      const strict = { ...official, translation: "strict" as const };
+      t.same(await send(fields, model, strict), [bodyOf(model, fields), []], "strict");
+    }
+    t.same(
+      await send(',"max_completion_tokens":50', "llama", chatty),
+      [bodyOf("llama", ',"max_tokens":50'), []],
+      "by the name that the host knows",
+    );
+  },
+);
