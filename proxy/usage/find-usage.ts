@@ -37,11 +37,10 @@ function withContext(usage: Fields, answer: Fields): Fields {
   const searches = searchesIn(answer["output"]);
   const addsTier = typeof tier === "string" && isAbsent(usage["service_tier"]);
   if (!addsTier && searches === null) return usage;
-  return {
-    ...usage,
-    ...(addsTier ? { service_tier: tier } : {}),
-    ...(searches === null ? {} : { server_tool_use: searches }),
-  };
+  const told: Record<string, unknown> = { ...usage };
+  if (addsTier) told["service_tier"] = tier;
+  if (searches !== null) told["server_tool_use"] = searches;
+  return told;
 }
 
 /** Opening a page that was found, or searching in it, isn't another search. */
@@ -65,16 +64,20 @@ function searchesIn(output: unknown): Fields | null {
  * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
  * so what is found is a key or a value; only after a key of the outermost object do all braces
  * close. An answer that may hold an error is parsed, since an error decides what the answer is; and
- * so is one with searches, which are counted. The service tier may stand before the usage.
+ * so is one with searches, which are counted, and one whose service tier stands before the usage.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
-  if (at === -1 || text.includes('"error"') || text.includes('_search_call"')) return null;
-  const tierAt = text.lastIndexOf('"service_tier"', at);
+  if (at === -1 || text.includes('"error"')) return null;
   try {
-    const end = JSON.parse(`{${text.slice(tierAt === -1 ? at : tierAt)}`) as Fields;
+    const end = JSON.parse(`{${text.slice(at)}`) as Fields;
+    const { usage } = end;
     // A null may be beside the real one, which is elsewhere.
-    return isObject(end["usage"]) ? end : null;
+    if (!isObject(usage)) return null;
+    // Chat completions list no searches.
+    if (isAbsent(usage["prompt_tokens"]) && text.includes('_search_call"')) return null;
+    const saysTier = !isAbsent(usage["service_tier"]) || !isAbsent(end["service_tier"]);
+    return saysTier || !text.includes('"service_tier"') ? end : null;
   } catch {
     // It is deeper, or it is a value.
     return null;

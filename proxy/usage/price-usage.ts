@@ -5,6 +5,7 @@
  */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { kindRate, type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
+import { noDetailCounts } from "../../shared/usage/usage-details.js";
 import type { Usage } from "./read-usage.js";
 
 /** `totalCost` is `inputCost`, `outputCost` and the fees per request and per call of a tool. */
@@ -78,7 +79,7 @@ function costOfInput(usage: Usage, rates: TokenRates): number | null {
   const plainTokens = inputTokens - cachedInputTokens - cacheWriteInputTokens;
   const cachedRate = rates.cachedInput ?? rates.input;
   const writeRate = rates.cacheWrite ?? rates.input;
-  if (details === null)
+  if (details === null || details.counts === noDetailCounts)
     return sumOf(
       costOf(plainTokens, rates.input),
       costOf(cachedInputTokens, cachedRate),
@@ -103,7 +104,8 @@ function costOfInput(usage: Usage, rates: TokenRates): number | null {
 }
 
 function costOfOutput({ outputTokens, details }: Usage, rates: TokenRates): number | null {
-  if (details === null) return costOf(outputTokens, rates.output);
+  if (details === null || details.counts === noDetailCounts)
+    return costOf(outputTokens, rates.output);
   const { audioOutputTokens, imageOutputTokens, reasoningTokens } = details.counts;
   return costOfParts(outputTokens, rates.output, [
     [audioOutputTokens, kindRate(rates, "audioOutput")],

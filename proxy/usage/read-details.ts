@@ -6,12 +6,11 @@
  * Not here: the tier and the calls that stand beside the usage in an answer (`find-usage.ts` puts
  * them into it).
  */
-import { isObject } from "../../shared/checked.js";
+import { tokensPerResponseMax } from "../../shared/bounds.js";
+import { isCount, isObject } from "../../shared/checked.js";
 import {
-  type DetailCounts,
-  type DetailName,
-  detailsOf,
-  isDetail,
+  callsPerResponseMax,
+  noDetailCounts,
   serviceTierOf,
   type UsageDetails,
 } from "../../shared/usage/usage-details.js";
@@ -28,53 +27,92 @@ interface Whole {
 
 const noFields: Fields = {};
 
-/** Null when it tells nothing. */
+/** Null when it tells nothing. Read for each answer, and most tell next to nothing. */
 export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | null {
-  const input = firstObject(usage, inputFields);
-  const output = firstObject(usage, outputFields);
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = whole;
+  const input = objectOf(
+    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? usage["input_token_details"],
+  );
+  const output = objectOf(
+    usage["completion_tokens_details"] ??
+      usage["output_tokens_details"] ??
+      usage["output_token_details"],
+  );
   const cached = objectOf(input["cached_tokens_details"]);
   const tools = objectOf(usage["server_tool_use"]);
-  const serviceTier =
-    usage["speed"] === "fast"
-      ? "fast"
-      : serviceTierOf(usage["service_tier"] ?? usage["serviceTier"] ?? usage["trafficType"]);
-  return detailsOf(
-    serviceTier,
-    fitted(
-      {
-        cacheWrite1hTokens: objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"],
-        audioInputTokens:
-          input["audio_tokens"] ?? ofModality(usage["promptTokensDetails"], "AUDIO"),
-        cachedAudioInputTokens:
-          cached["audio_tokens"] ?? ofModality(usage["cacheTokensDetails"], "AUDIO"),
-        imageInputTokens:
-          input["image_tokens"] ?? ofModality(usage["promptTokensDetails"], "IMAGE"),
-        cachedImageInputTokens:
-          cached["image_tokens"] ?? ofModality(usage["cacheTokensDetails"], "IMAGE"),
-        reasoningTokens:
-          output["reasoning_tokens"] ?? output["thinking_tokens"] ?? usage["thoughtsTokenCount"],
-        audioOutputTokens:
-          output["audio_tokens"] ?? ofModality(usage["candidatesTokensDetails"], "AUDIO"),
-        imageOutputTokens:
-          output["image_tokens"] ?? ofModality(usage["candidatesTokensDetails"], "IMAGE"),
-        webSearches: tools["web_search_requests"],
-        fileSearches: tools["file_search_requests"],
-      },
-      whole,
-    ),
+  const { promptTokensDetails: prompt, cacheTokensDetails: kept } = usage;
+  const { candidatesTokensDetails: candidates } = usage;
+  const audioInputTokens = part(input["audio_tokens"] ?? audioIn(prompt), inputTokens);
+  const imageInputTokens = part(
+    input["image_tokens"] ?? imagesIn(prompt),
+    inputTokens - audioInputTokens,
   );
+  const cachedAudioInputTokens = part(
+    cached["audio_tokens"] ?? audioIn(kept),
+    Math.min(audioInputTokens, cachedInputTokens),
+  );
+  const cachedImageInputTokens = part(
+    cached["image_tokens"] ?? imagesIn(kept),
+    Math.min(imageInputTokens, cachedInputTokens - cachedAudioInputTokens),
+  );
+  const audioOutputTokens = part(output["audio_tokens"] ?? audioIn(candidates), outputTokens);
+  const imageOutputTokens = part(
+    output["image_tokens"] ?? imagesIn(candidates),
+    outputTokens - audioOutputTokens,
+  );
+  const reasoningTokens = part(
+    output["reasoning_tokens"] ?? output["thinking_tokens"] ?? usage["thoughtsTokenCount"],
+    outputTokens,
+  );
+  const lasting = objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"];
+  const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
+  const webSearches = calls(tools["web_search_requests"]);
+  const fileSearches = calls(tools["file_search_requests"]);
+  const serviceTier = tierIn(usage);
+  const sum = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
+  if (sum + reasoningTokens + cacheWrite1hTokens + webSearches + fileSearches === 0)
+    return serviceTier === null ? null : { serviceTier, counts: noDetailCounts };
+  return {
+    serviceTier,
+    counts: {
+      cacheWrite1hTokens,
+      audioInputTokens,
+      cachedAudioInputTokens,
+      imageInputTokens,
+      cachedImageInputTokens,
+      reasoningTokens,
+      audioOutputTokens,
+      imageOutputTokens,
+      webSearches,
+      fileSearches,
+    },
+  };
 }
 
-const inputFields = ["prompt_tokens_details", "input_tokens_details", "input_token_details"];
-const outputFields = ["completion_tokens_details", "output_tokens_details", "output_token_details"];
-
-function firstObject(usage: Fields, names: readonly string[]): Fields {
-  for (const name of names) if (isObject(usage[name])) return usage[name];
-  return noFields;
+function tierIn(usage: Fields): UsageDetails["serviceTier"] {
+  if (usage["speed"] === "fast") return "fast";
+  return serviceTierOf(usage["service_tier"] ?? usage["serviceTier"] ?? usage["trafficType"]);
 }
 
 function objectOf(value: unknown): Fields {
   return isObject(value) ? value : noFields;
+}
+
+function part(value: unknown, whole: number): number {
+  if (typeof value !== "number" || value === 0) return 0;
+  return isCount(value) && value <= tokensPerResponseMax ? Math.min(value, whole) : 0;
+}
+
+function calls(value: unknown): number {
+  return isCount(value) && value <= callsPerResponseMax ? value : 0;
+}
+
+function audioIn(details: unknown): unknown {
+  return details === undefined ? undefined : ofModality(details, "AUDIO");
+}
+
+function imagesIn(details: unknown): unknown {
+  return details === undefined ? undefined : ofModality(details, "IMAGE");
 }
 
 /** Of Gemini's list of `{modality, tokenCount}`. */
@@ -82,33 +120,4 @@ function ofModality(details: unknown, modality: string): unknown {
   if (!Array.isArray(details)) return undefined;
   const found: unknown = details.find((item) => isObject(item) && item["modality"] === modality);
   return isObject(found) ? found["tokenCount"] : undefined;
-}
-
-function fitted(raw: Readonly<Record<DetailName, unknown>>, whole: Whole): DetailCounts {
-  const count = (name: DetailName, max = Infinity): number => {
-    const value = raw[name];
-    return isDetail(name, value) ? Math.min(value, max) : 0;
-  };
-  const audioInputTokens = count("audioInputTokens", whole.inputTokens);
-  const imageInputTokens = count("imageInputTokens", whole.inputTokens - audioInputTokens);
-  const cachedAudioInputTokens = count(
-    "cachedAudioInputTokens",
-    Math.min(audioInputTokens, whole.cachedInputTokens),
-  );
-  const audioOutputTokens = count("audioOutputTokens", whole.outputTokens);
-  return {
-    cacheWrite1hTokens: count("cacheWrite1hTokens", whole.cacheWriteInputTokens),
-    audioInputTokens,
-    cachedAudioInputTokens,
-    imageInputTokens,
-    cachedImageInputTokens: count(
-      "cachedImageInputTokens",
-      Math.min(imageInputTokens, whole.cachedInputTokens - cachedAudioInputTokens),
-    ),
-    reasoningTokens: count("reasoningTokens", whole.outputTokens),
-    audioOutputTokens,
-    imageOutputTokens: count("imageOutputTokens", whole.outputTokens - audioOutputTokens),
-    webSearches: count("webSearches"),
-    fileSearches: count("fileSearches"),
-  };
 }

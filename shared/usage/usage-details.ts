@@ -33,7 +33,7 @@ export const detailNames = [
   "fileSearches",
 ] as const;
 export type DetailName = (typeof detailNames)[number];
-export type DetailCounts = Readonly<Record<DetailName, number>>;
+type DetailCounts = Readonly<Record<DetailName, number>>;
 
 /** Their names in reports and exports. */
 export const detailFields: Readonly<Record<DetailName, string>> = {
@@ -98,7 +98,8 @@ export function addedDetails(a: UsageDetails | null, b: UsageDetails | null): Us
 
 /** The counts, to add them up; null when all of them are 0. */
 export function countsIn(details: UsageDetails | null): Record<DetailName, number> | null {
-  if (details === null || detailNames.every((name) => details.counts[name] === 0)) return null;
+  if (details === null || details.counts === noDetailCounts) return null;
+  if (detailNames.every((name) => details.counts[name] === 0)) return null;
   return { ...details.counts };
 }
 
@@ -108,6 +109,7 @@ export function countsIn(details: UsageDetails | null): Record<DetailName, numbe
  */
 export function detailsToFlat(details: UsageDetails | null): (string | number | null)[] {
   if (details === null) return [];
+  if (details.counts === noDetailCounts) return [details.serviceTier];
   const flat = [details.serviceTier, ...detailNames.map((name) => details.counts[name])];
   while (flat.at(-1) === 0) flat.pop();
   return flat;
@@ -141,18 +143,18 @@ export function flawOfDetails(details: UsageDetails | null): DetailName | null {
 }
 
 /** Whether a value from outside can be this detail. */
-export function isDetail(name: DetailName, value: unknown): value is number {
+function isDetail(name: DetailName, value: unknown): value is number {
   return isCount(value) && value <= detailMax(name);
 }
 
 /** The name under which a tier is known here; null: it isn't. */
 export function serviceTierOf(raw: unknown): ServiceTier | null {
   if (typeof raw !== "string") return null;
-  const name = raw.toLowerCase();
-  return serviceTiers.find((tier) => tier === name) ?? tierNames.get(name) ?? null;
+  return tierNames.get(raw) ?? tierNames.get(raw.toLowerCase()) ?? null;
 }
 
 const tierNames: ReadonlyMap<string, ServiceTier> = new Map([
+  ...serviceTiers.map((tier) => [tier, tier] as const),
   // OpenAI; Groq; Gemini on Vertex.
   ["default", "standard"],
   ["on_demand", "standard"],

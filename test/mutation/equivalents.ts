@@ -255,7 +255,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/find-usage.ts",
-    line: "if (at === -1 || text.includes('\"error\"') || text.includes('_search_call\"'))",
+    line: "if (at === -1 || text.includes('\"error\"'))",
     what: "1 becomes 2",
     why: "of a text without usage the last character is parsed, which holds none",
   },
