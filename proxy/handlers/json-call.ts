@@ -5,13 +5,11 @@
  */
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
-import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import { parseJson } from "../body/json-value.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
@@ -22,7 +20,7 @@ import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
 import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
-import { conversationIn } from "../routing/conversation.js";
+import { conversationOf } from "../routing/conversation.js";
 import { notOffered } from "../routing/not-offered.js";
 import { LargeBody } from "../upstream/large-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
@@ -43,8 +41,6 @@ export async function readJsonCall(
 }
 
 const none: readonly string[] = [];
-/** By which agents name their sessions. */
-const sessionHeaders = ["x-session-id", "session_id", "session-id"];
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
@@ -80,13 +76,7 @@ class JsonCall implements ModelCall {
   }
 
   conversation(): string | null {
-    const { exchange } = this.#source;
-    for (const name of sessionHeaders) {
-      const session = exchange.header(name);
-      if (session !== undefined && session !== "") return session;
-    }
-    const fields = parseJson(this.#bytes.toString("latin1"));
-    return isObject(fields) ? conversationIn(fields) : null;
+    return conversationOf(this.#source.exchange, this.#bytes);
   }
 
   get body(): Buffer {

@@ -9,6 +9,22 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Of the first message as much as tells conversations apart. */
 const messageCharsMax = 65_536;
 
+/** By which agents name their sessions. */
+const sessionHeaders = ["x-session-id", "session_id", "session-id"];
+
+/** What a request's headers say, else its body, which is valid JSON. Null: nothing. */
+export function conversationOf(
+  exchange: { header(name: string): string | undefined },
+  body: Buffer,
+): string | null {
+  for (const name of sessionHeaders) {
+    const session = named(exchange.header(name));
+    if (session !== null) return session;
+  }
+  const fields: unknown = JSON.parse(body.toString("latin1"));
+  return isObject(fields) ? conversationIn(fields) : null;
+}
+
 /**
  * What clients name conversations by, else who the user is, else the first message of the user,
  * which all its requests repeat. Null: none of it is there.

@@ -1,5 +1,5 @@
 import t from "tap";
-import { conversationIn } from "../../../proxy/routing/conversation.js";
+import { conversationIn, conversationOf } from "../../../proxy/routing/conversation.js";
 
 const hello = [{ role: "user", content: "hello" }];
 
@@ -39,4 +39,15 @@ t.test("later turns, and other instructions, are the same conversation", async (
   );
   t.not(conversationIn({ messages: [{ role: "user", content: "hello!" }] }), first);
   t.ok((conversationIn({ input: "x".repeat(1e6) }) ?? "").length < 100_000);
+});
+
+t.test("a session's header says it before the body, whose texts needn't be ASCII", async (t) => {
+  const body = Buffer.from('{"messages":[{"role":"user","content":"grüße"}]}');
+  const of = (headers: Readonly<Record<string, string>>, bytes = body): string | null =>
+    conversationOf({ header: (name) => headers[name] }, bytes);
+  t.equal(of({ "session-id": "a" }), "a");
+  t.equal(of({ session_id: "b", "session-id": "a" }), "b");
+  t.equal(of({ session_id: "" }), of({}));
+  t.not(of({}), of({}, Buffer.from('{"messages":[{"role":"user","content":"gruße"}]}')));
+  t.equal(of({}, Buffer.from("{}")), null);
 });
