@@ -9,6 +9,7 @@ import type { OneAtATime } from "../shared/one-at-a-time.js";
 import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { Lease, Role } from "../shared/wire/message-to-daemon.js";
 import type { Counter } from "./counters/counter.js";
+import type { UnreadVerdicts } from "./unread-verdicts.js";
 
 /** One connection. */
 export interface PeerState {
@@ -34,7 +35,13 @@ export interface PeerState {
   proxy: KnownProxy | null;
   /** Whether it was welcomed: only then may it ask for admissions. */
   welcomed: boolean;
-  /** The id of the hello that waits for its welcome. */
+  /**
+   * Which connection of its proxy this is, as that says; 0: it doesn't say what it has read.
+   */
+  connection: number;
+  /** How many verdicts that admit were sent to it. */
+  granted: number;
+  /** The id of its last hello: later connections of a proxy have larger ones. */
   helloId: number;
   /** Admin operations that only read. */
   readonly reads: OneAtATime;
@@ -63,7 +70,10 @@ export interface KnownProxy {
   settledSeq: number;
   /** The last settle that is durable: what the welcome of a reconnecting proxy carries. */
   durableSeq: number;
-  /** The connection that said hello last, or null when it is gone: acknowledgements go there. */
+  /**
+   * Its present connection, or null when that is gone: acknowledgements go there, and there alone
+   * it may ask for admissions.
+   */
   peer: PeerState | null;
   /** The settle up to which an acknowledgement is about to leave, 0 for none. */
   ackSeq: number;
@@ -74,6 +84,8 @@ export interface KnownProxy {
    * proxy, so that no later epoch counts them once more.
    */
   readonly recounted: Map<number, Recounted>;
+  /** Written with each batch that counts something of it. */
+  readonly unread: UnreadVerdicts;
 }
 
 export interface RecountedAttempt {

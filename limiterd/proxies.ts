@@ -6,8 +6,9 @@ import { isCount } from "../shared/checked.js";
 import type { KnownProxy, Recounted, RecountedAttempt } from "./peer.js";
 import type { Contributor } from "./store/contributor.js";
 import type { Change } from "./store/store.js";
+import { UnreadVerdicts } from "./unread-verdicts.js";
 
-/** Contributes what was counted again, to the batch that counts it. */
+/** Contributes to each batch what was counted again in it, and what may be unread of it. */
 export interface Proxies extends Contributor {
   readonly all: ReadonlyMap<string, KnownProxy>;
   get(id: string, nowMs: number): KnownProxy;
@@ -15,6 +16,8 @@ export interface Proxies extends Contributor {
   markDirty(proxy: KnownProxy): void;
   /** Leases of it were counted again in the open batch. */
   markRecounted(proxy: KnownProxy): void;
+  /** Its unread verdicts are others than the store has. */
+  markUnread(proxy: KnownProxy): void;
   takeDirty(): KnownProxy[];
   /** Forgets those that were last seen before `beforeMs`; returns their ids. */
   forget(beforeMs: number): string[];
@@ -24,6 +27,7 @@ export function createProxies(): Proxies {
   const all = new Map<string, KnownProxy>();
   let dirty: KnownProxy[] = [];
   const recounted = new Set<KnownProxy>();
+  const unread = new Set<KnownProxy>();
 
   function add(
     id: string,
@@ -38,6 +42,7 @@ export function createProxies(): Proxies {
       seenAtMs,
       dirty: false,
       recounted: new Map(recounted),
+      unread: new UnreadVerdicts(),
     };
     all.set(id, proxy);
     return proxy;
@@ -53,9 +58,12 @@ export function createProxies(): Proxies {
       dirty.push(proxy);
     },
     markRecounted: (proxy) => void recounted.add(proxy),
+    markUnread: (proxy) => void unread.add(proxy),
     changes() {
       const changes = [...recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));
+      for (const proxy of unread) changes.push(unreadChange(proxy));
       recounted.clear();
+      unread.clear();
       return changes;
     },
     committed() {},
@@ -98,6 +106,11 @@ export function proxyChange(
     ...attempts.map(({ target, lsn }) => [target.provider, target.model, lsn]),
   ]);
   return { table: "proxies", key: id, value: [settledSeq, peer !== null, nowMs, leases] };
+}
+
+/** Writes, or removes, its verdicts that may be unread. */
+function unreadChange({ id, unread }: KnownProxy): Change {
+  return { table: "unread", key: id, value: unread.size === 0 ? undefined : unread.toStored() };
 }
 
 /** Null for what `proxyChange` never wrote. */

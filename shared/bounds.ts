@@ -35,16 +35,15 @@ export const commandIdleMs = 10 * 60_000;
  * must be held before anything new is admitted.
  */
 export const reconnectGraceMs = 500;
-/**
- * How long a stopping daemon waits for peers to read its last messages: one that misses them may
- * have a request counted twice.
- */
+/** How long a stopping daemon waits for peers to read its last messages. */
 export const lingerMs = 500;
 /**
  * Between two attempts of a proxy to connect: well within the grace period above, and a connect on
  * a Unix socket costs microseconds.
  */
 export const reconnectMs = 100;
+/** Connections of which a hello says what was read: more than break between two commits. */
+export const connectionsNamedMax = 32;
 /** Settles that a proxy keeps while the daemon is away, at about 340 bytes of memory each. */
 export const settleOutboxMax = 200_000;
 /** Beyond so many it keeps them as bytes: more than ever wait for a daemon that answers. */

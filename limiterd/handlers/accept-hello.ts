@@ -5,7 +5,7 @@
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import type { ForeignHello, Hello, Lease } from "../../shared/wire/message-to-daemon.js";
+import type { ForeignHello, Hello, Hold, Lease } from "../../shared/wire/message-to-daemon.js";
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { proxyChange } from "../proxies.js";
@@ -14,6 +14,7 @@ import { inOrder, matchTarget } from "../rules/match-counters.js";
 import { recountLease } from "../rules/recount.js";
 import type { DaemonState } from "../state.js";
 import { welcomeOrWait } from "./reconnect-grace.js";
+import { releaseAllLeases, releaseLease } from "./release-slots.js";
 import { welcomePeer } from "./welcome-peer.js";
 
 /** False: the peer broke the grammar. */
@@ -34,8 +35,9 @@ export function acceptHello(
   const proxy = peer.proxy ?? state.proxies.get(message.proxyId, nowMs);
   if (proxy.id !== message.proxyId || peer.leases.size + message.leases.length > leasesPerPeerMax)
     return false;
+  peer.helloId = message.id;
   if (peer.proxy === null) attachProxy(state, peer, proxy, nowMs);
-  for (const lease of message.leases) {
+  for (const lease of proxy.peer === peer ? message.leases : []) {
     if (peer.leases.get(lease.lease) !== undefined) return false;
     holdAgain(state, { peer, proxy }, lease, nowMs);
   }
@@ -43,8 +45,27 @@ export function acceptHello(
   state.writer.counted();
   if (message.more) return true;
   peer.role = "proxy";
-  peer.helloId = message.id;
   welcomeOrWait(state, peer, proxy);
+  return true;
+}
+
+/** False: the peer broke the grammar. */
+export function holdLeases(
+  state: DaemonState,
+  peer: PeerState,
+  { leases }: Hold,
+  nowMs: number,
+): boolean {
+  const { proxy } = peer;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  if (proxy.peer !== peer) return true;
+  if (peer.leases.size + leases.length > leasesPerPeerMax) return false;
+  for (const lease of leases) {
+    const held = peer.leases.get(lease.lease);
+    if (held !== undefined) releaseLease(peer, lease.lease, held);
+    holdAgain(state, { peer, proxy }, lease, nowMs);
+  }
+  state.writer.counted();
   return true;
 }
 
@@ -75,6 +96,7 @@ export function refuseVersion(
   });
   state.onForeignVersion(message);
   if (role !== "proxy" || proxyId === null) return false;
+  peer.helloId = id;
   // The reconnect grace period still waits for it: it may come back with an older version.
   attachProxy(state, peer, state.proxies.get(proxyId, nowMs), nowMs);
   peer.role = "settler";
@@ -89,8 +111,13 @@ function attachProxy(
   nowMs: number,
 ): void {
   peer.proxy = proxy;
-  proxy.peer = peer;
   proxy.seenAtMs = nowMs;
+  // Of two connections it has left the one with the earlier hello, whichever is read first: that
+  // one's end has only not been noticed yet.
+  const other = proxy.peer;
+  if (other !== null && other.helloId > peer.helloId) return;
+  if (other !== null) releaseAllLeases(other);
+  proxy.peer = peer;
   // At once, not with the next snapshot: a daemon that starts after a crash waits for those it
   // finds.
   writer.closeBatch();

@@ -14,6 +14,7 @@ import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { deny } from "./authorize.js";
+import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 
 const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and takes no more until some have ended`;
 
@@ -27,6 +28,9 @@ export function admitRequest(
   const { proxy } = peer;
   const { id, targets, submission } = message;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
+  // It asks again on the connection that it has made since.
+  if (proxy.peer !== peer) return true;
+  if (!acknowledgeVerdicts(peer, proxy, message.read)) return false;
   if (peer.leases.get(id) !== undefined) return false;
   if (peer.leases.size >= leasesPerPeerMax) {
     // Closing it would lose the leases, and be repeated at once: it asks again after a reconnect.
@@ -49,6 +53,9 @@ export function admitRequest(
     const { target, headers } = verdict;
     const lease = leaseOf(state, request, verdict, nowMs);
     peer.leases.set(id, lease);
+    const { userPath } = request;
+    const counted = { userPath, target: lease.target, lsn: lease.lsn, atMs: nowMs };
+    noteVerdict(state, peer, proxy, counted);
     peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn: lease.lsn, headers, key });
     state.writer.counted();
     return true;

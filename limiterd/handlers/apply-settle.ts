@@ -3,6 +3,7 @@
  * journal holds it. One that was applied before is acknowledged and counts no more.
  */
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../shared/wire/wire-versions.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { countSettle } from "../rules/count-settle.js";
 import { isSameTarget } from "../rules/match-counters.js";
@@ -23,7 +24,7 @@ export function applySettle(
   if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
   const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
-  if (held !== undefined && message.part !== "progress") releaseSettled(peer, held, message);
+  if (held !== undefined && endsSlots(message)) releaseSettled(peer, held, message);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
     acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));
@@ -32,7 +33,7 @@ export function applySettle(
   proxy.settledSeq = message.seq;
   counts.settled++;
   const { seq } = message;
-  const arrived = { proxy, message, held };
+  const arrived = { proxy, message, held, infersLate: peer.wireVersion < tellsVerdictsRead };
   // First: what is counted now is in the batch that holds the settle.
   const taken = writer.journal(proxy.id, seq, () => {
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;
@@ -42,6 +43,11 @@ export function applySettle(
   state.proxies.markDirty(proxy);
   if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;
+}
+
+/** Where nothing was sent the slot has moved on, by a hold, or ends with the request. */
+function endsSlots({ part }: Settle): boolean {
+  return part !== "progress" && part !== "untried";
 }
 
 function releaseSettled(peer: PeerState, held: HeldLease, message: Settle): void {

@@ -26,6 +26,8 @@ export function connect(
     wireVersion: 0,
     proxy: null,
     welcomed: false,
+    connection: 0,
+    granted: 0,
     helloId: 0,
     reads: new OneAtATime(),
     leases: new IdMap(),

@@ -17,7 +17,7 @@ import type {
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
-import { acceptHello, refuseVersion } from "./accept-hello.js";
+import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
 import type { AdminPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { admitRequest } from "./admit-request.js";
@@ -26,6 +26,7 @@ import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { releaseLease } from "./release-slots.js";
 import { rerouteLease } from "./reroute-lease.js";
+import { takeBackUnread } from "./take-back-unread.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(
@@ -60,6 +61,10 @@ function handleMessage(
       return acceptHello(state, peer, message, nowMs);
     case "foreign hello":
       return refuseVersion(state, peer, message, nowMs);
+    case "read":
+      return takeBackUnread(state, peer, message, nowMs);
+    case "hold":
+      return holdLeases(state, peer, message, nowMs);
     case "release":
       return releaseEnded(peer, message);
     case "refusal":

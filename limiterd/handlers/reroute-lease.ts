@@ -9,6 +9,7 @@ import { inOrder } from "../rules/match-counters.js";
 import type { DaemonState } from "../state.js";
 import { admissionLsn } from "./admit-request.js";
 import { releaseTarget } from "./release-slots.js";
+import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 
 /** What takes over while rate limits are off: the first target. */
 const firstTarget: AdmittedVerdict = { kind: "admitted", target: 0, counters: [], headers: null };
@@ -17,10 +18,14 @@ const firstTarget: AdmittedVerdict = { kind: "admitted", target: 0, counters: []
 export function rerouteLease(
   state: DaemonState,
   peer: PeerState,
-  { id, lease, targets }: Reroute,
+  { id, lease, targets, read }: Reroute,
   nowMs: number,
 ): boolean {
-  if (peer.role !== "proxy" || !peer.welcomed || id === 0) return false;
+  const { proxy } = peer;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
+  // It asks again on the connection that it has made since.
+  if (proxy.peer !== peer) return true;
+  if (!acknowledgeVerdicts(peer, proxy, read)) return false;
   const held = peer.leases.get(lease);
   if (held === undefined || held.submission) return false;
   const { book, settings } = state;
@@ -35,9 +40,11 @@ export function rerouteLease(
   }
   const { target, headers } = verdict;
   const lsn = admissionLsn(state);
+  const chosen = targets[target]!;
+  noteVerdict(state, peer, proxy, { userPath: null, target: chosen, lsn, atMs: nowMs });
   peer.leases.set(lease, {
     ...onPath,
-    target: targets[target]!,
+    target: chosen,
     targetAtMs: nowMs,
     targetLsn: lsn,
     counters: inOrder(verdict.counters, onPath.counters),

@@ -26,6 +26,7 @@ import {
   writtenKey,
 } from "../store/epochs.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
+import { verdictsFromStored } from "../unread-verdicts.js";
 import { replayJournal } from "./replay-journal.js";
 import {
   epochChange,
@@ -149,6 +150,11 @@ function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<
     const proxy = proxyFromStored(value) ?? throwMalformed(store, "proxies", key);
     proxies.restore(String(key), proxy);
     if (proxy.connected) expectedProxies.add(String(key));
+  }
+  for (const { key, value } of store.entries("unread")) {
+    const verdicts = verdictsFromStored(value) ?? throwMalformed(store, "unread", key);
+    const unread = proxies.all.get(String(key))?.unread;
+    for (const verdict of verdicts) unread?.add(verdict);
   }
   return { proxies, expectedProxies };
 }

@@ -67,11 +67,10 @@ function windowChanges(dirty: Iterator<DirtyWindow>, lsn: number): Change[] {
 
 function proxyChanges(state: DaemonState, dirty: readonly KnownProxy[], nowMs: number): Change[] {
   const forgotten = new Set(state.proxies.forget(nowMs - settledRetentionMs));
-  const changes: Change[] = [...forgotten].map((id) => ({
-    table: "proxies",
-    key: id,
-    value: undefined,
-  }));
+  const changes: Change[] = [];
+  for (const key of forgotten)
+    for (const table of ["proxies", "unread"] as const)
+      changes.push({ table, key, value: undefined });
   for (const proxy of dirty) if (!forgotten.has(proxy.id)) changes.push(proxyChange(proxy, nowMs));
   return changes;
 }

@@ -6,6 +6,7 @@
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter } from "../counters/counter.js";
 import type { HeldLease } from "../peer.js";
+import { isLost } from "../store/epochs.js";
 import { charge } from "./charge.js";
 import { isSameTarget, matchAll, matchTarget } from "./match-counters.js";
 import { countSince, isAttemptForgotten, isRequestForgotten, type Ledger } from "./recount.js";
@@ -19,7 +20,7 @@ export function countSettle(
   facts: SettleFacts,
   nowMs: number,
 ): void {
-  const { proxy, message, held } = arrived;
+  const { proxy, message, held, infersLate } = arrived;
   const { lease, part, userPath, target } = message;
   const { book, epochs } = ledger;
   const { lsn, targetLsn, endedAtMs, tokens } = facts;
@@ -31,6 +32,12 @@ export function countSettle(
       { atMs: endedAtMs, requests: 0, tokens },
       nowMs,
     );
+  if (part === "untried") {
+    // No hello has named it, so no crash has brought it back.
+    if (isLost(epochs, targetLsn)) return;
+    const untried = { lsn: targetLsn, atMs: facts.targetAtMs, requests: -1 } as const;
+    return countSince(book, matchTarget(book, target), untried, nowMs);
+  }
   const again = proxy.recounted.get(lease);
   if (part !== "attempt") proxy.recounted.delete(lease);
   const ofRequest = { lsn, atMs: facts.requestAtMs };
@@ -51,7 +58,7 @@ export function countSettle(
     countForgotten(book, book.matchPath(userPath, nowMs), ofRequest, nowMs);
   const sameTarget = held !== undefined && isSameTarget(held.target, target);
   // The daemon chose this target in a verdict that arrived too late: nothing was ever sent there.
-  if (held !== undefined && !sameTarget && held.targetLsn >= epochs.startLsn)
+  if (held !== undefined && !sameTarget && infersLate && held.targetLsn >= epochs.startLsn)
     countSince(
       book,
       matchTarget(book, held.target),

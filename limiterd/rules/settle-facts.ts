@@ -20,6 +20,11 @@ export interface ArrivedSettle {
   readonly message: Settle;
   /** Undefined when the connection holds no such lease. */
   readonly held: HeldLease | undefined;
+  /**
+   * Whether its proxy is of wire version 9, and settles what had a late verdict as if it had none.
+   * Later ones withdraw such a verdict.
+   */
+  readonly infersLate: boolean;
 }
 
 export interface SettleFacts {
@@ -41,17 +46,18 @@ interface SettleFactsOptions {
 /** While rate limits are off no window counts anything of it. */
 export function settleFacts(
   { settings, book }: SettleFactsOptions,
-  { message, held }: ArrivedSettle,
+  { message, held, infersLate }: ArrivedSettle,
   nowMs: number,
 ): SettleFacts {
   const { rateLimitsEnabled, usageEnabled } = settings;
   const { target } = message;
   // Settled before the proxy had the verdict: only the daemon knows when it was admitted. Without a
   // lease it went ahead without an admission, or although it was refused.
-  const request = message.lsn === 0 && held !== undefined ? held : message;
+  const late = infersLate ? held : undefined;
+  const request = message.lsn === 0 && late !== undefined ? late : message;
   const attempt =
-    message.targetLsn === 0 && held !== undefined && isSameTarget(held.target, target)
-      ? held
+    message.targetLsn === 0 && late !== undefined && isSameTarget(late.target, target)
+      ? late
       : message;
   const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
   const targetStartedAtMs =

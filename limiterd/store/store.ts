@@ -9,6 +9,7 @@ export const tables = [
   "windows",
   "journal",
   "proxies",
+  "unread",
   "epochs",
   "keys",
   "denials",

@@ -10,12 +10,7 @@ import {
   settlesPerWindow,
   settlesUnacknowledgedMax,
 } from "../../shared/bounds.js";
-import {
-  isUnnumbered,
-  type Settle,
-  type SettledPart,
-} from "../../shared/wire/message-to-daemon.js";
-import { passesOverFields } from "../../shared/wire/wire-versions.js";
+import { isUnnumbered, type SettledPart } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
@@ -26,6 +21,7 @@ import {
   settleMessages,
   type UnacknowledgedSettles,
 } from "./settle-backlog.js";
+import { asKnownTo } from "./settle-for-version.js";
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 export const noTarget = {
@@ -173,7 +169,7 @@ export class SettleOutbox {
       if (seq > this.#allowedSeq) return this.#awaitAcknowledgement();
       this.#nextSeq++;
       const message = settleMessage(this.#backlog.at(seq), nowMonoMs);
-      connection.send(connection.wireVersion < passesOverFields ? asKnownTo9(message) : message);
+      connection.send(asKnownTo(connection.wireVersion, message));
       if (seq > this.#sentSeq) this.#sentSeq = seq;
       this.#sentMonoMs = nowMonoMs;
       if (--this.#leftInWindow === 0) this.#openWindowWhenSent();
@@ -205,21 +201,6 @@ export class SettleOutbox {
     this.#backlog.removeUntil(seq);
     this.#nextSeq = Math.max(this.#nextSeq, this.#backlog.firstSeq);
   }
-}
-
-const unleased = { lease: 0, admittedAtMs: 0, lsn: 0, target: null, targetAtMs: 0, targetLsn: 0 };
-
-/** A daemon of wire version 9 closes a proxy that says more. */
-function asKnownTo9(message: Settle): Settle {
-  // Recorded, and counted by no window.
-  const known: Settle =
-    message.part === "progress" ? { ...message, ...unleased, part: "cached", tokens: 0 } : message;
-  const { record } = known;
-  return {
-    ...known,
-    record: record === null ? null : { ...record, requestedModel: "", details: null },
-    targetStartedAgoMs: undefined,
-  };
 }
 
 /** Where a verdict may still come, the settle needs the lease. */

@@ -53,6 +53,19 @@ export interface Hello {
   readonly more: boolean;
 }
 
+/**
+ * How many verdicts that admit (`admitted`) a proxy has read on its earlier connections: what
+ * others have counted is taken back. It follows the welcome, before anything is asked, and has no
+ * answer. Wire version 10.
+ */
+export interface VerdictsRead {
+  readonly kind: "read";
+  /** Which one this connection is, of those on which the proxy was welcomed. */
+  readonly connection: number;
+  /** Of the last ones before it, each with its number. */
+  readonly earlier: readonly (readonly [connection: number, read: number])[];
+}
+
 /** A hello of a version that isn't spoken here. Null: it says no role, or no id of a proxy. */
 export interface ForeignHello {
   readonly kind: "foreign hello";
@@ -78,6 +91,8 @@ export interface Admit extends Claimed {
   readonly targets: readonly Target[];
   /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
   readonly submission: boolean;
+  /** How many verdicts that admit the proxy has read on this connection. Wire version 10. */
+  readonly read?: number | undefined;
 }
 
 /** Answered with `authorized` or `denied`; nothing is counted. */
@@ -94,15 +109,35 @@ export interface Reroute {
   readonly id: number;
   readonly lease: number;
   readonly targets: readonly Target[];
+  /** As in `Admit`. */
+  readonly read?: number | undefined;
+}
+
+/**
+ * Requests that went to a target without a verdict, though the daemon is connected: they hold their
+ * slots from now on, as those of a hello do. A lease that is held already moves to this target. It
+ * has no answer. Wire version 10.
+ */
+export interface Hold {
+  readonly kind: "hold";
+  readonly leases: readonly Lease[];
 }
 
 /**
  * What a settle ends. `request`: all of it. `progress`: nothing; what a request that goes on has
  * used since the last one, which its `request` leaves out. `attempt`: at one target, which has
- * failed, while the request tries another. `withdrawn`: an admission whose request was rejected
- * before it came. `cached`: an answer from a proxy's cache, which counts nowhere but is recorded.
+ * failed, while the request tries another. `untried`: nothing; a target that the daemon chose too
+ * late, and where nothing was sent. `withdrawn`: an admission that came too late. `cached`: an
+ * answer from a proxy's cache, which counts nowhere but is recorded.
  */
-export const settledParts = ["request", "progress", "attempt", "withdrawn", "cached"] as const;
+export const settledParts = [
+  "request",
+  "progress",
+  "attempt",
+  "untried",
+  "withdrawn",
+  "cached",
+] as const;
 export type SettledPart = (typeof settledParts)[number];
 
 /**
@@ -160,4 +195,14 @@ export interface Admin {
   readonly body: unknown;
 }
 
-export type ToDaemon = Hello | Admit | Authorize | Reroute | Settle | Release | RefusalNote | Admin;
+export type ToDaemon =
+  | Hello
+  | VerdictsRead
+  | Admit
+  | Authorize
+  | Reroute
+  | Hold
+  | Settle
+  | Release
+  | RefusalNote
+  | Admin;

@@ -2,7 +2,7 @@
  * The check of frames towards the daemon. A peer that sends one that breaks the grammar, which is
  * in `to-wire.ts`, is closed.
  */
-import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
+import { candidatesMax, connectionsNamedMax, requestIdCharsMax } from "../bounds.js";
 import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import type { Target } from "../domain/target-name.js";
@@ -13,12 +13,13 @@ import {
   type Admit,
   type ForeignHello,
   type Hello,
-  type Lease,
   type Reroute,
   type Settle,
   settledParts,
   type ToDaemon,
+  type VerdictsRead,
 } from "./message-to-daemon.js";
+import { isModelName, isName, leaseFromWire, leasesFromWire } from "./wire-lease.js";
 import { speaks, type WireVersions, wireVersions } from "./wire-versions.js";
 
 /**
@@ -37,6 +38,8 @@ export function parseToDaemon(
       return admitFromWire(id, frame);
     case "settle":
       return settleFromWire(id, frame);
+    case "read":
+      return readFromWire(id, frame[2]);
     case "release":
       return id > 0 ? { kind: "release", id } : null;
     case "refusal":
@@ -46,7 +49,11 @@ export function parseToDaemon(
     case "authorize":
       return isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
     case "reroute":
-      return rerouteFromWire(id, frame[2], frame[3]);
+      return rerouteFromWire(id, frame);
+    case "hold": {
+      const leases = leasesFromWire(frame[2]);
+      return leases === null || id !== 0 ? null : { kind: "hold", leases };
+    }
     case "admin": {
       const op = adminOps.find((known) => known === frame[2]);
       return frame.length >= 4 && op !== undefined
@@ -64,24 +71,35 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
   const userPath = frame[2];
   const credential = frame[3];
   const submission = frame[5];
+  const read = frame[6];
   if (
     typeof userPath !== "string" ||
     !isNormalUserPath(userPath) ||
     !isCredential(credential) ||
-    typeof submission !== "boolean"
+    typeof submission !== "boolean" ||
+    !isOptionalCount(read)
   )
     return null;
   const targets = targetsFromWire(frame[4]);
-  return targets === null ? null : { kind: "admit", id, userPath, credential, targets, submission };
+  return targets === null
+    ? null
+    : { kind: "admit", id, userPath, credential, targets, submission, read };
+}
+
+function isOptionalCount(value: unknown): value is number | undefined {
+  return value === undefined || isCount(value);
 }
 
 function isCredential(value: unknown): value is string {
   return value === "authenticated" || value === "none" || isKeyHash(value);
 }
 
-function rerouteFromWire(id: number, lease: unknown, flat: unknown): Reroute | null {
+function rerouteFromWire(id: number, frame: readonly unknown[]): Reroute | null {
+  const [, , lease, flat, read] = frame;
   const targets = targetsFromWire(flat);
-  return targets === null || !isCount(lease, 1) ? null : { kind: "reroute", id, lease, targets };
+  return targets === null || !isCount(lease, 1) || !isOptionalCount(read)
+    ? null
+    : { kind: "reroute", id, lease, targets, read };
 }
 
 function targetsFromWire(flat: unknown): Target[] | null {
@@ -120,12 +138,12 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
     !isCount(tokens) ||
     typeof estimated !== "boolean" ||
     record === undefined ||
-    !(targetStartedAgoMs === undefined || isCount(targetStartedAgoMs))
+    !isOptionalCount(targetStartedAgoMs)
   )
     return null;
   if (
-    ((part === "attempt" || part === "progress") && lease.target === null) ||
-    ((part === "attempt" || part === "withdrawn") && record !== null)
+    ((part === "attempt" || part === "untried" || part === "progress") && lease.target === null) ||
+    ((part === "attempt" || part === "untried" || part === "withdrawn") && record !== null)
   )
     return null;
   if (part === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0))
@@ -163,53 +181,22 @@ function helloFromWire(
   if (!speaks(versions, theirVersion))
     return { kind: "foreign hello", id, wireVersion: theirVersion, role, proxyId };
   if (role === null || proxyId === null || typeof more !== "boolean") return null;
-  if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
-  const leases: Lease[] = [];
-  for (const item of flat as unknown[]) {
-    const lease = Array.isArray(item) && item.length >= 6 ? leaseFromWire(item) : null;
-    if (lease === null || lease.lease === 0 || (lease.submission && lease.target !== null))
-      return null;
-    leases.push(lease);
-  }
-  return { kind: "hello", id, wireVersion: theirVersion, role, proxyId, leases, more };
+  const leases = leasesFromWire(flat);
+  return leases === null
+    ? null
+    : { kind: "hello", id, wireVersion: theirVersion, role, proxyId, leases, more };
 }
 
-function leaseFromWire(flat: readonly unknown[]): Lease | null {
-  const [lease, userPath, admittedAtMs, lsn, attempt, submission] = flat;
-  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn) || typeof submission !== "boolean")
+function readFromWire(connection: number, flat: unknown): VerdictsRead | null {
+  if (connection === 0 || !Array.isArray(flat) || flat.length > 2 * connectionsNamedMax)
     return null;
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !Array.isArray(attempt))
-    return null;
-  if (attempt.length === 0)
-    return {
-      lease,
-      userPath,
-      admittedAtMs,
-      lsn,
-      target: null,
-      targetAtMs: 0,
-      targetLsn: 0,
-      submission,
-    };
-  const [provider, model, targetAtMs, targetLsn] = attempt as unknown[];
-  if (
-    attempt.length < 4 ||
-    !isName(provider) ||
-    !isModelName(model) ||
-    !isCount(targetAtMs) ||
-    !isCount(targetLsn)
-  )
-    return null;
-  return {
-    lease,
-    userPath,
-    admittedAtMs,
-    lsn,
-    target: { provider, model },
-    targetAtMs,
-    targetLsn,
-    submission,
-  };
+  const earlier: (readonly [number, number])[] = [];
+  for (let i = 0; i < flat.length; i += 2) {
+    const [other, read] = flat.slice(i, i + 2) as unknown[];
+    if (!isCount(other, 1) || !isCount(read)) return null;
+    earlier.push([other, read]);
+  }
+  return { kind: "read", connection, earlier };
 }
 
 function isProxyId(value: unknown): value is string {
@@ -218,14 +205,4 @@ function isProxyId(value: unknown): value is string {
 
 function isRequestId(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= requestIdCharsMax;
-}
-
-/** A provider's name in a frame. */
-export function isName(value: unknown): value is string {
-  return isModelName(value) && value.length > 0;
-}
-
-/** A model's name in a frame: empty where a request names none. */
-export function isModelName(value: unknown): value is string {
-  return typeof value === "string" && value.length <= subjectBytesMax;
 }

@@ -8,13 +8,20 @@
  *   hello id wireVersion role proxyId leases more
  *     first on each connection; wireVersion: see `wire-versions.ts`; `more`: another hello with
  *     further leases follows
- *   admit id userPath credential targets submission
+ *   read connection earlier
+ *     first after the welcome of a proxy: see `VerdictsRead`; earlier: [connection, read,
+ *     connection, read, …]
+ *   admit id userPath credential targets submission [read]
  *     credential: see `Claimed`; targets: [provider, model, provider, model, …] in order of
- *     preference; model "": the request names none
+ *     preference; model "": the request names none; read: how many `admitted` of this connection
+ *     the proxy has read
  *   authorize id credential
  *     whether a caller is known whose request isn't limited
- *   reroute id lease targets
+ *   reroute id lease targets [read]
  *     the lease's target has failed: the first of these with room takes over
+ *   hold 0 leases
+ *     requests that went to a target without a verdict; leases as in a hello, of which those that
+ *     are held already move to another target
  *   settle seq part lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens
  *          estimated record [targetStartedAgoMs]
  *     part: see `settledParts`; lease 0: the request had no verdict; record: for the usage record
@@ -71,9 +78,9 @@
  * which its target counted it: that of the admission, or of the reroute; or `[]` while the request
  * has no target. A request without a verdict has the number 0 and is counted with its settle; if
  * it needed none because no rule existed, it has `unlimitedLsn`, and no later rule counts it.
- * When the daemon is back, a proxy reports each request that still runs without a verdict: as a
- * lease with `uncountedLsn`, which holds its slots, and in a settle of its own without a lease and
- * tokens, which counts it; the settle that ends it has `uncountedLsn` then.
+ * When the daemon answers again, a proxy reports each request that still runs without a verdict: as
+ * a lease with `uncountedLsn`, which holds its slots, and in a settle of its own without a lease
+ * and tokens, which counts it; the settle that ends it has `uncountedLsn` then.
  * Settles of one proxy carry ascending `seq` and are sent in that order, so the number alone
  * identifies a repeat.
  *
@@ -87,7 +94,8 @@ import type { SuccessHeaders } from "../domain/verdict.js";
 import { executionToWire } from "./execution.js";
 import { jwtChangeToWire } from "./jwt-change.js";
 import type { FromDaemon, KeyOfCaller } from "./message-from-daemon.js";
-import type { Lease, ToDaemon } from "./message-to-daemon.js";
+import type { ToDaemon } from "./message-to-daemon.js";
+import { attemptToWire, leaseToWire } from "./wire-lease.js";
 
 /** A message as the array that goes on the wire. */
 export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
@@ -100,6 +108,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.credential,
         flattenTargets(message.targets),
         message.submission,
+        ...readToWire(message.read),
       ];
     case "settle":
       return [
@@ -110,7 +119,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.userPath,
         message.admittedAtMs,
         message.lsn,
-        flattenAttempt(message),
+        attemptToWire(message),
         message.startedAgoMs,
         message.endedAgoMs,
         message.tokens,
@@ -119,7 +128,15 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         ...(message.targetStartedAgoMs === undefined ? [] : [message.targetStartedAgoMs]),
       ];
     case "reroute":
-      return ["reroute", message.id, message.lease, flattenTargets(message.targets)];
+      return [
+        "reroute",
+        message.id,
+        message.lease,
+        flattenTargets(message.targets),
+        ...readToWire(message.read),
+      ];
+    case "hold":
+      return ["hold", 0, message.leases.map(leaseToWire)];
     case "admitted":
       return [
         "admitted",
@@ -170,9 +187,11 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.wireVersion,
         message.role,
         message.proxyId,
-        message.leases.map(flattenLease),
+        message.leases.map(leaseToWire),
         message.more,
       ];
+    case "read":
+      return ["read", message.connection, message.earlier.flat()];
     case "welcome":
       return [
         "welcome",
@@ -202,6 +221,10 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
   }
 }
 
+function readToWire(read: number | undefined): readonly number[] {
+  return read === undefined ? [] : [read];
+}
+
 function flattenTargets(targets: readonly Target[]): string[] {
   const flat: string[] = [];
   for (const target of targets) flat.push(target.provider, target.model);
@@ -223,23 +246,4 @@ function flattenHeaders(headers: SuccessHeaders | null): number[] {
 
 function flattenKey(key: KeyOfCaller | null): string[] {
   return key === null ? [] : [key.userPath, key.keyId];
-}
-
-function flattenLease(lease: Lease): unknown[] {
-  return [
-    lease.lease,
-    lease.userPath,
-    lease.admittedAtMs,
-    lease.lsn,
-    flattenAttempt(lease),
-    lease.submission,
-  ];
-}
-
-function flattenAttempt({
-  target,
-  targetAtMs,
-  targetLsn,
-}: Pick<Lease, "target" | "targetAtMs" | "targetLsn">): unknown[] {
-  return target === null ? [] : [target.provider, target.model, targetAtMs, targetLsn];
 }

@@ -11,8 +11,8 @@
  *
  * 9: the first; it closes a peer that says more fields than it knows. 10: a `failed` may answer an
  * admission and a reroute; a proxy whose version the daemon doesn't speak stays connected, to send
- * its settles; a settle may say since when its target is tried, and
- * report progress.
+ * its settles; a settle may say since when its target is tried, and report progress; a proxy says
+ * which verdicts it has read, withdraws one that came too late, and holds what went without one.
  */
 import { wireVersion } from "../version.js";
 
@@ -26,6 +26,9 @@ export const wireVersions: WireVersions = { oldest: wireVersion - 1, newest: wir
 
 /** From this version on fields behind the known ones are passed over. */
 export const passesOverFields = 10;
+
+/** From this version on a proxy says which verdicts it has read, and withdraws late ones. */
+export const tellsVerdictsRead = 10;
 
 export function speaks({ oldest, newest }: WireVersions, version: number): boolean {
   return oldest <= version && version <= newest;

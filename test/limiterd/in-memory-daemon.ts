@@ -64,7 +64,7 @@ export interface TestDaemon {
   /** By the socket for administration, unless it is told otherwise. */
   connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
-  proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
+  proxy(proxyId: string, leases?: readonly Lease[], version?: number): TestPeer;
   /** Runs the timers that wait and lets the commits end. */
   commit(): Promise<void>;
   snapshot(): Promise<void>;
@@ -218,6 +218,8 @@ export function startDaemon(
         wireVersion: 0,
         proxy: null,
         welcomed: false,
+        connection: 0,
+        granted: 0,
         helloId: 0,
         reads: new OneAtATime(),
         leases: new IdMap(),
@@ -230,9 +232,17 @@ export function startDaemon(
         close: () => disconnect(state, peer, daemon.nowMs),
       };
     },
-    proxy(proxyId, leases = []) {
+    proxy(proxyId, leases = [], version = wireVersion) {
       const peer = daemon.connect();
-      peer.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases, more: false });
+      peer.send({
+        kind: "hello",
+        id: 1,
+        wireVersion: version,
+        role: "proxy",
+        proxyId,
+        leases,
+        more: false,
+      });
       return peer;
     },
     async commit() {

@@ -15,6 +15,8 @@ export function describeMessage(message: ToDaemon | ForeignHello | FromDaemon): 
       return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
     case "settle":
       return `settle ${message.seq} of ${message.part} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
+    case "hold":
+      return `hold ${message.leases.map(({ lease }) => lease).join(" ")}`;
     case "release":
       return `release of lease ${message.id}`;
     case "hello":

@@ -160,6 +160,7 @@ class Simulation {
       socketFaults: this.#socketFaults,
       wireVersions: this.#releases.proxy().wireVersions,
       daemon: () => this.#daemon,
+      onVerdictRead: (end) => this.#witness.verdicts.read(end),
       left: this.#left,
     });
     this.#proxies[place] = proxy;

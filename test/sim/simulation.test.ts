@@ -48,6 +48,8 @@ t.test(
       "proxy sent SIGTERM",
       "left settles delivered",
       "request without a verdict reported",
+      "unread verdict taken back",
+      "question of a connection that was left",
     ];
     t.same(
       expected.filter((kind) => !tally.has(kind)),

@@ -16,6 +16,7 @@ const ownRooms: Readonly<Record<string, string>> = {
   "limiterd/state.ts": "limiterd/state",
   "limiterd/proxies.ts": "limiterd/proxies",
   "limiterd/peer.ts": "limiterd/peer",
+  "limiterd/unread-verdicts.ts": "limiterd/peer",
   "shared/config/load-config.ts": "shared/config/load-config",
 };
 

@@ -8,7 +8,7 @@ import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
-import { isModelName, isName } from "../../../shared/wire/parse-to-daemon.js";
+import { isModelName, isName } from "../../../shared/wire/wire-lease.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { explainBudgets } from "../../lists/list-budgets.js";

@@ -27,9 +27,11 @@ export interface AdmissionRequest {
   readonly startedMonoMs: number;
 }
 
+/** `read`: how many verdicts that admit have come on this connection; undefined: it isn't told. */
 export function admissionMessage(
   id: number,
   { caller, targets, rerouted, submission }: AdmissionRequest,
+  read: number | undefined,
 ): ToDaemon {
   return rerouted === null
     ? {
@@ -39,8 +41,9 @@ export function admissionMessage(
         credential: caller.credential,
         targets,
         submission,
+        read,
       }
-    : { kind: "reroute", id, lease: rerouted.lease, targets };
+    : { kind: "reroute", id, lease: rerouted.lease, targets, read };
 }
 
 /** The admission that the daemon granted, or the one that it rerouted. */
@@ -86,7 +89,7 @@ export function failOpenAdmission(
       target,
       targetAtMs: 0,
       targetStartedMonoMs: startedMonoMs,
-      targetLsn: rerouted.lsn === unlimitedLsn ? unlimitedLsn : 0,
+      targetLsn: rerouted.lsn === unlimitedLsn ? unlimitedLsn : lsn,
     });
   return {
     lease: 0,

@@ -1,13 +1,10 @@
 /**
- * The hellos of a proxy on each connection: its id, the leases that it holds, and what runs without
- * one because the daemon was away (failure mode `open`).
+ * The hellos of a proxy on each connection: its id, and the leases that it holds.
  */
-import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
-import type { IdMap } from "../../../shared/id-map.js";
-import { type Hello, type Lease, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import { frameBytesMaxToDaemon, leasesPerHello } from "../../../shared/bounds.js";
+import type { Hello, Lease } from "../../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { Admission } from "../limiter.js";
-import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
@@ -20,7 +17,7 @@ export function* helloMessages(
 ): Generator<Hello, void> {
   let at = 0;
   do {
-    const end = at + fitting(held, at);
+    const end = at + fittingLeases(held, at);
     const leases = held.slice(at, end).map(leaseOf);
     at = end;
     const more = at < held.length;
@@ -30,29 +27,8 @@ export function* helloMessages(
   } while (at < held.length);
 }
 
-/**
- * Gives each request that runs without a verdict a lease for the hello, by which the daemon holds
- * its slots, and a settle that counts it, once like any settle however often the daemon goes away
- * again. What ends it then counts only what it used.
- */
-export function leaseUnasked(
-  unasked: Set<Admission>,
-  to: { readonly held: IdMap<Admission>; readonly outbox: SettleOutbox; nextId(): number },
-  nowMonoMs: number,
-): void {
-  for (const admission of unasked) {
-    if (to.held.size >= leasesPerPeerMax) return;
-    unasked.delete(admission);
-    // Its verdict came late: it has a lease already.
-    if (admission.lsn !== 0) continue;
-    to.outbox.add("request", admission, nothingSpent, nowMonoMs);
-    const targetLsn = admission.target === null ? 0 : uncountedLsn;
-    Object.assign(admission, { lease: to.nextId(), lsn: uncountedLsn, targetLsn });
-    to.held.set(admission.lease, admission);
-  }
-}
-
-function leaseOf({
+/** As the daemon is told of it. */
+export function leaseOf({
   lease,
   userPath,
   admittedAtMs,
@@ -69,7 +45,10 @@ function leaseOf({
  * How many leases from `start` one frame holds: a frame that is too large would close every
  * connection anew.
  */
-function fitting(leases: readonly Admission[], start: number): number {
+export function fittingLeases(
+  leases: readonly Pick<Lease, "userPath" | "target">[],
+  start: number,
+): number {
   let bytes = 0;
   for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {
     const { userPath, target } = leases[start + i]!;

@@ -17,6 +17,7 @@ import type {
   Welcome,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
 import { DaemonCalls } from "../daemon-calls.js";
 import { DaemonConnection } from "../daemon-connection.js";
@@ -39,25 +40,28 @@ import type {
 } from "../limiter-link.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";
-import { helloMessages, leaseUnasked } from "./hello-messages.js";
+import { ExpiryTimer } from "./expiry-timer.js";
+import { helloMessages } from "./hello-messages.js";
 import { LateAdmissions } from "./late-admissions.js";
 import { PendingAdmissions } from "./pending-admissions.js";
+import { ReadVerdicts } from "./read-verdicts.js";
+import { UnaskedAdmissions } from "./unasked-admissions.js";
 
 export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;
   readonly #connection: DaemonConnection;
   readonly #notices = createNotices();
-  /** Admissions that aren't settled yet: by lease, and those without a verdict. */
+  /** Admissions that aren't settled yet, by lease. */
   readonly #held = new IdMap<Admission>();
-  readonly #unasked = new Set<Admission>();
+  readonly #unasked: UnaskedAdmissions;
+  readonly #read = new ReadVerdicts();
   readonly #pending: PendingAdmissions;
   readonly #late: LateAdmissions;
   readonly #outbox: SettleOutbox;
   readonly #calls: DaemonCalls;
   /** Runs a callback once what this turn of the event loop has sent has left the process. */
   readonly #afterSending: (run: () => void) => void;
-  readonly #expiryIntervalMs: number;
-  #expiryScheduled = false;
+  readonly #expiry: ExpiryTimer;
 
   constructor(ports: LimiterClientPorts, options: LimiterClientOptions) {
     const { deadlineMs, failureMode, settleWindow, wireVersions } = options;
@@ -65,18 +69,21 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#ports = ports;
     this.#connection = new DaemonConnection(ports, deadlineMs, wireVersions);
     this.#outbox = new SettleOutbox(ports, this.#connection, settleWindow);
-    this.#late = new LateAdmissions(this.#held, this.#outbox, monoMs);
+    const of = { connection: this.#connection, held: this.#held, outbox: this.#outbox };
+    this.#unasked = new UnaskedAdmissions({ ...of, monoMs });
+    this.#late = new LateAdmissions(this.#connection, this.#outbox, monoMs);
     this.#pending = new PendingAdmissions({
       connection: this.#connection,
       notices: this.#notices,
       held: this.#held,
       unasked: this.#unasked,
       late: this.#late,
+      read: this.#read,
       failureMode,
     });
     this.#calls = new DaemonCalls(this.#connection, monoMs);
     this.#afterSending = createThrottledQueue((run) => ports.afterTurn(run), endsPerTurn);
-    this.#expiryIntervalMs = Math.max(10, deadlineMs / 10);
+    this.#expiry = new ExpiryTimer(ports, deadlineMs, [this.#pending, this.#calls]);
   }
 
   get state(): LinkState {
@@ -170,14 +177,15 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
-    const to = { held: this.#held, outbox: this.#outbox, nextId: () => this.#connection.nextId() };
-    leaseUnasked(this.#unasked, to, this.#ports.monoMs());
+    this.#unasked.lease();
+    const { proxyId } = this.#ports;
     const held = this.#held.entries().map(([, admission]) => admission);
-    this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
+    this.#connection.sendInWindows(helloMessages(proxyId, held, this.#connection));
   }
 
   received(message: FromDaemon | UnknownEvent | null): void {
     this.#connection.heard();
+    this.#unasked.tell();
     if (message === null || message.kind === "unknown event") return;
     switch (message.kind) {
       case "welcome":
@@ -207,6 +215,7 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   lost(): void {
     const wasLinked = this.#connection.lost();
+    if (wasLinked) this.#read.connectionLost();
     this.#notices.limited = true;
     this.#pending.connectionLost();
     this.#late.connectionLost();
@@ -224,7 +233,10 @@ export class LimiterClient implements Limiter, LimiterLink {
     const nowMonoMs = this.#ports.monoMs();
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.welcomed();
+    if (this.#connection.wireVersion >= tellsVerdictsRead)
+      this.#connection.send(this.#read.message());
     applyWelcome(this.#notices, message);
+    this.#unasked.tell();
     this.#outbox.welcomed(nowMonoMs);
     this.#connection.sendInWindows(this.#pending.unsent());
     this.#connection.sendInWindows(this.#calls.unsent());
@@ -240,20 +252,7 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   /** What is asked resolves at its deadline. */
   #inTime<T>(asked: Promise<T>): Promise<T> {
-    this.#scheduleExpiry();
+    this.#expiry.start();
     return asked;
-  }
-
-  /** One timer for all deadlines, as long as anything waits. */
-  #scheduleExpiry(): void {
-    if (this.#expiryScheduled || this.#pending.size + this.#calls.size === 0) return;
-    this.#expiryScheduled = true;
-    this.#ports.schedule(this.#expiryIntervalMs, () => {
-      this.#expiryScheduled = false;
-      const nowMonoMs = this.#ports.monoMs();
-      this.#pending.expire(nowMonoMs);
-      this.#calls.expire(nowMonoMs);
-      this.#scheduleExpiry();
-    });
   }
 }

@@ -19,6 +19,7 @@ import {
   type ToDaemon,
   unlimitedLsn,
 } from "../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
@@ -31,6 +32,8 @@ import {
   rejected,
 } from "./admission-request.js";
 import type { LateAdmissions } from "./late-admissions.js";
+import type { ReadVerdicts } from "./read-verdicts.js";
+import type { UnaskedAdmissions } from "./unasked-admissions.js";
 
 interface PendingAdmission {
   readonly request: AdmissionRequest;
@@ -45,9 +48,9 @@ interface PendingAdmissionsContext {
   readonly notices: DaemonNotices;
   /** Granted admissions that aren't settled yet, by lease. */
   readonly held: IdMap<Admission>;
-  /** Those that went without a verdict, until they are settled. */
-  readonly unasked: Set<Admission>;
+  readonly unasked: UnaskedAdmissions;
   readonly late: LateAdmissions;
+  readonly read: ReadVerdicts;
   readonly failureMode: FailureMode;
 }
 
@@ -89,7 +92,7 @@ export class PendingAdmissions {
     const sent = connection.linked;
     return new Promise((resolve) => {
       this.#waiting.set(id, { request, deadlineMonoMs, resolve, sent });
-      if (sent) connection.send(admissionMessage(id, request));
+      if (sent) connection.send(this.#message(id, request));
     });
   }
 
@@ -99,7 +102,7 @@ export class PendingAdmissions {
       // It may have reached its deadline since.
       if (this.#waiting.get(id) !== pending) continue;
       pending.sent = true;
-      yield admissionMessage(id, pending.request);
+      yield this.#message(id, pending.request);
     }
   }
 
@@ -108,7 +111,14 @@ export class PendingAdmissions {
     for (const pending of this.#waiting.values()) pending.sent = false;
   }
 
+  #message(id: number, request: AdmissionRequest): ToDaemon {
+    const { connection, read } = this.#context;
+    const told = connection.wireVersion < tellsVerdictsRead ? undefined : read.count;
+    return admissionMessage(id, request, told);
+  }
+
   admitted(message: Admitted): void {
+    this.#context.read.readOne();
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#context.late.admitted(message);
     if (message.target >= pending.request.targets.length)
@@ -123,7 +133,8 @@ export class PendingAdmissions {
    * request is concerned, and a lease that nobody holds.
    */
   #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
-    if (request.rerouted === null) this.#context.late.admitted(message);
+    this.#context.late.expect(message.id, request);
+    this.#context.late.admitted(message);
     resolve(this.#withoutVerdict(request));
   }
 
@@ -146,12 +157,11 @@ export class PendingAdmissions {
     for (const [id, { request, deadlineMonoMs, resolve, sent }] of this.#waiting.entries()) {
       if (deadlineMonoMs > nowMonoMs) continue;
       this.#waiting.take(id);
-      const outcome = this.#withoutVerdict(request);
       if (sent) {
         connection.timedOut(request.startedMonoMs);
-        late.expect(id, request, outcome.kind === "admitted" ? outcome.admission : null);
+        late.expect(id, request);
       }
-      resolve(outcome);
+      resolve(this.#withoutVerdict(request));
     }
   }
 
@@ -160,8 +170,7 @@ export class PendingAdmissions {
     if (failureMode === "closed" || !this.#mayPassUnasked(request.caller))
       return { kind: "unavailable" };
     const admission = failOpenAdmission(request, 0);
-    // A submission holds no slot, and is counted with its settle.
-    if (admission.lsn === 0 && !admission.submission) unasked.add(admission);
+    unasked.add(admission);
     return { kind: "admitted", admission, headers: null };
   }
 

@@ -6,6 +6,7 @@
 import { settlesUnacknowledgedMax } from "../../../shared/bounds.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Settle, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { asKnownTo } from "../settle-for-version.js";
 import type { SettleFileHead } from "./settle-file.js";
 
 /** A connection that nothing else uses. */
@@ -42,7 +43,7 @@ export async function deliverSettles(
   for await (const settle of settles) {
     if (durable === null) return false;
     if (settle.seq <= durable) continue;
-    line.send(agedBy(settle, Math.max(0, nowMs() - writtenAtMs)));
+    line.send(asKnownTo(wireVersion, agedBy(settle, Math.max(0, nowMs() - writtenAtMs))));
     sent = settle.seq;
     if (++inWindow < settlesUnacknowledgedMax) continue;
     inWindow = 0;

@@ -65,7 +65,7 @@ class Link {
   get ids(): readonly number[] {
     return this.harness.sent
       .slice(-20)
-      .map((message) => ("id" in message ? message.id : message.seq));
+      .flatMap((message) => ("id" in message ? message.id : "seq" in message ? message.seq : []));
   }
 
   act(random: Random): void {

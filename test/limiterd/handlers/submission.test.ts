@@ -223,8 +223,9 @@ const ways: readonly (readonly [
     },
   ],
   [
-    "settled before the proxy had the answer, and replayed",
-    async (first, peer) => {
+    "settled before a proxy of wire version 9 had the answer, and replayed",
+    async (first) => {
+      const peer = first.proxy("p9", [], 9);
       const lease = submit(peer, 2, "/team")!;
       peer.send(settleOf({ ...lease, admittedAtMs: 0, lsn: 0 }, 1, 0));
       await first.commit();

@@ -118,6 +118,21 @@ export const toDaemon: {
     leases: fc.array(held, { maxLength: 4 }),
     more: fc.boolean(),
   }),
+  read: fc.record({
+    kind: fc.constant("read"),
+    connection: count.map((n) => Math.max(1, n)),
+    earlier: fc.array(
+      fc.tuple(
+        count.map((n) => Math.max(1, n)),
+        count,
+      ),
+      { maxLength: 4 },
+    ),
+  }),
+  hold: fc.record({
+    kind: fc.constant("hold"),
+    leases: fc.array(held, { maxLength: 4 }),
+  }),
   admit: fc.record({
     kind: fc.constant("admit"),
     id: count,
@@ -125,6 +140,7 @@ export const toDaemon: {
     credential,
     targets: fc.array(target, { minLength: 1, maxLength: 5 }),
     submission: fc.boolean(),
+    read: fc.option(count, { nil: undefined }),
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({
@@ -132,6 +148,7 @@ export const toDaemon: {
     id: count,
     lease: count.map((n) => Math.max(1, n)),
     targets: fc.array(target, { minLength: 1, maxLength: 5 }),
+    read: fc.option(count, { nil: undefined }),
   }),
   settle: fc
     .tuple(
@@ -149,7 +166,7 @@ export const toDaemon: {
     )
     .map(([{ submission: _, ...held }, rest]) => {
       const part =
-        held.target === null && (rest.part === "attempt" || rest.part === "progress")
+        held.target === null && ["attempt", "untried", "progress"].includes(rest.part)
           ? ("request" as const)
           : rest.part;
       if (part === "cached")
@@ -353,6 +370,8 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false]],
     false,
   ],
+  read: ["read", 3, [1, 7, 2, 0]],
+  hold: ["hold", 0, [[5, "/team", 7, 1, ["openai", "gpt-4o", 9, 1], false]]],
   reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
   admit: ["admit", 3, "/team", "authenticated", ["openai", "gpt-4o"], false],
   authorize: ["authorize", 3, "none"],

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import {
   candidatesMax,
+  connectionsNamedMax,
   leasesPerHello,
   requestIdCharsMax,
   subjectBytesMax,
@@ -139,6 +140,10 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
       ],
     ],
     ["hello", 6, [0, 1, null, "false"]],
+    ["read", 1, [0, ...notCounts]],
+    ["read", 2, [null, {}, "1", [1], [0, 1], [1, -1], Array(2 * connectionsNamedMax + 2).fill(1)]],
+    ["hold", 1, [1, ...notCounts]],
+    ["hold", 2, [null, {}, [[]], oneLease(0, 0), Array(leasesPerHello + 1).fill(good.hold[2])]],
     ["refusal", 1, notCounts],
     ["refusal", 2, ["", "x".repeat(requestIdCharsMax + 1), 5, null, {}]],
     ["refusal", 3, notModels],
@@ -147,7 +152,8 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   ];
   for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
     t.equal(parseToDaemon(good[kind])?.kind, kind);
-    const last = kind === "settle" ? [undefined, null] : [null];
+    const hasMore = kind === "settle" || kind === "admit" || kind === "reroute";
+    const last = hasMore ? [undefined, null] : [null];
     t.same(parseToDaemon([...good[kind], ...last]), parseToDaemon(good[kind]), `${kind}: one more`);
     t.equal(parseToDaemon(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }

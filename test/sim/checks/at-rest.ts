@@ -76,14 +76,14 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
   const charged = new Map<string, number>();
   for (const { proxyId, part, of, tokens } of witness.register.charges) {
     // What was admitted too late was never served.
-    if (proxyId !== id || part === "withdrawn") continue;
+    if (proxyId !== id || part === "withdrawn" || part === "untried") continue;
     const key = chargeKey(part, of.path, of.target, tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
-  for (const { request, settles, unasked, outcome } of served) {
+  for (const { request, settles, told, outcome } of served) {
     if (survives && outcome === null) world.fail(`request ${request.number} was never answered`);
     let parts = 0;
-    const counted = unasked === null ? [] : [{ part: "request", ...unasked, tokens: 0 } as const];
+    const counted = told.map((target) => ({ part: "request", target, tokens: 0 }) as const);
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;

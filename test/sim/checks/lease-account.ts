@@ -37,6 +37,13 @@ interface HeldLease {
 /** A connection, with the leases that it holds. */
 export interface LeaseHolder {
   proxyId: string;
+  readonly end: object;
+  /** Of its first hello. */
+  helloId: number;
+  /** Whether the proxy says what it has read. */
+  tellsRead: boolean;
+  /** The proxy has connected again: nothing that still comes of this connection is answered. */
+  left: boolean;
   readonly leases: Map<number, HeldLease>;
 }
 
@@ -57,19 +64,17 @@ export class LeaseAccount {
     { userPath: path, targets, submission }: Admit,
     { id, target: index, admittedAtMs, lsn }: Admitted,
     at: Moment,
-  ): void {
+  ): readonly WitnessedRequest[] {
     const target = targets[index]!;
     const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, unasked: false };
     const request = this.#register.count({ ...fields, of: { path, target: null } }, at);
     if (submission) this.#submissions.add(request);
     const held = this.#holdPath(request, path, submission);
-    if (!submission)
-      this.#takeTarget(
-        held,
-        target,
-        this.#register.count({ ...fields, of: { path: null, target } }, at),
-      );
     leases.set(id, held);
+    if (submission) return [request];
+    const attempt = this.#register.count({ ...fields, of: { path: null, target } }, at);
+    this.#takeTarget(held, target, attempt);
+    return [request, attempt];
   }
 
   rerouted(
@@ -77,19 +82,22 @@ export class LeaseAccount {
     { lease, targets }: Reroute,
     { target: index, admittedAtMs, lsn }: Admitted,
     at: Moment,
-  ): void {
+  ): readonly WitnessedRequest[] {
     const target = targets[index]!;
     const attempt = this.#register.count(
       { proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of: { path: null, target } },
       at,
     );
     this.#takeTarget(leases.get(lease)!, target, attempt);
+    return [attempt];
   }
 
-  /** A proxy has connected and reports a lease that it holds. */
-  reported({ proxyId, leases }: LeaseHolder, reported: Lease, at: Moment): void {
+  /** A proxy has connected, or goes on without a verdict, and reports a lease that it holds. */
+  reported(holder: LeaseHolder, reported: Lease, at: Moment): void {
+    const { proxyId, leases } = holder;
     const { lease, userPath: path, lsn, target, targetLsn, submission } = reported;
-    if (lsn === uncountedLsn) return this.#reportedUnasked({ proxyId, leases }, reported, at);
+    this.#giveBack(leases, lease);
+    if (lsn === uncountedLsn) return this.#reportedUnasked(holder, reported, at);
     this.#world.count(submission ? "submission reported again" : "lease reported again");
     const request = this.#register.find({ proxyId, lease, lsn }, null);
     if (submission !== this.#submissions.has(request))
@@ -101,8 +109,10 @@ export class LeaseAccount {
     leases.set(lease, held);
     if (submission) return;
     if (target === null) return this.#world.count("lease reported again between two targets");
-    const attempt =
-      targetLsn === 0 ? null : this.#register.find({ proxyId, lease, lsn: targetLsn }, target);
+    const attempt = isNumbered(targetLsn)
+      ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
+      : null;
+    if (targetLsn === uncountedLsn) this.#world.count("target without a verdict reported");
     this.#takeTarget(held, target, attempt);
     if (attempt !== null) this.#register.reportedAgain(attempt, at);
   }
@@ -139,22 +149,30 @@ export class LeaseAccount {
       return this.#register.charge({ of, tick: at.tick, atMs, tokens, proxyId, seq, part });
     }
     const held = this.#release(holder, message);
+    if (part === "untried") {
+      const untried = this.#register.find({ proxyId, lease, lsn: targetLsn }, target);
+      this.#register.endedBy(untried, message);
+      return this.#register.withdraw(untried, at, "late target withdrawn");
+    }
+    // A proxy of the earlier release settles what had a late verdict as if it had none.
+    const inferred = holder.tellsRead ? undefined : held;
     const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
     const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
     const { targetStartedAgoMs = message.startedAgoMs } = message;
     const targetAtMs = Math.max(0, at.nowMs - targetStartedAgoMs);
     const unasked = { proxyId, lease, lsn: 0, atMs: startedAtMs, unasked: true };
     // There was no rule, and none that was created while it ran counts it.
-    const beforeRules =
-      lsn === unlimitedLsn && startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
-    if (beforeRules) this.#world.count("request from before all rules");
+    const isBeforeRules = startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
+    const pathBeforeRules = lsn === unlimitedLsn && isBeforeRules;
+    if (pathBeforeRules) this.#world.count("request from before all rules");
     const settledAt = (request: WitnessedRequest): void => {
       this.#register.endedBy(request, message);
-      if (part === "withdrawn") this.#register.withdraw(request, at, { unnamed: false });
+      if (part === "withdrawn") this.#register.withdraw(request, at, "late admission withdrawn");
       else this.#register.reportedAgain(request, at);
     };
-    if (target !== null && !beforeRules && targetLsn !== uncountedLsn) {
-      const ofHeld = isSame(held?.target?.target, target) ? held!.target!.attempt : null;
+    const targetBeforeRules = targetLsn === unlimitedLsn && isBeforeRules;
+    if (target !== null && !targetBeforeRules && targetLsn !== uncountedLsn) {
+      const ofHeld = isSame(inferred?.target?.target, target) ? inferred!.target!.attempt : null;
       settledAt(
         isNumbered(targetLsn)
           ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
@@ -165,15 +183,16 @@ export class LeaseAccount {
               )),
       );
     }
-    if (part !== "attempt" && !beforeRules && lsn !== uncountedLsn)
+    if (part !== "attempt" && !pathBeforeRules && lsn !== uncountedLsn)
       settledAt(
         isNumbered(lsn)
           ? this.#register.find({ proxyId, lease, lsn }, null)
-          : (held?.request ?? this.#register.count({ ...unasked, of: { path, target: null } }, at)),
+          : (inferred?.request ??
+              this.#register.count({ ...unasked, of: { path, target: null } }, at)),
       );
-    const left = held?.target?.attempt ?? null;
+    const left = inferred?.target?.attempt ?? null;
     if (part === "request" && left?.epoch === at.epoch && !isSame(left.of.target, target))
-      this.#register.withdraw(left, at, { unnamed: true });
+      this.#register.withdraw(left, at, "late target withdrawn by its request's settle");
     this.#register.charge({
       of: { path: part === "attempt" ? null : path, target },
       tick: at.tick,
@@ -219,7 +238,7 @@ export class LeaseAccount {
   /** Releases what this settle ends; returns the lease as it was. */
   #release({ leases }: LeaseHolder, { lease, part, target }: Settle): HeldLease | undefined {
     const held = leases.get(lease);
-    if (held === undefined || part === "progress") return held;
+    if (held === undefined || part === "progress" || part === "untried") return held;
     const was = { ...held };
     if (part !== "attempt") this.#giveBack(leases, lease);
     else if (isSame(held.target?.target, target)) this.leaveTarget(held);

@@ -90,15 +90,16 @@ export class RequestRegister {
     this.#world.count("request reported again after a crash");
   }
 
-  /** `unnamed`: no settle of the proxy says so, for it never knew of this target. */
-  withdraw(
-    request: WitnessedRequest,
-    { lsn }: Moment,
-    { unnamed }: { readonly unnamed: boolean },
-  ): void {
+  withdraw(request: WitnessedRequest, { lsn }: Moment, kind: string): void {
     const withdrawn = { lsn, wasCounted: request.counted };
     this.#truth.restate(request, () => Object.assign(request, { withdrawn, counted: false }));
-    this.#world.count(unnamed ? "late target withdrawn" : "late admission withdrawn");
+    this.#world.count(kind);
+  }
+
+  /** What a verdict has counted that its proxy never read. */
+  takeBack(unread: readonly WitnessedRequest[], at: Moment): void {
+    for (const request of unread)
+      if (request.counted) this.withdraw(request, at, "unread verdict taken back");
   }
 
   endedBy(request: WitnessedRequest, { seq }: Settle): void {

@@ -27,6 +27,7 @@ import { type Moment, RequestRegister } from "./request-register.js";
 import { RuleHistory } from "./rule-history.js";
 import { SettleSequences } from "./settle-sequences.js";
 import { Truth } from "./truth.js";
+import { UnreadVerdictLog } from "./unread-verdicts.js";
 
 /** Lets the daemon handle the message. */
 type Handle = () => void;
@@ -41,6 +42,7 @@ export class Witness {
   /** What the daemon has counted. */
   readonly register: RequestRegister;
   readonly #account: LeaseAccount;
+  readonly verdicts = new UnreadVerdictLog();
   readonly #expect = createExpectation(this.#truth);
   readonly #settles: SettleSequences;
   #holders = new Map<PeerState, LeaseHolder>();
@@ -95,13 +97,20 @@ export class Witness {
     });
   }
 
+  /** A connection is made; `end` is the daemon's. */
+  opened(peer: PeerState, end: object): void {
+    const made = { proxyId: "?", end, helloId: 0, tellsRead: false, left: false };
+    this.#holders.set(peer, { ...made, leases: new Map() });
+  }
+
   /** A frame arrives; `handle` lets the daemon handle it. */
   frame(peer: PeerState, message: ToDaemon | ForeignHello, nowMs: number, handle: Handle): void {
     this.#tick++;
     this.#replies = [];
-    const holder = this.#holders.get(peer) ?? { proxyId: "?", leases: new Map() };
-    this.#holders.set(peer, holder);
+    const holder = this.#holders.get(peer)!;
     this.#world.trace(`daemon ← ${holder.proxyId} ${describeMessage(message)}`);
+    if (holder.left && (message.kind === "admit" || message.kind === "reroute"))
+      return this.#onIgnored(handle);
     switch (message.kind) {
       case "admit":
         return this.#onAdmit(holder, message, nowMs, handle);
@@ -112,8 +121,23 @@ export class Witness {
       case "hello":
         return this.#onHello(holder, message, nowMs, handle);
       case "foreign hello":
-        holder.proxyId = message.proxyId ?? "?";
+        this.#arrives(holder, message.proxyId ?? "?", message.id);
         return handle();
+      case "read":
+        handle();
+        if (holder.left) return;
+        holder.tellsRead = true;
+        this.register.takeBack(
+          this.verdicts.unread(holder.proxyId, holder.end),
+          this.#moment(nowMs),
+        );
+        return;
+      case "hold":
+        handle();
+        if (holder.left) return;
+        for (const lease of message.leases)
+          this.#account.reported(holder, lease, this.#moment(nowMs));
+        return;
       case "release":
         this.#account.released(holder, message.id);
         return handle();
@@ -134,7 +158,8 @@ export class Witness {
           : undefined;
       if (missing !== undefined)
         this.#world.fail(`an admission before ${missing.proxyId} could report its leases`);
-      this.#account.admitted(holder, message, answer, this.#moment(nowMs));
+      const counted = this.#account.admitted(holder, message, answer, this.#moment(nowMs));
+      if (holder.tellsRead) this.verdicts.sent(holder.proxyId, holder.end, counted);
       return path;
     });
   }
@@ -152,7 +177,8 @@ export class Witness {
     const what = `reroute ${id} of ${proxyId}`;
     const asked = { what, id, path: null, targets, submission: false };
     this.#mustAnswer(asked, nowMs, handle, (answer) => {
-      this.#account.rerouted(holder, message, answer, this.#moment(nowMs));
+      const counted = this.#account.rerouted(holder, message, answer, this.#moment(nowMs));
+      if (holder.tellsRead) this.verdicts.sent(proxyId, holder.end, counted);
       return held.path;
     });
   }
@@ -178,13 +204,31 @@ export class Witness {
   }
 
   #onHello(holder: LeaseHolder, message: Hello, nowMs: number, handle: Handle): void {
-    holder.proxyId = message.proxyId;
+    if (holder.proxyId === "?") this.#arrives(holder, message.proxyId, message.id);
     if (!message.more)
       this.#expectedProxies = this.#expectedProxies.filter(
         ({ proxyId }) => proxyId !== message.proxyId,
       );
     handle();
+    if (holder.left) return;
     for (const lease of message.leases) this.#account.reported(holder, lease, this.#moment(nowMs));
+  }
+
+  /** What is still to come of the proxy's earlier connection isn't answered any more. */
+  #arrives(holder: LeaseHolder, proxyId: string, helloId: number): void {
+    for (const other of this.#holders.values()) {
+      if (other.proxyId !== proxyId || other.left) continue;
+      const earlier = other.helloId > helloId ? holder : other;
+      earlier.left = true;
+      this.#account.closed(earlier);
+    }
+    Object.assign(holder, { proxyId, helloId });
+  }
+
+  #onIgnored(handle: Handle): void {
+    handle();
+    if (this.#replies.length > 0) this.#world.fail("a connection that was left is answered");
+    this.#world.count("question of a connection that was left");
   }
 
   #onSettle(holder: LeaseHolder, message: Settle, nowMs: number, handle: Handle): void {

@@ -12,8 +12,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "progress ends the lease",
     file: applySettle,
-    find: ' && message.part !== "progress"',
-    put: "",
+    find: 'part !== "progress" && part !== "untried"',
+    put: 'part !== "untried"',
     often: true,
   },
   {
@@ -50,27 +50,6 @@ export const countingMutants: readonly Mutant[] = [
     find: "this.#held.entries().map(([, admission]) => admission)",
     put: "[]",
     often: true,
-  },
-  {
-    name: "request without a verdict reported, and counted again by its settle",
-    file: hello,
-    find: "lsn: uncountedLsn, targetLsn",
-    put: "lsn: admission.lsn, targetLsn",
-    often: false,
-  },
-  {
-    name: "request without a verdict reported and not counted",
-    file: hello,
-    find: 'to.outbox.add("request", admission, nothingSpent, nowMonoMs);',
-    put: "",
-    often: false,
-  },
-  {
-    name: "request without a verdict counted and not held",
-    file: hello,
-    find: "to.held.set(admission.lease, admission);",
-    put: "",
-    often: false,
   },
   {
     name: "submission takes a slot",
@@ -122,13 +101,6 @@ export const countingMutants: readonly Mutant[] = [
     often: false,
   },
   {
-    name: "settle takes the time of admission from the proxy",
-    file: "limiterd/rules/settle-facts.js",
-    find: "message.lsn === 0 && held !== undefined ? held : message",
-    put: "message",
-    often: false,
-  },
-  {
     name: "failed target's slot not given back",
     file: releaseSlots,
     find: "release(held.counters.filter(",
@@ -154,13 +126,6 @@ export const countingMutants: readonly Mutant[] = [
     file: applySettle,
     find: "if (isSameTarget(held.target, message.target))",
     put: "if (true)",
-    often: false,
-  },
-  {
-    name: "target of a late reroute stays counted",
-    file: countSettle,
-    find: "!sameTarget && held.targetLsn >= epochs.startLsn",
-    put: "false",
     often: false,
   },
   {
@@ -273,13 +238,6 @@ export const countingMutants: readonly Mutant[] = [
     file: "limiterd/handlers/reconnect-grace.js",
     find: "else if (state.expectedProxies.size === 0)",
     put: "else",
-    often: false,
-  },
-  {
-    name: "late admission never given back",
-    file: "proxy/limiter/client/late-admissions.js",
-    find: "else if (!isReroute)",
-    put: "else if (false)",
     often: false,
   },
   {

@@ -2,5 +2,10 @@
 import { countingMutants } from "./counting-mutants.js";
 import { durabilityMutants } from "./durability-mutants.js";
 import type { Mutant } from "./mutant.js";
+import { verdictMutants } from "./verdict-mutants.js";
 
-export const mutants: readonly Mutant[] = [...countingMutants, ...durabilityMutants];
+export const mutants: readonly Mutant[] = [
+  ...countingMutants,
+  ...durabilityMutants,
+  ...verdictMutants,
+];

@@ -95,6 +95,7 @@ export class DaemonProcess {
     world.after(0, this.process, () => {
       if (!end.open) return;
       peer = this.#connect(end, () => peer!);
+      witness.opened(peer, end);
       this.#peers.set(end, peer);
     });
   }

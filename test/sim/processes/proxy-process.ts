@@ -9,10 +9,10 @@ import { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { isUnnumbered } from "../../../shared/wire/message-to-daemon.js";
+import { isUnnumbered, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import type { WireVersions } from "../../../shared/wire/wire-versions.js";
+import { tellsVerdictsRead, type WireVersions } from "../../../shared/wire/wire-versions.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
@@ -29,6 +29,8 @@ export interface ProxyOptions {
   readonly wireVersions: WireVersions;
   /** The daemon that runs now. */
   daemon(): DaemonProcess;
+  /** A verdict that admits is read; of its connection, the daemon's end. */
+  onVerdictRead(end: object): void;
   readonly left: LeftSettles;
 }
 
@@ -96,11 +98,20 @@ export class ProxyProcess {
       ? this.#options.daemon().peerOf(theirs)
       : undefined;
     if (peer === undefined) return null;
-    for (const { lease, lsn, target, targetLsn } of this.#requests.admissions()) {
+    const { world, id, daemon } = this.#options;
+    const answers = this.client.state === "connected" && peer.wireVersion >= tellsVerdictsRead;
+    const hasRead = this.#connection.ends[0].allRead && daemon().state?.stopping === false;
+    for (const { lease, lsn, target, targetLsn, submission } of this.#requests.admissions()) {
+      const untold = lsn === 0 || (target !== null && targetLsn === 0);
+      if (untold && answers && !submission)
+        return world.fail(`a request runs on ${id} that the daemon isn't told of`);
+      // It is told by a frame that is still on its way, or that a stopping daemon passes over.
+      const isTold = lsn === uncountedLsn || targetLsn === uncountedLsn;
+      if (isUnnumbered(lsn) || (isTold && !hasRead)) continue;
       const held = peer.leases.get(lease);
       if (
-        !isUnnumbered(lsn) &&
-        (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))
+        held === undefined ||
+        (!isUnnumbered(targetLsn) && !isDeepStrictEqual(held.target, target))
       )
         return lease;
     }
@@ -121,7 +132,7 @@ export class ProxyProcess {
       {
         proxyId: id,
         monoMs: () => world.nowMs,
-        schedule: (ms, run) => void world.after(ms, this.process, run),
+        schedule: (ms, run) => void world.after(ms, this.process, () => this.#noting(run)),
         afterTurn: (run) => world.afterTurn(this.process, run),
         onLinkChange: (linked) => {
           this.#welcomed = linked;
@@ -147,7 +158,7 @@ export class ProxyProcess {
     if (!listener.listening) return this.#dialLater();
     this.#connection = connectSockets(world, [this.process, listener.process], socketFaults);
     const [end, theirs] = this.#connection.ends;
-    this.#readFrom(end);
+    this.#readFrom(end, theirs);
     end.onClose = () => {
       this.#connection = null;
       this.#refused = false;
@@ -155,21 +166,26 @@ export class ProxyProcess {
       this.#dialLater();
     };
     listener.accept(theirs);
-    const unasked = this.#requests.unasked();
-    this.client.connected({
-      send: (message) => end.send(encodeFrame(toWire(message))),
-      whenSent: (run) => end.whenSent(run),
-      close: () => end.close(),
-    });
-    for (const [{ lsn, target }, served] of unasked) if (lsn !== 0) served.unasked = { target };
+    this.#noting(() =>
+      this.client.connected({
+        send: (message) => end.send(encodeFrame(toWire(message))),
+        whenSent: (run) => end.whenSent(run),
+        close: () => end.close(),
+      }),
+    );
+  }
+
+  #noting(step: () => void): void {
+    step();
+    this.#requests.noteTold();
   }
 
   #dialLater(): void {
     this.#options.world.after(reconnectMs, this.process, () => this.#dial());
   }
 
-  #readFrom(end: End): void {
-    const { world } = this.#options;
+  #readFrom(end: End, theirs: End): void {
+    const { world, onVerdictRead } = this.#options;
     const reader = createFrameReader(frameBytesMaxFromDaemon);
     end.onBytes = (bytes) => {
       const valid = reader.feed(bytes, (frame) => {
@@ -178,7 +194,8 @@ export class ProxyProcess {
           return world.fail(
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
           );
-        this.client.received(message);
+        if (message.kind === "admitted") onVerdictRead(theirs);
+        this.#noting(() => this.client.received(message));
       });
       if (!valid) world.fail("the daemon's frames can't be read");
     };

@@ -6,7 +6,7 @@
 import type { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
+import { type SettledPart, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 
@@ -23,8 +23,8 @@ export interface Served {
     readonly target: Target | null;
     readonly tokens: number;
   }[];
-  /** Where it was when the daemon came back: it went without a verdict, and was counted then. */
-  unasked: { readonly target: Target | null } | null;
+  /** Where it was, without a verdict, when the daemon was told of it, and it was counted. */
+  readonly told: (Target | null)[];
 }
 
 export const deadlineMs = 2_000;
@@ -58,14 +58,18 @@ export class ServedRequests {
     return this.#running.keys();
   }
 
-  /** Those that run without a verdict. */
-  unasked(): (readonly [Admission, Served])[] {
-    return [...this.#running].filter(([{ lsn, submission }]) => lsn === 0 && !submission);
+  /** Notes which requests the daemon was told of that run without a verdict. */
+  noteTold(): void {
+    for (const [{ lsn, target, targetLsn }, { told }] of this.#running) {
+      const isFirst = lsn === uncountedLsn && told.length === 0;
+      const isMoved = targetLsn === uncountedLsn && target !== null && !told.includes(target);
+      if (isFirst || isMoved) told.push(target);
+    }
   }
 
   serve(request: SimulatedRequest): void {
     const { number, path, targets, submission } = request;
-    const served: Served = { request, outcome: null, settles: [], unasked: null };
+    const served: Served = { request, outcome: null, settles: [], told: [] };
     this.all.push(served);
     const caller = { userPath: path, credential: "authenticated" } as const;
     const asking = this.#client.admit(caller, targets, submission);
@@ -102,6 +106,7 @@ export class ServedRequests {
   }
 
   #tryTarget(served: Served, admission: Admission, targets: readonly Target[]): void {
+    this.noteTold();
     const { request, settles } = served;
     const failsMs = request.failsMs[settles.length];
     if (failsMs === undefined) return this.#runToItsEnd(served, admission);

@@ -17,6 +17,8 @@ export interface SocketFaults {
 export interface End {
   readonly owner: Process;
   readonly open: boolean;
+  /** Whether the other end has read all that was sent. */
+  readonly allRead: boolean;
   send(bytes: Buffer): void;
   /** Runs `run` once the other end has read all that was sent; not if this end goes before. */
   whenSent(run: () => void): void;
@@ -28,7 +30,10 @@ export interface End {
 
 export interface Connection {
   readonly ends: readonly [End, End];
-  /** Breaks it in the middle: both ends learn of it. */
+  /**
+   * Breaks it in the middle: both ends learn of it, or the first one closes, and its last bytes
+   * arrive when it may have connected again.
+   */
   reset(): void;
 }
 
@@ -51,6 +56,9 @@ export function connectSockets(
     const end = {
       owner,
       open: true,
+      get allRead() {
+        return outbox.length === 0 && onTheWay.length === 0;
+      },
       onBytes: (_: Buffer): void => {},
       onClose: (): void => {},
       send(bytes: Buffer): void {
@@ -131,7 +139,8 @@ export function connectSockets(
   return {
     ends,
     reset() {
-      for (const end of ends) end.close();
+      ends[0].close();
+      if (random.chance(0.6)) ends[1].close();
     },
   };
 }

@@ -45,19 +45,21 @@ const verdict = {
 } as const;
 
 t.test("a request asks for an admission, one whose target failed for another target", async (t) => {
-  t.same(admissionMessage(7, { ...request, submission: true }), {
+  t.same(admissionMessage(7, { ...request, submission: true }, undefined), {
     kind: "admit",
     id: 7,
     userPath: "/team",
     credential: "authenticated",
     targets: [gpt, claude],
     submission: true,
+    read: undefined,
   });
-  t.same(admissionMessage(8, { ...request, rerouted: running(4), targets: [claude!] }), {
+  t.same(admissionMessage(8, { ...request, rerouted: running(4), targets: [claude!] }, 6), {
     kind: "reroute",
     id: 8,
     lease: 3,
     targets: [claude],
+    read: 6,
   });
 });
 

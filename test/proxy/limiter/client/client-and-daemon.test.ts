@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import { wireVersions } from "../../../../shared/wire/wire-versions.js";
 import {
   counts,
   pathRule,
@@ -25,12 +26,13 @@ import {
  */
 class Pair {
   readonly harness: ClientHarness;
-  readonly daemon = startDaemon([minute, gauge, ofGpt, ofLlama, ofOther, gaugeOfOther]);
+  daemon = startDaemon(rules);
   #peer: TestPeer | null = null;
   #deliveredUpTo = 0;
 
-  constructor(failureMode: "open" | "closed") {
-    this.harness = new ClientHarness({ failureMode });
+  constructor(failureMode: "open" | "closed", wireVersion = wireVersions.newest) {
+    const spoken = { oldest: wireVersions.oldest, newest: wireVersion };
+    this.harness = new ClientHarness({ failureMode, wireVersions: spoken });
   }
 
   connect(): void {
@@ -46,6 +48,13 @@ class Pair {
     this.#peer = null;
     this.harness.take();
     this.harness.lose();
+  }
+
+  /** Kills the daemon and starts it again from what has reached the disk. */
+  crash(): void {
+    this.lose();
+    const { store, nowMs } = this.daemon;
+    this.daemon = startDaemon(rules, { store: store.crash(), nowMs });
   }
 
   /**
@@ -93,6 +102,8 @@ const ofOther = { ...ofGpt, subject: "other" };
 
 const gaugeOfOther = { ...pathRule("other", 0, { requests: 1 }), scope: "model" } as const;
 
+const rules = [minute, gauge, ofGpt, ofLlama, ofOther, gaugeOfOther];
+
 t.test(
   "open: a late admission to another target than the request went to charges the one that it went to",
   async (t) => {
@@ -107,7 +118,11 @@ t.test(
     await promisesResolved();
     t.same(admissionOf(asked).target, gpt, "it goes to the first");
     await pair.settleDown();
-    t.equal(counts(pair.daemon, ofLlama).requests, 1, "until it ends, the daemon's choice counts");
+    t.match(
+      { gpt: counts(pair.daemon, ofGpt), llama: counts(pair.daemon, ofLlama) },
+      { gpt: { requests: 2, inFlight: 2 }, llama: { requests: 0, inFlight: 0 } },
+      "as soon as the proxy has the answer",
+    );
     pair.harness.client.settle(
       admissionOf(asked),
       { tokens: 50, estimated: false, record: null },
@@ -147,31 +162,80 @@ t.test("open: a request that ended before its late refusal is counted all the sa
   t.match(counts(pair.daemon, minute), { requests: 4, tokens: 50, inFlight: holders.length });
 });
 
-t.test(
-  "a connection that breaks counts again what was unanswered then, once, and nothing else",
-  async (t) => {
-    const pair = new Pair("closed");
-    await pair.settleDown();
-    const ask = (): { outcome: AdmissionOutcome | null } => pair.harness.ask("/elsewhere");
-    const answered = [ask(), ask(), ask(), ask()];
-    await pair.settleDown();
-    const unanswered = [ask(), ask(), ask()];
-    pair.toDaemon(2);
-    const [moved, ...others] = answered;
-    const rerouting = pair.harness.client.reroute(admissionOf(moved!), [llama]);
-    pair.toDaemon(Number.POSITIVE_INFINITY);
-    pair.lose();
-    await pair.settleDown();
-    t.match(await rerouting, { kind: "admitted" });
-    t.same(counts(pair.daemon, ofGpt), { requests: 4 + 2 * 3, tokens: 0, inFlight: 3 + 3 });
-    t.same(counts(pair.daemon, ofLlama), { requests: 2, tokens: 0, inFlight: 1 });
-    for (const one of [moved!, ...others, ...unanswered])
-      pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 2 }, () => {});
-    await pair.settleDown();
-    t.same(counts(pair.daemon, ofGpt), { requests: 4 + 2 * 3, tokens: 12, inFlight: 0 });
-    t.same(counts(pair.daemon, ofLlama), { requests: 2, tokens: 2, inFlight: 0 });
+/** What makes a proxy miss the verdicts that are on their way. */
+const breaks: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
+  "a connection that breaks while both live": async (pair) => pair.lose(),
+  "a daemon that stops while the proxy stands still": async (pair) => {
+    await pair.daemon.snapshot();
+    pair.crash();
   },
-);
+  "a daemon that is killed behind its commit": async (pair) => {
+    await pair.daemon.commit();
+    pair.crash();
+  },
+  "a daemon that is killed before its commit": async (pair) => pair.crash(),
+  "a daemon that is killed before it has written what it took back": async (pair) => {
+    await pair.daemon.commit();
+    pair.lose();
+    pair.connect();
+    pair.toDaemon(1);
+    pair.toProxy(Number.POSITIVE_INFINITY);
+    pair.toDaemon(1);
+    pair.crash();
+  },
+  "a daemon that is killed once it has written what it took back": async (pair) => {
+    await pair.daemon.commit();
+    pair.lose();
+    pair.connect();
+    pair.toDaemon(1);
+    pair.toProxy(Number.POSITIVE_INFINITY);
+    pair.toDaemon(1);
+    await pair.daemon.commit();
+    pair.crash();
+  },
+};
+
+for (const [what, happens] of Object.entries(breaks)) {
+  t.test(`${what} counts nothing twice, and nothing that the proxy gave up`, async (t) => {
+    for (const failureMode of ["closed", "open"] as const) {
+      const pair = new Pair(failureMode);
+      await pair.settleDown();
+      const ask = (): { outcome: AdmissionOutcome | null } => pair.harness.ask("/elsewhere");
+      const answered = [ask(), ask(), ask(), ask()];
+      await pair.settleDown();
+      const [moved, ...others] = answered;
+      const unanswered = [ask(), ask(), ask()];
+      pair.toDaemon(2);
+      const rerouting = pair.harness.client.reroute(admissionOf(moved!), [llama]);
+      pair.toDaemon(Number.POSITIVE_INFINITY);
+      await happens(pair);
+      await pair.settleDown();
+      t.match(await rerouting, { kind: "admitted" });
+      t.same(counts(pair.daemon, ofGpt), { requests: 4 + 3, tokens: 0, inFlight: 3 + 3 });
+      t.same(counts(pair.daemon, ofLlama), { requests: 1, tokens: 0, inFlight: 1 });
+      // The next verdicts come too late, or never.
+      const given = [ask(), ask()];
+      const late = pair.harness.client.reroute(admissionOf(moved!), [other]);
+      pair.toDaemon(Number.POSITIVE_INFINITY);
+      await happens(pair);
+      pair.harness.advance(2 * deadlineMs);
+      await promisesResolved();
+      const passes = failureMode === "open" ? 1 : 0;
+      t.equal(given[0]!.outcome?.kind, passes ? "admitted" : "unavailable");
+      t.equal((await late).kind, passes ? "admitted" : "unavailable");
+      await pair.settleDown();
+      t.match(counts(pair.daemon, ofGpt), { requests: 7 + 2 * passes, inFlight: 6 + 2 * passes });
+      t.match(counts(pair.daemon, ofOther), { requests: passes, inFlight: passes });
+      for (const one of [moved!, ...others, ...unanswered, ...(passes ? given : [])])
+        pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 2 }, () => {});
+      await pair.settleDown();
+      const tokens = 2 * (6 + 2 * passes);
+      t.same(counts(pair.daemon, ofGpt), { requests: 7 + 2 * passes, tokens, inFlight: 0 });
+      t.same(counts(pair.daemon, ofLlama), { requests: 1, tokens: 0, inFlight: 0 });
+      t.same(counts(pair.daemon, ofOther), { requests: passes, tokens: 2 * passes, inFlight: 0 });
+    }
+  });
+}
 
 t.test(
   "closed: a request that a stalled daemon admits too late isn't counted: it never went to a target",
@@ -203,7 +267,8 @@ t.test(
       pair.harness.advance(deadlineMs + expiryIntervalMs);
       t.equal((await rerouting).kind, failureMode === "open" ? "admitted" : "unavailable");
       await pair.settleDown();
-      t.equal(counts(pair.daemon, ofLlama).requests, 1, "the daemon has counted what it chose");
+      t.match(counts(pair.daemon, ofLlama), { requests: 0 }, "what the daemon chose is taken back");
+      t.match(counts(pair.daemon, ofOther), { requests: failureMode === "open" ? 2 : 1 });
       pair.harness.client.settle(
         admissionOf(asked),
         { tokens: failureMode === "open" ? 9 : 0, estimated: false, record: null },
@@ -256,6 +321,54 @@ t.test(
     await pair.settleDown();
     t.same(counts(pair.daemon, minute), { requests: 4, tokens: 25, inFlight: 0 });
     t.same(counts(pair.daemon, ofGpt), { requests: 4, tokens: 25, inFlight: 0 });
+  },
+);
+
+t.test(
+  "open: what is let through while the daemon stands still holds slots as soon as it goes on, though it refuses what it was asked",
+  async (t) => {
+    const pair = new Pair("open");
+    await pair.settleDown();
+    const asked = [pair.harness.ask(), pair.harness.ask()];
+    const full = [pair.harness.ask(), pair.harness.ask("/team", [other])];
+    pair.harness.advance(deadlineMs + expiryIntervalMs);
+    t.equal(pair.harness.client.state, "silent");
+    const unasked = pair.harness.ask();
+    const ended = pair.harness.ask();
+    await promisesResolved();
+    pair.harness.client.settle(admissionOf(ended), { ...nothing, tokens: 4 }, () => {});
+    await pair.settleDown();
+    t.equal(pair.daemon.state.counts.refused, 1, "three have room");
+    t.match(counts(pair.daemon, gauge), { inFlight: 5 }, "all five that run hold their slot");
+    t.match(counts(pair.daemon, minute), { requests: 6, tokens: 4 });
+    t.match(counts(pair.daemon, ofOther), { requests: 1, inFlight: 1 });
+    const refused = pair.harness.ask();
+    await pair.settleDown();
+    t.equal(refused.outcome?.kind, "refused");
+    for (const one of [...asked, ...full, unasked])
+      pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 5 }, () => {});
+    await pair.settleDown();
+    t.same(counts(pair.daemon, minute), { requests: 6, tokens: 29, inFlight: 0 });
+  },
+);
+
+t.test(
+  "open: a daemon of the release before is told in the next hello, and counts once all the same",
+  async (t) => {
+    const pair = new Pair("open", wireVersions.oldest);
+    await pair.settleDown();
+    const asked = [pair.harness.ask(), pair.harness.ask("/team", [gpt, llama])];
+    pair.harness.advance(deadlineMs + expiryIntervalMs);
+    await promisesResolved();
+    await pair.settleDown();
+    t.match(counts(pair.daemon, gauge), { inFlight: 0 });
+    pair.lose();
+    await pair.settleDown();
+    t.match(counts(pair.daemon, gauge), { inFlight: 2 });
+    for (const one of asked)
+      pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 5 }, () => {});
+    await pair.settleDown();
+    t.same(counts(pair.daemon, minute), { requests: 2, tokens: 10, inFlight: 0 });
   },
 );
 
@@ -317,12 +430,12 @@ const happening = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("commit" as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.nat(1500) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("lose" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("lose" as const, "crash" as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("connect" as const) }) },
 );
 
 t.test(
-  "however the connection comes and goes, in the end each settle counts once and nothing is held",
+  "however the connection comes and goes, in the end each request and each settle counts once, and nothing is held",
   async (t) => {
     let settled = 0;
     let failed = 0;
@@ -389,6 +502,9 @@ t.test(
               case "lose":
                 pair.lose();
                 break;
+              case "crash":
+                pair.crash();
+                break;
               case "connect":
                 pair.connect();
                 break;
@@ -409,7 +525,8 @@ t.test(
             tokens += spent;
           }
           await pair.settleDown();
-          const { tokens: counted } = counts(pair.daemon, minute);
+          const { tokens: counted, requests } = counts(pair.daemon, minute);
+          const passed = asked.filter(({ outcome }) => outcome?.kind === "admitted").length;
           const inFlight = [...pair.daemon.state.book.rules.values()].reduce(
             (sum, { own }) => sum + Math.abs(own!.inFlight),
             0,
@@ -418,12 +535,15 @@ t.test(
             waiting,
             counted,
             tokens,
+            requests,
+            passed,
             inFlight,
             unsettled: pair.harness.client.unsettled,
           });
           if (
             waiting > 0 ||
             counted !== tokens ||
+            requests !== passed ||
             inFlight !== 0 ||
             pair.harness.client.unsettled > 0
           )

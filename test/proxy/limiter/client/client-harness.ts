@@ -154,9 +154,9 @@ export class ClientHarness {
     for (const then of run) then();
   }
 
-  /** What was sent since the last look. */
+  /** What was sent since the last look, but for what each welcome is answered with. */
   take(): ToDaemon[] {
-    return this.sent.splice(0);
+    return this.sent.splice(0).filter(({ kind }) => kind !== "read");
   }
 
   /** Asks for an admission; its outcome appears in `outcome`. */

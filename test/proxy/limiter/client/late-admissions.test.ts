@@ -1,5 +1,6 @@
 import t from "tap";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
+import { uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
 import {
   deadlineMs,
   expiryIntervalMs,
@@ -55,67 +56,38 @@ t.test("closed: a refusal after the deadline changes nothing", async (t) => {
 });
 
 t.test(
-  "open: a request that went to a target unasked adopts its late lease, reports it after a reconnect and is settled once",
+  "open: a late admission is withdrawn, whether its request still runs or has ended",
   async (t) => {
-    const harness = linkedHarness({ failureMode: "open" });
-    const asked = harness.ask("/team/app");
-    const { id } = harness.take()[0] as { id: number };
-    harness.advance(deadlineMs + expiryIntervalMs);
-    await promisesResolved();
-    harness.admits(id);
-    t.same(harness.take(), [], "it isn't given back");
-    harness.lose();
-    harness.connect();
-    t.match(harness.take(), [
-      {
-        kind: "hello",
-        leases: [
-          {
-            lease: id,
-            userPath: "/team/app",
-            admittedAtMs: 100,
-            lsn: 5,
-            target: gpt,
-            targetAtMs: 100,
-            targetLsn: 5,
-          },
-        ],
-      },
-    ]);
-    harness.welcome();
-    harness.settles(asked);
-    t.match(harness.take(), [
-      { kind: "settle", seq: 1, lease: id, admittedAtMs: 100, lsn: 5, tokens: 7 },
-    ]);
+    for (const hasEnded of [false, true]) {
+      const harness = linkedHarness({ failureMode: "open" });
+      const asked = harness.ask("/team/app");
+      const { id } = harness.take()[0] as { id: number };
+      harness.advance(deadlineMs + expiryIntervalMs);
+      await promisesResolved();
+      if (hasEnded) harness.settles(asked);
+      harness.admits(id);
+      if (!hasEnded) harness.settles(asked);
+      const lease = id + 1;
+      const withdrawn = { part: "withdrawn", lease: id, lsn: 5, target: gpt, targetLsn: 5 };
+      t.match(
+        harness.take(),
+        hasEnded
+          ? [{ part: "request", lease: 0, lsn: 0, tokens: 7 }, withdrawn]
+          : [
+              { part: "request", lease: 0, lsn: 0, target: gpt, targetLsn: 0, tokens: 0 },
+              { kind: "hold", leases: [{ lease, lsn: uncountedLsn, target: gpt }] },
+              withdrawn,
+              { part: "request", lease, lsn: uncountedLsn, targetLsn: uncountedLsn, tokens: 7 },
+            ],
+      );
+      harness.lose();
+      harness.connect();
+      t.match(harness.take()[0], { kind: "hello", leases: [] });
+    }
   },
 );
 
-t.test(
-  "open: a request that ends before its late admission is settled once, and the lease isn't kept",
-  async (t) => {
-    const harness = linkedHarness({ failureMode: "open" });
-    const asked = harness.ask();
-    const { id } = harness.take()[0] as { id: number };
-    harness.advance(deadlineMs + expiryIntervalMs);
-    await promisesResolved();
-    harness.settles(asked);
-    harness.admits(id);
-    const settles = harness.take();
-    t.equal(
-      settles.reduce((tokens, message) => tokens + (message as { tokens: number }).tokens, 0),
-      7,
-    );
-    t.ok(
-      settles.some((message) => (message as { lease: number }).lease === id),
-      "the lease is named by one of them",
-    );
-    harness.lose();
-    harness.connect();
-    t.match(harness.take()[0], { kind: "hello", leases: [] });
-  },
-);
-
-t.test("open: a request that the daemon refuses late is counted with its settle", async (t) => {
+t.test("open: a request that the daemon refuses late is told of, and counted", async (t) => {
   const harness = linkedHarness({ failureMode: "open" });
   const asked = harness.ask();
   const { id } = harness.take()[0] as { id: number };
@@ -127,10 +99,12 @@ t.test("open: a request that the daemon refuses late is counted with its settle"
     {
       kind: "settle",
       lease: 0,
-      tokens: 7,
+      tokens: 0,
       startedAgoMs: deadlineMs + expiryIntervalMs,
       endedAgoMs: 0,
     },
+    { kind: "hold", leases: [{ lsn: uncountedLsn }] },
+    { kind: "settle", lsn: uncountedLsn, tokens: 7 },
   ]);
 });
 
@@ -177,16 +151,18 @@ t.test("a key's admission that comes too late is withdrawn on the key's path", a
 });
 
 t.test(
-  "so many late verdicts are remembered and no more: a later one's is withdrawn",
+  "so many late verdicts are remembered and no more: a later one is withdrawn by its lease alone",
   async (t) => {
-    const harness = linkedHarness({ failureMode: "open" });
+    const harness = linkedHarness();
     const ids: number[] = [];
     const fill = (count: number): void => {
       for (let i = 0; i < count; i++) harness.ask();
       ids.push(...harness.take().map((message) => (message as { id: number }).id));
       harness.advance(deadlineMs + expiryIntervalMs);
+      harness.take();
       // It answers something, so that it isn't held to be silent.
       harness.receive({ kind: "event", name: "limited", value: true });
+      harness.take();
     };
     fill(admissionsWaitingMax);
     fill(1);
@@ -202,8 +178,8 @@ t.test(
         key: null,
       }) as const;
     harness.receive(verdict(ids.at(-1)!));
-    t.match(harness.take(), [{ kind: "settle", part: "withdrawn", lease: ids.at(-1) }]);
+    t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-1), userPath: "/" }]);
     harness.receive(verdict(ids.at(-2)!));
-    t.same(harness.take(), [], "the last that is remembered adopts its lease");
+    t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-2), userPath: "/team" }]);
   },
 );

@@ -161,6 +161,11 @@ t.test(
       harness.receive(null);
       t.same(harness.silences, ["silent", `answers after ${deadlineMs * 10}`]);
       t.equal(harness.client.state, "connected", "whatever the message is");
+      t.same(
+        kinds(harness.take()),
+        failureMode === "open" ? [...Array<string>(4).fill("settle"), "hold"] : [],
+        "it is told what runs without a verdict",
+      );
       harness.ask();
       t.same(kinds(harness.take()), ["admit"]);
     }

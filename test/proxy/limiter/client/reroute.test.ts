@@ -1,6 +1,6 @@
 import t from "tap";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
-import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn, unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
 import {
   admissionOf,
   ClientHarness,
@@ -12,6 +12,8 @@ import {
   nothing,
   promisesResolved,
 } from "./client-harness.js";
+
+const other = { ...llama, model: "other" };
 
 t.test(
   "a failed target: its attempt is settled, then another is asked for; the admission keeps its lease",
@@ -99,7 +101,6 @@ t.test(
         await rerouting,
         refused ? { kind: "refused", breach: { subject: "llama-3" } } : { kind: "unavailable" },
       );
-      // Too late for anyone: the settle below names no target.
       if (!refused)
         harness.receive({
           kind: "admitted",
@@ -110,12 +111,15 @@ t.test(
           headers: null,
           key: null,
         });
-      t.same(harness.take(), []);
+      t.match(
+        harness.take(),
+        refused ? [] : [{ part: "untried", lease: admission.lease, target: llama, targetLsn: 99 }],
+        "it came too late for anyone",
+      );
       harness.client.settle(admission, nothing, () => {});
       t.match(harness.take(), [
         {
           kind: "settle",
-          seq: 2,
           part: "request",
           lease: admission.lease,
           target: null,
@@ -127,15 +131,12 @@ t.test(
 );
 
 t.test(
-  "open: a reroute without an answer uses the first target; a late answer is adopted only for that target",
+  "open: a reroute without an answer uses the first target and tells so; what a late answer chooses is taken back",
   async (t) => {
-    for (const [chosen, targetLsn] of [
-      [0, 99],
-      [1, 0],
-    ] as const) {
+    for (const chosen of [0, 1]) {
       const harness = linkedHarness({ failureMode: "open" });
       const admission = await harness.granted();
-      const rerouting = harness.client.reroute(admission, [llama, { ...llama, model: "other" }]);
+      const rerouting = harness.client.reroute(admission, [llama, other]);
       const { id } = harness.take().at(-1) as { id: number };
       harness.advance(deadlineMs + expiryIntervalMs);
       t.match(await rerouting, {
@@ -143,6 +144,7 @@ t.test(
         headers: null,
         admission: { target: llama, targetLsn: 0 },
       });
+      t.equal(harness.client.state, "silent");
       harness.receive({
         kind: "admitted",
         id,
@@ -153,16 +155,12 @@ t.test(
         key: null,
       });
       harness.client.settle(admission, { tokens: 3, estimated: false, record: null }, () => {});
+      const { lease, lsn } = admission;
       t.match(harness.take(), [
-        {
-          kind: "settle",
-          part: "request",
-          lease: admission.lease,
-          lsn: admission.lsn,
-          target: llama,
-          targetLsn,
-          tokens: 3,
-        },
+        { part: "request", lease: 0, lsn: uncountedLsn, target: llama, targetLsn: 0, tokens: 0 },
+        { kind: "hold", leases: [{ lease, lsn, target: llama, targetLsn: uncountedLsn }] },
+        { part: "untried", lease, target: [llama, other][chosen], targetLsn: 99, tokens: 0 },
+        { part: "request", lease, lsn, target: llama, targetLsn: uncountedLsn, tokens: 3 },
       ]);
     }
   },
@@ -230,11 +228,9 @@ t.test(
     await promisesResolved();
     t.match(await open.client.reroute(admissionOf(late), [llama]), {
       kind: "admitted",
-      admission: { lease: id, target: llama },
+      admission: { lease: 0, target: llama },
     });
-    t.match(open.take(), [
-      { kind: "settle", part: "attempt", lease: id, target: gpt, targetLsn: 0 },
-    ]);
+    t.match(open.take(), [{ part: "attempt", lease: 0, target: gpt, targetLsn: 0 }]);
     open.receive({
       kind: "admitted",
       id,
@@ -246,7 +242,10 @@ t.test(
     });
     open.client.settle(admissionOf(late), { tokens: 2, estimated: false, record: null }, () => {});
     t.match(open.take(), [
-      { kind: "settle", part: "request", lease: id, lsn: 5, target: llama, targetLsn: 0 },
+      { part: "request", lease: 0, lsn: 0, target: llama, targetLsn: 0, tokens: 0 },
+      { kind: "hold", leases: [{ lsn: uncountedLsn, target: llama }] },
+      { part: "withdrawn", lease: id, lsn: 5, target: gpt },
+      { part: "request", lsn: uncountedLsn, target: llama, targetLsn: uncountedLsn, tokens: 2 },
     ]);
   },
 );

@@ -1,0 +1,72 @@
+/**
+ * Verdicts that a proxy never reads, because its connection breaks or the daemon ends before: what
+ * they counted is taken back when it connects again, before it asks anew for what it still wants.
+ */
+import type { Target } from "../../shared/domain/target-name.js";
+import { uncountedLsn, type VerdictsRead } from "../../shared/wire/message-to-daemon.js";
+import type { KnownProxy, PeerState } from "../peer.js";
+import { matchTarget } from "../rules/match-counters.js";
+import { countSince } from "../rules/recount.js";
+import type { DaemonState } from "../state.js";
+
+/** What a verdict counts; `userPath` null: a reroute. */
+interface Counted {
+  readonly userPath: string | null;
+  readonly target: Target | null;
+  readonly lsn: number;
+  readonly atMs: number;
+}
+
+/** To be called with each verdict that admits. */
+export function noteVerdict(
+  { proxies }: Pick<DaemonState, "proxies">,
+  peer: PeerState,
+  proxy: KnownProxy,
+  { userPath, target, lsn, atMs }: Counted,
+): void {
+  const { connection } = peer;
+  const number = ++peer.granted;
+  // A proxy of the earlier release doesn't say what it has read.
+  if (connection === 0 || lsn === uncountedLsn) return;
+  proxy.unread.add({ connection, number, userPath, target, lsn, atMs });
+  proxies.markUnread(proxy);
+}
+
+/** False: the proxy claims to have read more than was sent. */
+export function acknowledgeVerdicts(
+  { connection, granted }: PeerState,
+  proxy: KnownProxy,
+  read: number | undefined,
+): boolean {
+  if (read === undefined || connection === 0) return true;
+  if (read > granted) return false;
+  proxy.unread.acknowledge(read);
+  return true;
+}
+
+/** False: the peer broke the grammar. */
+export function takeBackUnread(
+  { book, proxies, writer }: Pick<DaemonState, "book" | "proxies" | "writer">,
+  peer: PeerState,
+  { connection: present, earlier }: VerdictsRead,
+  nowMs: number,
+): boolean {
+  const { proxy } = peer;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  if (proxy.peer !== peer) return true;
+  if (peer.granted > 0) return false;
+  peer.connection = present;
+  const readOn = new Map(earlier);
+  for (const { connection, number, userPath, target, lsn, atMs } of proxy.unread.take()) {
+    const read = readOn.get(connection);
+    if (read === undefined || number <= read) continue;
+    const counters = [
+      ...matchTarget(book, target),
+      ...(userPath === null ? [] : book.matchPath(userPath, nowMs)),
+    ];
+    countSince(book, counters, { lsn, atMs, requests: -1 }, nowMs);
+  }
+  proxies.markUnread(proxy);
+  writer.counted();
+  return true;
+}

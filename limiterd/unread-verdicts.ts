@@ -1,0 +1,96 @@
+/**
+ * What the verdicts of one proxy have counted that it may not have read: of a connection that
+ * stands those that it hasn't acknowledged, of earlier ones those that were left when they broke.
+ * It is written with the batch that counts it (`proxies.ts`), so that no restart forgets it. When
+ * the proxy is back it says what it has read (`handlers/take-back-unread.ts`).
+ */
+import { leasesPerPeerMax } from "../shared/bounds.js";
+import { isCount } from "../shared/checked.js";
+import type { Target } from "../shared/domain/target-name.js";
+
+/** What one verdict that admits has counted. */
+export interface CountedVerdict {
+  /** Which connection of the proxy, and which verdict that admits on it; both from 1. */
+  readonly connection: number;
+  readonly number: number;
+  /** Null: a reroute, counted at its target alone. */
+  readonly userPath: string | null;
+  /** Null: a submission, counted at its path alone. */
+  readonly target: Target | null;
+  readonly lsn: number;
+  readonly atMs: number;
+}
+
+/** Of each verdict in the store. */
+const fieldsPerVerdict = 7;
+/** Read ones stay in the list until it is copied: each is copied once. */
+const readBeforeCopy = 256;
+
+export class UnreadVerdicts {
+  /** In the order of their numbers; those before `#first` are read. */
+  #verdicts: CountedVerdict[] = [];
+  #first = 0;
+
+  get size(): number {
+    return this.#verdicts.length - this.#first;
+  }
+
+  /** At the bound the oldest is forgotten: it stays counted. */
+  add(verdict: CountedVerdict): void {
+    this.#verdicts.push(verdict);
+    if (this.size > leasesPerPeerMax) this.#first++;
+  }
+
+  /** The proxy has read so many on its present connection, the only one that has any here. */
+  acknowledge(read: number): void {
+    while (this.size > 0 && this.#verdicts[this.#first]!.number <= read) this.#first++;
+    if (this.#first < readBeforeCopy || this.#first < this.size) return;
+    this.#verdicts = this.#verdicts.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** Hands out all of them, and forgets them. */
+  take(): readonly CountedVerdict[] {
+    const taken = this.#verdicts.slice(this.#first);
+    this.#verdicts = [];
+    this.#first = 0;
+    return taken;
+  }
+
+  /** `unread`, by proxy id. */
+  toStored(): readonly unknown[] {
+    const fields: unknown[] = [];
+    for (let i = this.#first; i < this.#verdicts.length; i++) {
+      const { connection, number, userPath, target, lsn, atMs } = this.#verdicts[i]!;
+      fields.push(
+        connection,
+        number,
+        userPath,
+        target?.provider ?? null,
+        target?.model ?? null,
+        lsn,
+        atMs,
+      );
+    }
+    return fields;
+  }
+}
+
+/** Null for what `toStored` never made. */
+export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[] | null {
+  const verdicts: CountedVerdict[] = [];
+  for (let i = 0; i < fields.length; i += fieldsPerVerdict) {
+    const [connection, number, userPath, provider, model, lsn, atMs] = fields.slice(
+      i,
+      i + fieldsPerVerdict,
+    );
+    if (!isCount(connection, 1) || !isCount(number, 1) || !isCount(lsn) || !isCount(atMs))
+      return null;
+    if (userPath !== null && typeof userPath !== "string") return null;
+    const isTarget = typeof provider === "string" && typeof model === "string";
+    if (!isTarget && (provider !== null || model !== null)) return null;
+    const target = isTarget ? { provider, model } : null;
+    verdicts.push({ connection, number, userPath, target, lsn, atMs });
+  }
+  return verdicts;
+}
