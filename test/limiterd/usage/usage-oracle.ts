@@ -16,11 +16,17 @@ export type RollupOracle = Map<
 >;
 
 /**
- * Every key under which a record counts; `target` is its provider and model, joined by a line feed.
+ * Every key under which a record counts; `target` is its provider and model, joined by a line feed,
+ * and `asked` the model that the client named.
  */
-export function rollupKeysOf(userPath: string, day: string, target: string, keyId = ""): string[] {
+export function rollupKeysOf(
+  userPath: string,
+  day: string,
+  target: string,
+  { keyId = "", asked = target }: { readonly keyId?: string; readonly asked?: string } = {},
+): string[] {
   const segments = userPath.split("/").filter((segment) => segment !== "");
-  const keys: string[] = [`o\n${day}\n${userPath}\n${keyId}\n${target}`];
+  const keys: string[] = [`o\n${day}\n${userPath}\n${keyId}\n${asked}`];
   for (let depth = 0; depth <= segments.length; depth++) {
     const path = `/${segments.slice(0, depth).join("/")}`;
     const parent = depth === 0 ? "" : `/${segments.slice(0, depth - 1).join("/")}`;
@@ -77,7 +83,7 @@ export function rollupsOf(
     if (cacheHit) continue;
     const day = new Date(atMs).toISOString().slice(0, 10);
     for (const key of [
-      ...rollupKeysOf(userPath, day, `${provider}\n${model}`, keyId),
+      ...rollupKeysOf(userPath, day, `${provider}\n${model}`, { keyId }),
       ...labelsOf(keyId).map((label) => `l\n${label}\n${day}`),
     ]) {
       const { requests, tokens, cost, unpriced } = sums.get(key) ?? {

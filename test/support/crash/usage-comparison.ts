@@ -101,6 +101,7 @@ async function compareRecords(
       endpoint: one.endpoint,
       provider: one.provider,
       model: one.model === "" ? null : one.model,
+      requested_model: one.requestedModel || one.model || null,
       status: one.status,
       estimated: one.estimated,
       input_tokens: one.input,
@@ -378,10 +379,14 @@ const summary = ({
 /** By the keys of the store. */
 function rollupsOf(served: readonly Served[]): RollupOracle {
   const sums: RollupOracle = new Map();
-  for (const { userPath, clockMs, provider, model, labels, input, output, totalCost } of served) {
-    const day = dayOf(clockMs);
+  for (const one of served) {
+    const { userPath, keyId, provider, model, requestedModel, labels } = one;
+    const { input, output, totalCost } = one;
+    const day = dayOf(one.clockMs);
+    const target = `${provider}\n${model}`;
+    const asked = requestedModel === "" ? target : `\n${requestedModel}`;
     for (const key of [
-      ...rollupKeysOf(userPath, day, `${provider}\n${model}`),
+      ...rollupKeysOf(userPath, day, target, { keyId, asked }),
       ...labels.map((label) => `l\n${label}\n${day}`),
     ]) {
       const sum = sums.get(key) ?? { requests: 0, tokens: 0, cost: 0n, unpriced: 0 };

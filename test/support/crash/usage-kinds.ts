@@ -85,11 +85,14 @@ export const anyKind = (Object.keys(kinds) as Kind[]).flatMap((kind) =>
   Array<Kind>(kinds[kind]).fill(kind),
 );
 
+/** It fails over from one provider to the other. */
+export const virtualModel = "smart";
+
 const models: Readonly<Partial<Record<Kind, string>>> = {
   odd: "test/odd",
   unpriced: "test/unpriced",
   reported: "test/reported",
-  over: "smart",
+  over: virtualModel,
 };
 const streamed: ReadonlySet<Kind> = new Set<Kind>(["stream", "untold stream", "left", "died"]);
 

@@ -15,6 +15,7 @@ import {
   type Outcome,
   outcomeOf,
   readCut,
+  virtualModel,
 } from "./usage-kinds.js";
 
 /** Who calls: the master key with a path, or a managed key, which is bound to its own. */
@@ -36,6 +37,8 @@ export interface Served extends Outcome {
   readonly keyId: string;
   readonly labels: readonly string[];
   readonly endpoint: string;
+  /** The virtual model that was asked for; empty: the model itself. */
+  readonly requestedModel: string;
 }
 
 export interface Running {
@@ -125,6 +128,7 @@ export function createUsageLoad(
       keyId: sender.key?.id ?? "",
       labels: sender.key?.labels ?? [],
       endpoint,
+      requestedModel: sent.kind === "over" ? virtualModel : "",
       ...outcomeOf(sent, body.length),
       ...(response.headers.get("x-cache") === "HIT" ? fromCache : {}),
     });
