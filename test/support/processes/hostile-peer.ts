@@ -28,6 +28,8 @@ export const admitFrame = (id: number, path: string): Buffer =>
 interface SettleNumbers {
   readonly tokens: number;
   readonly times?: number;
+  /** Of the verdict; left out: as `times`. */
+  readonly lsn?: number;
   readonly record?: Execution | null;
 }
 
@@ -36,7 +38,7 @@ export function settleFrame(
   seq: number,
   lease: number,
   path: string,
-  { tokens, times = 0, record = null }: SettleNumbers,
+  { tokens, times = 0, lsn = times, record = null }: SettleNumbers,
 ): Buffer {
   const target = { provider: "test", model: "model" };
   return encodeFrame(
@@ -47,10 +49,10 @@ export function settleFrame(
       lease,
       userPath: path,
       admittedAtMs: times,
-      lsn: times,
+      lsn,
       target,
       targetAtMs: times,
-      targetLsn: times,
+      targetLsn: lsn,
       startedAgoMs: times,
       endedAgoMs: times,
       tokens,
@@ -130,9 +132,12 @@ export async function startWitness(path: string, userPath: string): Promise<Witn
   const ask = async (): Promise<void> => {
     const asked = ++id;
     peer.socket.write(admitFrame(asked, userPath));
-    while (!peer.frames.some((frame) => frame[0] === "admitted" && frame[1] === asked))
+    const verdict = (): readonly unknown[] | undefined =>
+      peer.frames.find((frame) => frame[0] === "admitted" && frame[1] === asked);
+    while (verdict() === undefined)
       await Promise.race([new Promise((resolve) => peer.socket.once("data", resolve)), gone]);
-    peer.socket.write(settleFrame(++seq, asked, userPath, { tokens: 1 }));
+    const lsn = verdict()![4] as number;
+    peer.socket.write(settleFrame(++seq, asked, userPath, { tokens: 1, lsn }));
     (peer.frames as unknown[]).length = 0;
   };
   return {
