@@ -93,8 +93,9 @@ function talk(daemon: TestDaemon, random: Random): number {
   const connection = { peer, reader: createFrameReader(frameBytesMaxToDaemon) };
   const count = random.int(1, 12);
   const said = Array.from({ length: count }, () => frameOf(random));
+  // Not as "good": of two connections under one name, which is random, the daemon serves the later.
   if (random.chance(0.95))
-    said.unshift(encodeFrame(toWire({ ...hello, proxyId: random.pick(["p1", "p2", "good"]) })));
+    said.unshift(encodeFrame(toWire({ ...hello, proxyId: random.pick(["p1", "p2", "p3"]) })));
   for (const bytes of random.chance(0.7) ? said : cutBytes(Buffer.concat(said), random)) {
     if (closed) break;
     receive(daemon.state, connection, bytes, daemon.nowMs);
