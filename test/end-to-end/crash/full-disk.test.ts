@@ -65,7 +65,8 @@ rate_limits: { user_paths: [ { path: /team, limits: [ { period: day, max_request
       await daemon.kill("SIGKILL");
       daemon = await site.startDaemon();
       t.equal(await request(), 200);
-      t.equal(await storeFailing(), "no space left on device");
+      const reason = await until(storeFailing, (failing) => failing !== null);
+      t.equal(reason, "no space left on device");
       await daemon.printed(/no space left on device","msg":"the store can't be written/);
     }
     rmSync(filler);

@@ -211,10 +211,9 @@ t.test(
       new URL("../../../../proxy/http/match-route.ts", import.meta.url),
       "utf8",
     );
-    const known = [
-      ...source.matchAll(/\[\s*"(\/admin[^"]*)",\s*\{ area: "admin", methods: \{ ([^}]*) \}/g),
-    ].flatMap(([, path, methods]) =>
-      [...methods!.matchAll(/([A-Z]+):/g)].map(([, method]) => `${method} ${path}`),
+    const known = [...source.matchAll(/\[\s*"(\/admin[^"]*)",\s*admin\(\{ ([^}]*) \}/g)].flatMap(
+      ([, path, methods]) =>
+        [...methods!.matchAll(/([A-Z]+):/g)].map(([, method]) => `${method} ${path}`),
     );
     t.ok(known.length >= 15);
     t.same(

@@ -38,7 +38,7 @@ t.test("a preflight of a listed page is answered for each path that exists", asy
   t.same(of("/v1/files", [...asks, "access-control-request-headers", names]), [
     ...vary,
     "access-control-allow-methods",
-    "GET, POST",
+    "GET, POST, HEAD",
     "access-control-allow-headers",
     names,
     ...maxAge,
