@@ -113,11 +113,13 @@ export function startTimers(
       // At rest nothing is committed, so nothing would notice.
       if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
-      sweepSpends(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
       flushKeyUses(state);
-      void sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
+      void sweep(async () => {
+        await sweepChildren(state, ports.nowMs(), state.yieldToEventLoop);
+        await sweepSpends(state, ports.nowMs());
+      });
       trim(ports.nowMs());
     }),
   );

@@ -72,22 +72,28 @@ export function sweepDenials(state: DaemonState, nowMs: number): void {
 }
 
 /**
- * Forgets children of budgets whose periods are all over, in memory and in the store, a slice at a
- * call.
+ * Forgets children of budgets whose periods are all over, in memory and in the store, in slices, as
+ * `sweepChildren` does.
  */
-export function sweepSpends(state: DaemonState, nowMs: number): void {
+export async function sweepSpends(state: DaemonState, nowMs: number): Promise<void> {
   const { accountsLoading, budgets, writer } = state;
   // One that is forgotten now would be read again. What waits for a store that fails needn't grow.
   if (accountsLoading || writer.failing !== null) return;
-  const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
-  if (forgotten.length > 0)
-    void writer.write(
-      forgotten.map(({ budget, child }) => ({
-        table: "spends",
-        key: spendKey(budget.id, child),
-        value: undefined,
-      })),
-    );
+  let children = 0;
+  for (const budget of budgets.budgets.values()) children += budget.children.size;
+  const examined = Math.min(children, examinedPerSweep(children));
+  for (let i = 0; i < examined; i += windowsPerSlice) {
+    const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
+    if (forgotten.length === 0) await state.yieldToEventLoop();
+    else
+      await writer.write(
+        forgotten.map(({ budget, child }) => ({
+          table: "spends",
+          key: spendKey(budget.id, child),
+          value: undefined,
+        })),
+      );
+  }
 }
 
 /** Forgets who has made objects that have expired, a slice at a call. */

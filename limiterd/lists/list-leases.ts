@@ -29,14 +29,22 @@ export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: 
   const from = placeOf(query.after);
   const first: InFlight[] = [];
   let left = false;
+  /** Those that were admitted later than this aren't on the page. */
+  let latestMs = Number.POSITIVE_INFINITY;
   for (const { proxy, leases } of peers) {
     if (proxy === null) continue;
     for (const [lease, held] of leases.entries()) {
       const inFlight = { proxyId: proxy.id, lease, held };
       if (held.submission || !isFound(held, query)) continue;
+      if (held.admittedAtMs > latestMs) {
+        left = true;
+        continue;
+      }
       if (from !== null && compare(placeIn(inFlight), from) <= 0) continue;
       first.push(inFlight);
-      left = keepFirst(first, query.limit, 4 * query.limit) || left;
+      if (!keepFirst(first, query.limit, 4 * query.limit)) continue;
+      left = true;
+      latestMs = first.at(-1)!.held.admittedAtMs;
     }
   }
   left = keepFirst(first, query.limit, 0) || left;
@@ -79,7 +87,10 @@ function placeOf(after: string | null): Place | null {
   return proxyId === undefined ? null : { atMs: Number(atMs), lease: Number(lease), proxyId };
 }
 
-/** `target` is null between a failed target and the next one. */
+/**
+ * `target` is null between a failed target and the next one. The moment is null for a request that
+ * its proxy let through while this daemon was away.
+ */
 function leaseItem(
   { proxyId, lease, held }: InFlight,
   nowMs: number,
@@ -90,7 +101,11 @@ function leaseItem(
     lease,
     user_path: userPath,
     target: target === null ? null : targetName(target),
-    admitted_at: formatMillis(admittedAtMs),
-    seconds: Math.max(0, Math.floor((nowMs - admittedAtMs) / 1000)),
+    ...(admittedAtMs === 0
+      ? { admitted_at: null, seconds: null }
+      : {
+          admitted_at: formatMillis(admittedAtMs),
+          seconds: Math.max(0, Math.floor((nowMs - admittedAtMs) / 1000)),
+        }),
   };
 }

@@ -5,7 +5,7 @@
 import { rollupsPerSlice } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { throwMalformed } from "../store/store.js";
-import { type Rollup, rollupFromStored } from "./rollup.js";
+import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { childrenPrefix, dayIn, nameIn, under } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
 import { readStored, readUnstored, type UsageReader } from "./usage-reader.js";
@@ -34,7 +34,7 @@ export async function readDays(
       value === undefined
         ? view.held(key)
         : (rollupFromStored(value) ?? throwMalformed(store, "rollups", key));
-    if (sum !== undefined && sum.requests > 0) each(sum);
+    if (sum !== undefined && !isEmptyRollup(sum)) each(sum);
     if (++sinceYield < rollupsPerSlice) continue;
     sinceYield = 0;
     await yieldToEventLoop();

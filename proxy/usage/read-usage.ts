@@ -60,7 +60,7 @@ export function readUsage(usage: unknown): UsageReading {
   const hasInputTokens = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
   const rawInput = hasInputTokens
     ? usage["input_tokens"]
-    : (usage["prompt_tokens"] ?? usage["promptTokenCount"]);
+    : (usage["prompt_tokens"] ?? geminiInput(usage));
   const rawOutput =
     usage["completion_tokens"] ?? usage["output_tokens"] ?? usage["candidatesTokenCount"];
   const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"];
@@ -91,6 +91,14 @@ export function readUsage(usage: unknown): UsageReading {
     details: readUsageDetails(usage, whole),
     note: notes.length === 0 ? null : notes.join("; "),
   };
+}
+
+/** Gemini counts what its tools put into the prompt beside the prompt; both are input. */
+function geminiInput({
+  promptTokenCount: prompt,
+  toolUsePromptTokenCount: ofTools,
+}: Fields): unknown {
+  return isValidCount(prompt) && isValidCount(ofTools) ? prompt + ofTools : prompt;
 }
 
 /**

@@ -114,7 +114,7 @@ async function housekeep(daemon: TestDaemon, random: Random): Promise<void> {
     daemon,
     sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve()),
   );
-  sweepSpends(daemon.state, daemon.nowMs);
+  void sweepSpends(daemon.state, daemon.nowMs);
   await daemon.commit();
 }
 

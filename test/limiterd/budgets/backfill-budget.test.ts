@@ -2,6 +2,7 @@ import t from "tap";
 import { beginBackfill, createSpentOnDays } from "../../../limiterd/budgets/backfill-budget.js";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
+import { interimStatus } from "../../../shared/wire/execution.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { admin, ask, budget, client, listed, noon, second, spend, usd } from "./budget-fixture.js";
 
@@ -350,3 +351,17 @@ t.test(
     t.same(asked.splice(0), [`l\nred\n${day}`, `l\nred\n${next}`]);
   },
 );
+
+t.test("a day with nothing but progress of a session that goes on counts too", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/x", 86_400, 1)] });
+  const proxy = client(daemon);
+  spend(proxy, "/a", 2 * usd, { status: interimStatus });
+  await daemon.commit();
+  daemon.nowMs += 86_400 * second;
+  await admin(daemon, proxy, "budgets.put", {
+    subject: "/a",
+    budget_key: { period: "monthly" },
+    amount: 3,
+  });
+  t.match(await listed(daemon, proxy), [{ subject: "/a", spent: 2 }, { subject: "/x" }]);
+});

@@ -279,3 +279,15 @@ t.test(
     );
   },
 );
+
+t.test("what Gemini's tools put into the prompt is input", (t) => {
+  const told = {
+    promptTokenCount: 100,
+    toolUsePromptTokenCount: 10_000,
+    candidatesTokenCount: 50,
+    thoughtsTokenCount: 20,
+    totalTokenCount: 10_170,
+  };
+  t.match(readUsage(told), { inputTokens: 10_100, outputTokens: 70, totalTokens: 10_170 });
+  t.end();
+});
