@@ -29,7 +29,7 @@ export function buildAliases(
     const earlier = first.get(lower);
     const problem =
       earlier === undefined
-        ? nameProblem(name, known.sources)
+        ? nameProblem(name, known)
         : `is the same name as ${earlier}: keep one of them`;
     first.set(lower, earlier ?? at);
     if (problem !== null) problems.push(`${at} ${problem}`);
@@ -39,12 +39,16 @@ export function buildAliases(
   });
 }
 
-function nameProblem(name: string, sources: readonly string[]): string | null {
+function nameProblem(name: string, { names, sources }: Known): string | null {
   if (name.slice(0, -1).includes("*")) return "may hold an asterisk at its end only";
   const id = name.endsWith("*") ? `${name.slice(0, -1)}x` : name;
   const subject = parseSubject("model", id, "");
   if (!subject.ok || subject.value !== id)
     return "must be named with a model id, or how ids begin and *, without white space around it or a slash at an end";
+  const provider = name.slice(0, Math.max(name.indexOf("/"), 0)).toLowerCase();
+  // A name with a provider before the slash goes to it before names that begin so are looked up.
+  if (name.endsWith("*") && names.some((each) => each.toLowerCase() === provider))
+    return `would never apply: names that begin with ${provider}/ go to the provider ${provider}; name the models one by one, without an asterisk`;
   return sources.some((source) => source.toLowerCase() === name.toLowerCase())
     ? "is the name of a virtual model: keep one of them"
     : null;

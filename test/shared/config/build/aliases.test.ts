@@ -9,13 +9,14 @@ aliases:
 t.test(
   "an alias stands for a model, a virtual model, or the same name at a provider",
   async (t) => {
-    const text = `${base}  best: smart\n  gpt-4-turbo: openai/gpt-4o\n  llama-*: local/*\n  "*": local/x\n  o/x*: local/a/b\n`;
+    const text = `${base}  best: smart\n  gpt-4-turbo: openai/gpt-4o\n  llama-*: local/*\n  "*": local/x\n  o/x*: local/a/b\n  openai/o1: local/o1\n`;
     t.same(accepted(text).config.aliases, [
       { name: "best", to: { kind: "virtual", source: "smart" } },
       { name: "gpt-4-turbo", to: { kind: "target", provider: "openai", model: "gpt-4o" } },
       { name: "llama-*", to: { kind: "target", provider: "local", model: null } },
       { name: "*", to: { kind: "target", provider: "local", model: "x" } },
       { name: "o/x*", to: { kind: "target", provider: "local", model: "a/b" } },
+      { name: "openai/o1", to: { kind: "target", provider: "local", model: "o1" } },
     ]);
   },
 );
@@ -35,6 +36,10 @@ t.test("a wrong alias is reported with its place", async (t) => {
     ["a: local/*", "aliases.a must name one model: provider/* is for a name that ends in *"],
     ["a*b: smart", 'aliases["a*b"] may hold an asterisk at its end only'],
     ["a**: smart", 'aliases["a**"] may hold an asterisk at its end only'],
+    [
+      "OpenAI/*: local/*",
+      'aliases["OpenAI/*"] would never apply: names that begin with openai/ go to the provider openai; name the models one by one, without an asterisk',
+    ],
     ["Smart: openai/x", "aliases.Smart is the name of a virtual model: keep one of them"],
     [
       "/a: smart",
