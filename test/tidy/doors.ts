@@ -104,7 +104,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream",
     "proxy/upstream/errors",
   ],
-  "proxy/routing": ["proxy/upstream"],
+  "proxy/routing": ["proxy/upstream", "proxy/body"],
   "proxy/auth": ["proxy/egress", "proxy/http", "proxy/limiter"],
   "proxy/dialects/translation": [
     "proxy/body",

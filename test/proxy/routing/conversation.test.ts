@@ -1,5 +1,6 @@
 import t from "tap";
 import { conversationIn, conversationOf } from "../../../proxy/routing/conversation.js";
+import { jsonDepthMax } from "../../../shared/bounds.js";
 
 const hello = [{ role: "user", content: "hello" }];
 
@@ -15,6 +16,10 @@ t.test("a conversation is known by what says it best", async (t) => {
     [{ ...all, prompt_cache_key: "" }, "session"],
     [{ ...all, prompt_cache_key: 5, metadata: { user_id: "user_session" } }, "user_session"],
     [{ user: "u", messages: hello }, "u"],
+    [{ user: "u", conversation: "conv_1", input: "more" }, "conv_1"],
+    [{ user: "u", conversation: { id: "conv_1" }, input: "more" }, "conv_1"],
+    [{ user: "u", conversation: null }, "u"],
+    [{ messages: [{ role: "user", content: null }] }, "null"],
     [{ messages: hello }, '"hello"'],
     [{ input: hello }, '"hello"'],
     [{ input: "hello" }, "hello"],
@@ -39,6 +44,27 @@ t.test("later turns, and other instructions, are the same conversation", async (
   );
   t.not(conversationIn({ messages: [{ role: "user", content: "hello!" }] }), first);
   t.ok((conversationIn({ input: "x".repeat(1e6) }) ?? "").length < 100_000);
+});
+
+t.test("a first message of any depth and size is read, or no conversation", async (t) => {
+  const nested = (levels: number): string | null =>
+    conversationOf(
+      { header: () => undefined },
+      Buffer.from(
+        `{"messages":[{"role":"user","content":${"[".repeat(levels)}${"]".repeat(levels)}}]}`,
+      ),
+    );
+  t.type(nested(jsonDepthMax), "string");
+  t.equal(nested(jsonDepthMax + 1), null);
+  t.equal(nested(100_000), null);
+  const withText = (text: string, image = "x".repeat(1e6)): string | null =>
+    conversationIn({
+      messages: [{ role: "user", content: [{ text }, { url: image }, { text: "last" }] }],
+    });
+  t.equal(withText("a")?.length, 65_536);
+  t.equal(withText("a", "x"), '[{"text":"a"},{"url":"x"},{"text":"last"}]');
+  t.not(withText("a"), withText("b"));
+  t.not(withText("a", "x"), withText("a", "y"));
 });
 
 t.test("a session's header says it before the body, whose texts needn't be ASCII", async (t) => {
