@@ -29,6 +29,8 @@ const listNames: ReadonlyMap<string, string> = new Map([
   ["gemini", "google"],
   ["xai", "x-ai"],
   ["moonshot", "moonshotai"],
+  ["bedrock", "aws"],
+  ["vertex", "google"],
 ]);
 
 export async function loadPriceList(): Promise<PriceList> {
@@ -44,7 +46,10 @@ export async function loadPriceList(): Promise<PriceList> {
     },
     price(providerId, model, nowMs) {
       try {
-        const found = calcPrice({}, model, { providerId, timestamp: new Date(nowMs) });
+        const found = calcPrice({}, listedModel(providerId, model), {
+          providerId,
+          timestamp: new Date(nowMs),
+        });
         return found === null ? null : readPrice(found.model_price, providerId);
       } catch {
         // The package throws for prices that it finds inconsistent: the model counts as unpriced.
@@ -52,6 +57,11 @@ export async function loadPriceList(): Promise<PriceList> {
       }
     },
   };
+}
+
+/** Vertex AI names Google's models with their publisher, the list without. */
+function listedModel(providerId: string, model: string): string {
+  return providerId === "google" ? model.replace(/^google\//, "") : model;
 }
 
 /**

@@ -19,8 +19,6 @@ const unlisted: ReadonlySet<string> = new Set([
   "deepinfra",
   "nvidia",
   "sambanova",
-  "bedrock",
-  "vertex",
   "huggingface",
   "github-models",
   "scaleway",
@@ -88,8 +86,11 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
       },
     ],
   });
+  t.same(rates("google", "google/gemini-2.5-pro"), rates("google", "gemini-2.5-pro"));
+  t.type(list.price("aws", "qwen.qwen3-32b", nowMs), "object");
   for (const [provider, model] of [
     ["openai", "gpt-nope"],
+    ["google", "meta/gemini-2.5-pro"],
     ["nobody", "gpt-4o"],
     ["groq", "whisper-large-v3"],
     ["openai", ""],
