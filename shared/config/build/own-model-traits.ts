@@ -1,13 +1,20 @@
 /** What the operator says of a provider's models, from the entries of the file. */
+import type { Operation } from "../../operation.js";
 import { type DeclaredProvider, validFields } from "../file/config-file.js";
 import type { OwnModelTraits } from "../model-traits.js";
 
 export function ownModelTraits(
-  declared: DeclaredProvider["modelTraits"],
+  { at, modelTraits }: Pick<DeclaredProvider, "at" | "modelTraits">,
+  operations: ReadonlySet<Operation>,
+  problems: string[],
 ): readonly OwnModelTraits[] {
-  return declared.flatMap(({ fields }): OwnModelTraits[] => {
+  return modelTraits.flatMap(({ fields }, index): OwnModelTraits[] => {
     const valid = fields === null ? null : validFields(fields);
     if (valid === null) return [];
+    if (valid.reasoning_with_tools === "responses" && !operations.has("responses"))
+      problems.push(
+        `${at}.model_traits[${index}].reasoning_with_tools must not be responses: the provider's operations are without responses`,
+      );
     return [
       {
         models: valid.models ?? [],

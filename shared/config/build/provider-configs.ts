@@ -162,8 +162,10 @@ function fromDeclared(
       `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
     );
   const valid = problems.length > before ? null : validFields(fields);
-  const own = { modelTraits: ownModelTraits(modelTraits) };
-  return valid === null ? null : { ...fromFields(name, valid, preset, override), ...own };
+  if (valid === null) return null;
+  const config = fromFields(name, valid, preset, override);
+  const traits = ownModelTraits({ at, modelTraits }, config.operations, problems);
+  return { ...config, modelTraits: traits };
 }
 
 function typeOf(

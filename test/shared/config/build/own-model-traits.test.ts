@@ -36,6 +36,19 @@ t.test("what the operator says of a provider's models", async (t) => {
   ]);
 });
 
+t.test("the Responses API can't be said of models at a provider without it", async (t) => {
+  const entries = "[{ models: x }, { models: m, reasoning_with_tools: responses }]";
+  const at = (fields: string): string =>
+    `providers: { a: { model_traits: ${entries}, ${fields} } }\n`;
+  const problem =
+    "providers.a.model_traits[1].reasoning_with_tools must not be responses: the provider's operations are without responses";
+  t.same(refused(at('base_url: "http://a", operations: [chat_completions]')), [problem]);
+  t.same(refused(at("type: anthropic")), [problem]);
+  t.match(accepted(at('base_url: "http://a", operations: [chat_completions, responses]')), {
+    config: { providers: [{ modelTraits: [{}, { reasoningWithTools: "responses" }] }] },
+  });
+});
+
 t.test("a wrong entry is reported with its place", async (t) => {
   const at = "providers.a.model_traits";
   const cases: readonly (readonly [string, string])[] = [
