@@ -28,8 +28,13 @@ export function createInertReason({
 }: Pick<Config, "usageEnabled" | "providers" | "virtualModels"> &
   Partial<Pick<Config, "aliases">>): InertReason {
   const types = typesOf(providers);
-  /** Whether any id may be a model: a provider accepts all, or lists them to proxies only. */
-  const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
+  /**
+   * Whether any id may be a model: a provider accepts all, or lists them to proxies only; or names
+   * that begin alike are the same at a provider.
+   */
+  const anyModel =
+    providers.some(({ models }) => models === null || models.includes(anyId)) ||
+    aliases.some(({ to }) => to.kind === "target" && to.model === null);
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
     if (!namesProvider(model.toLowerCase(), types)) models.add(model.toLowerCase());

@@ -46,6 +46,15 @@ t.test(
       providers: [provider("openai", null)],
       virtualModels: [virtual, { ...virtual, source: "O3" }],
     });
+    const begun = createInertReason({
+      usageEnabled: true,
+      providers: [provider("openai", ["gpt-4o"])],
+      virtualModels: [virtual],
+      aliases: [
+        { name: "llama-*", to: { kind: "target", provider: "openai", model: null } },
+        { name: "best", to: { kind: "target", provider: "openai", model: "o1" } },
+      ],
+    });
     const withoutProviders = createInertReason({
       usageEnabled: true,
       providers: [],
@@ -79,6 +88,8 @@ t.test(
       ["whatever a provider takes", anything, "model", "y", false],
       ["a virtual model's name, whatever a provider may list", aliased, "model", "Smart", true],
       ["one that is its target's too", aliased, "model", "o3", false],
+      ["what a name that begins as an alias may be", begun, "model", "llama-3", false],
+      ["a virtual model's name beside such an alias", begun, "model", "smart", true],
       ["no provider at all", withoutProviders, "model", "gpt-4o", true],
     ];
     for (const [name, reason, scope, subject, inert] of table)
