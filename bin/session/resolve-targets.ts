@@ -19,7 +19,9 @@ export async function resolveTargets(
   model: string,
 ): Promise<ResolvedTargets> {
   const { providers, virtualModels, aliases } = config;
-  const route = resolveModel(buildCatalog(providers, virtualModels, new Map(), aliases), model);
+  const unlearned = providers.filter(({ models }) => models === null).map(({ name }) => name);
+  const catalog = buildCatalog(providers, virtualModels, new Map(), aliases);
+  const route = resolveModel({ ...catalog, unlearned }, model);
   if (route !== null) {
     const prices = createPriceTable(config, {
       list: needsPriceList(config) ? await loadPriceList() : null,
@@ -32,17 +34,16 @@ export async function resolveTargets(
         .map((target) => ({ provider: target.provider, model: target.model })),
     };
   }
-  const unlisted = providers.filter(({ models }) => models === null).map(({ name }) => name);
   const named = JSON.stringify(model);
-  if (unlisted.length === 0)
+  if (unlearned.length === 0)
     return {
       ok: false,
       reason: `--model ${named} is no virtual model and no configured provider lists it`,
     };
-  const list = unlisted.length === 1 ? "lists its models" : "list their models";
+  const list = unlearned.length === 1 ? "lists its models" : "list their models";
   const reason = [
     `--model ${named} can't be resolved by the configuration alone`,
-    `${unlisted.join(", ")} ${list} to a running proxy only`,
+    `${unlearned.join(", ")} ${list} to a running proxy only`,
   ].join(": ");
   return {
     ok: false,

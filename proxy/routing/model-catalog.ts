@@ -47,11 +47,15 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   const learned = new Map<string, readonly string[]>();
   /** Those that have no list. */
   const listless = new Set<string>();
-  const build = (): Catalog =>
-    buildCatalog(config.providers, config.virtualModels, learned, config.aliases);
+  const queried = config.providers.filter((provider) => provider.models === null);
+  const unlearned = (): readonly string[] =>
+    queried.map(({ name }) => name).filter((name) => !learned.has(name) && !listless.has(name));
+  const build = (): Catalog => ({
+    ...buildCatalog(config.providers, config.virtualModels, learned, config.aliases),
+    unlearned: unlearned(),
+  });
   let catalog = build();
   let stopped = false;
-  const queried = config.providers.filter((provider) => provider.models === null);
   let unanswered = queried.length;
   let waiters: (() => void)[] = [];
 
@@ -63,7 +67,10 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
         catalog = build();
         if (first) ports.onLearned(provider.name, answer.models.length);
       } else {
-        if (answer.hasNone === true) listless.add(provider.name);
+        if (answer.hasNone === true && !listless.has(provider.name)) {
+          listless.add(provider.name);
+          catalog = build();
+        }
         ports.onFailed(provider.name, answer.reason);
       }
       if (first && --unanswered === 0) release();
@@ -87,8 +94,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     current: () => catalog,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
-    unlearned: () =>
-      queried.map(({ name }) => name).filter((name) => !learned.has(name) && !listless.has(name)),
+    unlearned,
     stop() {
       stopped = true;
       release();

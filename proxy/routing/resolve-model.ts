@@ -52,6 +52,8 @@ export interface Catalog {
   readonly aliases: ModelAliases;
   /** The first provider that takes any id. */
   readonly anyIdProvider: string | null;
+  /** Providers whose list isn't known yet: any name that nothing else knows may be in it. */
+  readonly unlearned: readonly string[];
   /** By the provider's name, in configuration order. */
   readonly known: ReadonlyMap<string, KnownModels>;
 }
@@ -109,6 +111,7 @@ export function buildCatalog(
     byBareId,
     aliases: modelAliases(aliases),
     anyIdProvider,
+    unlearned: [],
     known,
   };
 }
@@ -125,7 +128,8 @@ export function buildCatalog(
  *    before what providers list;
  * 4. a bare id, as written, at the first provider that lists it, then at the first that lists it by
  *    another name or in another case;
- * 5. any other name by the alias `*`, else at the first provider with `models: ["*"]`.
+ * 5. any other name by the alias `*`, else at the first provider with `models: ["*"]`: once no
+ *    other provider's list is to come, which may hold the name. Until then, null.
  */
 export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   const name = rawName.trim();
@@ -154,7 +158,16 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
     const id = byLowerId.get(modelName(type, name).toLowerCase());
     if (id !== undefined) return direct(provider, id);
   }
-  const { anyIdProvider, aliases } = catalog;
+  return restRoute(catalog, name);
+}
+
+/** The route of a name that nothing else knows. */
+function restRoute(catalog: Catalog, name: string): Route | null {
+  const { anyIdProvider, aliases, unlearned } = catalog;
+  const to = aliases.rest?.to;
+  // What that provider lists would be executed there as well.
+  const same = to?.kind === "target" && to.model === null ? to.provider : null;
+  if (unlearned.some((provider) => provider !== same)) return null;
   if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);
   return anyIdProvider === null
     ? null

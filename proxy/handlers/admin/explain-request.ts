@@ -6,12 +6,12 @@
 import { isObject, shortName, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
-import type { Target } from "../../../shared/domain/target-name.js";
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { modelNameProblem, type Target } from "../../../shared/domain/target-name.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
 import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
-import { resolveOnceLearned } from "../../routing/model-catalog.js";
+import { resolveOnceLearned, unknownModel } from "../../routing/model-catalog.js";
 import { resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-json.js";
 
@@ -31,14 +31,7 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   const { userPath, model, key } = question;
   const targets = await targetsOf(context.gateway, model);
   if (targets === null)
-    return failAdmin(
-      context,
-      failure(
-        "model_not_found",
-        `the model ${show(model)} does not exist: GET /v1/models lists those that do`,
-        "model",
-      ),
-    );
+    return failAdmin(context, unknownModel(context.gateway.models, model).failure);
   await replyExplanation(
     context,
     { user_path: userPath, ...keyFields(context.gateway, key), targets },
@@ -105,6 +98,8 @@ function readQuestion(body: unknown): QuestionRead {
         : `model must be a model's name, not ${show(model)}`,
       "model",
     );
+  const nameProblem = modelNameProblem(model);
+  if (nameProblem !== null) return wrong(nameProblem, "model");
   if (key !== null && (typeof key !== "string" || key === ""))
     return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
   const path = parseUserPath(userPath, "user_path");

@@ -2,11 +2,12 @@ import t from "tap";
 import {
   createModelCatalog,
   type ModelCatalog,
+  resolveOnceLearned,
   unknownModel,
 } from "../../../proxy/routing/model-catalog.js";
 import { listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
-import type { Config, ProviderConfig } from "../../../shared/config/config.js";
+import type { AliasConfig, Config, ProviderConfig } from "../../../shared/config/config.js";
 
 interface ModelsCall {
   readonly request: UpstreamRequest;
@@ -64,13 +65,17 @@ interface Bench {
   ids(): string[];
 }
 
-function bench(models: Readonly<Record<string, readonly string[] | null>>): Bench {
+function bench(
+  models: Readonly<Record<string, readonly string[] | null>>,
+  aliases: readonly AliasConfig[] = [],
+): Bench {
   const providers = Object.fromEntries(Object.keys(models).map((name) => [name, new Provider()]));
   const timers: { ms: number; run: () => void }[] = [];
   const reports: string[] = [];
   const config = {
     providers: Object.entries(models).map(([name, of]) => ({ name, models: of }) as ProviderConfig),
     virtualModels: [],
+    aliases,
   } as unknown as Config;
   const catalog = createModelCatalog(config, {
     upstreams: new Map(Object.entries(providers)),
@@ -123,6 +128,44 @@ t.test(
     t.same(reports, ["openai 2"]);
   },
 );
+
+t.test("a catch-all takes a name only when no other provider may list it", async (t) => {
+  const toBackup: AliasConfig = {
+    name: "*",
+    to: { kind: "target", provider: "backup", model: null },
+  };
+  for (const [what, of, aliases] of [
+    ["the alias *", { openai: null, listless: null, backup: null }, [toBackup]],
+    ['models: ["*"]', { openai: null, listless: null, backup: ["*"] }, []],
+  ] as const) {
+    const { catalog, providers, timers } = bench(of, aliases);
+    const of4o = (): unknown => resolveModel(catalog.current(), "gpt-4o")?.targets[0]?.provider;
+    t.equal(of4o(), undefined, what);
+    const early = resolveOnceLearned({ models: catalog }, "gpt-4o");
+    await providers["listless"]!.answer(404, "{}");
+    t.equal(of4o(), undefined, `${what}: one is left`);
+    await providers["openai"]!.fail("down");
+    t.equal(of4o(), undefined, `${what}: it didn't answer`);
+    t.equal(unknownModel(catalog, "gpt-4o").failure.status, 503, what);
+    if (of.backup === null) await providers["backup"]!.fail("down");
+    t.equal(await early, null, what);
+    for (const { run } of [...timers]) run();
+    await providers["openai"]!.answer(200, list("gpt-4o"));
+    t.equal(of4o(), "openai", what);
+    t.match(
+      resolveModel(catalog.current(), "other"),
+      { targets: [{ provider: "backup", model: "other" }] },
+      `${what}: the catch-all's own list needn't be known`,
+    );
+  }
+});
+
+t.test("a provider that has no list holds no catch-all back", async (t) => {
+  const { catalog, providers } = bench({ listless: null, local: ["*"] });
+  t.equal(resolveModel(catalog.current(), "x"), null);
+  await providers["listless"]!.answer(404, "{}");
+  t.match(resolveModel(catalog.current(), "x"), { targets: [{ provider: "local" }] });
+});
 
 t.test(
   "every shape of list that providers return is read, and entries that are no model left out",
