@@ -6,7 +6,7 @@
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isCount, isObject } from "../../../shared/checked.js";
-import { mergeUsage } from "../../usage/find-usage.js";
+import { findUsage, mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { chatUsage } from "../translation/translate-usage.js";
@@ -167,8 +167,8 @@ export class ResponsesStreamToChat extends GuardedTranslator {
 
   /** The error stands within the response. */
   #failed(data: string, { response }: JsonObject): void {
-    const { error, usage } = isObject(response) ? response : {};
-    this.#usage = mergeUsage(this.#usage, usage);
+    const { error } = isObject(response) ? response : {};
+    this.#usage = mergeUsage(this.#usage, findUsage(response));
     if (isObject(error)) this.fail(JSON.stringify({ error }), { error });
     else this.fail(data, {});
   }
@@ -176,7 +176,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   #finish(response: unknown): void {
     if (!isObject(response))
       throw new UntranslatableAnswer("the provider's stream ends without a response");
-    this.#usage = mergeUsage(this.#usage, response["usage"]);
+    this.#usage = mergeUsage(this.#usage, findUsage(response));
     const { service_tier: tier } = response;
     if (typeof tier === "string") this.#tier = tier;
     this.#chunk({}, finishReasonOf(response, this.#calls.size > 0));

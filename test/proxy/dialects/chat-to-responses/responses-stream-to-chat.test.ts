@@ -69,6 +69,25 @@ t.test("custom calls, refusals and log probabilities are streamed", async (t) =>
   ]);
 });
 
+t.test("what the answer is charged knows the tier and the searches of the response", async (t) => {
+  const usage = { input_tokens: 10, output_tokens: 2, total_tokens: 12 };
+  const output = [{ type: "web_search_call", action: { type: "search" } }];
+  for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
+    const translator = chatToResponses.events(context);
+    const { data } = event({ type, response: { service_tier: "flex", output, usage } });
+    translator.push(type, data);
+    t.same(
+      translator.usage,
+      {
+        ...usage,
+        service_tier: "flex",
+        server_tool_use: { web_search_requests: 1, file_search_requests: 0 },
+      },
+      type,
+    );
+  }
+});
+
 t.test("failures end the stream with an error, the first without a chunk before it", async (t) => {
   const created = event({ type: "response.created", response: { id: "resp_1" } });
   const error = { code: "rate_limit_exceeded", message: "slow down" };
