@@ -114,7 +114,7 @@ function addItem(chat: ChatConversation, value: unknown, path: string, check: Re
 
 /** An item without a type is a message when it has a role. */
 function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType | undefined {
-  const { type = "message" } = item;
+  const type = isAbsent(item["type"]) ? "message" : item["type"];
   if (typeof type === "string" && Object.hasOwn(itemFields, type)) return type as ItemType;
   return check.refuse(
     `${path}.type`,
@@ -126,7 +126,7 @@ function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType
 function referenceIn(item: unknown): unknown {
   if (!isObject(item)) return null;
   const { type, role, id } = item;
-  return type === "item_reference" || (isAbsent(type) && role === undefined) ? (id ?? "") : null;
+  return type === "item_reference" || (isAbsent(type) && isAbsent(role)) ? (id ?? "") : null;
 }
 
 /** Null for a reference. */

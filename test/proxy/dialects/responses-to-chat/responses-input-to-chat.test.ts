@@ -147,6 +147,16 @@ t.test(
   },
 );
 
+t.test("a type or a role that is null is one that isn't there", async (t) => {
+  t.match(translated({ model: "m", input: [{ type: null, role: "user", content: "hi" }] }), {
+    messages: [{ role: "user", content: "hi" }],
+  });
+  t.match(
+    refusalWith({ input: [{ type: null, role: null, id: "msg_1" }] }),
+    /^input\[0\] refers to a stored item/,
+  );
+});
+
 const user = (...content: unknown[]) => ({ input: [{ role: "user", content }] });
 
 t.test("unsupported and invalid items and parts are a 400 that names the field", async (t) => {
