@@ -41,6 +41,8 @@ const counted = {
 export function countingBy(answered: Translation, object: string | null): Translation {
   return {
     repeats: [],
+    // A client may ask for a stream, as it will for the answer.
+    repeatedFrom: () => ({}),
     request: (body, options) => countable(body, options, answered),
     answer: (body) => countIn(body, object),
     asEvents: noStream,

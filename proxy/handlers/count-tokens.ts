@@ -1,7 +1,7 @@
 /**
  * POST /v1/messages/count_tokens and /v1/responses/input_tokens: not limited, and answered by the
- * first target whose provider counts tokens. Where none does, Sluice estimates: agents need the
- * number to know when their conversation is too long.
+ * first target whose provider counts tokens. Where none does, or that one answers that it doesn't,
+ * Sluice estimates: agents need the number to know when their conversation is too long.
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
@@ -14,6 +14,7 @@ import { namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
+import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/estimate-tokens.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
@@ -42,6 +43,28 @@ function answerEstimate(
     "x-sluice-estimated",
     "true",
   ]);
+}
+
+/** What hosts answer that speak the dialect but don't count; 403: not with this key. */
+const notCounted: ReadonlySet<number> = new Set([403, 404, 405]);
+
+/** Tells the provider's own status: the client is told of a 403 with another. */
+function watched(upstream: Upstream, answered: (status: number) => void): Upstream {
+  return {
+    send: (request, sink) =>
+      upstream.send(request, {
+        onHead: (status, rawHeaders) => {
+          answered(status);
+          sink.onHead(status, rawHeaders);
+        },
+        onData: (chunk) => sink.onData(chunk),
+        onEnd: () => sink.onEnd(),
+        onFailure: (failure) => sink.onFailure(failure),
+        onBug: (error) => sink.onBug(error),
+      }),
+    redact: (text) => upstream.redact(text),
+    close: () => upstream.close(),
+  };
 }
 
 /** Never rejects. */
@@ -88,9 +111,10 @@ export async function countTokens(
     gateway.rewriters(record.userPath ?? "/", target),
   );
   const query = translator === null ? exchange.query : "";
+  let answered = 0;
+  const upstream = watched(provider.upstream, (status) => (answered = status));
   const forwarded = await forward(exchange, {
-    upstream:
-      translator === null ? provider.upstream : translatedUpstream(provider.upstream, translator),
+    upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,
     request: {
       method: "POST",
@@ -108,6 +132,10 @@ export async function countTokens(
     hasFallback: false,
     monoMs,
   });
+  if (forwarded.outcome === "upstream_error" && notCounted.has(answered)) {
+    record.note = `the provider answered ${answered}`;
+    return answerEstimate(context, operation, { target, promptBytes: call.promptBytes });
+  }
   record.end(forwarded.status, forwarded.outcome);
   record.note = forwarded.note;
   record.bug = forwarded.bug;

@@ -123,6 +123,40 @@ providers:
   });
 });
 
+t.test("a request that asks for a stream, too, gets its count as it is translated", async (t) => {
+  const fake = fakeGateway(`
+providers:
+  openai: { api_key: k, models: [gpt-5.4] }
+  claude: { type: anthropic, base_url: "http://127.0.0.1:1/v1", models: [claude-opus-4-6] }
+`);
+  fake.answers.set("openai", { status: 200, body: '{"input_tokens":14}' });
+  fake.answers.set("claude", { status: 200, body: '{"input_tokens":15}' });
+  const messages = [{ role: "user", content: "hi" }];
+  const asked = JSON.stringify({ model: "gpt-5.4", stream: true, messages });
+  t.match(await count(fake, asked), { status: 200, body: { input_tokens: 14 } });
+  const ofOpenai = await served(fake, (context) => countTokens(context, "input_tokens"), {
+    path: "/v1/responses/input_tokens",
+    body: JSON.stringify({ model: "claude-opus-4-6", stream: true, input: "hi" }),
+  });
+  t.match(ofOpenai, { status: 200, body: { input_tokens: 15 } });
+  for (const { body } of fake.sent) t.notMatch(body, "stream");
+});
+
+t.test("a provider that answers that it doesn't count leads to the estimate", async (t) => {
+  const fake = fakeGateway(yaml);
+  for (const status of [403, 404, 405]) {
+    fake.answers.set("claude", { status, body: '{"error":{"message":"no such page"}}' });
+    const { exchange, ...answered } = await count(fake, '{"model":"opus","messages":[]}');
+    t.match(answered, {
+      status: 200,
+      body: { input_tokens: 8 },
+      record: { outcome: "answered", note: `the provider answered ${status}` },
+    });
+    t.equal(exchange.sent("x-sluice-estimated"), "true");
+    t.equal(exchange.sent("x-sluice-target"), "claude/opus");
+  }
+});
+
 t.test("an error of the provider reaches the client", async (t) => {
   const fake = fakeGateway(yaml);
   fake.answers.set("claude", {
