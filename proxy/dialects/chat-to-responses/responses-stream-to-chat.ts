@@ -48,6 +48,10 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     this.#id = responseId(null, context);
   }
 
+  override get heldBytes(): number {
+    return this.#thinking.length;
+  }
+
   override get usage(): unknown {
     return this.#usage;
   }

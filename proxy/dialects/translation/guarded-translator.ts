@@ -19,14 +19,17 @@ import {
 const none: readonly ClientEvent[] = [];
 
 export abstract class GuardedTranslator implements EventTranslator {
-  /** A few numbers and names. */
-  readonly heldBytes = 0;
   #out: ClientEvent[] = [];
   #ended = false;
   #failed = false;
 
   get failed(): boolean {
     return this.#failed;
+  }
+
+  /** A few numbers and names. */
+  get heldBytes(): number {
+    return 0;
   }
 
   abstract get usage(): unknown;

@@ -88,6 +88,22 @@ t.test("what the answer is charged knows the tier and the searches of the respon
   }
 });
 
+t.test("the thinking of an open item is told as held, until the item is done", async (t) => {
+  const translator = chatToResponses.events(context);
+  const at = { output_index: 0 };
+  const item = { type: "reasoning", id: "rs_1", encrypted_content: "gAAAAB" };
+  const held = (value: JsonObject): number => {
+    const { event: name, data } = event({ ...at, ...value });
+    translator.push(name, data);
+    return translator.heldBytes;
+  };
+  t.equal(held({ type: "response.output_item.added", item }), 0);
+  const delta = "x".repeat(5000);
+  t.equal(held({ type: "response.reasoning_summary_text.delta", delta }), 5000);
+  t.equal(held({ type: "response.reasoning_summary_text.delta", delta }), 10_000);
+  t.equal(held({ type: "response.output_item.done", item }), 0);
+});
+
 t.test("failures end the stream with an error, the first without a chunk before it", async (t) => {
   const created = event({ type: "response.created", response: { id: "resp_1" } });
   const error = { code: "rate_limit_exceeded", message: "slow down" };
