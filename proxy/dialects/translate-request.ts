@@ -46,12 +46,7 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
     case "chat_completions":
       return fitChatRequest(
         body,
-        {
-          chat: provider.chat,
-          traits: chatTraitsOf(provider, model),
-          takesSignatures: provider.type === "gemini",
-          model,
-        },
+        { chat: provider.chat, traits: chatTraitsOf(provider, model), model },
         check,
       );
     case "messages":

@@ -52,6 +52,8 @@ export interface ChatTraits {
   readonly countsTokens: boolean;
   /** Whether `tools` may be of the type `custom`, with free text as their input. */
   readonly takesCustomTools: boolean;
+  /** Whether it reads Gemini's signatures of calls, which its models require back. */
+  readonly takesSignatures: boolean;
 }
 
 /** A host of which nothing else is known, such as a server of open models. */
@@ -67,6 +69,7 @@ export const plainChat: ChatTraits = {
   reasoningWithTools: "refused",
   countsTokens: false,
   takesCustomTools: false,
+  takesSignatures: false,
 };
 
 /** OpenAI's own, also at Azure. */

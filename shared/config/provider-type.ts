@@ -86,7 +86,12 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions", "embeddings", "images", ...googleOperations],
     listsModels: true,
     // An unknown field is a 400.
-    chat: { ...plainChat, optionalFields: new Set(), earlierReasoning: "refused" },
+    chat: {
+      ...plainChat,
+      optionalFields: new Set(),
+      earlierReasoning: "refused",
+      takesSignatures: true,
+    },
     keepAliveMs: serviceKeepAliveMs,
   },
   // It lists the models of the region, not the deployments that requests name.

@@ -23,8 +23,6 @@ import type { ChatTargetTraits } from "./target-traits.js";
 interface ChatHost {
   readonly chat: ChatTraits;
   readonly traits: ChatTargetTraits;
-  /** Whether it reads Gemini's signatures of calls. */
-  readonly takesSignatures: boolean;
   /** The model's name at the provider. */
   readonly model: string;
 }
@@ -196,9 +194,9 @@ function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObj
 }
 
 function fitMessages(messages: readonly JsonObject[], host: ChatHost): readonly JsonObject[] {
-  const { chat, takesSignatures } = host;
+  const { chat } = host;
   const fitted = messages.map((message) => withIds(withReasoning(message, chat), chat));
-  const unsigned = takesSignatures ? fitted : withoutSignatures(fitted);
+  const unsigned = chat.takesSignatures ? fitted : withoutSignatures(fitted);
   const ordered = orderMessages(unsigned, chat.messageOrder);
   return chat.takesTextParts ? ordered : withTexts(ordered);
 }

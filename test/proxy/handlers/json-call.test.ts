@@ -7,6 +7,7 @@ import { LargeBody } from "../../../proxy/upstream/large-body.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
 import { openaiChat } from "../../../shared/config/chat-traits.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { providerTraits } from "../../../shared/config/provider-type.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { bytesOf } from "../fake-gateway.js";
@@ -237,9 +238,16 @@ t.test("what Gemini has signed is sent back to Gemini, and to no other provider"
     (JSON.parse(sentTo(call, provider, "y").text) as { messages: { tool_calls?: object[] }[] })
       .messages[0]!.tool_calls;
   t.same(sent(chatty), [toolCall]);
-  t.same(sent({ ...chatty, name: "gemini", type: "gemini" }), [
-    { ...toolCall, extra_content: { google: { thought_signature: "s" } } },
-  ]);
+  const { chat } = providerTraits.gemini;
+  for (const [name, type] of [
+    ["gemini", "gemini"],
+    ["vertex", "openai"],
+  ] as const)
+    t.same(
+      sent({ ...chatty, name, type, chat }),
+      [{ ...toolCall, extra_content: { google: { thought_signature: "s" } } }],
+      name,
+    );
   t.match(JSON.parse(sentTo(call, claude, "y").text), {
     messages: [{ content: [{ type: "tool_use", id: "1" }] }, { content: [{ tool_use_id: "1" }] }],
   });

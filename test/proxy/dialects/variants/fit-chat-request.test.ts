@@ -25,7 +25,6 @@ function fitted(host: string, model: string, body: JsonObject): unknown {
       {
         chat,
         traits: chatTraitsOf({ chat, modelTraits: [] }, model),
-        takesSignatures: host === "gemini",
         model,
       },
       check,
@@ -204,12 +203,13 @@ t.test("a host's ids of calls match those of the results", async (t) => {
   t.equal(answered!["tool_call_id"], id);
 });
 
-t.test("signatures are for Gemini alone", async (t) => {
+t.test("signatures are for Gemini alone, at Vertex AI, too", async (t) => {
   const extra_content = { google: { thought_signature: "s" } };
   const signed = { ...called, tool_calls: [{ ...call, extra_content }] };
-  t.match(fitted("gemini", "m", { messages: [hello, signed] }), {
-    body: { messages: [hello, signed] },
-  });
+  for (const host of ["gemini", "vertex"])
+    t.match(fitted(host, "m", { messages: [hello, signed] }), {
+      body: { messages: [hello, signed] },
+    });
   t.same(
     (fitted("openai", "m", { messages: [hello, signed] }) as { body: JsonObject }).body["messages"],
     [hello, called],
