@@ -5,7 +5,7 @@ import t from "tap";
 import { root } from "../tidy/source-tree.js";
 import { agents } from "./agents/agents.js";
 import type { Step } from "./client.js";
-import { clientsPage, verdictOf } from "./clients-page.js";
+import { clientsPage, comparePage, verdictOf } from "./clients-page.js";
 import type { CellResult } from "./run-cell.js";
 import { sdks } from "./sdks/sdks.js";
 
@@ -39,6 +39,14 @@ t.test("the page has every client, with its settings", async (t) => {
     t.ok(page.includes(`| ${title}: |`), `${title} has a row of its limits`);
     t.ok(page.includes(setUp), `${title} has its settings`);
   }
+});
+
+t.test("the page is compared if every client has run, and only then", async (t) => {
+  const results = clients.map(({ id }) => ({ ...cell("gpt-4o", []), client: id }));
+  const now = clientsPage({ clients, results, before: page });
+  t.equal(comparePage({ clients, results, before: now }), "same");
+  t.equal(comparePage({ clients, results, before: `${now}more` }), "stale");
+  t.equal(comparePage({ clients, results: results.slice(1), before: "other" }), "not_compared");
 });
 
 t.test("rows of clients that haven't run stay as they are", async (t) => {

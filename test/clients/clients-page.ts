@@ -79,6 +79,14 @@ export function clientsPage({ clients, results, before }: PageParts): string {
   ].join("");
 }
 
+/** The notes are of all clients: the results of some say nothing of the page. */
+export function comparePage(parts: PageParts): "same" | "stale" | "not_compared" {
+  const { clients, results, before } = parts;
+  const ran = new Set(results.map(({ client }) => client));
+  if (!clients.every(({ id }) => ran.has(id))) return "not_compared";
+  return clientsPage(parts) === before ? "same" : "stale";
+}
+
 /** The second table has rows of its own. */
 function stopping(client: Client): Client {
   return { ...client, title: `${client.title}:` };
