@@ -25,6 +25,8 @@ export interface Gateway {
   recorded(key: string): Promise<Recorded>;
   /** Resolves once a request of this path has been refused for a limit. */
   refused(path: string): Promise<void>;
+  /** How many have been so far. */
+  refusals(path: string): number;
   /** One request of this caller that is answered. */
   use(key: string, model: string): Promise<void>;
   /** A request that goes on until it is told to end. */
@@ -88,7 +90,8 @@ rate_limits:
         inFlight: Math.max(...rules.map((rule) => rule.in_flight)),
       };
     },
-    refused: (path) => proxy.printed(new RegExp(`"status":4(?:29|02),.*"user_path":"${path}"`)),
+    refused: (path) => proxy.printed(new RegExp(refusal(path))),
+    refusals: (path) => [...proxy.output().matchAll(new RegExp(refusal(path), "g"))].length,
     async use(key, model) {
       const response = await chat(key, model, "hi");
       await response.text();
@@ -106,10 +109,19 @@ rate_limits:
   };
 }
 
+/** Its line in the log. */
+const refusal = (path: string): string => `"status":4(?:29|02),.*"user_path":"${path}"`;
+
+/** For what takes a moment, on a machine with much else to do. */
+export const patienceMs = 30_000;
+
 /** Asks until Sluice holds nothing for this caller any more. */
 export async function settled(gateway: Gateway, key: string): Promise<Recorded> {
-  return until(
+  const deadline = performance.now() + patienceMs;
+  const recorded = await until(
     () => gateway.recorded(key),
-    ({ inFlight }) => inFlight === 0,
+    ({ inFlight }) => inFlight === 0 || performance.now() >= deadline,
   );
+  if (recorded.inFlight === 0) return recorded;
+  throw new Error(`Sluice still holds ${recorded.inFlight} requests after ${patienceMs} ms`);
 }

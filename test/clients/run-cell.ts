@@ -3,9 +3,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/client.js";
 import type { Client, Job, Outcome, Step } from "./client.js";
-import { type Gateway, settled } from "./gateway.js";
+import { type Gateway, patienceMs, settled } from "./gateway.js";
 import type { Host, Operation } from "./providers/hosts.js";
 import { note, word } from "./providers/script.js";
+import type { Seen } from "./providers/stand-in.js";
 
 export interface StepResult {
   readonly step: Step;
@@ -127,20 +128,26 @@ async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<string
   return checkUsage(gateway, cell, step, key);
 }
 
-/** The client leaves when the answer has begun, and then the provider's stream must end. */
+/**
+ * The client leaves when the answer has begun, and then the provider's stream must end. It is told
+ * to leave in the end, too, if none begins.
+ */
 async function whileItLeaves(gateway: Gateway, { client, host }: Cell, job: Job): Promise<Outcome> {
-  const streams = async () => gateway.standIn.seen(host.name);
-  const begun = until(
-    streams,
-    ({ streaming, refused }) => streaming > 0 || refused.length > 0,
+  const seenWhen = (isSo: (seen: Seen) => boolean): Promise<Seen> => {
+    const deadline = performance.now() + patienceMs;
+    const ask = async (): Promise<Seen> => gateway.standIn.seen(host.name);
+    return until(ask, (seen) => isSo(seen) || performance.now() >= deadline);
+  };
+  let hasEnded = false;
+  const begun = seenWhen(
+    ({ streams, refused }) => streams > 0 || refused.length > 0 || hasEnded,
   ).then(() => {});
   const outcome = await client.run({ ...job, leave: begun });
-  const leftAt = performance.now();
-  const { streaming } = await until(
-    streams,
-    (seen) => seen.streaming === 0 || performance.now() - leftAt > 5000,
-  );
+  hasEnded = true;
+  const { streaming, streams, refused } = await seenWhen((seen) => seen.streaming === 0);
   if (streaming > 0) throw new Error("the provider's stream goes on after the client has left");
+  if (streams === 0 && refused.length === 0)
+    throw new Error(`no stream had begun; it says: ${excerpt(outcome.output)}`);
   return outcome;
 }
 
@@ -153,9 +160,18 @@ async function whileBusy(
 ): Promise<Outcome> {
   await gateway.limit(path, { period: "concurrent" }, 1);
   const end = await gateway.occupy(job.key, `${host.name}/${model}`);
-  void gateway.refused(path).then(end);
-  return client.run(job).finally(end);
+  let wasRefused = false;
+  void gateway.refused(path).then(() => {
+    wasRefused = true;
+    end();
+  });
+  const outcome = await client.run(job).finally(end);
+  if (outcome.succeeded && !wasRefused) throw new Error("it was never refused for the slot");
+  return outcome;
 }
+
+/** An agent asks for more than the answer, such as a title, and each may be refused. */
+const refusalsMax = 6;
 
 /** Its only request of the day is used. */
 async function atItsEnd(
@@ -166,7 +182,10 @@ async function atItsEnd(
 ): Promise<Outcome> {
   await gateway.limit(path, { period: "day" }, 1);
   await gateway.use(job.key, `${host.name}/${model}`);
-  return client.run(job);
+  const outcome = await client.run(job);
+  const refusals = gateway.refusals(path);
+  if (refusals > refusalsMax) throw new Error(`it goes on: it was refused ${refusals} times`);
+  return outcome;
 }
 
 function checkOutcome(step: Step, { succeeded, output }: Outcome): string | null {
@@ -181,6 +200,7 @@ function checkOutcome(step: Step, { succeeded, output }: Outcome): string | null
     case "json":
       return output.includes(`"fruit":"${word}"`) ? null : "it has no object";
     case "day":
+      if (/killed after|no answer after/.test(output)) return "it doesn't stop";
       return output.includes("day request limit") ? null : "it doesn't show the limit";
     case "abort":
       return null;

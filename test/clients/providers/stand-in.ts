@@ -19,6 +19,8 @@ export interface Seen {
   outputTokens: number;
   /** Endless streams that nobody has left yet. */
   streaming: number;
+  /** Endless streams that have begun. */
+  streams: number;
   /** What was wrong with requests. */
   readonly refused: string[];
 }
@@ -39,7 +41,14 @@ export async function startStandIn(): Promise<StandIn> {
   const seen = (host: string): Seen => {
     const found = accounts.get(host);
     if (found !== undefined) return found;
-    const made = { requests: 0, inputTokens: 0, outputTokens: 0, streaming: 0, refused: [] };
+    const made = {
+      requests: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      streaming: 0,
+      streams: 0,
+      refused: [],
+    };
     accounts.set(host, made);
     return made;
   };
@@ -178,6 +187,7 @@ class Answers {
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of events.slice(0, text + 1)) response.write(asEvent(event, operation));
     account.streaming++;
+    account.streams++;
     const timer = setInterval(() => response.write(asEvent(events[text]!, operation)), 20);
     await once(response, "close");
     clearInterval(timer);

@@ -1,0 +1,76 @@
+/** The steps of leaving, waiting and stopping, with a client and a Sluice that are made up. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import type { Client, Outcome, Step } from "./client.js";
+import type { Gateway } from "./gateway.js";
+import { hosts } from "./providers/hosts.js";
+import { word } from "./providers/script.js";
+import type { Seen } from "./providers/stand-in.js";
+import { runCell } from "./run-cell.js";
+
+interface Sample {
+  readonly step: Step;
+  readonly outcome: Outcome;
+  /** Streams that begin while it runs, and how often it is refused. */
+  readonly streams?: number;
+  readonly refusals?: number;
+}
+
+const directory = mkdtempSync(join(tmpdir(), "sluice-run-cell-"));
+t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+
+async function problemOf({ step, outcome, streams = 0, refusals = 0 }: Sample) {
+  const counted = { requests: 0, inputTokens: 0, outputTokens: 0 };
+  const seen: Seen = { ...counted, streaming: 0, streams: 0, refused: [] };
+  const gateway: Gateway = {
+    url: "",
+    standIn: { url: "", seen: () => seen, forget() {}, close: async () => {} },
+    keyOf: async () => "key",
+    limit: async () => {},
+    recorded: async () => ({ ...counted, inFlight: 0 }),
+    refused: () => (refusals > 0 ? Promise.resolve() : new Promise(() => {})),
+    refusals: () => refusals,
+    use: async () => {},
+    occupy: async () => () => {},
+    close: async () => {},
+  };
+  const client: Client = {
+    id: "c",
+    title: "C",
+    dialect: "chat",
+    steps: [step],
+    setUp: "",
+    isThere: () => true,
+    run: async () => {
+      seen.streams += streams;
+      return outcome;
+    },
+    close: async () => {},
+  };
+  const [host] = hosts;
+  const cell = { client, host: host!, model: "m", steps: [step], directory };
+  return (await runCell(gateway, cell)).steps[0]!.problem;
+}
+
+t.test("who leaves must have had a stream", async (t) => {
+  const outcome = { succeeded: true, output: "hm" };
+  t.equal(await problemOf({ step: "abort", outcome, streams: 1 }), null);
+  t.match(await problemOf({ step: "abort", outcome }), /no stream had begun; it says: hm/);
+});
+
+t.test("who waits for a slot must have been refused", async (t) => {
+  const outcome = { succeeded: true, output: `The word is ${word}.` };
+  t.equal(await problemOf({ step: "busy", outcome, refusals: 1 }), null);
+  t.match(await problemOf({ step: "busy", outcome }), /never refused/);
+});
+
+t.test("who meets a day's limit must stop by itself, and soon", async (t) => {
+  const output = "day request limit";
+  const outcome = { succeeded: false, output };
+  t.equal(await problemOf({ step: "day", outcome, refusals: 6 }), null);
+  t.match(await problemOf({ step: "day", outcome, refusals: 7 }), /refused 7 times/);
+  const killed = { succeeded: false, output: `${output}\nkilled after 5 ms` };
+  t.match(await problemOf({ step: "day", outcome: killed }), /it doesn't stop/);
+});
