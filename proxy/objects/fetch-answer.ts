@@ -14,7 +14,7 @@ interface Fetch {
   readonly onCall: (abort: () => void) => void;
 }
 
-/** A GET. Never rejects. */
+/** A GET. Never rejects. An error comes without the keys that the provider may repeat in it. */
 export function fetchAnswer(
   upstream: Upstream,
   { path, headers, bytesMax, onCall }: Fetch,
@@ -39,11 +39,19 @@ export function fetchAnswer(
           pieces.push(piece);
           if (bytes > bytesMax) fail(`its answer is larger than ${bytesMax} bytes`);
         },
-        onEnd: () => resolve({ kind: "answered", status, body: Buffer.concat(pieces) }),
+        onEnd() {
+          const body = Buffer.concat(pieces);
+          const clean = status < 300 ? body : withoutKeys(upstream, body);
+          resolve({ kind: "answered", status, body: clean });
+        },
         onFailure: (failure) => resolve({ kind: "failed", failure }),
         onBug: (error) => fail(String(error)),
       },
     );
     onCall(() => fail("the client is gone"));
   });
+}
+
+function withoutKeys(upstream: Upstream, error: Buffer): Buffer {
+  return Buffer.from(upstream.redact(error.toString("latin1")), "latin1");
 }

@@ -99,6 +99,19 @@ t.test("a provider that fails, or answers with no list, is a failure of its own"
   }
 });
 
+t.test("a key that the provider repeats in its error doesn't reach the caller", async (t) => {
+  const fake = fakeGateway(yaml);
+  const body = '{"error":{"message":"é: bad key sk-provider-secret"}}';
+  fake.answers.set("one", { status: 400, body });
+  Object.assign(fake.gateway.providers.get("one")!.upstream, {
+    redact: (text: string) => text.replaceAll("sk-provider-secret", "[redacted]"),
+  });
+  const answer = await list(fake);
+  t.equal(answer.status, 400);
+  t.match(JSON.stringify(answer.body), /é: bad key \[redacted\]/);
+  t.notMatch(JSON.stringify(answer.body), /secret/);
+});
+
 t.test("without the daemon nothing is listed", async (t) => {
   const fake = providerOf(3, 1);
   const failure = {
