@@ -64,7 +64,7 @@ export async function modelRequest(
 function namedBy(
   { caller }: RequestContext<never>,
   { body, operation }: ModelCall,
-): readonly string[] {
+): readonly string[] | null {
   return caller.isOperator || body === null ? [] : namedIds(body, operation);
 }
 

@@ -4,7 +4,7 @@
  * open gateway, see everything, and nobody is asked for them.
  */
 
-import { type Failure, plainFailure } from "../../shared/error-code.js";
+import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Log } from "../../shared/log.js";
 import type { Operation } from "../../shared/operation.js";
 import {
@@ -17,6 +17,7 @@ import {
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { Caller } from "../auth/caller.js";
 import type { Limiter } from "../limiter/limiter.js";
+import { namedMax } from "./object-ids.js";
 
 /** Whether there may be callers who must not see each other's objects. */
 export function remembersOwners({
@@ -83,18 +84,19 @@ export function noSuchObject(id: string): Failure {
 /**
  * Why a request may not name these objects: one of them was made by another path. Of one that
  * nobody is known to have made, such as a file that the operator has uploaded for everyone, the
- * provider decides. Null also for a caller that isn't known: its request is refused for that.
+ * provider decides. `ids` null: too many to ask for. Null also for a caller that isn't known: its request is refused for that.
  */
 export async function foreignObject(
   {
     limiter,
   }: { readonly limiter: Pick<Limiter, "call" | "authorize" | "keysExist" | "reachable"> },
   caller: Caller,
-  ids: readonly string[],
+  ids: readonly string[] | null,
 ): Promise<Failure | null> {
-  if (ids.length === 0 || caller.isOperator) return null;
+  if (ids?.length === 0 || caller.isOperator) return null;
   const authorized = await authorizeCaller(limiter as Limiter, caller, "model");
   if (!authorized.ok) return null;
+  if (ids === null) return invalid(`the body names more than ${namedMax} stored objects`, "body");
   const { userPath } = authorized.caller;
   const found = await ownersOf(limiter, ids);
   if (!found.ok) return found.failure;

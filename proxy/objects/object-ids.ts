@@ -35,20 +35,25 @@ const signs = ["_id", "\\u"].map((sign) => Buffer.from(sign));
 /** The others. They begin with frequent letters, so that the search takes five times as long. */
 const furtherSigns = ['conversation"', 'container"'].map((sign) => Buffer.from(sign));
 
-/** More than that names nobody. */
-const namedMax = 1000;
+/** No more names are asked for: a body with more of them is refused, since any may be another's. */
+export const namedMax = 1000;
 
 /**
- * The ids that a JSON body names, wherever they are. Most bodies name none, and are only searched.
+ * The ids that a JSON body names, wherever they are; null: more than `namedMax`. Most bodies name
+ * none, and are only searched.
  * Chat completions and messages have neither conversations nor containers of OpenAI's.
  */
-export function namedIds(body: Buffer, operation: Operation | null = null): readonly string[] {
+export function namedIds(
+  body: Buffer,
+  operation: Operation | null = null,
+): readonly string[] | null {
   const isNaming = (sign: Buffer): boolean => body.includes(sign);
   const hasFurther = operation !== "chat_completions" && operation !== "messages";
   if (!signs.some(isNaming) && !(hasFurther && furtherSigns.some(isNaming))) return [];
   const ids = new Set<string>();
   const open: unknown[] = [parseJson(body.toString("latin1"))];
-  while (open.length > 0 && ids.size < namedMax) {
+  while (open.length > 0) {
+    if (ids.size > namedMax) return null;
     const value = open.pop();
     if (Array.isArray(value)) for (const item of value) open.push(item);
     else if (isObject(value))
@@ -57,7 +62,7 @@ export function namedIds(body: Buffer, operation: Operation | null = null): read
         open.push(value[name]);
       }
   }
-  return [...ids];
+  return ids.size > namedMax ? null : [...ids];
 }
 
 function addIds(ids: Set<string>, value: unknown): void {

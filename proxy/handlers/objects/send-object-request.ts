@@ -63,8 +63,8 @@ export async function readObjectBody({
     : { ok: false, failure: unreadBody(read, bytesMax) };
 }
 
-/** The objects that a JSON body names. */
-export function namedIn(body: RequestBody): readonly string[] {
+/** The objects that a JSON body names; null: too many. */
+export function namedIn(body: RequestBody): readonly string[] | null {
   return Buffer.isBuffer(body) ? namedIds(body) : [];
 }
 

@@ -28,12 +28,20 @@ t.test(
       ['{"messages":[{"content":"hi"}]}', []],
       ['not JSON with "file_id"', []],
     ];
-    for (const [body, ids] of table) t.same([...namedIds(Buffer.from(body))].sort(), ids, body);
+    for (const [body, ids] of table) t.same(namedIds(Buffer.from(body))?.toSorted(), ids, body);
     const conversed = Buffer.from('{"conversation":"conv_1"}');
     t.same(namedIds(conversed, "responses"), ["conv_1"]);
     t.same(namedIds(conversed, "chat_completions"), []);
     t.same(namedIds(Buffer.from('{"file_id":"f"}'), "messages"), ["f"]);
-    const many = Array.from({ length: 5000 }, (_, i) => ({ file_id: `f${i}` }));
-    t.ok(namedIds(Buffer.from(JSON.stringify(many))).length <= 1001);
   },
 );
+
+t.test("a body names at most 1,000 objects: none hides behind others", async (t) => {
+  const files = (count: number): readonly object[] =>
+    Array.from({ length: count }, (_, i) => ({ file_id: `f${i}` }));
+  const named = (value: unknown) => namedIds(Buffer.from(JSON.stringify(value)));
+  t.equal(named(files(1000))?.length, 1000);
+  t.equal(named([...files(1000), ...files(1000)])?.length, 1000, "each once");
+  t.equal(named({ previous_response_id: "resp_1", input: files(1000) }), null);
+  t.equal(named({ input: [{ file_ids: files(5000).map((_, i) => `f${i}`) }] }), null);
+});
