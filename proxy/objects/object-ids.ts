@@ -26,8 +26,14 @@ const naming: ReadonlySet<string> = new Set([
   "file_ids",
   "input_file_id",
   "previous_response_id",
+  "response_id",
   "conversation",
+  "conversation_id",
   "container",
+  "container_id",
+  "batch_id",
+  "upload_id",
+  "part_ids",
 ]);
 
 /** What each of them ends in, and the sign of one that is written with escapes. */
