@@ -6,6 +6,7 @@
 import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { isGoogleOperation } from "../../shared/operation.js";
+import { scanObject } from "../body/scan-json.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -229,9 +230,12 @@ async function send(
 
 /** Whether the provider keeps the answer, as OpenAI does with responses unless told otherwise. */
 function isStoredCall({ operation, body }: ModelCall): boolean {
-  return (
-    operation === "responses" &&
-    body !== null &&
-    !/"store"\s*:\s*false/.test(body.toString("latin1"))
+  if (operation !== "responses" || body === null) return false;
+  const text = body.toString("latin1");
+  if (!text.includes("false")) return true;
+  // One that is given twice may be read either way: remembering too much does no harm.
+  const stores = scanObject(text).filter(({ key }) => key === "store");
+  return !(
+    stores.length > 0 && stores.every(({ start, end }) => text.slice(start, end) === "false")
   );
 }

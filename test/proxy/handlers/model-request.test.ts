@@ -152,3 +152,31 @@ t.test(
     t.same([fake.sent, fake.settled], [[], []]);
   },
 );
+
+t.test(
+  "whose response it is is remembered unless the request's own `store` is false",
+  async (t) => {
+    const table: readonly (readonly [more: string, isRemembered: boolean])[] = [
+      ["", true],
+      [',"store":null', true],
+      [',"store":true', true],
+      [',"store": false', false],
+      [',"st\\u006fre":false', false],
+      [',"metadata":{"store":false}', true],
+      [',"input":[{"content":"\\"store\\":false"},{"store":false}]', true],
+      [',"store":false,"store":true', true],
+      [',"store":true,"store":false', true],
+    ];
+    for (const [more, isRemembered] of table) {
+      const fake = fakeGateway(
+        'providers: { one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x] } }',
+      );
+      fake.answers.set("one", { status: 200, body: '{"id":"resp_1","output":[]}' });
+      await served(fake, (context) => modelRequest(context, "responses"), {
+        path: "/v1/responses",
+        body: `{"model":"x"${more}}`,
+      });
+      t.same([...fake.owners.keys()], isRemembered ? ["resp_1"] : [], more);
+    }
+  },
+);
