@@ -25,7 +25,7 @@ import { notOffered } from "../routing/not-offered.js";
 import { LargeBody } from "../upstream/large-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
-import { googleBody, otherModel } from "./model-in-path.js";
+import { googleBody, googleProblem, otherModel } from "./model-in-path.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -35,9 +35,11 @@ export async function readJsonCall(
   const body = await exchange.readBody(bodyBytesMax);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8, otherModel(operation, exchange));
-  return parsed.ok
+  if (!parsed.ok) return parsed;
+  const failure = isGoogleOperation(operation) ? googleProblem(body.bytes) : null;
+  return failure === null
     ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
-    : parsed;
+    : { ok: false, failure };
 }
 
 const none: readonly string[] = [];

@@ -454,3 +454,14 @@ t.test(
     );
   },
 );
+
+t.test(
+  "what is nested too deep to be written again is refused before it is admitted",
+  async (t) => {
+    const body = `{"model":"x","contents":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    t.match(await read("generate_content", body, { bodyBytesMax: 100_000 }), {
+      ok: false,
+      failure: { status: 400, param: "body" },
+    });
+  },
+);
