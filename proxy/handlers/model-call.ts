@@ -4,13 +4,14 @@
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Failure } from "../../shared/error-code.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import type { Spool } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
 import type { RequestBody } from "../upstream/upstream.js";
+import { leavesPath } from "../upstream/upstream-path.js";
 
 export interface ModelCall {
   /** The one that the client called. */
@@ -81,5 +82,11 @@ export function problemAt(
   call: ModelCall,
   target: Target,
 ): Failure | null {
-  return call.problemAt(providerOf(gateway, target).config, target.model);
+  const { config } = providerOf(gateway, target);
+  if (leavesPath(config, call.operation, target.model))
+    return invalid(
+      `model stands in the path at ${config.name}: it must not have an empty part, "." or ".."`,
+      "model",
+    );
+  return call.problemAt(config, target.model);
 }

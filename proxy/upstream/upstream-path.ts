@@ -71,6 +71,19 @@ export function upstreamPath(
   return `${deployment}${path}${sentQuery}`;
 }
 
+/**
+ * Whether a model's name would be another path where it stands in one: a part of it is empty, or
+ * one or two dots, which no encoding makes a name.
+ */
+export function leavesPath(
+  { apiVersion }: Pick<ProviderConfig, "apiVersion">,
+  operation: Operation,
+  model: string,
+): boolean {
+  const isInPath = isGoogleOperation(operation) || apiVersion !== null;
+  return isInPath && model.split("/").some((part) => /^\.{0,2}$/.test(part));
+}
+
 /** Without the parameters that aren't valid in a request line, such as one with a fragment. */
 function clean(query: string): string {
   return isCleanQuery(query) ? query : query.split("&").filter(isCleanQuery).join("&");

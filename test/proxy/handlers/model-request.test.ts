@@ -1,6 +1,7 @@
 import t from "tap";
 import { modelRequest } from "../../../proxy/handlers/model-request.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import type { RequestContext } from "../../../proxy/request-context.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
@@ -180,3 +181,27 @@ t.test(
     }
   },
 );
+
+t.test("a model in the path that would be another path isn't admitted", async (t) => {
+  for (const [model, status] of [
+    ["gemini-x", 200],
+    ["google/gemini-x", 200],
+    ["google/..", 400],
+    ["google/../files", 400],
+    ["google/tunedModels//x", 400],
+  ] as const) {
+    const fake = fakeGateway(
+      'providers: { google: { type: gemini, base_url: "http://127.0.0.1:1/v1beta", models: ["*"] } }',
+    );
+    const run = (context: RequestContext): Promise<void> => {
+      Object.assign(context.exchange, { modelInPath: model });
+      return modelRequest(context, "generate_content");
+    };
+    const path = "/v1beta/models:generateContent";
+    const answer = await served(fake, run, { path, body: '{"contents":[]}' });
+    t.equal(answer.status, status, model);
+    if (status === 200) continue;
+    t.match(answer.body, { error: { code: 400, status: "INVALID_ARGUMENT" } }, "Google's shape");
+    t.same([fake.admitted, fake.sent], [[], []]);
+  }
+});

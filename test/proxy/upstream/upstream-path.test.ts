@@ -1,5 +1,5 @@
 import t from "tap";
-import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
+import { leavesPath, upstreamPath } from "../../../proxy/upstream/upstream-path.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 t.test("operations are where OpenAI and Anthropic have them", async (t) => {
@@ -78,3 +78,15 @@ t.test(
     }
   },
 );
+
+t.test("a model's name that stands in the path has no empty part and none of dots", async (t) => {
+  const plain = providerConfig({ name: "a" });
+  const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
+  for (const model of ["..", ".", "../files", "a/../b", "a//b", "/a", "a/", "tunedModels/.."]) {
+    t.ok(leavesPath(plain, "generate_content", model), model);
+    t.ok(leavesPath(dated, "chat_completions", model), model);
+    t.notOk(leavesPath(plain, "chat_completions", model), "there it is in the body");
+  }
+  for (const model of ["gemini-2.5-pro", "tunedModels/x", "...", "a.b/.c"])
+    t.notOk(leavesPath(plain, "generate_content", model), model);
+});
