@@ -84,6 +84,11 @@ export function withoutDialect(headers: readonly string[]): string[] {
 export function describeJson(headers: string[], request: Pick<RequestHeaders, "header">): void {
   const isDeclared = request.header("content-type")?.includes("json") === true;
   if (isDeclared && request.header("content-encoding") === undefined) return;
+  describeAsJson(headers);
+}
+
+/** The same whatever the client declares: the provider reads what was checked. */
+export function describeAsJson(headers: string[]): void {
   for (let i = headers.length - 2; i >= 0; i -= 2)
     if (/^content-(?:type|encoding)$/i.test(headers[i]!)) headers.splice(i, 2);
   headers.push("content-type", "application/json");

@@ -21,7 +21,7 @@ export function madeIds(operation: Operation, answer: unknown): readonly string[
 }
 
 /** The fields that name an object, with a text, a list of texts, or an object with an `id`. */
-const naming: ReadonlySet<string> = new Set([
+export const naming: ReadonlySet<string> = new Set([
   "file_id",
   "file_ids",
   "input_file_id",

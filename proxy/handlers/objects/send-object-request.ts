@@ -8,11 +8,12 @@ import type { Operation } from "../../../shared/operation.js";
 import { boundaryOf } from "../../body/multipart.js";
 import type { Provider } from "../../gateway.js";
 import { unreadBody } from "../../http/body-spool.js";
-import { describeJson, forwardRequestHeaders } from "../../http/copy-headers.js";
+import { describeAsJson, forwardRequestHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
 import { targetHeader } from "../../http/respond.js";
 import { watchedUpstream } from "../../objects/answer-watch.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
+import { objectBodyProblem } from "../../objects/object-body.js";
 import { madeIds, namedIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
 import { forward } from "../../upstream/forward.js";
@@ -39,7 +40,7 @@ type BodyRead =
 export async function readObjectBody({
   gateway,
   exchange,
-}: RequestContext<"config">): Promise<BodyRead> {
+}: RequestContext<"config" | "isUtf8">): Promise<BodyRead> {
   if (exchange.method !== "POST") return { ok: true, body: null };
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const isForm = boundaryOf(exchange.header("content-type") ?? "") !== null;
@@ -58,9 +59,10 @@ export async function readObjectBody({
       },
     };
   const read = await exchange.readBody(bytesMax);
-  return read.ok
-    ? { ok: true, body: read.bytes.length === 0 ? null : read.bytes }
-    : { ok: false, failure: unreadBody(read, bytesMax) };
+  if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
+  if (read.bytes.length === 0) return { ok: true, body: null };
+  const failure = objectBodyProblem(read.bytes, gateway.isUtf8);
+  return failure === null ? { ok: true, body: read.bytes } : { ok: false, failure };
 }
 
 /** The objects that a JSON body names; null: too many. */
@@ -92,7 +94,7 @@ export async function sendObjectRequest(
   const isWatched = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
   headers.push("x-sluice-target", targetHeader({ provider: provider.config.name, model: "" }));
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
-  if (Buffer.isBuffer(body)) describeJson(sent, exchange);
+  if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {
     upstream: isWatched ? watchedUpstream(provider.upstream, remember) : provider.upstream,
     provider: provider.config.name,

@@ -429,3 +429,19 @@ t.test(
     t.equal((await submit(fake, { body: batch })).status, 200);
   },
 );
+
+t.test(
+  "what is sent is what was read: a JSON object, declared as that, and no other body",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    const request = {
+      path: "/v1/conversations",
+      headers: [...form.slice(0, 1), `${form[1]!}json`],
+    };
+    t.equal((await asTenant(fake, { ...request, body: '{"metadata":{}}' })).status, 200);
+    t.same(fake.sent[0]!.headers, ["content-type", "application/json"]);
+    for (const body of ["--B--", '{"file_id":"a","file_id":"b"}'])
+      t.equal((await asTenant(fake, { ...request, body })).status, 400, body);
+    t.equal(fake.sent.length, 1);
+  },
+);

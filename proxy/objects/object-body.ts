@@ -1,0 +1,79 @@
+/**
+ * What the body of a request about stored objects must be, so that the provider can't read another
+ * object in it than those that are looked up (`object-ids.ts`).
+ */
+import { isObject } from "../../shared/checked.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
+import { kindOf, parseJson } from "../body/json-value.js";
+import { stringEnd } from "../body/scan-json.js";
+import { naming } from "./object-ids.js";
+
+/** Why a body isn't taken: a 400; null: it is. */
+export function objectBodyProblem(
+  bytes: Buffer,
+  isUtf8: (bytes: Buffer) => boolean,
+): Failure | null {
+  if (!isUtf8(bytes))
+    return invalid("the body must be a JSON object: it is not valid UTF-8", "body");
+  const text = bytes.toString("utf8");
+  const body = parseJson(text);
+  if (body === undefined)
+    return invalid("the body must be a JSON object: it is not valid JSON", "body");
+  if (!isObject(body))
+    return invalid(`the body must be a JSON object, not ${kindOf(body)}`, "body");
+  const read = new Map<string, number>();
+  const open: unknown[] = [body];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (Array.isArray(value)) for (const item of value) open.push(item);
+    else if (isObject(value))
+      for (const name in value) {
+        const problem = memberProblem(name, value[name]);
+        if (problem !== null) return invalid(problem, name);
+        if (isCounted(name)) read.set(name, (read.get(name) ?? 0) + 1);
+        open.push(value[name]);
+      }
+  }
+  const repeated = repeatedName(text, read);
+  return repeated === null ? null : invalid(`${repeated} is given more than once`, repeated);
+}
+
+const isCounted = (name: string): boolean => name === "id" || naming.has(name);
+
+/** As parsers that don't tell capitals from small letters compare names. */
+const folded = (name: string): string => name.toUpperCase().toLowerCase();
+
+function memberProblem(name: string, value: unknown): string | null {
+  const meant = folded(name);
+  if (!naming.has(meant)) return null;
+  for (const item of Array.isArray(value) ? value : [value]) {
+    const named = isObject(item) ? Object.entries(item) : [["id", item] as const];
+    for (const [key, id] of named) {
+      if (folded(key) !== "id" || typeof id !== "string") continue;
+      if (name !== meant) return `${name} is given: the field is called ${meant}`;
+      if (key !== "id") return `${name}.${key} is given: the field is called id`;
+      if (id !== id.trim()) return `${name} must not have white space around it`;
+    }
+  }
+  return null;
+}
+
+/**
+ * A name that the text has more often than what was read of it: once in the same object, or within
+ * a member that is repeated itself.
+ */
+function repeatedName(text: string, read: ReadonlyMap<string, number>): string | null {
+  const written = new Map<string, number>();
+  const colon = /[ \t\r\n]*:/y;
+  for (let quote = text.indexOf('"'); quote !== -1; ) {
+    const end = stringEnd(text, quote);
+    colon.lastIndex = end;
+    if (colon.test(text)) {
+      const name = JSON.parse(text.slice(quote, end)) as string;
+      if (isCounted(name)) written.set(name, (written.get(name) ?? 0) + 1);
+    }
+    quote = text.indexOf('"', end);
+  }
+  for (const [name, count] of written) if (count !== (read.get(name) ?? 0)) return name;
+  return null;
+}

@@ -1,0 +1,44 @@
+import t from "tap";
+import { isUtf8Text } from "../../../proxy/body/is-utf8-text.js";
+import { objectBodyProblem } from "../../../proxy/objects/object-body.js";
+
+const problem = (body: string | Buffer): string | undefined =>
+  objectBodyProblem(Buffer.from(body as string), isUtf8Text)?.message;
+
+t.test("a body is a JSON object in UTF-8", async (t) => {
+  t.equal(problem("{"), "the body must be a JSON object: it is not valid JSON");
+  t.equal(problem("[]"), "the body must be a JSON object, not an array");
+  t.match(problem(Buffer.from('{"a":"\xff"}', "latin1")), "it is not valid UTF-8");
+  t.match(problem(Buffer.from('{"file_id":"x"}', "utf16le")), "it is not valid JSON");
+  t.match(problem('--B\r\nContent-Disposition: form-data; name="file_id"'), "not valid JSON");
+});
+
+t.test(
+  "each field that names an object is there once, as it is called, with a bare id",
+  async (t) => {
+    const good = [
+      "{}",
+      '{"file_id":"a","file_ids":["b","c"]}',
+      '{"items":[{"file_id":"a"},{"file_id":"a"}],"id":"x"}',
+      '{"conversation":{"id":"conv_1"},"text":"\\"file_id\\":1, \\\\"}',
+      '{"tools":[{"properties":{"Container":{"type":"string"},"file_id":{"type":"string"}}}]}',
+      '{"Input":"a","input":"b"}',
+      `{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}}`,
+    ];
+    for (const body of good) t.equal(problem(body), undefined, body.slice(0, 80));
+    const bad: readonly (readonly [body: string, message: string])[] = [
+      ['{"file_id":"a","file_id":"b"}', "file_id is given more than once"],
+      ['{"file_id":"a","file\\u005fid" : "b"}', "file_id is given more than once"],
+      ['{"input":[{"file_id":"a"}],"input":[]}', "file_id is given more than once"],
+      ['{"conversation":{"id":"a","id":"b"}}', "id is given more than once"],
+      ['{"Previous_Response_Id":"a"}', "Previous_Response_Id is given: the field is called"],
+      ['{"items":[{"FILE_IDS":["a"]}]}', "FILE_IDS is given: the field is called file_ids"],
+      ['{"conver\\u017fation":"a"}', "is given: the field is called conversation"],
+      ['{"conversation":{"id":"a","ID":"b"}}', "conversation.ID is given: the field is called id"],
+      ['{"file_id":" a"}', "file_id must not have white space around it"],
+      ['{"file_ids":["a","b\\n"]}', "file_ids must not have white space around it"],
+      ['{"container":{"id":"a\\u00a0"}}', "container must not have white space around it"],
+    ];
+    for (const [body, message] of bad) t.match(problem(body), message, body);
+  },
+);
