@@ -12,7 +12,7 @@ import { replyFailure, replyJson, targetHeader } from "../../http/respond.js";
 import { fetchAnswer } from "../../objects/fetch-answer.js";
 import { ownersOf, rememberOwner } from "../../objects/object-access.js";
 import { madeIds } from "../../objects/object-ids.js";
-import { type ListPage, pageOf, pageQuery, readPage } from "../../objects/own-page.js";
+import { type ListPage, pageLimit, pageOf, pageQuery, readPage } from "../../objects/own-page.js";
 import type { RequestContext } from "../../request-context.js";
 import { unansweredFailure } from "../../upstream/errors/provider-failure.js";
 import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
@@ -63,10 +63,12 @@ export async function listOwnObjects(
       after = last.id;
       continue;
     }
-    const ids = own.flatMap((item) => madeIds(operation, item));
+    const limit = pageLimit(exchange.query);
+    const { items, page: ownPage } = pageOf(page, own, { limit, goesBack });
+    const ids = items.flatMap((item) => madeIds(operation, item));
     await rememberOwner(gateway, { operation, provider: name, userPath: caller.userPath, ids });
     record.end(200, "complete");
-    return replyJson(exchange, 200, pageOf(page, own), headers);
+    return replyJson(exchange, 200, ownPage, headers);
   }
 }
 

@@ -85,6 +85,31 @@ t.test(
   },
 );
 
+t.test("a small limit finds as much as a large one, a page at a time", async (t) => {
+  const fake = providerOf(5000, 150);
+  const found: string[] = [];
+  for (let query = "limit=1"; ; ) {
+    const { body } = await list(fake, { query });
+    const {
+      data,
+      has_more: hasMore,
+      last_id: last,
+    } = body as {
+      readonly data: readonly { readonly id: string }[];
+      readonly has_more: boolean;
+      readonly last_id: string;
+    };
+    t.equal(data.length, data.length > 0 ? 1 : 0);
+    found.push(...data.map(({ id }) => id));
+    if (!hasMore) break;
+    t.equal(last, data[0]!.id);
+    query = `limit=1&after=${last}`;
+  }
+  t.equal(found.length, 33);
+  t.equal(new Set(found).size, 33);
+  t.match(fake.sent[0]!.what, /^\/files\?limit=100$/);
+});
+
 t.test("a provider that fails, or answers with no list, is a failure of its own", async (t) => {
   for (const [answer, status] of [
     [{ status: 500, body: '{"error":{"message":"broken"}}' }, 500],
