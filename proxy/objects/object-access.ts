@@ -81,10 +81,15 @@ export function noSuchObject(id: string): Failure {
   return plainFailure(404, "not_found_error", `there is no ${id} of this user path`);
 }
 
+function tooMany(): Failure {
+  return invalid(`the body names more than ${namedMax} stored objects`, "body");
+}
+
 /**
  * Why a request may not name these objects: one of them was made by another path. Of one that
  * nobody is known to have made, such as a file that the operator has uploaded for everyone, the
- * provider decides. `ids` null: too many to ask for. Null also for a caller that isn't known: its request is refused for that.
+ * provider decides. `ids` null: too many to ask for. Null also for a caller that isn't known: its
+ * request is refused for that.
  */
 export async function foreignObject(
   {
@@ -96,7 +101,7 @@ export async function foreignObject(
   if (ids?.length === 0 || caller.isOperator) return null;
   const authorized = await authorizeCaller(limiter as Limiter, caller, "model");
   if (!authorized.ok) return null;
-  if (ids === null) return invalid(`the body names more than ${namedMax} stored objects`, "body");
+  if (ids === null) return tooMany();
   const { userPath } = authorized.caller;
   const found = await ownersOf(limiter, ids);
   if (!found.ok) return found.failure;
