@@ -171,7 +171,7 @@ async function whileBusy(
 }
 
 /** An agent asks for more than the answer, such as a title, and each may be refused. */
-const refusalsMax = 6;
+const refusalsMax = 10;
 
 /** Its only request of the day is used. */
 async function atItsEnd(
