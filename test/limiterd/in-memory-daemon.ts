@@ -23,6 +23,7 @@ import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
+import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -189,7 +190,10 @@ export function startDaemon(
     .catch(onUnreadable);
   if (loads) {
     const stale = [...store.entries("windows")]
-      .filter(({ key, value }) => !loadWindow(state.book, String(key), windowFromStored(value)!))
+      .filter(({ key, value }) => {
+        const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
+        return !loadWindow(state.book, String(key), window);
+      })
       .map(({ key }) => String(key));
     state.book.unread = null;
     void removeStaleWindows(state, stale);
@@ -260,7 +264,10 @@ export function startDaemon(
 /** Takes all accounts into memory, and returns the keys of the stale ones. */
 function loadedAccounts({ budgets, store }: DaemonState): string[] {
   const stale = [...store.entries("spends")]
-    .filter(({ key, value }) => !loadAccount(budgets, String(key), spendFromStored(value)!))
+    .filter(({ key, value }) => {
+      const stored = spendFromStored(value) ?? throwMalformed(store, "spends", key);
+      return !loadAccount(budgets, String(key), stored);
+    })
     .map(({ key }) => String(key));
   endLoading(budgets);
   return stale;
