@@ -69,8 +69,8 @@ t.test("who waits for a slot must have been refused", async (t) => {
 t.test("who meets a day's limit must stop by itself, and soon", async (t) => {
   const output = "day request limit";
   const outcome = { succeeded: false, output };
-  t.equal(await problemOf({ step: "day", outcome, refusals: 6 }), null);
-  t.match(await problemOf({ step: "day", outcome, refusals: 7 }), /refused 7 times/);
+  t.equal(await problemOf({ step: "day", outcome, refusals: 10 }), null);
+  t.match(await problemOf({ step: "day", outcome, refusals: 11 }), /refused 11 times/);
   const killed = { succeeded: false, output: `${output}\nkilled after 5 ms` };
   t.match(await problemOf({ step: "day", outcome: killed }), /it doesn't stop/);
 });

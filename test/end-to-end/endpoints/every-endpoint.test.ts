@@ -191,8 +191,8 @@ for (const { path, type, body, subject, named } of endpoints) {
           "not UTF-8",
           { body: Buffer.from('{"model":"\xff"}', "latin1") as unknown as string },
           400,
-          named ? "body" : "input_file_id",
-          named ? /UTF-8/ : /required/,
+          "body",
+          /UTF-8/,
         );
         await refused(
           "too large",
@@ -309,6 +309,11 @@ for (const { path, type, body, subject, named } of endpoints) {
             { "retry-after": "9" },
           );
         const answer = await ask(path, { type, body });
+        if (path.endsWith("/count_tokens") && ["403", "404"].includes(status)) {
+          // It has no such endpoint for us.
+          t.match([answer.status, answer.headers.get("x-sluice-estimated")], [200, "true"]);
+          continue;
+        }
         const refusesKey = ["401", "402", "403"].includes(status);
         const code = refusesKey ? "provider_credentials" : "c";
         t.match(answer, {

@@ -84,22 +84,22 @@ t.test("the account of a running period stays, whoever else is forgotten", async
   t.equal(askFor(proxy.peer, ++proxy.id, `/users/u${2 * windowsPerSlice - 1}`), null);
 });
 
-t.test("a tick examines a slice of accounts, and the next continues behind it", async (t) => {
-  const daemon = startDaemon([], { nowMs: noon, budgets: [hourly] });
-  const { ring } = wind(daemon, 0);
-  const proxy = client(daemon);
-  for (let i = 0; i < 2 * windowsPerSlice + 1; i++) spend(proxy, `/users/u${i}`, 1);
-  await turns(daemon);
-  const size = (): number => daemon.state.budgets.find(hourly)!.children.size;
-  daemon.nowMs += 3 * hour;
-  const sizes: number[] = [];
-  for (let i = 0; i < 3; i++) {
-    ring(tick);
-    sizes.push(size());
+t.test(
+  "a tick examines accounts in slices, as many as one has to free room in a minute",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noon, budgets: [hourly] });
+    const { ring } = wind(daemon, 0);
+    const proxy = client(daemon);
+    for (let i = 0; i < 2 * windowsPerSlice + 1; i++) spend(proxy, `/users/u${i}`, 1);
     await turns(daemon);
-  }
-  t.same(sizes, [windowsPerSlice + 1, 1, 0]);
-});
+    const size = (): number => daemon.state.budgets.find(hourly)!.children.size;
+    daemon.nowMs += 3 * hour;
+    ring(tick);
+    t.ok(size() > windowsPerSlice, "not all in one turn");
+    await turns(daemon);
+    t.equal(size(), 0);
+  },
+);
 
 t.test("idle children of rules go with the tick, in memory and in the store", async (t) => {
   const daemon = startDaemon([template]);
