@@ -1,29 +1,16 @@
 /** Checks the daemon's answer to `usage.summary`. `usage-text.ts` shows it. Pure. */
+import type { UsageGroup, UsageTotals } from "../../shared/api/usage-report.js";
 import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import { unreadableAnswer } from "../session/daemon-answer.js";
 
-/**
- * The summary of GET /v1/usage (docs/http-api.md), with the count of records without a price.
- * Counts are integers from 0, costs US dollars.
- */
-export interface UsageTotals extends Readonly<Record<(typeof totalCounts)[number], number>> {
-  readonly total_input_cost: number;
-  readonly total_output_cost: number;
-  readonly total_cost: number;
-  /** Null if no record has a price for it. */
-  readonly rewrite_cost_saved: number | null;
-}
+/** What is shown of the totals. */
+export type ShownTotals = Pick<
+  UsageTotals,
+  (typeof totalCounts)[number] | (typeof totalCosts)[number] | "rewrite_cost_saved"
+>;
 
-/** A day, model, provider or child path. */
-export interface UsageGroup extends Readonly<Record<(typeof groupCounts)[number], number>> {
-  readonly key: string;
-  /** Of a managed key; else null. */
-  readonly name: string | null;
-  readonly total_cost: number;
-}
-
-export interface UsageSummary {
-  readonly usage: UsageTotals;
+export interface ShownSummary {
+  readonly usage: ShownTotals;
   readonly groups: readonly UsageGroup[];
 }
 
@@ -47,23 +34,20 @@ const groupCounts = [
 ] as const;
 
 /** The fields that are shown; throws `CommandFailure` if the answer has another form. */
-export function readSummary(body: unknown): UsageSummary {
+export function readSummary(body: unknown): ShownSummary {
   const { usage, groups } = fieldsOf(body);
   if (!Array.isArray(groups) || !groups.every(isGroup) || !isTotals(usage))
     throw unreadableAnswer("usage");
-  return {
-    usage: { ...usage, rewrite_cost_saved: usage.rewrite_cost_saved ?? null },
-    groups: groups.map((group) => ({ ...group, name: group.name ?? null })),
-  };
+  return { usage, groups };
 }
 
-function isTotals(value: unknown): value is UsageTotals {
+function isTotals(value: unknown): value is ShownTotals {
   const fields = fieldsOf(value);
   const saved = fields["rewrite_cost_saved"];
   return (
     totalCounts.every((name) => isCount(fields[name])) &&
     totalCosts.every((name) => isAmount(fields[name])) &&
-    (isAbsent(saved) || isAmount(saved))
+    (saved === undefined || isAmount(saved))
   );
 }
 

@@ -1,9 +1,9 @@
 /** The table of `sluice usage --by`, by day, model, provider, path, key and so on. Pure. */
+import type { UsageGroup } from "../../shared/api/usage-report.js";
 import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
-import type { UsageGroup } from "./read-summary.js";
 
 /** A row for each group, in the given order. `userPath` is the path of the query. */
 export function renderGroups(
@@ -30,7 +30,7 @@ export function renderGroups(
         align: "left",
         text: ({ key, name }) => {
           if (by === "path" && key === userPath) return `${key} (itself)`;
-          return printable(name === null ? key : `${key} ${name}`);
+          return printable((name ?? null) === null ? key : `${key} ${name}`);
         },
       },
       count("REQUESTS", (group) => group.requests),

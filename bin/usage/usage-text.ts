@@ -2,12 +2,13 @@
  * What `sluice usage` prints: the totals, a chart of the days, and with `--by` a table, which is in
  * `usage-table.ts`. Pure.
  */
+import type { UsageGroup } from "../../shared/api/usage-report.js";
 import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { renderFields } from "../text/table.js";
 import { dayChart } from "./day-chart.js";
-import type { UsageGroup, UsageSummary, UsageTotals } from "./read-summary.js";
+import type { ShownSummary, ShownTotals } from "./read-summary.js";
 import { renderGroups } from "./usage-table.js";
 import { daysOf, type ReportWindow } from "./window-flags.js";
 
@@ -23,7 +24,7 @@ interface UsageView extends ReportWindow {
  * The complete text. Groups other than days stay in the daemon's order: by cost, highest first, and
  * `other` last.
  */
-export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): string {
+export function renderUsage({ usage, groups }: ShownSummary, view: UsageView): string {
   const heading = `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`;
   if (usage.total_requests === 0 && usage.total_tokens === 0) return `${heading}: none`;
   const parts = [`${heading}\n${renderTotals(usage)}`];
@@ -33,7 +34,7 @@ export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): s
   return parts.join("\n\n");
 }
 
-function renderTotals(usage: UsageTotals): string {
+function renderTotals(usage: ShownTotals): string {
   const decimals = usdDecimals(usage.total_cost);
   const usd = (amount: number): string => formatUsd(amount, decimals);
   const allUnpriced = usage.total_requests > 0 && usage.unpriced_requests === usage.total_requests;
@@ -46,7 +47,7 @@ function renderTotals(usage: UsageTotals): string {
       : []),
   ].join(", ");
   const saved =
-    usage.rewrite_cost_saved === null
+    usage.rewrite_cost_saved === undefined
       ? ""
       : `, ${formatUsd(usage.rewrite_cost_saved, usdDecimals(usage.rewrite_cost_saved))}`;
   const lines: readonly (readonly [name: string, value: string, remark: string])[] = [
@@ -112,7 +113,6 @@ function everyDay(groups: readonly UsageGroup[], window: ReportWindow): readonly
     (key) =>
       known.get(key) ?? {
         key,
-        name: null,
         requests: 0,
         input_tokens: 0,
         output_tokens: 0,

@@ -6,7 +6,7 @@
  */
 
 import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
-import { type KeyDefinition, keyId } from "../../shared/domain/managed-key.js";
+import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
 
 export interface ManagedKey extends KeyDefinition {
   readonly number: number;
@@ -36,9 +36,6 @@ export interface OldSecret {
   readonly untilMs: number;
   lastUsedAtMs: number | null;
 }
-
-export const keyStatuses = ["active", "expired", "deactivated"] as const;
-type KeyStatus = (typeof keyStatuses)[number];
 
 interface NewSecret {
   readonly hash: string;

@@ -3,6 +3,13 @@
  * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 
+import type {
+  BudgetItem,
+  BudgetMoney,
+  BudgetPage,
+  BudgetStatus,
+} from "../../shared/api/budget-item.js";
+import type { ExplainedBudget } from "../../shared/api/explanation.js";
 import { budgetsInert } from "../../shared/config/inert-rule.js";
 import { budgetPeriodLabel, budgetScopes, compareBudgets } from "../../shared/domain/budget.js";
 import { sumUsd } from "../../shared/domain/money.js";
@@ -12,18 +19,11 @@ import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judg
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
-interface BudgetList {
-  readonly budgets: readonly Record<string, unknown>[];
-  readonly server_time: string;
-  /** What to give as `after` for the next page, or null after the last. */
-  readonly next: string | null;
-}
-
 /** What the list can be narrowed by. */
 export const budgetChoices = { scope: budgetScopes, source: sources } as const;
 
 /** One page of all budgets in the order scope, subject, period. */
-export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetList {
+export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetPage {
   const { scope, source } = query.chosen;
   const sorted = state.budgets.sorted();
   const { items, last } = pageOf(
@@ -53,31 +53,33 @@ function firstAfter(sorted: readonly Budget[], after: string): number {
   return index === -1 ? sorted.length : index;
 }
 
-function listItem(state: DaemonState, budget: Budget, nowMs: number): Record<string, unknown> {
+function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem {
   const { scope, subject, periodSeconds, amountUsd, perChild } = budget.definition;
   const { resetAtMs } = budget;
   const bounds = state.budgets.boundsOf(budget, nowMs);
   const startMs = startOf(budget, bounds, nowMs);
-  const item: Record<string, unknown> = { scope, subject, effective_subject: subject };
-  if (scope === "user_path") item["user_path"] = subject;
-  item["per_child"] = perChild;
-  item["amount"] = amountUsd;
-  // A template has no account of its own: what its children share is the period.
-  if (budget.own === null) Object.assign(item, { spent: 0, usage_ratio: 0 });
-  else Object.assign(item, money(state, budget.own, nowMs));
-  item["period_ratio"] = Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs)));
-  item["period_label"] = budgetPeriodLabel(periodSeconds);
-  item["period_seconds"] = periodSeconds;
-  item["period_start"] = formatSeconds(startMs);
-  item["period_end"] = formatSeconds(bounds.endMs);
-  item["last_reset_at"] = resetAtMs === null ? null : formatSeconds(resetAtMs);
-  item["has_usage"] = budget.own !== null && state.budgets.running(budget.own, nowMs).requests > 0;
   const inert = budgetsInert(state.settings.usageEnabled);
-  if (inert !== null) item["inert"] = inert;
-  item["source"] = budget.source;
-  item["created_at"] = formatSeconds(budget.createdAtMs);
-  item["updated_at"] = formatSeconds(budget.updatedAtMs);
-  return item;
+  return {
+    scope,
+    subject,
+    effective_subject: subject,
+    ...(scope === "user_path" ? { user_path: subject } : {}),
+    per_child: perChild,
+    amount: amountUsd,
+    // A template has no account of its own: what its children share is the period.
+    ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
+    period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs))),
+    period_label: budgetPeriodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    period_start: formatSeconds(startMs),
+    period_end: formatSeconds(bounds.endMs),
+    last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
+    has_usage: budget.own !== null && state.budgets.running(budget.own, nowMs).requests > 0,
+    ...(inert === null ? {} : { inert }),
+    source: budget.source,
+    created_at: formatSeconds(budget.createdAtMs),
+    updated_at: formatSeconds(budget.updatedAtMs),
+  };
 }
 
 /** What is left is negative once more was spent than the amount; the ratio isn't clamped either. */
@@ -85,7 +87,7 @@ function money(
   { budgets: book }: DaemonState,
   account: Account,
   nowMs: number,
-): { readonly spent: number; readonly remaining: number; readonly usage_ratio: number } {
+): Required<BudgetMoney> {
   const { amountUsd } = account.budget.definition;
   const spentUsd = sumUsd(book.running(account, nowMs).spent);
   const remaining = Math.round((amountUsd - spentUsd) * 1e6) / 1e6;
@@ -102,7 +104,7 @@ export function budgetStatuses(
   userPath: string,
   labels: readonly string[],
   nowMs: number,
-): readonly Record<string, unknown>[] {
+): readonly BudgetStatus[] {
   return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
@@ -119,7 +121,7 @@ function met(
     .sort((a, b) => compareBudgets(a.budget.definition, b.budget.definition));
 }
 
-function statusOf(state: DaemonState, account: Account, nowMs: number): Record<string, unknown> {
+function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetStatus {
   const { scope, periodSeconds, perChild, amountUsd } = account.budget.definition;
   const bounds = state.budgets.boundsOf(account.budget, nowMs);
   const inert = budgetsInert(state.settings.usageEnabled);
@@ -149,7 +151,7 @@ export function explainBudgets(
   userPath: string,
   labels: readonly string[],
   nowMs: number,
-): readonly Record<string, unknown>[] {
+): readonly ExplainedBudget[] {
   const enforced = enforcedBudgets(state);
   return met(state, userPath, labels, nowMs).map((account) => {
     const { definition, source } = account.budget;

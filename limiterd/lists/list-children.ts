@@ -3,24 +3,16 @@
  * /admin/rate-limits/children lists them (docs/admin-api.md). There may be a million, so they are
  * looked at in slices; reading changes nothing.
  */
+import type { ChildItem, ChildList } from "../../shared/api/rule-item.js";
 import { childrenPerSweep } from "../../shared/bounds.js";
 import { formatMillis } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
 import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts } from "./list-rules.js";
 
-interface ChildList {
-  readonly children: readonly Readonly<Record<string, unknown>>[];
-  /** All of the template, whatever the query says. */
-  readonly total: number;
-  readonly server_time: string;
-}
-
 interface ListedChild {
   readonly name: string;
-  /** Of its fullest dimension; above 1 where tokens went beyond their cap. */
-  readonly usedRatio: number;
-  readonly item: Readonly<Record<string, unknown>>;
+  readonly item: ChildItem;
 }
 
 interface Slices {
@@ -59,7 +51,7 @@ const childrenPerSlice = childrenPerSweep / 10;
 
 function keepFullest(children: Map<string, ListedChild>, limit: number): void {
   const sorted = [...children.values()].sort(
-    (a, b) => b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1),
+    (a, b) => b.item.used_ratio - a.item.used_ratio || (a.name < b.name ? -1 : 1),
   );
   children.clear();
   for (const child of sorted.slice(0, limit)) children.set(child.name, child);
@@ -70,9 +62,11 @@ function listed(counter: Counter, nowMs: number): ListedChild {
   const { maxRequests, maxTokens } = counter.rule.definition;
   const live = liveCounts(counter, nowMs);
   const usedRatio = Math.max(
-    maxRequests === null ? 0 : Number(live["requests_used"]) / maxRequests,
-    maxTokens === null ? 0 : Number(live["tokens_used"]) / maxTokens,
+    maxRequests === null ? 0 : live.requests_used / maxRequests,
+    maxTokens === null ? 0 : live.tokens_used / maxTokens,
   );
-  const item = { subject: counter.subject, ...live, used_ratio: usedRatio };
-  return { name: counter.child, usedRatio, item };
+  return {
+    name: counter.child,
+    item: { subject: counter.subject, ...live, used_ratio: usedRatio },
+  };
 }

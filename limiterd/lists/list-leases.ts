@@ -2,17 +2,11 @@
  * The requests in flight as GET /admin/in-flight lists them (docs/admin-api.md): who holds slots,
  * where, and since when.
  */
+import type { LeaseItem, LeasePage } from "../../shared/api/lease-item.js";
 import { targetName } from "../../shared/domain/target-name.js";
 import { formatMillis } from "../../shared/time.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { type ListQuery, matches } from "./list-query.js";
-
-interface LeaseList {
-  readonly in_flight: readonly Readonly<Record<string, unknown>>[];
-  readonly server_time: string;
-  /** What to give as `after` for the next page, or null after the last. */
-  readonly next: string | null;
-}
 
 /** One of them: its proxy and its number there are its name. */
 interface InFlight {
@@ -25,7 +19,7 @@ interface InFlight {
 type Place = Pick<InFlight, "proxyId" | "lease"> & { readonly atMs: number };
 
 /** One page, the longest running first. Submissions aren't among them: they hold no slot. */
-export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: number): LeaseList {
+export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: number): LeasePage {
   const from = placeOf(query.after);
   const first: InFlight[] = [];
   let left = false;
@@ -87,14 +81,7 @@ function placeOf(after: string | null): Place | null {
   return proxyId === undefined ? null : { atMs: Number(atMs), lease: Number(lease), proxyId };
 }
 
-/**
- * `target` is null between a failed target and the next one. The moment is null for a request that
- * its proxy let through while this daemon was away.
- */
-function leaseItem(
-  { proxyId, lease, held }: InFlight,
-  nowMs: number,
-): Readonly<Record<string, unknown>> {
+function leaseItem({ proxyId, lease, held }: InFlight, nowMs: number): LeaseItem {
   const { userPath, target, admittedAtMs } = held;
   return {
     proxy: proxyId,

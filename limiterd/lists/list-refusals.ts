@@ -2,6 +2,7 @@
  * The last refusals as GET /admin/refusals lists them (docs/admin-api.md), and one of them as an
  * explanation shows it.
  */
+import type { BreachItem, RefusalItem, RefusalPage } from "../../shared/api/refusal-item.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../shared/domain/rule.js";
@@ -10,13 +11,6 @@ import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { formatMillis } from "../../shared/time.js";
 import type { RecentRefusal, RecentRefusals } from "../rules/recent-refusals.js";
 import { itemsExaminedMax, type ListQuery, matches } from "./list-query.js";
-
-interface RefusalList {
-  readonly refusals: readonly Readonly<Record<string, unknown>>[];
-  readonly server_time: string;
-  /** What to give as `after` for the next page, or null after the last. */
-  readonly next: string | null;
-}
 
 /** What the list can be narrowed by. */
 export const refusalChoices = {
@@ -31,9 +25,9 @@ export function listRefusals(
   refusals: Pick<RecentRefusals, "newestFirst">,
   query: ListQuery,
   nowMs: number,
-): RefusalList {
+): RefusalPage {
   const { dimension } = query.chosen;
-  const items: Readonly<Record<string, unknown>>[] = [];
+  const items: RefusalItem[] = [];
   let examined = 0;
   let last: number | null = null;
   let next: string | null = null;
@@ -59,7 +53,6 @@ function numberOf(after: string | null): number | null {
   return after !== null && /^\d{1,15}$/.test(after) ? Number(after) : null;
 }
 
-/** `request_id` and `model` are null until the proxy has reported the request. */
 export function refusalItem({
   requestId,
   atMs,
@@ -70,14 +63,14 @@ export function refusalItem({
   targetsLeftOut,
   submission,
   breach,
-}: RecentRefusal): Readonly<Record<string, unknown>> {
+}: RecentRefusal): RefusalItem {
   return {
     request_id: requestId,
     refused_at: formatMillis(atMs),
     user_path: userPath,
     ...(keyId === "" ? {} : { key: keyId }),
     model: model === "" ? null : model,
-    ...(submission ? { submission } : {}),
+    ...(submission ? { submission: true } : {}),
     targets: targets.map(targetName),
     ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
     ...explainBreach(breach),
@@ -89,7 +82,7 @@ export function refusalItem({
  * A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget,
  * with what was spent of what.
  */
-export function explainBreach(breach: Breach | BudgetBreach): Readonly<Record<string, unknown>> {
+export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
   if (breach.dimension === "budget") {
     const { scope, subject, periodSeconds, dimension, spentUsd, amountUsd, waitSeconds } = breach;
     return {

@@ -3,6 +3,7 @@
  * that windows are advanced to the current time.
  */
 
+import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
 import type { InertReason } from "../../shared/config/inert-rule.js";
 import { periodLabel, type RuleKey, scopes } from "../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
@@ -11,13 +12,6 @@ import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.
 import type { RuleBook } from "../rules/rule-book.js";
 import { firstAfter } from "../rules/sorted-rules.js";
 import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
-
-interface RuleList {
-  readonly rate_limits: readonly Record<string, unknown>[];
-  readonly server_time: string;
-  /** What to give as `after` for the next page, or null after the last. */
-  readonly next: string | null;
-}
 
 interface ListOptions {
   readonly nowMs: number;
@@ -32,7 +26,7 @@ export const ruleChoices = { scope: scopes, source: sources } as const;
  * One page of all rules in the order scope, subject, period. Pages stay right when rules come and
  * go between them.
  */
-export function listRules(book: RuleBook, options: ListOptions): RuleList {
+export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
   const { scope, source } = query.chosen;
   const sorted = book.sorted();
@@ -59,42 +53,31 @@ function keyOf(after: string): RuleKey {
   return { scope, subject: subject ?? "", periodSeconds: Number(periodSeconds) } as RuleKey;
 }
 
-function listItem(
-  book: RuleBook,
-  rule: Rule,
-  { nowMs, inertReason }: ListOptions,
-): Record<string, unknown> {
+function listItem(book: RuleBook, rule: Rule, { nowMs, inertReason }: ListOptions): RuleItem {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  const item: Record<string, unknown> = {
+  const inert = inertReason(rule.definition);
+  return {
     scope,
     subject,
     effective_subject: book.effectiveSubject(rule.definition),
-  };
-  if (scope === "user_path") item["user_path"] = subject;
-  item["per_child"] = perChild;
-  item["period_label"] = periodLabel(periodSeconds);
-  item["period_seconds"] = periodSeconds;
-  if (maxRequests !== null) item["max_requests"] = maxRequests;
-  if (maxTokens !== null) item["max_tokens"] = maxTokens;
-  Object.assign(
-    item,
-    rule.own === null
+    ...(scope === "user_path" ? { user_path: subject } : {}),
+    per_child: perChild,
+    period_label: periodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...(rule.own === null
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
-      : liveCounts(rule.own, nowMs),
-  );
-  const inert = inertReason(rule.definition);
-  if (inert !== null) item["inert"] = inert;
-  item["source"] = rule.source;
-  item["created_at"] = formatSeconds(rule.createdAtMs);
-  item["updated_at"] = formatSeconds(rule.updatedAtMs);
-  return item;
+      : liveCounts(rule.own, nowMs)),
+    ...(inert === null ? {} : { inert }),
+    source: rule.source,
+    created_at: formatSeconds(rule.createdAtMs),
+    updated_at: formatSeconds(rule.updatedAtMs),
+  };
 }
 
 /** The counts of a counter, by the names of the API. Its window is advanced to the current time. */
-export function liveCounts(
-  { rule, window, inFlight }: Counter,
-  nowMs: number,
-): Record<string, unknown> {
+export function liveCounts({ rule, window, inFlight }: Counter, nowMs: number): RuleCounts {
   const { maxRequests, maxTokens } = rule.definition;
   if (rule.periodMs === 0) {
     return {
@@ -107,14 +90,15 @@ export function liveCounts(
   rollWindow(window, rule.periodMs, nowMs);
   const requestsUsed = estimateRequests(window, rule.periodMs, nowMs);
   const tokensUsed = slidingTokens(window, rule.periodMs, nowMs);
-  const counts: Record<string, unknown> = {
+  return {
     requests_used: requestsUsed,
     tokens_used: tokensUsed,
     in_flight: inFlight,
+    ...(maxRequests === null
+      ? {}
+      : { requests_remaining: Math.max(0, maxRequests - requestsUsed) }),
+    ...(maxTokens === null ? {} : { tokens_remaining: Math.max(0, maxTokens - tokensUsed) }),
+    window_start: formatSeconds(window.startMs),
+    window_end: formatSeconds(window.startMs + rule.periodMs),
   };
-  if (maxRequests !== null) counts["requests_remaining"] = Math.max(0, maxRequests - requestsUsed);
-  if (maxTokens !== null) counts["tokens_remaining"] = Math.max(0, maxTokens - tokensUsed);
-  counts["window_start"] = formatSeconds(window.startMs);
-  counts["window_end"] = formatSeconds(window.startMs + rule.periodMs);
-  return counts;
 }

@@ -1,4 +1,5 @@
 /** GET /health and /ready: without credentials and limits. */
+import type { Health, Readiness } from "../../shared/api/gateway-status.js";
 import { version } from "../../shared/version.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
@@ -21,12 +22,7 @@ export function replyHealth(
   const { connections, files, memory } = capacity;
   const isWell = limiter.reachable && limiter.storeFailing === null && !files.exhausted;
   const status = isWell ? "ok" : "degraded";
-  if (!isDetailed) {
-    replyJson(exchange, 200, { status });
-    return 200;
-  }
-  replyJson(exchange, 200, {
-    status,
+  const details: Omit<Health, "status"> = {
     version,
     limiter: {
       reachable: limiter.reachable,
@@ -46,7 +42,9 @@ export function replyHealth(
       held_bytes_max: memory.max,
       file_descriptors_exhausted: files.exhausted,
     },
-  });
+  };
+  const health: Health = { status, ...(isDetailed ? details : {}) };
+  replyJson(exchange, 200, health);
   return 200;
 }
 
@@ -64,7 +62,7 @@ export function replyReady(
   exchange: Exchange,
   isDetailed: boolean,
 ): number {
-  const waitsFor = stopping()
+  const waitsFor: Readiness["reason"] | null = stopping()
     ? "stopping"
     : !limiter.reachable && config.limiter.failureMode === "closed"
       ? "limiter"
@@ -72,12 +70,10 @@ export function replyReady(
         ? "file_descriptors"
         : null;
   const status = waitsFor === null ? 200 : 503;
-  replyJson(
-    exchange,
-    status,
+  const readiness: Readiness =
     waitsFor === null
       ? { status: "ready" }
-      : { status: "not ready", ...(isDetailed ? { reason: waitsFor } : {}) },
-  );
+      : { status: "not ready", ...(isDetailed ? { reason: waitsFor } : {}) };
+  replyJson(exchange, status, readiness);
   return status;
 }

@@ -3,6 +3,7 @@
  * where an error gets its shape. The headers of a limit are in `rate-limit-headers.ts`.
  */
 
+import type { AdminError } from "../../shared/api/admin-error.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
@@ -60,13 +61,10 @@ export function replyFailure(
 ): void {
   const { status, type, message, code, param, provider } = what;
   const all = code === "overloaded" ? [...headers, "retry-after", "1"] : headers;
-  if (area === "admin")
-    return replyJson(
-      exchange,
-      status,
-      { code, message, param, provider, status_code: status, type },
-      all,
-    );
+  if (area === "admin") {
+    const body: AdminError = { code, message, param, provider, status_code: status, type };
+    return replyJson(exchange, status, body, all);
+  }
   replyJson(exchange, status, envelopeFor(exchange, what), all);
 }
 

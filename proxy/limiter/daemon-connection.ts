@@ -3,10 +3,11 @@
  * welcomed this proxy and answers, what is sent to it, and since when it is gone. What the messages
  * mean is not here, and neither is the socket: `connect-limiter.ts` owns that.
  */
+import type { LinkState } from "../../shared/api/gateway-status.js";
 import { framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
 import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { type WireVersions, wireVersions } from "../../shared/wire/wire-versions.js";
-import type { DaemonLine, LimiterClientPorts, LinkState } from "./limiter-link.js";
+import type { DaemonLine, LimiterClientPorts } from "./limiter-link.js";
 
 type ConnectionPorts = Pick<
   LimiterClientPorts,

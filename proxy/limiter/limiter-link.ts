@@ -30,12 +30,6 @@ export interface LimiterClientPorts {
   onDropped(): void;
 }
 
-/**
- * What the proxy knows of its daemon. `away`: there is no connection, or the daemon hasn't welcomed
- * this proxy, yet or at all. `silent`: there is one, and no answer.
- */
-export type LinkState = "away" | "silent" | "connected";
-
 /** How many settles are on their way at once. */
 export interface SettleWindow {
   /** Between two times at which the kernel has taken all that was sent. */

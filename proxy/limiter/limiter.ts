@@ -2,6 +2,7 @@
  * The port to the limiter: what the proxy's steps ask of it and report to it. `limiter-client.ts`
  * implements it over the wire.
  */
+import type { LinkState } from "../../shared/api/gateway-status.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -9,7 +10,6 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
-import type { LinkState } from "./limiter-link.js";
 
 /**
  * A request that may go to its target, until it is settled. `lease` 0: it went there without the

@@ -76,6 +76,10 @@ export function keyNumber(id: string): number | null {
   return digits !== undefined && isCount(Number(digits)) ? Number(digits) : null;
 }
 
+/** What a key is at a moment. */
+export const keyStatuses = ["active", "expired", "deactivated"] as const;
+export type KeyStatus = (typeof keyStatuses)[number];
+
 /** What a key is issued with. */
 export interface KeyDefinition {
   /** For people; null without one. */

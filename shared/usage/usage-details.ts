@@ -36,7 +36,7 @@ export type DetailName = (typeof detailNames)[number];
 type DetailCounts = Readonly<Record<DetailName, number>>;
 
 /** Their names in reports and exports. */
-export const detailFields: Readonly<Record<DetailName, string>> = {
+export const detailFields = {
   cacheWrite1hTokens: "cache_write_1h_input_tokens",
   audioInputTokens: "audio_input_tokens",
   cachedAudioInputTokens: "cached_audio_input_tokens",
@@ -47,7 +47,15 @@ export const detailFields: Readonly<Record<DetailName, string>> = {
   imageOutputTokens: "image_output_tokens",
   webSearches: "web_searches",
   fileSearches: "file_searches",
-};
+} as const satisfies Readonly<Record<DetailName, string>>;
+export type DetailField = (typeof detailFields)[DetailName];
+
+/** Counts by their names in reports and exports. */
+export function fieldsOfDetails(counts: DetailCounts): Readonly<Record<DetailField, number>> {
+  return Object.fromEntries(
+    detailNames.map((name) => [detailFields[name], counts[name]]),
+  ) as Record<DetailField, number>;
+}
 
 /** Names of service tiers, whatever a provider calls them. */
 export const serviceTiers = [

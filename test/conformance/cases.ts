@@ -82,13 +82,19 @@ export interface CaseRequest {
   readonly keepOpenAs: string | null;
 }
 
+/** As much of a listed rule as names it. */
+interface ListedRule {
+  readonly subject?: unknown;
+  readonly period_seconds?: unknown;
+}
+
 /** What a case is played against. */
 export interface CaseGateway {
   setClock(ms: number): Promise<void>;
   request(request: CaseRequest): Promise<CaseResponse>;
   finish(name: string): Promise<void>;
   /** The rules as listed now. */
-  list(userPath: string): Promise<readonly Record<string, unknown>[]>;
+  list(userPath: string): Promise<readonly ListedRule[]>;
 }
 
 const looked = /^(retry-after|x-ratelimit-)/;
@@ -109,8 +115,7 @@ export async function playCase(
       for (const item of expected?.body_contains?.rate_limits ?? []) {
         const found = listed.find(
           (rule) =>
-            rule["subject"] === item["subject"] &&
-            rule["period_seconds"] === item["period_seconds"],
+            rule.subject === item["subject"] && rule.period_seconds === item["period_seconds"],
         );
         t.match(found, item, `${name}: ${item["subject"]} ${item["period_seconds"]}`);
       }

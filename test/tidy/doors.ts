@@ -179,6 +179,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/socket": ["shared"],
   "shared/wire": ["shared", "shared/domain", "shared/usage", "shared/socket"],
   "shared/config": ["shared", "shared/domain", "shared/usage"],
+  "shared/api": ["shared", "shared/domain", "shared/usage", "shared/config"],
   ...inOrder(
     ["shared", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
     [

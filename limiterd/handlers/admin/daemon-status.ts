@@ -1,5 +1,6 @@
 /** The daemon's own status, for `sluice status` and /health, and which limits are inert. */
 
+import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
 import {
   budgetsInert,
   type Inert,
@@ -12,7 +13,7 @@ import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 
 /** A plain object, ready for the wire. */
-export function daemonStatus(state: DaemonState, nowMs: number): Record<string, unknown> {
+export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
   const { book, counts, settings, writer } = state;
   let proxies = 0;
   let olderProxies = 0;

@@ -4,6 +4,12 @@
  * nothing is consumed, no window moves and no child of a template is made.
  */
 
+import type {
+  ExplainedRule,
+  ExplainedTarget,
+  ExplainedVerdict,
+  RulesExplanation,
+} from "../../../shared/api/explanation.js";
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -23,52 +29,12 @@ import {
 import { breachOf, isFull, waitOfRequests, waitOfTokens } from "../../rules/longest-breach.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 
-/** One rule that the request meets. Counts and bounds are named as in the list of rules. */
-interface ExplainedRule {
-  readonly scope: string;
-  /** What is counted: the child's path for a template. */
-  readonly subject: string;
-  readonly breached: readonly string[];
-  /**
-   * Seconds until this rule alone would admit; 0 when it does. For a concurrency rule 1, as a
-   * guess: no time can be known.
-   */
-  readonly retry_after: number;
-  readonly [field: string]: unknown;
-}
-
-interface ExplainedTarget {
-  /** `provider/model`. */
-  readonly target: string;
-  /** Whether the request would go here. */
-  readonly chosen: boolean;
-  /** Whether its own rules have room. */
-  readonly admits: boolean;
-  /** The message with which its rules would refuse the request, or null. */
-  readonly message: string | null;
-  readonly retry_after: number;
-  readonly rules: readonly ExplainedRule[];
-}
-
-export interface Explanation {
-  readonly server_time: string;
-  readonly user_path: string;
-  readonly verdict: Readonly<Record<string, unknown>>;
-  /** The user-path rules. */
-  readonly rules: readonly ExplainedRule[];
-  /**
-   * The candidates, in the order in which they are tried; none for a submission, which their rules
-   * don't judge.
-   */
-  readonly targets: readonly ExplainedTarget[];
-}
-
 /** Explains a request under the rules and counters as they are. */
 export function explainVerdict(
   book: Pick<RuleBook, "copyPath" | "matchTarget">,
   request: JudgedRequest,
   options: AdmissionOptions,
-): Explanation {
+): RulesExplanation {
   const met = book.copyPath(request.userPath, options.nowMs);
   const ofPath = request.submission ? met.filter(hasWindow) : met;
   const candidates = request.submission ? [] : request.targets;
@@ -104,7 +70,7 @@ function describeJudgement(
   rules: readonly ExplainedRule[],
   targets: readonly ExplainedTarget[],
   nowMs: number,
-): Explanation["verdict"] {
+): ExplainedVerdict {
   if (judgement.kind === "admitted")
     return {
       admitted: true,
@@ -130,7 +96,10 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
   return rules.some(({ breached }) => breached.includes("concurrent"));
 }
 
-/** The counter is a copy: its window is advanced to the current time. */
+/**
+ * The counter is a copy: its window is advanced to the current time. For a concurrency rule without
+ * room the wait is 1, as a guess: no time can be known.
+ */
 function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule {
   const { definition, periodMs, source } = counter.rule;
   const { scope, periodSeconds, maxRequests, maxTokens, perChild } = definition;

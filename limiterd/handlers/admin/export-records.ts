@@ -2,11 +2,12 @@
  * The usage records, page by page in the order in which they were recorded: for the command line,
  * in bounded memory on both sides.
  */
+import type { RecordItem, RecordPage } from "../../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
-import { detailFields, detailNames } from "../../../shared/usage/usage-details.js";
+import { fieldsOfDetails, noDetailCounts } from "../../../shared/usage/usage-details.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError } from "../../store/store.js";
 import type { ExportPage } from "../../usage/usage-query.js";
@@ -24,7 +25,7 @@ export async function exportRecords(
   state: DaemonState,
   page: ExportPage,
   nowMs: number,
-): Promise<Record<string, unknown>> {
+): Promise<RecordPage> {
   const { store, usage } = state;
   // What was settled before the operation is on the disk, and so among the records, before it is
   // answered.
@@ -40,7 +41,7 @@ export async function exportRecords(
   const first = ranges[0]?.from ?? 0;
   const end = ranges.at(-1)?.before ?? 0;
   const { key: fromKey, index: fromIndex } = page.after ?? { key: 0, index: 0 };
-  const records: Record<string, unknown>[] = [];
+  const records: RecordItem[] = [];
   let examined = 0;
   let sinceTurn = 0;
   for (const { key, records: batch } of batchesIn(store, ranges, fromKey)) {
@@ -63,11 +64,11 @@ export async function exportRecords(
 }
 
 function answer(
-  records: readonly unknown[],
+  records: readonly RecordItem[],
   next: string | null,
   progress: number,
   nowMs: number,
-): Record<string, unknown> {
+): RecordPage {
   return { records, next, progress, server_time: formatMillis(nowMs) };
 }
 
@@ -90,7 +91,7 @@ function recordItem(
   { keys, labelsOf }: Pick<DaemonState, "keys" | "labelsOf">,
   id: string,
   record: UsageRecord,
-): Record<string, unknown> {
+): RecordItem {
   const { keyId, requestedModel, details } = record;
   const number = keyNumber(keyId);
   const dollars = (cost: number | null): number | null => (cost === null ? null : costUsd(cost));
@@ -123,8 +124,6 @@ function recordItem(
     key_name: number === null ? null : (keys.byNumber(number)?.name ?? null),
     labels: labelsOf(keyId),
     service_tier: details === null ? null : details.serviceTier,
-    ...Object.fromEntries(
-      detailNames.map((name) => [detailFields[name], details === null ? 0 : details.counts[name]]),
-    ),
+    ...fieldsOfDetails(details?.counts ?? noDetailCounts),
   };
 }

@@ -3,6 +3,7 @@
  * whole body before it changes anything, and is answered once the change is committed.
  */
 
+import type { BudgetSettings } from "../../../shared/api/budget-item.js";
 import { parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import {
@@ -190,7 +191,7 @@ function reset(
   );
 }
 
-function settings({ budgets }: DaemonState, nowMs: number): object {
+function settings({ budgets }: DaemonState, nowMs: number): BudgetSettings {
   return { ...budgets.anchors, server_time: formatMillis(nowMs) };
 }
 

@@ -3,6 +3,7 @@
  * of a request that was refused. The proxy or the command line has resolved the model before; rules
  * and refusals are here.
  */
+import type { Explanation } from "../../../shared/api/explanation.js";
 import { candidatesMax } from "../../../shared/bounds.js";
 import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
@@ -23,7 +24,11 @@ import { findKey, unknownKey } from "./handle-keys.js";
  * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,
  * model}]}` or `{request_id}`.
  */
-export function handleExplain(state: DaemonState, body: unknown, nowMs: number): Checked<unknown> {
+export function handleExplain(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+): Checked<Explanation> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
   const requestId = body["request_id"];
   if (requestId !== undefined) return explainRefusal(state, requestId, nowMs);
@@ -64,7 +69,7 @@ function explainNow(
   request: JudgedRequest,
   nowMs: number,
   keyId = "",
-): Readonly<Record<string, unknown>> {
+): Explanation {
   const { book, settings } = state;
   const labels = state.labelsOf(keyId);
   const enforced = enforcedBudgets(state);
@@ -79,7 +84,11 @@ function explainNow(
   };
 }
 
-function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): Checked<unknown> {
+function explainRefusal(
+  state: DaemonState,
+  requestId: unknown,
+  nowMs: number,
+): Checked<Explanation> {
   if (typeof requestId !== "string")
     return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
   const refusal = state.refusals.find(requestId);

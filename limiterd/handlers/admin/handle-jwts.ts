@@ -3,6 +3,7 @@
  * answered one survives a crash.
  */
 
+import type { DeniedJwt, DeniedJwtPage } from "../../../shared/api/denied-jwt.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
 import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
@@ -47,11 +48,12 @@ function list({ denials }: DaemonState, body: unknown, nowMs: number, ports: Adm
     return ports.fail(invalid("after must be the next of the page before", "after"));
   const page = [...denials.all()].slice(after, after + deniedJwtsPerPage);
   const next = after + page.length;
-  ports.answer({
+  const answer: DeniedJwtPage = {
     denied_jwts: page.map(listed),
     next: next < denials.size ? next : null,
     server_time: formatMillis(nowMs),
-  });
+  };
+  ports.answer(answer);
 }
 
 function deny(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
@@ -91,7 +93,7 @@ function allow(state: DaemonState, body: unknown, ports: AdminPorts): void {
   writeChange(state, [denialRemoval(name)], ports, () => ports.answer({ status: "ok" }));
 }
 
-function listed({ claim, value, issuer, deniedAtMs, expiresAtMs }: StoredDenial): object {
+function listed({ claim, value, issuer, deniedAtMs, expiresAtMs }: StoredDenial): DeniedJwt {
   return {
     jti: claim === "jti" ? value : null,
     sub: claim === "sub" ? value : null,

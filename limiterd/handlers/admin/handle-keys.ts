@@ -3,6 +3,7 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
+import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
 import { keysMax, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
@@ -11,12 +12,13 @@ import {
   isKeyHash,
   isRedactedKey,
   keyNumber,
+  keyStatuses,
   parseKeyIssue,
 } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import { keyStatus, keyStatuses, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
+import { keyStatus, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
 import { keyChange } from "../../keys/stored-key.js";
 import { itemsExaminedMax, matches, pageOf, parseListQuery } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
@@ -130,13 +132,13 @@ function list({ keys }: DaemonState, body: unknown, nowMs: number, ports: AdminP
       (status === undefined || keyStatus(key, nowMs) === status) &&
       [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
   );
-  ports.answer({
+  const page: ListedKeys = {
     keys: items.map((key) => listedKey(key, nowMs)),
     next: last?.id ?? null,
-    // Deleted ones included.
     issued: keys.size,
     server_time: formatMillis(nowMs),
-  });
+  };
+  ports.answer(page);
 }
 
 /** The secrets until now go on working for the overlap, and then no secret but the new one does. */
@@ -231,7 +233,7 @@ export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
 }
 
 /** A key as it is listed: without anything that authenticates. */
-function listedKey(key: ManagedKey, nowMs: number): Readonly<Record<string, unknown>> {
+function listedKey(key: ManagedKey, nowMs: number): KeyItem {
   const status = keyStatus(key, nowMs);
   return {
     id: key.id,

@@ -1,6 +1,7 @@
 /**
  * The admin operations on usage: they only read, in slices, so that no admission waits for them.
  */
+import type { UsageStatus } from "../../../shared/api/usage-report.js";
 import { unreachable } from "../../../shared/assert.js";
 import { type Checked, isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
@@ -68,7 +69,7 @@ async function statusWithGroups(
   window: UsageWindow,
   { by, body }: { readonly by: Grouping | null; readonly body: unknown },
   nowMs: number,
-): Promise<Record<string, unknown>> {
+): Promise<UsageStatus> {
   const status = await usageStatus(state, window, keyIdOf(body), nowMs);
   if (by === null || !state.settings.usageEnabled) return status;
   const { usage, groups } = await summarizeUsage(state, window, by, nowMs);

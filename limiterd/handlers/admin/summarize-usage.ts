@@ -2,6 +2,7 @@
  * What a path used, split by day, model, provider, direct child, or by who asked for what. From
  * sums alone, in slices, as they were when the operation began.
  */
+import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
 import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
@@ -41,7 +42,7 @@ export async function summarizeUsage(
   window: UsageWindow,
   by: Grouping | null,
   nowMs: number,
-): Promise<Record<string, unknown>> {
+): Promise<UsageSummary> {
   const view = state.usage.rollups.open();
   try {
     const days: Group[] = [];
@@ -146,7 +147,7 @@ function nameOf(
   { keys }: DaemonState,
   by: Grouping | null,
   [key]: Group,
-): { readonly name?: string | null } {
+): Pick<UsageGroup, "name"> {
   if (by !== "key") return {};
   const number = keyNumber(key);
   return { name: number === null ? null : (keys.byNumber(number)?.name ?? null) };
@@ -241,7 +242,7 @@ function inOrder(groups: Group[], rest: Rollup): Group[] {
   return isEmptyRollup(rest) ? groups : [...groups, [others, rest]];
 }
 
-function groupItem([key, sum]: Group): Record<string, unknown> {
+function groupItem([key, sum]: Group): UsageGroup {
   return {
     key,
     requests: sum.requests,

@@ -2,10 +2,19 @@
  * The body of GET /v1/usage (docs/http-api.md, "Usage"): what a user path used in a window of days,
  * and where its budgets and rate limits are now. Reading changes nothing.
  */
+import type {
+  RateLimitStatus,
+  UsageStatus,
+  UsageTotals,
+} from "../../../shared/api/usage-report.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
-import { detailFields, detailNames } from "../../../shared/usage/usage-details.js";
+import {
+  type DetailField,
+  detailFields,
+  detailNames,
+} from "../../../shared/usage/usage-details.js";
 import type { Counter } from "../../counters/counter.js";
 import { budgetStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
@@ -26,7 +35,7 @@ export async function usageStatus(
   window: UsageWindow,
   keyId: string,
   nowMs: number,
-): Promise<Record<string, unknown>> {
+): Promise<UsageStatus> {
   const { userPath } = window;
   // Counters as of now, whatever happens while the sums are read.
   const budgets = budgetStatuses(state, userPath, state.labelsOf(keyId), nowMs);
@@ -52,7 +61,7 @@ export async function sumOf(state: DaemonState, window: UsageWindow): Promise<Ro
 }
 
 /** A sum by the names of docs/http-api.md, with the number of requests whose cost isn't in it. */
-export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): Record<string, unknown> {
+export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): UsageTotals {
   return {
     start_date: fromDay,
     end_date: toDay,
@@ -74,8 +83,8 @@ export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): Record<stri
 }
 
 /** What answers told beside their tokens, where they told anything. */
-function detailFieldsOf({ details }: Rollup): Record<string, number> {
-  const fields: Record<string, number> = {};
+function detailFieldsOf({ details }: Rollup): Partial<Record<DetailField, number>> {
+  const fields: Partial<Record<DetailField, number>> = {};
   if (details !== null)
     for (const name of detailNames)
       if (details[name] > 0) fields[detailFields[name]] = details[name];
@@ -90,7 +99,7 @@ function rateLimitStatuses(
   { book, settings }: DaemonState,
   userPath: string,
   nowMs: number,
-): Record<string, unknown>[] {
+): RateLimitStatus[] {
   if (!settings.rateLimitsEnabled) return [];
   return book.copyPath(userPath, nowMs).map((counter) => {
     const inert = settings.inertReason(counter.rule.definition);
@@ -104,29 +113,29 @@ function rateLimitStatuses(
 function rateLimitStatus(
   counter: Counter,
   { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
-): Record<string, unknown> {
+): RateLimitStatus {
   const { rule, window } = counter;
   const { maxRequests, maxTokens, perChild, periodSeconds } = rule.definition;
   const live = liveCounts(counter, nowMs);
-  const status: Record<string, unknown> = {
+  return {
     subject: counter.subject,
     user_path: counter.subject,
     per_child: perChild,
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...live,
+    ...(rule.periodMs > 0
+      ? { resets_in_seconds: secondsToEnd(window.startMs + rule.periodMs, nowMs) }
+      : {}),
+    ...(maxRequests === null
+      ? {}
+      : {
+          max_requests: maxRequests,
+          requests_usage_ratio: live.requests_used / maxRequests,
+        }),
+    ...(maxTokens === null
+      ? {}
+      : { max_tokens: maxTokens, tokens_usage_ratio: live.tokens_used / maxTokens }),
+    exhausted: live.requests_remaining === 0 || (tokensEnforced && live.tokens_remaining === 0),
   };
-  if (rule.periodMs > 0)
-    status["resets_in_seconds"] = secondsToEnd(window.startMs + rule.periodMs, nowMs);
-  if (maxRequests !== null) {
-    status["max_requests"] = maxRequests;
-    status["requests_usage_ratio"] = Number(live["requests_used"]) / maxRequests;
-  }
-  if (maxTokens !== null) {
-    status["max_tokens"] = maxTokens;
-    status["tokens_usage_ratio"] = Number(live["tokens_used"]) / maxTokens;
-  }
-  status["exhausted"] =
-    live["requests_remaining"] === 0 || (tokensEnforced && live["tokens_remaining"] === 0);
-  return status;
 }

@@ -3,6 +3,7 @@
  * the daemon gets its hash. The daemon checks the fields of a body, for the command line too.
  */
 
+import type { IssuedKey, KeyItem } from "../../../shared/api/key-item.js";
 import { firstKeyNotice, isFirstKey } from "../../../shared/domain/managed-key.js";
 import { type Endpoint, keyInPath } from "../../http/match-route.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
@@ -47,12 +48,13 @@ async function issue(
     key: body.value,
   });
   if (!issued.ok) return failAdmin(context, issued.failure);
-  const key = issued.body as { readonly id: string };
+  const key = issued.body as KeyItem;
   record.note = `issued ${key.id}`;
   record.end(201, "answered");
   const closes = gateway.credentials.open && isFirstKey(key.id);
   const notice = closes ? { notice: firstKeyNotice } : {};
-  replyJson(exchange, 201, { ...key, value, ...notice }, noStore);
+  const answer: IssuedKey = { ...key, value, ...notice };
+  replyJson(exchange, 201, answer, noStore);
 }
 
 async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">): Promise<void> {
@@ -67,10 +69,11 @@ async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">):
     rotation: body.value,
   });
   if (!rotated.ok) return failAdmin(context, rotated.failure);
-  const key = rotated.body as { readonly id: string };
+  const key = rotated.body as KeyItem;
   record.note = `rotated ${key.id}`;
   record.end(200, "answered");
-  replyJson(exchange, 200, { ...key, value }, noStore);
+  const answer: IssuedKey = { ...key, value };
+  replyJson(exchange, 200, answer, noStore);
 }
 
 async function changeKey(

@@ -2,6 +2,7 @@
  * The /admin/denied-jwts endpoint (docs/admin-api.md). The daemon checks the fields of a body, for
  * the command line too.
  */
+import type { DeniedJwt, DeniedJwtList, DeniedJwtPage } from "../../../shared/api/denied-jwt.js";
 import { append } from "../../../shared/long-lists.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
@@ -24,18 +25,16 @@ export async function handleDeniedJwts(
 }
 
 async function list(context: RequestContext<"limiter">): Promise<void> {
-  const denied: unknown[] = [];
+  const denied: DeniedJwt[] = [];
   let after: number | null = null;
   do {
     const page = await context.gateway.limiter.call("jwts.list", { after });
     if (!page.ok) return failAdmin(context, page.failure);
-    const { denied_jwts: more, next } = page.body as {
-      readonly denied_jwts: readonly unknown[];
-      readonly next: number | null;
-    };
+    const { denied_jwts: more, next } = page.body as DeniedJwtPage;
     append(denied, more);
     after = next;
   } while (after !== null);
   context.record.end(200, "answered");
-  replyJson(context.exchange, 200, { denied_jwts: denied });
+  const list: DeniedJwtList = { denied_jwts: denied };
+  replyJson(context.exchange, 200, list);
 }

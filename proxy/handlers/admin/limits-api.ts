@@ -49,7 +49,7 @@ export async function handleLimits(
 const ruleList = limitList("rate-limits.list", "rate_limits");
 const budgetList = limitList("budgets.list", "budgets");
 
-function limitList(op: AdminOp, items: string): ListOf {
+function limitList(op: AdminOp, items: ListOf["items"]): ListOf {
   return { op, items, pageItems: items, whole: "object", headers: [] };
 }
 

@@ -19,7 +19,7 @@ type ObserveEndpoint = Extract<
 const leases = pages("leases.list", "in_flight");
 const refusals = pages("refusals.list", "refusals");
 
-function pages(op: ListOf["op"], items: string): ListOf {
+function pages(op: ListOf["op"], items: ListOf["items"]): ListOf {
   return { op, items, pageItems: items, whole: "never", headers: [] };
 }
 

@@ -2,6 +2,12 @@
  * The lists of the admin API (docs/admin-api.md, "Lists"): all items as one body, or with `limit`
  * or `after` a page of them. The daemon checks the parameters, for the command line too.
  */
+import type { BudgetList } from "../../../shared/api/budget-item.js";
+import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";
+import type { LeasePage } from "../../../shared/api/lease-item.js";
+import type { ListPage } from "../../../shared/api/list-page.js";
+import type { RefusalPage } from "../../../shared/api/refusal-item.js";
+import type { RuleList } from "../../../shared/api/rule-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
 import type { Failure } from "../../../shared/error-code.js";
@@ -12,13 +18,24 @@ import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
 
+/** The field of a list with its items. */
+type ItemsField = Exclude<
+  | keyof RuleList
+  | keyof BudgetList
+  | keyof ListedKeys
+  | keyof KeyPage
+  | keyof LeasePage
+  | keyof RefusalPage,
+  keyof ListPage | "issued"
+>;
+
 /** One of the daemon's lists. */
 export interface ListOf {
   readonly op: AdminOp;
   /** What the daemon calls the items. */
-  readonly items: string;
+  readonly items: ItemsField;
   /** What a page calls them. */
-  readonly pageItems: string;
+  readonly pageItems: ItemsField;
   /** What the whole list is; `never`: the answer is always a page. */
   readonly whole: "object" | "array" | "never";
   readonly headers: readonly string[];
@@ -124,7 +141,7 @@ async function replyPage(
   );
 }
 
-type ListPage =
+type PageAnswer =
   | {
       readonly ok: true;
       readonly items: readonly unknown[];
@@ -137,7 +154,7 @@ async function askPage(
   { gateway }: RequestContext<"limiter">,
   { op, items }: ListOf,
   body: Parameters,
-): Promise<ListPage> {
+): Promise<PageAnswer> {
   const page = await gateway.limiter.call(op, body);
   if (!page.ok) return page;
   const answer = isObject(page.body) ? page.body : {};

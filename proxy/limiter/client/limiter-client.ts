@@ -4,6 +4,7 @@
  * reconnect it sends again what this proxy holds and what isn't acknowledged. Verdicts resolve
  * their promises in `pending-admissions.ts`; what a verdict means for HTTP is not here.
  */
+import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
 import type { Target } from "../../../shared/domain/target-name.js";
@@ -36,7 +37,6 @@ import type {
   LimiterClientOptions,
   LimiterClientPorts,
   LimiterLink,
-  LinkState,
 } from "../limiter-link.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";

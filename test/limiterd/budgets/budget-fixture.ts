@@ -138,7 +138,13 @@ export async function listed(
   ).budgets;
 }
 
-export const spentOf = (items: readonly Record<string, unknown>[]): unknown[] =>
+interface SpentItem {
+  readonly subject?: unknown;
+  readonly period_label?: unknown;
+  readonly spent?: unknown;
+}
+
+export const spentOf = (items: readonly SpentItem[]): unknown[] =>
   items.map(({ subject, period_label: label, spent }) => [subject, label, spent]);
 
 export const edgeStep = fc.oneof(

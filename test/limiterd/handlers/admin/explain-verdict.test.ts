@@ -2,13 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import type { Counter, Rule } from "../../../../limiterd/counters/counter.js";
-import {
-  type Explanation,
-  explainVerdict,
-} from "../../../../limiterd/handlers/admin/explain-verdict.js";
+import { explainVerdict } from "../../../../limiterd/handlers/admin/explain-verdict.js";
 import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
+import type { RulesExplanation } from "../../../../shared/api/explanation.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
 import { childNames } from "../../counters/child-names.js";
@@ -38,7 +36,7 @@ function explain(
     targets?: readonly Target[];
     tokensEnforced?: boolean;
   } = {},
-): Explanation {
+): RulesExplanation {
   return explainVerdict(
     book,
     { userPath, targets, submission: false },
@@ -370,20 +368,20 @@ t.test(
               charge(book, counters!, { atMs: nowMs, requests: 0, tokens: ends.tokens }, nowMs);
             }
             const before = stateOf(book);
-            const at = (second: number): Explanation =>
+            const at = (second: number): RulesExplanation =>
               explainVerdict(
                 book,
                 { userPath, targets, submission: false },
                 { nowMs: nowMs + second * 1000, tokensEnforced },
               );
             const { verdict, targets: candidates } = at(0);
-            if (verdict["admitted"] === false) {
-              const wait = verdict["retry_after"] as number;
-              if (wait > 1 && at(wait - 1).verdict["admitted"] === true)
+            if (!verdict.admitted) {
+              const wait = verdict.retry_after;
+              if (wait > 1 && at(wait - 1).verdict.admitted)
                 throw new Error("admitted a second before the wait was over");
-              if (verdict["needs_slot"] === false) {
+              if (!verdict.needs_slot) {
                 tally.waited++;
-                if (at(wait).verdict["admitted"] !== true)
+                if (!at(wait).verdict.admitted)
                   throw new Error("not admitted at the moment that was explained");
               }
             }
@@ -397,10 +395,7 @@ t.test(
             if (real.kind === "admitted") {
               tally.admitted++;
               open.push(real.counters);
-              if (
-                verdict["admitted"] !== true ||
-                candidates.findIndex(({ chosen }) => chosen) !== real.target
-              )
+              if (!verdict.admitted || candidates.findIndex(({ chosen }) => chosen) !== real.target)
                 throw new Error(
                   `admitted to ${real.target}, explained as ${JSON.stringify(verdict)}`,
                 );

@@ -17,14 +17,14 @@ const seven = (body: Body): CallOutcome => {
     .filter((n) => body["search"] !== "even" || n % 2 === 0);
   return {
     ok: true,
-    body: { things: items, server_time: "now", next: end < 7 ? String(end) : null },
+    body: { budgets: items, server_time: "now", next: end < 7 ? String(end) : null },
   };
 };
 
 const list: ListOf = {
   op: "budgets.list",
-  items: "things",
-  pageItems: "things",
+  items: "budgets",
+  pageItems: "budgets",
   whole: "object",
   headers: [],
 };
@@ -43,15 +43,15 @@ async function get(
   const gateway = { ...fake.gateway, limiter } as unknown as typeof fake.gateway;
   const answer = await served({ ...fake, gateway }, (context) => replyList(context, of, query), {
     method: "GET",
-    path: "/admin/things",
+    path: "/admin/budgets",
     query,
   });
   return { ...answer, asked };
 }
 
 t.test("without limit and after the answer is the whole list, as it is narrowed", async (t) => {
-  t.same((await get("")).body, { things: [0, 1, 2, 3, 4, 5, 6], server_time: "now" });
-  t.same((await get("search=even")).body, { things: [0, 2, 4, 6], server_time: "now" });
+  t.same((await get("")).body, { budgets: [0, 1, 2, 3, 4, 5, 6], server_time: "now" });
+  t.same((await get("search=even")).body, { budgets: [0, 2, 4, 6], server_time: "now" });
   const bare = await get("search=even", { of: { ...list, whole: "array" } });
   t.same(JSON.parse(String(bare.body)), [0, 2, 4, 6]);
   t.same(
@@ -65,18 +65,18 @@ t.test("without limit and after the answer is the whole list, as it is narrowed"
 });
 
 t.test("a page is full unless it is the last, however few items the daemon looks at", async (t) => {
-  t.same((await get("limit=4")).body, { things: [0, 1, 2, 3], server_time: "now", next: "4" });
+  t.same((await get("limit=4")).body, { budgets: [0, 1, 2, 3], server_time: "now", next: "4" });
   t.same((await get("limit=4&after=4")).body, {
-    things: [4, 5, 6],
+    budgets: [4, 5, 6],
     server_time: "now",
     next: null,
   });
   t.same((await get("limit=3&search=even")).body, {
-    things: [0, 2, 4],
+    budgets: [0, 2, 4],
     server_time: "now",
     next: "5",
   });
-  t.same((await get("after=6")).body, { things: [6], server_time: "now", next: null });
+  t.same((await get("after=6")).body, { budgets: [6], server_time: "now", next: null });
 });
 
 t.test(

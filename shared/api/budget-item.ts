@@ -1,0 +1,83 @@
+/** Budgets with what was spent, as GET /admin/budgets lists them (docs/budgets.md). */
+import type { BudgetScope } from "../domain/budget.js";
+import type { ResetAnchors } from "../domain/reset-anchors.js";
+import type { RuleSource } from "../domain/rule.js";
+import type { ListPage, Timed } from "./list-page.js";
+
+interface BudgetPeriod {
+  /** `hourly`, `daily`, `weekly`, `monthly`, else seconds such as `300s`. */
+  readonly period_label: string;
+  readonly period_seconds: number;
+}
+
+/** The budget that a refusal is about. */
+export interface BudgetName extends BudgetPeriod {
+  readonly scope: BudgetScope;
+  /** The child's path where the budget is a template. */
+  readonly subject: string;
+}
+
+/** Where an account is in its running period. */
+export interface BudgetMoney {
+  /** US dollars; 0 for a template. */
+  readonly spent: number;
+  /** `spent` of `amount`; not clamped. */
+  readonly usage_ratio: number;
+  /** What is left of the amount, negative once it is overspent; not for a template. */
+  readonly remaining?: number;
+}
+
+interface RunningPeriod {
+  /** Whole seconds; the time of a reset if there was one in the period. */
+  readonly period_start: string;
+  readonly period_end: string;
+}
+
+interface BudgetFacts {
+  readonly scope: BudgetScope;
+  readonly subject: string;
+  /** For that scope alone: the same as `subject`. */
+  readonly user_path?: string;
+  /** A template: each direct child of the path has the amount for itself. */
+  readonly per_child: boolean;
+  /** US dollars of one period. */
+  readonly amount: number;
+  /** Only while budgets can't be enforced: why. */
+  readonly inert?: string;
+}
+
+export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, RunningPeriod {
+  readonly effective_subject: string;
+  /** The elapsed share of the period, from 0 to 1. */
+  readonly period_ratio: number;
+  /** Whole seconds; null: it never was. */
+  readonly last_reset_at: string | null;
+  /** Whether anything was recorded in the period; false for a template. */
+  readonly has_usage: boolean;
+  readonly source: RuleSource;
+  /** Whole seconds. */
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** In the order scope, subject, period. */
+export interface BudgetList extends Timed {
+  readonly budgets: readonly BudgetItem[];
+}
+
+export interface BudgetPage extends BudgetList, ListPage {}
+
+/** A budget as its caller sees it (GET /v1/usage): a template as the caller's own child of it. */
+export interface BudgetStatus
+  extends BudgetFacts,
+    Required<BudgetMoney>,
+    BudgetPeriod,
+    RunningPeriod {
+  /** Whether its requests are refused. */
+  readonly exceeded: boolean;
+  /** Until the period ends; at least 1. */
+  readonly resets_in_seconds: number;
+}
+
+/** Of GET and PUT /admin/budgets/settings. */
+export interface BudgetSettings extends ResetAnchors, Timed {}

@@ -1,0 +1,125 @@
+/**
+ * The state of the daemon (GET /admin/status) and of one proxy (GET /health, /ready and
+ * /admin/targets). Counts of events are since the start of their process.
+ */
+import type { FailureMode } from "../config/config.js";
+import type { Timed } from "./list-page.js";
+
+/** Of GET /admin/status, and `sluice status`. */
+export interface DaemonStatus {
+  readonly version: string;
+  readonly pid: number;
+  readonly uptime_seconds: number;
+  /** Whether rate limits are enforced. */
+  readonly enabled: boolean;
+  readonly usage_enabled: boolean;
+  readonly rules: number;
+  /** Windows of templates' children. */
+  readonly child_windows: number;
+  readonly inert_rules: number;
+  readonly inert_budgets: number;
+  /** Each with its reason; at most 100 rules and 100 budgets. */
+  readonly inert: readonly string[];
+  readonly keys: number;
+  readonly budgets_enabled: boolean;
+  readonly budgets: number;
+  /** Connected proxies. */
+  readonly proxies: number;
+  /** Those of them that speak an older version of the wire protocol. */
+  readonly older_proxies: number;
+  readonly in_flight: number;
+  readonly admitted: number;
+  /** By a rule or a budget. */
+  readonly refused: number;
+  /** For want of a valid key. */
+  readonly denied: number;
+  /** Refused by a budget: they are in `refused`, too. */
+  readonly over_budget: number;
+  readonly settled: number;
+  readonly repeated_settles: number;
+  readonly dropped_records: number;
+  /** Sums of usage that have reached the largest number that they can show. */
+  readonly saturated_sums: number;
+  /** Connections that were closed for a broken message. */
+  readonly closed_peers: number;
+  readonly store: {
+    /** The file's path. */
+    readonly file: string;
+    /** Null when that is unknown. */
+    readonly bytes: number | null;
+    readonly journal_bytes: number;
+    /** Whole seconds; null: not since the start. */
+    readonly last_flush_at: string | null;
+    readonly failed_commits: number;
+    /** Settles that a crash would lose: the store can't be written for too long. */
+    readonly unjournaled: number;
+    /** Why the store can't be written; null if it can. */
+    readonly failing: string | null;
+  };
+}
+
+/**
+ * What a proxy knows of its daemon. `away`: there is no connection, or the daemon hasn't welcomed
+ * the proxy, yet or at all. `silent`: there is one, and no answer.
+ */
+export type LinkState = "away" | "silent" | "connected";
+
+/**
+ * Of GET /health: 200 as long as the proxy answers. All but `status` are left out for web pages.
+ */
+export interface Health {
+  readonly status: "ok" | "degraded";
+  readonly version?: string;
+  readonly limiter?: {
+    /** Whether the proxy is connected to the daemon. */
+    readonly reachable: boolean;
+    readonly state: LinkState;
+    readonly failure_mode: FailureMode;
+    /** Settles that the daemon hasn't acknowledged. */
+    readonly unsettled: number;
+    /** Why the daemon can't write its store; null if it can. */
+    readonly store_failing: string | null;
+    /** Null until the daemon has said, as `inert_budgets`. */
+    readonly inert_rules: number | null;
+    readonly inert_budgets: number | null;
+  };
+  readonly targets?: {
+    /** Targets that failed at their last attempt, and those of them that are left alone for now. */
+    readonly failing: number;
+    readonly open: number;
+  };
+  readonly capacity?: {
+    /** Open connections. */
+    readonly connections: number;
+    readonly requests: number;
+    readonly requests_max: number;
+    /** Bytes of bodies in memory. */
+    readonly held_bytes: number;
+    readonly held_bytes_max: number;
+    readonly file_descriptors_exhausted: boolean;
+  };
+}
+
+/** Of GET /ready: 200 if ready, else 503. */
+export interface Readiness {
+  readonly status: "ready" | "not ready";
+  /** Only if it isn't ready, and not for web pages. */
+  readonly reason?: "stopping" | "limiter" | "file_descriptors";
+}
+
+/** A target that has failed since its last answer, as this proxy has seen it. */
+interface TargetItem {
+  /** `provider/model`. */
+  readonly target: string;
+  /** `open`: it is left alone for now. */
+  readonly state: "failing" | "open";
+  /** In a row. */
+  readonly failures: number;
+  /** Until the next request may try it; 0 unless it is open. */
+  readonly retry_in_seconds: number;
+}
+
+/** Of GET /admin/targets. */
+export interface TargetList extends Timed {
+  readonly targets: readonly TargetItem[];
+}

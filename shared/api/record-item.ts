@@ -1,0 +1,55 @@
+/** The record of one executed request, as exports and lists show it (docs/usage.md). */
+import type { DetailField, ServiceTier } from "../usage/usage-details.js";
+import type { ListPage } from "./list-page.js";
+
+/** Details are 0 where the provider told nothing. */
+export interface RecordItem extends Readonly<Record<DetailField, number>> {
+  /** Unique; ascends with recording, as a pair of numbers. */
+  readonly id: string;
+  /** When the response ended, with milliseconds. */
+  readonly time: string;
+  readonly request_id: string;
+  readonly user_path: string;
+  /** Null for a caller without a managed key. */
+  readonly key_id: string | null;
+  readonly provider: string;
+  readonly provider_type: string;
+  /** The model that was executed; null: the request named none. */
+  readonly model: string | null;
+  readonly endpoint: string;
+  /** The HTTP status of the response. */
+  readonly status: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_input_tokens: number;
+  /** US dollars, as all costs; null if there was no price. */
+  readonly input_cost: number | null;
+  readonly output_cost: number | null;
+  readonly total_cost: number | null;
+  readonly rewrite_tokens_saved: number;
+  readonly rewrite_cost_saved: number | null;
+  /** Answered by the response cache. */
+  readonly cache_hit: boolean;
+  /** The tokens were estimated: the provider reported none. */
+  readonly estimated: boolean;
+  readonly latency_ms: number;
+  /** Null if there was no answer. */
+  readonly first_byte_ms: number | null;
+  /** As the request named it, a virtual model or an alias; null: it named none. */
+  readonly requested_model: string | null;
+  /** The key's name as of now; null without one. */
+  readonly key_name: string | null;
+  /** The key's labels as of now. */
+  readonly labels: readonly string[];
+  /** Null: the provider didn't say. */
+  readonly service_tier: ServiceTier | null;
+}
+
+/** Of the export, in the order of recording. */
+export interface RecordPage extends ListPage {
+  readonly records: readonly RecordItem[];
+  /** How much of the records has been looked at, from 0 to 1. */
+  readonly progress: number;
+}

@@ -1,0 +1,82 @@
+/**
+ * Rules with their counts, as GET /admin/rate-limits lists them, and the children of a template
+ * (docs/admin-api.md, "Rules").
+ */
+import type { RuleSource, Scope } from "../domain/rule.js";
+import type { ListPage, Timed } from "./list-page.js";
+
+/** By what a rule is named; its scope may go without saying. */
+export interface RulePeriod {
+  /** `minute`, `hour`, `day`, `concurrent`, else seconds such as `300s`. */
+  readonly period_label: string;
+  /** 0 for `concurrent`. */
+  readonly period_seconds: number;
+}
+
+/** The rule that a refusal, or an explanation, is about. */
+export interface RuleName extends RulePeriod {
+  readonly scope: Scope;
+  /** The child's path where the rule is a template. */
+  readonly subject: string;
+}
+
+/** The caps of a rule; one that isn't set is left out. */
+export interface RuleCaps {
+  readonly max_requests?: number;
+  readonly max_tokens?: number;
+}
+
+/** What a counter has counted in its window, as verdicts see it. */
+export interface RuleCounts {
+  /** The sliding estimate; for `concurrent` the requests in flight. */
+  readonly requests_used: number;
+  /** Where `max_requests` is set; never below 0. */
+  readonly requests_remaining?: number;
+  /** The sliding estimate; 0 for `concurrent`. */
+  readonly tokens_used: number;
+  /** Where `max_tokens` is set; never below 0. */
+  readonly tokens_remaining?: number;
+  readonly in_flight: number;
+  /** Whole seconds; not for `concurrent`. */
+  readonly window_start?: string;
+  readonly window_end?: string;
+}
+
+export interface RuleItem extends RulePeriod, RuleCaps, RuleCounts {
+  readonly scope: Scope;
+  readonly subject: string;
+  /** As matching compares it: names of providers and models in lower case. */
+  readonly effective_subject: string;
+  /** For that scope alone: the same as `subject`. */
+  readonly user_path?: string;
+  /** A template: its children have the counts, its own are 0 and it has no window. */
+  readonly per_child: boolean;
+  /** Only on a rule that isn't enforced as it is written: why. */
+  readonly inert?: string;
+  readonly source: RuleSource;
+  /** Whole seconds. */
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** In the order scope, subject, period. */
+export interface RuleList extends Timed {
+  readonly rate_limits: readonly RuleItem[];
+}
+
+export interface RulePage extends RuleList, ListPage {}
+
+/** One child of a template. */
+export interface ChildItem extends RuleCounts {
+  /** The child's path. */
+  readonly subject: string;
+  /** The used share of the cap of which most is used; above 1 where tokens went beyond it. */
+  readonly used_ratio: number;
+}
+
+/** Of GET /admin/rate-limits/children, the fullest first. */
+export interface ChildList extends Timed {
+  readonly children: readonly ChildItem[];
+  /** How many children the template has in all, whatever was searched for. */
+  readonly total: number;
+}

@@ -1,0 +1,89 @@
+/**
+ * Sums of usage: GET /admin/usage, and what callers see of their own by GET /v1/usage
+ * (docs/http-api.md, "Usage").
+ */
+
+import type { DetailField } from "../usage/usage-details.js";
+import type { BudgetStatus } from "./budget-item.js";
+import type { Timed } from "./list-page.js";
+import type { RuleCaps, RuleCounts, RulePeriod } from "./rule-item.js";
+
+/** What the requests of some days used. A detail is left out while it is 0. */
+export interface UsageTotals extends Readonly<Partial<Record<DetailField, number>>> {
+  /** Days in UTC, both included. */
+  readonly start_date: string;
+  readonly end_date: string;
+  readonly total_requests: number;
+  readonly total_input_tokens: number;
+  readonly total_output_tokens: number;
+  readonly total_tokens: number;
+  /** Of the input: read from a provider's cache. */
+  readonly cached_input_tokens: number;
+  /** Of the input: written to a provider's cache. */
+  readonly cache_write_input_tokens: number;
+  /** The rest of the input. */
+  readonly uncached_input_tokens: number;
+  /** US dollars, of the requests with a price. */
+  readonly total_input_cost: number;
+  readonly total_output_cost: number;
+  readonly total_cost: number;
+  /** Requests without a price, which aren't in the costs. */
+  readonly unpriced_requests: number;
+  /** Tokens that rewriters removed from prompts. */
+  readonly rewrite_tokens_saved: number;
+  /** US dollars; left out if no saving has a price. */
+  readonly rewrite_cost_saved?: number;
+}
+
+export interface UsageGroup {
+  /**
+   * A day, a model as `provider/model`, a provider, a path, a key's id or a label; `(none)` for
+   * what has no key or label, `other` for all groups that are too many.
+   */
+  readonly key: string;
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+  /** US dollars. */
+  readonly total_cost: number;
+  readonly unpriced_requests: number;
+  /** With `by=key` alone: the key's name, null if it has none or is deleted. */
+  readonly name?: string | null;
+}
+
+/** Of GET /admin/usage. */
+export interface UsageSummary extends Timed {
+  readonly user_path: string;
+  readonly usage: UsageTotals;
+  /** Days in their order, everything else by cost, then by requests; empty without `by`. */
+  readonly groups: readonly UsageGroup[];
+}
+
+/** A user-path rule as its caller sees it: a template as the caller's own child of it. */
+export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleCounts {
+  /** Both are the path that is counted. */
+  readonly subject: string;
+  readonly user_path: string;
+  readonly per_child: boolean;
+  /** Until the window ends, at least 1; not for `concurrent`. */
+  readonly resets_in_seconds?: number;
+  /** Where that cap is set; not clamped. */
+  readonly requests_usage_ratio?: number;
+  readonly tokens_usage_ratio?: number;
+  /** Whether nothing is left of an enforced cap. */
+  readonly exhausted: boolean;
+  /** Only on a rule that isn't enforced as it is written: why. */
+  readonly inert?: string;
+}
+
+/** Of GET /v1/usage. */
+export interface UsageStatus extends Timed {
+  readonly user_path: string;
+  /** Null while usage isn't tracked. */
+  readonly usage: UsageTotals | null;
+  readonly budgets: readonly BudgetStatus[];
+  readonly rate_limits: readonly RateLimitStatus[];
+  /** With `by`, and while usage is tracked. */
+  readonly groups?: readonly UsageGroup[];
+}
