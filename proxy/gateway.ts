@@ -17,6 +17,7 @@ import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
 import type { SharedReads } from "./capacity/shared-reads.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
+import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
 import type { FreeEndpoint } from "./http/match-route.js";
 import type { CallOutcome, Limiter } from "./limiter/limiter.js";
@@ -86,6 +87,7 @@ export interface Gateway {
   readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly newSpool: () => Promise<Spool>;
+  readonly loadOpenapi: LoadOpenapi;
 }
 
 /** The provider of a target. Targets come from the configuration's providers, so there is one. */

@@ -17,6 +17,7 @@ import { answerModel, answerModels } from "./handlers/list-models.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { providerObjectRequest } from "./handlers/objects/provider-objects.js";
 import { submitBatch } from "./handlers/objects/submit-batch.js";
+import { replyOpenapi } from "./handlers/openapi/reply-openapi.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import { refuseCaller } from "./handlers/refuse-caller.js";
@@ -73,6 +74,8 @@ async function answerRequest(
     const isDetailed = !gateway.credentials.open || pageProblem(gateway, exchange) === null;
     return record.end(reply(gateway, exchange, isDetailed), "answered");
   }
+  if (endpoint === "openapi")
+    return record.end(await replyOpenapi(gateway.loadOpenapi, exchange), "answered");
   const authentication = await authenticate(
     gateway.credentials,
     area,
@@ -159,7 +162,7 @@ function refuseOneTooMany(
 
 function serve(
   context: RequestContext,
-  endpoint: Exclude<Endpoint, "health" | "ready">,
+  endpoint: Exclude<Endpoint, "openapi" | "health" | "ready">,
 ): Promise<void> {
   if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
   switch (endpoint) {

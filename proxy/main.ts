@@ -20,6 +20,7 @@ import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endp
 import { type Gateway, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
+import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { listenHttp } from "./http/http-listener.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
@@ -236,5 +237,6 @@ async function createGateway({
     nowMs: () => Date.now(),
     isUtf8,
     newSpool: createSpoolFile,
+    loadOpenapi: createOpenapiLoader(log),
   };
 }

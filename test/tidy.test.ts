@@ -81,6 +81,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "CONNECT to a proxy by node:http, with a deadline",
   },
+  "proxy/handlers/openapi/openapi-file.ts": {
+    kind: "adapter",
+    why: "reads the document, by node:fs, and hashes it for its ETag",
+  },
   "proxy/digests.ts": { kind: "adapter", why: "hashes by node:crypto" },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
@@ -444,6 +448,8 @@ t.test("a program is one file: where a module of it lies, only these ask", async
     [
       // A program of its own, beside the daemon's (package.json, `programs`).
       "limiterd/store/lmdb/check-in-process.ts",
+      // To find what the package ships.
+      "proxy/handlers/openapi/openapi-file.ts",
       // To find packages.
       "proxy/upstream/client/connection-pool.ts",
       "proxy/upstream/passthrough/http-proxy-upstream.ts",

@@ -63,6 +63,7 @@ export type Endpoint =
   | "refusals"
   | "status"
   | "usage-summary"
+  | "openapi"
   | "health"
   | "ready";
 
@@ -78,7 +79,7 @@ type LimitedEndpoint = (typeof limitedEndpoints)[number];
 const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 
 /** Its requests cost no admission; the bounds of each are in `proxy/free-endpoints.ts`. */
-export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | "health" | "ready">;
+export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | "openapi" | "health" | "ready">;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);
@@ -107,7 +108,7 @@ type Methods = PathEndpoints["methods"];
 const model = (methods: Methods): PathEndpoints => ({ area: "model", methods });
 const admin = (methods: Methods): PathEndpoints => ({ area: "admin", methods });
 
-const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints>([
+export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints>([
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
   ["/v1/responses", { area: "model", methods: { POST: "responses" } }],
   ["/v1/messages", { area: "model", methods: { POST: "messages" } }],
@@ -155,6 +156,7 @@ const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints
   ["/admin/status", admin({ GET: "status" })],
   ["/admin/usage", admin({ GET: "usage-summary" })],
   ["/admin/explain", admin({ POST: "explain" })],
+  ["/openapi.json", model({ GET: "openapi" })],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);
@@ -190,7 +192,7 @@ function stored(
 }
 
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
-const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
+export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
   [/^\/v1(?:beta)?\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
   stored("files/{id}", "files", "GET", "DELETE"),

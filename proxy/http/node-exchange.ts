@@ -215,7 +215,7 @@ export class NodeExchange implements Exchange {
       );
     }
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
-    const length = status === 204 ? [] : ["content-length", String(bytes)];
+    const length = status === 204 || status === 304 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...this.#withAdded(headers), ...length]);
     if (this.method === "HEAD") this.#response.end();
     else this.#response.end(body, encoding);

@@ -330,6 +330,10 @@ t.test("with a master key, everything but health asks for it", async (t) => {
     limiter: { reachable: true, failure_mode: "closed" },
   });
   t.equal((await fetch(`${proxy.ready}/ready`)).status, 200);
+  const described = await fetch(`${proxy.ready}/openapi.json`);
+  t.match(await described.json(), { openapi: "3.1.0", info: { version: "1.0" } });
+  const known = { "if-none-match": described.headers.get("etag")! };
+  t.equal((await fetch(`${proxy.ready}/openapi.json`, { headers: known })).status, 304);
 });
 
 t.test("with rate limits disabled nothing is enforced, and the admin API says so", async (t) => {

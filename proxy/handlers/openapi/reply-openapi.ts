@@ -1,0 +1,43 @@
+/**
+ * GET /openapi.json (docs/http-api.md, "The API as a document"): the description of this API,
+ * without credentials. It is the same for everybody and holds nothing of this installation.
+ */
+import { plainFailure } from "../../../shared/error-code.js";
+import type { Exchange } from "../../http/exchange.js";
+import { replyFailure } from "../../http/respond.js";
+
+export interface OpenapiDocument {
+  /** Its bytes, one to a character. */
+  readonly text: string;
+  /** In quotes, as headers have it. */
+  readonly etag: string;
+}
+
+/** Null: this installation has none that can be read. */
+export type LoadOpenapi = () => Promise<OpenapiDocument | null>;
+
+/** Returns the status. */
+export async function replyOpenapi(load: LoadOpenapi, exchange: Exchange): Promise<number> {
+  const document = await load();
+  if (document === null) {
+    const message = "this installation has no docs/openapi.json that can be read";
+    replyFailure(exchange, "model", plainFailure(404, "not_found_error", message));
+    return 404;
+  }
+  const { etag, text } = document;
+  const headers = ["x-request-id", exchange.id, "etag", etag, "cache-control", "no-cache"];
+  if (isKnown(exchange.header("if-none-match"), etag)) {
+    exchange.reply(304, headers, "", "latin1");
+    return 304;
+  }
+  exchange.reply(200, ["content-type", "application/json", ...headers], text, "latin1");
+  return 200;
+}
+
+/** Whether the client has this version: it is one of those that it names, or it names any. */
+function isKnown(tags: string | undefined, etag: string): boolean {
+  return (tags ?? "")
+    .split(",")
+    .map((tag) => tag.trim().replace(/^W\//, ""))
+    .some((tag) => tag === etag || tag === "*");
+}

@@ -1,0 +1,28 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { createOpenapiLoader } from "../../../../proxy/handlers/openapi/openapi-file.js";
+import { documentText } from "../../../support/openapi/document.js";
+
+const silent = { warn() {} };
+
+t.test("the document that is shipped is read, byte for byte", async (t) => {
+  const found = await createOpenapiLoader(silent)();
+  t.equal(Buffer.from(found?.text ?? "", "latin1").toString(), documentText);
+});
+
+t.test("it is read once, and again after a failure, which is logged", async (t) => {
+  const warned: unknown[] = [];
+  const file = join(t.testdir(), "openapi.json");
+  const load = createOpenapiLoader({ warn: (...given: unknown[]) => void warned.push(given) }, [
+    file,
+  ]);
+  t.equal(await load(), null);
+  t.equal(warned.length, 1);
+  writeFileSync(file, "{}");
+  const first = await load();
+  t.equal(first?.text, "{}");
+  t.match(first?.etag, /^"[\w-]{22}"$/);
+  writeFileSync(file, '{"another":1}');
+  t.equal(await load(), first);
+});
