@@ -26,6 +26,13 @@ const dataKeys: ReadonlySet<string> = new Set([
   "input_schema",
   "parameters",
   "schema",
+  "args",
+  "functionResponse",
+  "function_response",
+  "parametersJsonSchema",
+  "parameters_json_schema",
+  "responseSchema",
+  "responseJsonSchema",
 ]);
 
 const nul = "\u0000";

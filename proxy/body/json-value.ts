@@ -23,3 +23,13 @@ export function kindOf(value: unknown): Kind {
   if (typeof value === "number") return "a number";
   return typeof value === "boolean" ? "a boolean" : "an object";
 }
+
+/** The parser's message, which quotes a snippet: parsed as UTF-8, so that it is readable. */
+export function whyNotJson(bytes: Buffer): string {
+  try {
+    JSON.parse(bytes.toString("utf8"));
+    return "it is not valid JSON";
+  } catch (error) {
+    return error instanceof Error ? error.message : "it is not valid JSON";
+  }
+}

@@ -14,8 +14,8 @@ import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { isUtf8Text } from "./is-utf8-text.js";
-import { type Kind, kindOf } from "./json-value.js";
-import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
+import { type Kind, kindOf, whyNotJson } from "./json-value.js";
+import { type JsonMember, lastMember, repeatedKey, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
 export type JsonOperation = keyof typeof subjects;
@@ -58,8 +58,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
  *
  * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; for ASCII,
- * which most bodies are, it isn't called. `other`: the model that is
- * named elsewhere.
+ * which most bodies are, it isn't called. `other`: the model that is named elsewhere.
  */
 export function parseModelBody(
   operation: JsonOperation,
@@ -208,15 +207,6 @@ function isTwice(text: string, key: string): boolean {
   return first !== -1 && text.indexOf(key, first + key.length) !== -1;
 }
 
-function repeatedKey(members: readonly JsonMember[], keys: readonly string[]): string | null {
-  for (const key of keys) {
-    let seen = 0;
-    for (const member of members) if (member.key === key) seen++;
-    if (seen > 1) return key;
-  }
-  return null;
-}
-
 /** The same one level down, in a body that has stream options. */
 function repeatedOption(text: string, members: readonly JsonMember[]): string | null {
   const member = lastMember(members, "stream_options");
@@ -230,22 +220,14 @@ function decodeString(bytes: Buffer, member: JsonMember): string {
   return JSON.parse(bytes.toString("utf8", member.start, member.end)) as string;
 }
 
-/** The parser's message, which quotes a snippet: parsed as UTF-8, so that it is readable. */
-function whyNotJson(bytes: Buffer): string {
-  try {
-    JSON.parse(bytes.toString("utf8"));
-    return "it is not valid JSON";
-  } catch (error) {
-    return error instanceof Error ? error.message : "it is not valid JSON";
-  }
-}
-
 function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
 }
 
 /** Of the fields of a body, whose types haven't been checked. */
 export function askedReasoning(operation: Operation, fields: Fields): AskedReasoning {
+  if (operation === "generate_content" || operation === "stream_generate_content")
+    return askedOfGoogle(fields);
   const { tools, reasoning_effort: chatEffort, thinking, output_config: config } = fields;
   const hasTools = Array.isArray(tools) && tools.length > 0;
   if (operation !== "messages") return { hasTools, effort: asked(chatEffort) };
@@ -253,6 +235,24 @@ export function askedReasoning(operation: Operation, fields: Fields): AskedReaso
   if (type === "disabled") return { hasTools, effort: "none" };
   const effort = isObject(config) ? config["effort"] : undefined;
   return { hasTools, effort: type === "enabled" ? "some" : asked(effort) };
+}
+
+/** Gemini's own API, whose servers read names with underscores, too. */
+function askedOfGoogle(fields: Fields): AskedReasoning {
+  const { tools } = fields;
+  const hasTools = Array.isArray(tools) && tools.length > 0;
+  const config = eitherField(fields, "generationConfig", "generation_config");
+  const thinking = eitherField(config, "thinkingConfig", "thinking_config");
+  const level = thinking["thinkingLevel"] ?? thinking["thinking_level"];
+  const budget = thinking["thinkingBudget"] ?? thinking["thinking_budget"];
+  if (isAbsent(level) && budget === 0) return { hasTools, effort: "none" };
+  const isAsked = !isAbsent(level) || (typeof budget === "number" && budget > 0);
+  return { hasTools, effort: isAsked ? "some" : "unsaid" };
+}
+
+function eitherField(fields: Fields, name: string, other: string): Fields {
+  const value = fields[name] ?? fields[other];
+  return isObject(value) ? value : {};
 }
 
 function asked(effort: unknown): AskedReasoning["effort"] {

@@ -140,3 +140,16 @@ function literalEnd(text: string, at: number): number {
   }
   return at;
 }
+
+/** The first of these keys that is there more than once; null: none is. */
+export function repeatedKey(
+  members: readonly JsonMember[],
+  keys: readonly string[],
+): string | null {
+  for (const key of keys) {
+    let seen = 0;
+    for (const member of members) if (member.key === key) seen++;
+    if (seen > 1) return key;
+  }
+  return null;
+}

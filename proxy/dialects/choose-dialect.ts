@@ -9,9 +9,10 @@ import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
 import { composeTranslations } from "./compose-translations.js";
 import { countingBy } from "./count-translations.js";
+import { googleStreamToChat, googleToChat } from "./google-to-chat/google-to-chat.js";
 import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
-import type { Translation } from "./translation/translation.js";
+import type { JsonObject, Translation } from "./translation/translation.js";
 import { chatTraitsOf } from "./variants/target-traits.js";
 
 /**
@@ -33,9 +34,20 @@ const overResponses: Readonly<Partial<Record<Operation, Dialect>>> = {
     operation: "responses",
     translation: composeTranslations(messagesToChat, chatToResponses),
   },
+  generate_content: {
+    operation: "responses",
+    translation: composeTranslations(googleToChat, chatToResponses),
+  },
+  stream_generate_content: {
+    operation: "responses",
+    translation: composeTranslations(googleStreamToChat, chatToResponses),
+  },
 };
 
 const responsesToMessages = composeTranslations(responsesToChat, chatToMessages);
+const googleToMessages = composeTranslations(googleToChat, chatToMessages);
+const inputTokens = (count: number): JsonObject => ({ input_tokens: count });
+const totalTokens = (count: number): JsonObject => ({ totalTokens: count });
 
 /** In order of preference. */
 const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
@@ -51,16 +63,39 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
     { operation: "chat_completions", translation: responsesToChat },
     { operation: "messages", translation: responsesToMessages },
   ],
+  generate_content: [
+    { operation: "chat_completions", translation: googleToChat },
+    { operation: "messages", translation: googleToMessages },
+    overResponses.generate_content!,
+  ],
+  stream_generate_content: [
+    { operation: "chat_completions", translation: googleStreamToChat },
+    {
+      operation: "messages",
+      translation: composeTranslations(googleStreamToChat, chatToMessages),
+    },
+    overResponses.stream_generate_content!,
+  ],
   count_tokens: [
     {
       operation: "input_tokens",
-      translation: countingBy(overResponses.messages!.translation!, null),
+      translation: countingBy(overResponses.messages!.translation!, inputTokens),
     },
   ],
   input_tokens: [
     {
       operation: "count_tokens",
-      translation: countingBy(responsesToMessages, "response.input_tokens"),
+      translation: countingBy(responsesToMessages, (count) => ({
+        object: "response.input_tokens",
+        input_tokens: count,
+      })),
+    },
+  ],
+  count_content_tokens: [
+    { operation: "count_tokens", translation: countingBy(googleToMessages, totalTokens) },
+    {
+      operation: "input_tokens",
+      translation: countingBy(overResponses.generate_content!.translation!, totalTokens),
     },
   ],
 };

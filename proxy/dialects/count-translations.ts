@@ -3,7 +3,7 @@
  * be answered, and what doesn't count is left out. The answers of Anthropic's `count_tokens` and of
  * OpenAI's `input_tokens` have the count in the same field.
  */
-import { isCount } from "../../shared/checked.js";
+import { isCount, isObject } from "../../shared/checked.js";
 import {
   type JsonObject,
   type RequestOptions,
@@ -35,16 +35,19 @@ const counted = {
 } as const;
 
 /**
- * `answered`: the translation of the request that would be answered; `object`: what the client's
- * dialect calls the answer, if it does.
+ * `answered`: the translation of the request that would be answered; `answerWith`: the
+ * answer in the client's dialect.
  */
-export function countingBy(answered: Translation, object: string | null): Translation {
+export function countingBy(
+  answered: Translation,
+  answerWith: (count: number) => JsonObject,
+): Translation {
   return {
     repeats: [],
     // A client may ask for a stream, as it will for the answer.
     repeatedFrom: () => ({}),
     request: (body, options) => countable(body, options, answered),
-    answer: (body) => countIn(body, object),
+    answer: (body) => answerWith(countIn(body)),
     asEvents: noStream,
     events: noStream,
   };
@@ -56,10 +59,16 @@ function countable(
   options: RequestOptions,
   answered: Translation,
 ): TranslatedRequest {
-  const { stream: _, ...rest } = body;
+  const { stream: _, ...rest } = answeredRequest(body);
   // Anthropic's dialect requires a limit, which doesn't count.
   const limited = rest["messages"] === undefined ? rest : { max_tokens: 16, ...rest };
   return answered.request(limited, { ...options, isStrict: false });
+}
+
+/** In Gemini's own API it may be within the request to count. */
+function answeredRequest(body: JsonObject): JsonObject {
+  const inner = body["generateContentRequest"] ?? body["generate_content_request"];
+  return isObject(inner) ? inner : body;
 }
 
 export function countedFields(operation: keyof typeof counted, body: JsonObject): JsonObject {
@@ -70,10 +79,10 @@ export function countedFields(operation: keyof typeof counted, body: JsonObject)
   );
 }
 
-function countIn({ input_tokens: count }: JsonObject, object: string | null): JsonObject {
+function countIn({ input_tokens: count }: JsonObject): number {
   if (!isCount(count))
     throw new UntranslatableAnswer("the provider's answer has no count of tokens");
-  return object === null ? { input_tokens: count } : { object, input_tokens: count };
+  return count;
 }
 
 function noStream(): never {

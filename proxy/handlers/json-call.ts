@@ -16,6 +16,7 @@ import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { chooseDialect, needsResponses } from "../dialects/choose-dialect.js";
 import { tunedFor } from "../dialects/fit-tuning.js";
+import { signedForGoogle } from "../dialects/signed-for-google.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
 import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
@@ -25,7 +26,7 @@ import { notOffered } from "../routing/not-offered.js";
 import { LargeBody } from "../upstream/large-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
-import { googleBody, googleProblem, otherModel } from "./model-in-path.js";
+import { googleBody, googleProblem, otherModel, streamFormProblem } from "./model-in-path.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -94,6 +95,8 @@ class JsonCall implements ModelCall {
     if (dialect === null) return notOffered(provider, this.operation);
     const { operation, translation } = dialect;
     if (translation === null) return null;
+    const problem = streamFormProblem(this.operation, this.#source.exchange.query);
+    if (problem !== null) return problem;
     if (!this.#mayTranslate()) return noMemory();
     const translated = this.#inDialect({ provider, model, operation, translation });
     return translated.ok ? null : translated.failure;
@@ -151,7 +154,7 @@ class JsonCall implements ModelCall {
       !includeUsage &&
       provider.chat.takesStreamOptions;
     if (isGoogleOperation(this.operation))
-      return this.#asItIs(googleBody(bytes, model), savedBytes);
+      return this.#asItIs(googleBody(signedForGoogle(bytes), model), savedBytes);
     const edits = {
       model: model === this.#body.writtenModel ? undefined : model,
       includeUsage: askUsage ? (true as const) : undefined,

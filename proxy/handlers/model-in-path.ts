@@ -44,6 +44,18 @@ export function googleBody(bytes: Buffer, model: string): Buffer {
   return Buffer.from(writeExactly(body));
 }
 
+/**
+ * Why a stream can't be translated for this client: without `alt=sse` it wants one array that comes
+ * in pieces, which only Google sends.
+ */
+export function streamFormProblem(operation: Operation, query: string): Failure | null {
+  if (operation !== "stream_generate_content" || /(?:^|&)alt=sse(?:&|$)/i.test(query)) return null;
+  return invalid(
+    "alt must be sse in the query: the model's provider doesn't stream in Google's other form",
+    "alt",
+  );
+}
+
 function mayNameModel(bytes: Buffer): boolean {
   return bytes.includes('"model"') || bytes.includes("\\u");
 }

@@ -19,8 +19,10 @@ const options = new Command("bench:translations")
   .parse()
   .opts<{ seconds: number; turns: number }>();
 
-type Client = Extract<Operation, "chat_completions" | "messages" | "responses">;
-const dialects: readonly Client[] = ["chat_completions", "messages", "responses"];
+type Provider = Extract<Operation, "chat_completions" | "messages" | "responses">;
+type Client = Provider | "stream_generate_content";
+const providers: readonly Provider[] = ["chat_completions", "messages", "responses"];
+const clients: readonly Client[] = [...providers, "stream_generate_content"];
 const requestOptions = {
   maxTokensDefault: 4096,
   isStrict: false,
@@ -89,6 +91,24 @@ const requests: Readonly<Record<Client, () => JsonObject>> = {
     tools: tools((name) => ({ type: "function", name, parameters: schema })),
     stream: true,
   }),
+  stream_generate_content: () => ({
+    systemInstruction: { parts: [{ text: words }] },
+    contents: turns((id) => [
+      { role: "user", parts: [{ text: words }] },
+      {
+        role: "model",
+        parts: [
+          { text: words },
+          { functionCall: { id, name: "read", args: JSON.parse(input) }, thoughtSignature: "CvcB" },
+        ],
+      },
+      {
+        role: "user",
+        parts: [{ functionResponse: { id, name: "read", response: { output: words } } }],
+      },
+    ]),
+    tools: [{ functionDeclarations: tools((name) => ({ name, parametersJsonSchema: schema })) }],
+  }),
 };
 
 function turns(turn: (id: string) => readonly JsonObject[]): JsonObject[] {
@@ -103,7 +123,7 @@ const usage = { input_tokens: 1000, output_tokens: 300, total_tokens: 1300 };
 const deltas = 300;
 
 /** A long text, and what begins and ends it. */
-const streams: Readonly<Record<Client, readonly JsonObject[]>> = {
+const streams: Readonly<Record<Provider, readonly JsonObject[]>> = {
   chat_completions: [
     ...texts((content) => ({ id: "c", choices: [{ index: 0, delta: { content } }] })),
     { id: "c", choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage },
@@ -147,7 +167,7 @@ function cpuOf(run: () => void): number {
   return (user + system) / runs;
 }
 
-function measure(client: Client, provider: Client, translation: Translation): string[] {
+function measure(client: Client, provider: Provider, translation: Translation): string[] {
   const body = JSON.stringify(requests[client]());
   const ofRequest = cpuOf(() => {
     const result = translation.request(parseBodyExactly(body) as JsonObject, requestOptions);
@@ -168,8 +188,8 @@ function measure(client: Client, provider: Client, translation: Translation): st
 }
 
 const rows: string[][] = [];
-for (const client of dialects)
-  for (const provider of dialects) {
+for (const client of clients)
+  for (const provider of providers) {
     const translation = chooseDialect(client, new Set([provider]))?.translation ?? null;
     if (translation !== null) rows.push(measure(client, provider, translation));
   }

@@ -42,6 +42,7 @@ const proxyBelowGateway = [
 ];
 
 const dialectPairs = [
+  "proxy/dialects/google-to-chat",
   "proxy/dialects/chat-to-messages",
   "proxy/dialects/chat-to-responses",
   "proxy/dialects/messages-to-chat",
@@ -113,8 +114,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream/errors",
     "proxy/usage",
   ],
+  "proxy/dialects/to-chat": ["proxy/dialects/translation", "proxy/body"],
   ...Object.fromEntries(
-    dialectPairs.map((pair) => [pair, ["proxy/dialects/translation", "proxy/body", "proxy/usage"]]),
+    dialectPairs.map((pair) => [
+      pair,
+      ["proxy/dialects/to-chat", "proxy/dialects/translation", "proxy/body", "proxy/usage"],
+    ]),
   ),
   "proxy/dialects/variants": ["proxy/dialects/translation", "proxy/body"],
   "proxy/dialects": [

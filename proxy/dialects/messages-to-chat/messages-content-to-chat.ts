@@ -1,5 +1,6 @@
 /** Translates Anthropic's content blocks to the content of chat messages. */
 import { isAbsent } from "../../../shared/checked.js";
+import { chatContent } from "../to-chat/chat-content.js";
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
 import type { RequestReader } from "../translation/request-reader.js";
@@ -49,13 +50,6 @@ export function messagesBlockToChat(
   }
   reader.fields(block, known.fields, `${at}.`);
   return known.part(block, at, reader);
-}
-
-/** A single text becomes a string, as most clients write it and some providers require it. */
-export function chatContent(parts: readonly JsonObject[]): string | readonly JsonObject[] {
-  const [first] = parts;
-  if (first === undefined) return "";
-  return parts.length === 1 && first["type"] === "text" ? (first["text"] as string) : parts;
 }
 
 /** Content that may only hold text. */

@@ -2,7 +2,9 @@
  * Translates a request for Anthropic messages to a chat request. `messages-request-fields.ts` lists
  * what becomes of each field.
  */
-import { isAbsent, isObject } from "../../../shared/checked.js";
+import { isAbsent } from "../../../shared/checked.js";
+import { effortOfBudget } from "../to-chat/effort-of-budget.js";
+import { schemaFormat } from "../to-chat/schema-format.js";
 import { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-request-fields.js";
@@ -73,12 +75,6 @@ const efforts: ReadonlyMap<string, string> = new Map(
 const thinkingTypes: ReadonlyMap<string, string> = new Map(
   ["adaptive", "disabled", "enabled"].map((type) => [type, type]),
 );
-/** The efforts for token budgets up to these; above the last it is `high`. */
-const effortsByBudget = [
-  [4096, "low"],
-  [16_384, "medium"],
-] as const;
-
 /** Chat completions have no token budget, so it becomes an effort. */
 function reasoningEffort(
   thinking: unknown,
@@ -100,7 +96,7 @@ function reasoningEffort(
   }
   if (type !== "enabled" || givenEffort !== undefined) return givenEffort;
   const budget = reader.count(config["budget_tokens"], "thinking.budget_tokens");
-  return effortsByBudget.find(([most]) => budget <= most)?.[1] ?? "high";
+  return effortOfBudget(budget);
 }
 
 function responseFormat(
@@ -115,31 +111,7 @@ function responseFormat(
   const format = reader.object(value, param);
   if (format["type"] !== "json_schema") reader.refuse(`${param}.type`, "must be json_schema");
   const schema = reader.object(format["schema"], `${param}.schema`);
-  // OpenAI requires a name. Anthropic always enforces the schema; OpenAI's `strict` is refused for
-  // schemas with optional fields.
-  return {
-    type: "json_schema",
-    json_schema: isStrictSchema(schema)
-      ? { name: "answer", schema, strict: true }
-      : { name: "answer", schema },
-  };
-}
-
-/**
- * Whether each object is closed and requires all of its fields, which is what OpenAI wants of a
- * schema with `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
- */
-function isStrictSchema(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrictSchema);
-  if (!isObject(schema)) return true;
-  const { properties, required } = schema;
-  if (schema["type"] === "object" || isObject(properties)) {
-    if (schema["additionalProperties"] !== false) return false;
-    const names = Object.keys(isObject(properties) ? properties : {});
-    const all = new Set(Array.isArray(required) ? required : []);
-    if (!names.every((name) => all.has(name))) return false;
-  }
-  return Object.values(schema).every(isStrictSchema);
+  return schemaFormat(schema);
 }
 
 /** The longest that OpenAI accepts. */

@@ -6,17 +6,14 @@
 import { isAbsent, shortName } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
+import { chatContent, failedContent } from "../to-chat/chat-content.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import { carriesReasoning, noSignature, thinkingBlock } from "../translation/thinking-blocks.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import { fittingToolName } from "../translation/tool-call.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";
-import {
-  chatContent,
-  messagesBlockToChat,
-  messagesTextsToChat,
-} from "./messages-content-to-chat.js";
+import { messagesBlockToChat, messagesTextsToChat } from "./messages-content-to-chat.js";
 import {
   messagesThinkingFields,
   messagesToolResultFields,
@@ -118,7 +115,7 @@ function toolResult(block: JsonObject, at: string, reader: RequestReader): ToolR
 
 function toolMessage({ id, failed }: ToolResult, parts: readonly JsonObject[]): JsonObject {
   const content = chatContent(parts);
-  return { role: "tool", tool_call_id: id, content: failed ? asError(content) : content };
+  return { role: "tool", tool_call_id: id, content: failed ? failedContent(content) : content };
 }
 
 function resultParts(content: unknown, at: string, reader: RequestReader): JsonObject[] {
@@ -127,12 +124,6 @@ function resultParts(content: unknown, at: string, reader: RequestReader): JsonO
   return blocks.map((item, i) =>
     messagesBlockToChat(reader.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, reader),
   );
-}
-
-/** Chat completions have no flag for a failed tool, so the text gets a prefix. */
-function asError(content: string | readonly JsonObject[]): string | readonly JsonObject[] {
-  if (typeof content !== "string") return [{ type: "text", text: "Error: " }, ...content];
-  return /^\s*error/i.test(content) ? content : `Error: ${content}`;
 }
 
 function addAssistant(

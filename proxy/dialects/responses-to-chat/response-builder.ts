@@ -7,6 +7,8 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { mergeUsage } from "../../usage/find-usage.js";
+import { CallTracker, continuedCall } from "../to-chat/call-tracker.js";
+import { wantsReasoning, writeKeptReasoning } from "../to-chat/kept-reasoning.js";
 import {
   AnswerSize,
   type CallPiece,
@@ -15,9 +17,7 @@ import {
   namelessCall,
 } from "../translation/chat-pieces.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
-import { CallTracker, continuedCall } from "./call-tracker.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
-import { wantsReasoning, writeKeptReasoning } from "./kept-reasoning.js";
 import { type ResponseEvent, ResponseEventWriter } from "./response-event-writer.js";
 import {
   type CallItem,

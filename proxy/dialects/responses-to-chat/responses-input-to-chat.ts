@@ -1,12 +1,12 @@
 /** The input of the Responses API as the messages of a chat completion. */
 import { unreachable } from "../../../shared/assert.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
+import { type KeptReasoning, readKeptReasoning } from "../to-chat/kept-reasoning.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { type CallIdentity, readSignedId } from "../translation/thought-signature.js";
 import type { JsonObject, RequestOptions } from "../translation/translation.js";
 import { ChatConversation, type ChatMessage } from "./chat-conversation.js";
 import { chatToolName, customCallArguments } from "./client-tools.js";
-import { type KeptReasoning, readKeptReasoning } from "./kept-reasoning.js";
 import { responsesContentToChat, toolOutputToChat } from "./responses-content-to-chat.js";
 
 /** `instructions` come first, as a system message. */

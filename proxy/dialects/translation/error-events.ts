@@ -43,6 +43,22 @@ export function chatErrorEvent({ type, message, code }: StreamError): ClientEven
   return { event: null, data: JSON.stringify({ error: { type, message, code, param: null } }) };
 }
 
+/** As Gemini's own API has them: a status, and its name. */
+export function googleErrorEvent({ type, message }: StreamError): ClientEvent {
+  const [code, status] = googleErrors[type];
+  return { event: null, data: JSON.stringify({ error: { code, message, status } }) };
+}
+
+const googleErrors: Readonly<Record<ErrorType, readonly [code: number, status: string]>> = {
+  invalid_request_error: [400, "INVALID_ARGUMENT"],
+  authentication_error: [401, "UNAUTHENTICATED"],
+  permission_error: [403, "PERMISSION_DENIED"],
+  not_found_error: [404, "NOT_FOUND"],
+  rate_limit_error: [429, "RESOURCE_EXHAUSTED"],
+  provider_error: [500, "INTERNAL"],
+  internal_error: [500, "INTERNAL"],
+};
+
 /** Anthropic has the same types, with `api_error` for all errors of the server. */
 export function messagesErrorEvent({ type, message }: StreamError): ClientEvent {
   const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;

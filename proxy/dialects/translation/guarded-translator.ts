@@ -1,5 +1,5 @@
 /**
- * The base of the stream translators between chat completions and Anthropic messages: it collects
+ * The base of the stream translators of chat completions and Anthropic messages: it collects
  * the client's events, ends the stream once, and turns an `UntranslatableAnswer` into an error
  * event in the client's format.
  */
@@ -57,7 +57,12 @@ export abstract class GuardedTranslator implements EventTranslator {
   protected abstract errorEvent(error: StreamError): ClientEvent;
 
   protected send(event: string | null, value: JsonObject): void {
-    this.#out.push({ event, data: JSON.stringify(value) });
+    this.sendText(event, JSON.stringify(value));
+  }
+
+  /** `data`: JSON. */
+  protected sendText(event: string | null, data: string): void {
+    this.#out.push({ event, data });
   }
 
   /** Ends the client's stream, with a last event if given. Later events are ignored. */

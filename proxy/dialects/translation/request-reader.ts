@@ -122,6 +122,11 @@ export class RequestReader {
     return this.#check.count(value, path) ?? 1;
   }
 
+  /** Undefined when the field is absent. */
+  number(value: unknown, path: string): number | undefined {
+    return isAbsent(value) ? undefined : this.#check.number(value, path);
+  }
+
   /** Null when the field is absent. */
   flag(value: unknown, path: string): boolean | null {
     return isAbsent(value) ? null : (this.#check.boolean(value, path) ?? false);

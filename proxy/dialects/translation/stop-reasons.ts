@@ -1,4 +1,4 @@
-/** Why an answer ended, in both dialects. The tables are also in docs/dialects.md. */
+/** Why an answer ended, in each dialect. The tables are also in docs/dialects.md. */
 import { FailedAnswer } from "./translation.js";
 
 /** Anthropic's `stop_reason` to a chat completion's `finish_reason`. */
@@ -23,6 +23,21 @@ export const stopReasons: ReadonlyMap<string, string> = new Map([
   ["function_call", "tool_use"],
   ["content_filter", "refusal"],
 ]);
+
+/** A chat completion's `finish_reason` to that of Gemini's own API. */
+export const googleFinishReasons: ReadonlyMap<string, string> = new Map([
+  ["stop", "STOP"],
+  ["tool_calls", "STOP"],
+  ["function_call", "STOP"],
+  ["length", "MAX_TOKENS"],
+  ["model_length", "MAX_TOKENS"],
+  ["content_filter", "SAFETY"],
+]);
+
+/** An unknown reason counts as a normal end; null: the answer failed. */
+export function googleFinishReason(finish: unknown): string | null {
+  return failures.has(finish) ? null : (googleFinishReasons.get(finish as string) ?? "STOP");
+}
 
 /** An unknown reason counts as a normal end. */
 export function finishReason(stopReason: unknown): string {

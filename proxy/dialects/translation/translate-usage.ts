@@ -48,6 +48,21 @@ export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   return out;
 }
 
+/** For a client of Gemini's own API; undefined when there is none, or an invalid one. */
+export function googleUsage(usage: unknown): JsonObject | undefined {
+  const reading = readUsage(usage);
+  if (reading.kind !== "usage") return undefined;
+  const thoughts = detail(usage, "completion_tokens_details", "reasoning_tokens");
+  const out: Record<string, unknown> = {
+    promptTokenCount: reading.inputTokens,
+    candidatesTokenCount: Math.max(0, reading.outputTokens - (thoughts ?? 0)),
+    totalTokenCount: reading.totalTokens,
+  };
+  if (reading.cachedInputTokens > 0) out["cachedContentTokenCount"] = reading.cachedInputTokens;
+  if (thoughts !== null) out["thoughtsTokenCount"] = thoughts;
+  return out;
+}
+
 const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0 };
 const messagesTiers: ReadonlyMap<unknown, string> = new Map([
   ["default", "standard"],

@@ -131,3 +131,20 @@ export function assembleMessages(events: readonly ClientEvent[]): JsonObject {
   assert(stopped && message !== null);
   return message;
 }
+
+/** From the chunks of Gemini's own API: the parts of all, and of the last one everything else. */
+export function assembleGoogle(events: readonly ClientEvent[]): JsonObject {
+  const chunks = events.map(({ data }) => JSON.parse(data) as Fields);
+  const candidates = chunks.map((chunk) => (chunk["candidates"] as [Fields])[0]);
+  const parts = candidates.flatMap(
+    (candidate) => (candidate["content"] as { parts: readonly Fields[] }).parts,
+  );
+  const finished = candidates.filter((candidate) => candidate["finishReason"] !== undefined);
+  assert.deepEqual(finished, [candidates.at(-1)], "the last one has the reason, and no other");
+  for (const candidate of candidates)
+    assert((candidate["content"] as { parts: readonly unknown[] }).parts.length > 0);
+  return {
+    ...chunks.at(-1),
+    candidates: [{ ...candidates.at(-1), content: { role: "model", parts } }],
+  };
+}

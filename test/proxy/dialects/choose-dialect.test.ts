@@ -12,6 +12,13 @@ t.test("the provider's own operation is preferred, then one that can be translat
     ["messages", ["chat_completions", "responses"], "chat_completions", true],
     ["messages", ["responses"], "responses", true],
     ["responses", ["chat_completions", "messages"], "chat_completions", true],
+    ["generate_content", ["chat_completions", "generate_content"], "generate_content", false],
+    ["generate_content", ["messages", "chat_completions"], "chat_completions", true],
+    ["stream_generate_content", ["messages"], "messages", true],
+    ["stream_generate_content", ["responses"], "responses", true],
+    ["count_content_tokens", ["count_tokens"], "count_tokens", true],
+    ["count_content_tokens", ["input_tokens"], "input_tokens", true],
+    ["embed_content", ["embeddings"], null, false],
     ["embeddings", ["chat_completions"], null, false],
   ];
   for (const [asked, offered, operation, isTranslated] of cases) {
@@ -24,6 +31,7 @@ t.test("the provider's own operation is preferred, then one that can be translat
 });
 
 const tools = [{}];
+const thinks = (thinkingConfig: object): object => ({ generationConfig: { thinkingConfig } });
 const chat = { tools, reasoning_effort: "high" };
 
 t.test("what a model does in the Responses API alone goes there, where it is", async (t) => {
@@ -43,6 +51,18 @@ t.test("what a model does in the Responses API alone goes there, where it is", a
     ["openai", "gpt-5.4", "messages", { tools, thinking: { type: "adaptive" } }, false],
     ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "adaptive" } }, true],
     ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "disabled" } }, false],
+    ["openai", "gpt-5.4", "generate_content", { tools }, false],
+    ["openai", "gpt-5.4", "generate_content", { tools, ...thinks({ thinkingLevel: "LOW" }) }, true],
+    ["openai", "gpt-5.4", "generate_content", { tools, ...thinks({ thinking_budget: 9 }) }, true],
+    ["openai", "gpt-5.4", "generate_content", { tools, ...thinks({ thinkingBudget: -1 }) }, false],
+    ["openai", "gpt-5.6", "stream_generate_content", { tools }, true],
+    [
+      "openai",
+      "gpt-5.6",
+      "stream_generate_content",
+      { tools, ...thinks({ thinkingBudget: 0 }) },
+      false,
+    ],
   ];
   for (const [host, model, operation, body, isNeeded] of cases) {
     const preset = findPreset(host)!;

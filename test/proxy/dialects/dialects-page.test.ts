@@ -4,13 +4,20 @@ import { join } from "node:path";
 import t from "tap";
 import * as chat from "../../../proxy/dialects/chat-to-messages/chat-request-fields.js";
 import * as overResponses from "../../../proxy/dialects/chat-to-responses/chat-fields.js";
+import * as google from "../../../proxy/dialects/google-to-chat/google-request-fields.js";
 import * as messages from "../../../proxy/dialects/messages-to-chat/messages-request-fields.js";
 import type { FieldTable } from "../../../proxy/dialects/translation/field-table.js";
-import { finishReasons, stopReasons } from "../../../proxy/dialects/translation/stop-reasons.js";
+import {
+  finishReasons,
+  googleFinishReasons,
+  stopReasons,
+} from "../../../proxy/dialects/translation/stop-reasons.js";
 import { root } from "../../tidy/source-tree.js";
 
 const page = readFileSync(join(root, "docs/dialects.md"), "utf8");
 const overResponsesPage = readFileSync(join(root, "docs/dialects-over-responses.md"), "utf8");
+
+const googlePage = readFileSync(join(root, "docs/dialects-google.md"), "utf8");
 
 /** The rows of the tables below a heading, without the header rows. */
 function rowsBelow(part: string, heading: string): readonly string[] {
@@ -94,9 +101,30 @@ t.test("and the page about Responses has its own", async (t) => {
     );
 });
 
+const fromGoogle: Readonly<Record<string, FieldTable>> = {
+  "## The request": google.googleRequestFields,
+  "### `generationConfig`": google.googleConfigFields,
+  "### A content": google.googleContentFields,
+  "### A part": google.googlePartFields,
+  "### `functionCall`": google.googleCallFields,
+  "### `functionResponse`": google.googleResultFields,
+  "### A tool": google.googleToolFields,
+  "### A function declaration": google.googleFunctionFields,
+  "### `toolConfig`": google.googleToolConfigFields,
+};
+
+t.test("and the page about Gemini's own API has its own", async (t) => {
+  for (const [heading, table] of Object.entries(fromGoogle))
+    t.same(rowsAt(googlePage, googlePage.indexOf(`\n${heading}\n`)), rows(table), heading);
+  for (const [reason, becomes] of googleFinishReasons)
+    t.ok(googlePage.includes(`| \`${reason}\` | \`${becomes}\` |`), reason);
+});
+
 t.test("no table is missing from the page", async (t) => {
   t.equal(Object.keys(fromChat).length, Object.keys(chat).length);
   t.equal(Object.keys(fromMessages).length, Object.keys(messages).length);
+  const tables = Object.values(google).filter((value) => value instanceof Map);
+  t.equal(Object.keys(fromGoogle).length, tables.length);
   t.equal(Object.keys(fromChatOverResponses).length, Object.keys(overResponses).length);
 });
 

@@ -11,7 +11,7 @@ import type {
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
 import type { Operation } from "../../../shared/operation.js";
-import { assembleChat, assembleMessages } from "./assemble-stream.js";
+import { assembleChat, assembleGoogle, assembleMessages } from "./assemble-stream.js";
 import {
   answerContents,
   answerIn,
@@ -19,6 +19,7 @@ import {
   contentsOf,
   type DialectName,
   type Proof,
+  type ProviderDialect,
   requestIn,
   type Step,
 } from "./neutral-conversation.js";
@@ -29,18 +30,20 @@ const operationOf: Readonly<Record<DialectName, Operation>> = {
   chat: "chat_completions",
   messages: "messages",
   responses: "responses",
+  google: "stream_generate_content",
 };
 
 /** Whose thinking the provider's models take. */
-const proofOf: Readonly<Record<DialectName, Proof>> = {
+const proofOf: Readonly<Record<ProviderDialect, Proof>> = {
   chat: "unsigned",
   messages: "signed",
   responses: "openai",
 };
 
-const names: readonly DialectName[] = ["chat", "messages", "responses"];
-const pairs = names.flatMap((client) =>
-  names.flatMap((provider) => {
+const providers: readonly ProviderDialect[] = ["chat", "messages", "responses"];
+const clients: readonly DialectName[] = [...providers, "google"];
+const pairs = clients.flatMap((client) =>
+  providers.flatMap((provider) => {
     const { translation } = chooseDialect(operationOf[client], new Set([operationOf[provider]]))!;
     return translation === null ? [] : [{ client, provider, translation }];
   }),
@@ -78,7 +81,7 @@ const steps = fc
     ),
   );
 
-t.equal(pairs.length, 6, "all pairs are translated");
+t.equal(pairs.length, 9, "all pairs are translated");
 
 for (const { client, provider, translation } of pairs) {
   t.test(`a conversation from ${client} to ${provider}`, async () => {
@@ -99,7 +102,11 @@ for (const { client, provider, translation } of pairs) {
     const spent = fc.record({ input: count, cached: count, output: count, reasoning: count });
     const context: AnswerContext = {
       ...sampleContext,
-      request: { stream: true, include: ["reasoning.encrypted_content"] },
+      request: {
+        stream: true,
+        include: ["reasoning.encrypted_content"],
+        includeThoughts: true,
+      },
     };
     fc.assert(
       fc.property(steps, spent, ([first], counts) => {
@@ -142,5 +149,6 @@ function assembled(
   const all = [...events, ...translator.end()];
   if (client === "chat") return assembleChat(all);
   if (client === "messages") return assembleMessages(all);
+  if (client === "google") return assembleGoogle(all);
   return JSON.parse(all.at(-1)!.data).response;
 }

@@ -5,13 +5,18 @@
  */
 
 import {
+  keptAsSignature,
+  keptInSignature,
   readKeptReasoning,
   writeKeptReasoning,
-} from "../../../proxy/dialects/responses-to-chat/kept-reasoning.js";
+} from "../../../proxy/dialects/to-chat/kept-reasoning.js";
 import { carryReasoning } from "../../../proxy/dialects/translation/thinking-blocks.js";
 import type { JsonObject } from "../../../proxy/dialects/translation/translation.js";
 
-export type DialectName = "chat" | "messages" | "responses";
+export type DialectName = "chat" | "messages" | "responses" | "google";
+
+/** Those that requests are translated to. */
+export type ProviderDialect = Exclude<DialectName, "google">;
 
 /** Who can read the assistant's thinking: OpenAI, Anthropic, or everybody. */
 export type Proof = "openai" | "signed" | "unsigned";
@@ -80,7 +85,18 @@ export const said: Readonly<Record<DialectName, (step: Step, proof: Proof) => It
       arguments: JSON.stringify(input),
     })),
   ],
+  google: ({ thought, answered, calls }, proof) => [
+    ...(thought === null ? [] : [thoughtPart(thought, proof)]),
+    { text: answered },
+    ...calls.map(({ id, tool, input }) => ({ functionCall: { id, name: tool, args: input } })),
+  ],
 };
+
+function thoughtPart(text: string, proof: Proof): JsonObject {
+  if (proof === "unsigned") return { text, thought: true };
+  const thoughtSignature = keptAsSignature({ text, blocks: [block(text, proof)] });
+  return { text, thought: true, thoughtSignature };
+}
 
 function reasoningItem(text: string, proof: Proof): JsonObject {
   if (proof === "openai")
@@ -119,6 +135,10 @@ const asked: Readonly<Record<DialectName, (step: Step) => Items>> = {
     ...asked.map((text) => ({ type: "input_text", text })),
     ...(picture === null ? [] : [{ type: "input_image", image_url: dataUrl(picture) }]),
   ],
+  google: ({ asked, picture }) => [
+    ...asked.map((text) => ({ text })),
+    ...(picture === null ? [] : [{ inlineData: { mimeType: "image/png", data: picture } }]),
+  ],
 };
 
 /** A step: what the user asks, what the assistant says, the results of its calls. */
@@ -149,6 +169,16 @@ const turnsOf: Readonly<Record<DialectName, (step: Step, assistant: Items) => It
       output: result,
     })),
   ],
+  google: (step, assistant) => {
+    const results = step.calls.map(({ id, tool, result }) => ({
+      functionResponse: { id, name: tool, response: { output: result } },
+    }));
+    return [
+      { role: "user", parts: asked.google(step) },
+      { role: "model", parts: assistant },
+      ...(results.length === 0 ? [] : [{ role: "user", parts: results }]),
+    ];
+  },
 };
 
 /** A request that ends with a question. */
@@ -167,6 +197,11 @@ export function requestIn(
       return { model: "m", max_tokens: 100, system, messages: [...turns, last] };
     case "responses":
       return { model: "m", instructions: system, input: [...turns, last] };
+    case "google":
+      return {
+        systemInstruction: { parts: [{ text: system }] },
+        contents: [...turns, { role: "user", parts: [{ text: "and?" }] }],
+      };
   }
 }
 
@@ -200,7 +235,7 @@ function merged(things: readonly string[]): string[] {
 }
 
 /** What a translated request holds. */
-export function contentsIn(dialect: DialectName, body: JsonObject): string[] {
+export function contentsIn(dialect: ProviderDialect, body: JsonObject): string[] {
   switch (dialect) {
     case "chat":
       return merged((body["messages"] as Items).flatMap(inChatMessage));
@@ -303,7 +338,7 @@ export interface Spent {
 
 /** A provider's answer. */
 export function answerIn(
-  dialect: DialectName,
+  dialect: ProviderDialect,
   step: Step,
   { input, cached, output, reasoning }: Spent,
   proof: Proof,
@@ -384,5 +419,37 @@ export function answerContents(dialect: DialectName, answer: JsonObject): unknow
         usage["output_tokens"],
         usage["output_tokens_details"]!["reasoning_tokens"],
       ];
+    case "google":
+      return googleContents(answer);
   }
+}
+
+function googleContents(answer: JsonObject): unknown {
+  const [candidate] = answer["candidates"] as [{ content: { parts: Items } }];
+  const usage = answer["usageMetadata"] as Record<string, number>;
+  const { parts } = candidate.content;
+  const thought = parts
+    .filter((part) => part["thought"] === true)
+    .map((part) => part["text"])
+    .join("");
+  // What the client sends back, whether it keeps thoughts or calls alone.
+  const signed = parts.flatMap(({ thoughtSignature }) => (thoughtSignature as string) ?? []);
+  const kept = signed.map((signature) => keptInSignature(signature)?.text);
+  const cached = usage["cachedContentTokenCount"] ?? 0;
+  return [
+    merged([
+      ...(thought === "" ? [] : [`thought ${kept.join() === thought ? thought : "lost"}`]),
+      ...parts
+        .filter((part) => part["thought"] !== true)
+        .flatMap(({ text, functionCall }) => {
+          if (functionCall === undefined) return text === "" ? [] : [`assistant ${text}`];
+          const { id, name, args } = functionCall as { id: string; name: string; args: JsonObject };
+          return [callText({ id, tool: name, input: args })];
+        }),
+    ]),
+    usage["promptTokenCount"]! - cached,
+    cached,
+    usage["candidatesTokenCount"]! + usage["thoughtsTokenCount"]!,
+    usage["thoughtsTokenCount"],
+  ];
 }

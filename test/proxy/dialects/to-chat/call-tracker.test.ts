@@ -1,5 +1,5 @@
 import t from "tap";
-import { CallTracker } from "../../../../proxy/dialects/responses-to-chat/call-tracker.js";
+import { CallTracker } from "../../../../proxy/dialects/to-chat/call-tracker.js";
 import type { CallPiece } from "../../../../proxy/dialects/translation/chat-pieces.js";
 
 function piece(index: number | null, id: string | null, name: string | null = "f"): CallPiece {

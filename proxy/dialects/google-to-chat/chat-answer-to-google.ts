@@ -1,0 +1,46 @@
+/** Translates a complete chat completion to a response of Gemini's own API. */
+import { isObject } from "../../../shared/checked.js";
+import { chatPieces } from "../translation/chat-pieces.js";
+import { googleUsage } from "../translation/translate-usage.js";
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
+import { CandidateParts, type Finish } from "./candidate-parts.js";
+
+/** Throws `UntranslatableAnswer`. */
+export function chatAnswerToGoogle(body: JsonObject, context: AnswerContext): JsonObject {
+  const choices = body["choices"];
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  if (!isObject(choice) || !isObject(choice["message"]))
+    throw new UntranslatableAnswer(
+      "the provider's answer is not a chat completion: it has no message",
+    );
+  const parts: JsonObject[] = [];
+  const candidate = new CandidateParts(context, (part) => void parts.push(part));
+  for (const piece of chatPieces(choice, "message")) candidate.add(piece);
+  const finish = candidate.end(choice["finish_reason"]);
+  return {
+    candidates: [lastCandidate(parts, finish)],
+    usageMetadata: googleUsage(body["usage"]),
+    modelVersion: context.model,
+    responseId: responseId(body["id"], context),
+  };
+}
+
+/** Clients expect a part in every content. */
+export function lastCandidate(parts: readonly JsonObject[], finish: Finish): JsonObject {
+  const { finishReason, finishMessage } = finish;
+  return {
+    content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
+    finishReason,
+    ...(finishMessage === null ? {} : { finishMessage }),
+    index: 0,
+  };
+}
+
+/** Keeps the upstream's own id, which helps to find the answer there. */
+export function responseId(id: unknown, context: AnswerContext): string {
+  return typeof id === "string" && id !== "" ? id : context.requestId;
+}

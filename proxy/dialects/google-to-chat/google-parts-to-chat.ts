@@ -1,0 +1,117 @@
+/** Translates the parts of Gemini's own API that aren't calls to the parts of a chat message. */
+import { isAbsent } from "../../../shared/checked.js";
+import { writeExactly } from "../../body/exact-json.js";
+import { type ChatContent, failedContent } from "../to-chat/chat-content.js";
+import { isWebUrl, namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
+import type { RequestReader } from "../translation/request-reader.js";
+import type { JsonObject } from "../translation/translation.js";
+import { camelFields } from "./proto-fields.js";
+
+/** Null for a part with nothing in it, and for one that is refused. */
+export function googlePartToChat(
+  part: JsonObject,
+  at: string,
+  reader: RequestReader,
+): JsonObject | null {
+  if (!isAbsent(part["text"])) {
+    const text = reader.text(part["text"], `${at}.text`);
+    return text === "" ? null : { type: "text", text };
+  }
+  if (!isAbsent(part["inlineData"])) return inlineData(part["inlineData"], at, reader);
+  if (!isAbsent(part["fileData"])) return fileData(part["fileData"], at, reader);
+  return null;
+}
+
+function inlineData(value: unknown, partAt: string, reader: RequestReader): JsonObject | null {
+  const at = `${partAt}.inlineData`;
+  const blob = camelFields(reader.object(value, at));
+  const type = reader.text(blob["mimeType"], `${at}.mimeType`);
+  const mediaType = type.toLowerCase().split(";", 1)[0]!.trim();
+  const base64 = plainBase64(reader.text(blob["data"], `${at}.data`));
+  const name = isAbsent(blob["displayName"])
+    ? null
+    : reader.text(blob["displayName"], `${at}.displayName`);
+  if (mediaType.startsWith("image/"))
+    return { type: "image_url", image_url: { url: writeDataUrl({ mediaType, base64 }) } };
+  if (mediaType === "application/pdf")
+    return filePart(writeDataUrl({ mediaType, base64 }), name ?? namelessPdf);
+  if (mediaType.startsWith("text/"))
+    return filePart(writeDataUrl({ mediaType: "text/plain", base64 }), name ?? namelessText);
+  const format = audioFormats.get(mediaType);
+  if (format !== undefined) return { type: "input_audio", input_audio: { data: base64, format } };
+  reader.unsupported(
+    `${at}.mimeType`,
+    "must be of an image, a PDF, a text, or audio in WAV or MP3",
+    "which takes no other media",
+  );
+  return null;
+}
+
+function filePart(data: string, filename: string): JsonObject {
+  return { type: "file", file: { filename, file_data: data } };
+}
+
+/** What OpenAI calls the formats that it hears. */
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/x-wav", "wav"],
+  ["audio/wave", "wav"],
+  ["audio/mp3", "mp3"],
+  ["audio/mpeg", "mp3"],
+]);
+
+/** Bytes in JSON may have the alphabet of URLs, which `data:` URLs haven't. */
+function plainBase64(data: string): string {
+  return /[-_]/.test(data) ? data.replaceAll("-", "+").replaceAll("_", "/") : data;
+}
+
+function fileData(value: unknown, partAt: string, reader: RequestReader): JsonObject | null {
+  const at = `${partAt}.fileData`;
+  const file = camelFields(reader.object(value, at));
+  const url = reader.text(file["fileUri"], `${at}.fileUri`);
+  const type = isAbsent(file["mimeType"]) ? "" : reader.text(file["mimeType"], `${at}.mimeType`);
+  if (isWebUrl(url) && !isGoogleFile.test(url) && type.toLowerCase().startsWith("image/"))
+    return { type: "image_url", image_url: { url } };
+  reader.unsupported(
+    `${at}.fileUri`,
+    "must be the address of an image in the web",
+    "which has no access to Google's files: send inlineData",
+  );
+  return null;
+}
+
+/** A file that was uploaded to Google, which only its key can read. */
+const isGoogleFile = /^https:\/\/generativelanguage\.googleapis\.com\//i;
+
+interface ResultContent {
+  readonly content: ChatContent;
+  /** Images and files beside it. */
+  readonly parts: readonly JsonObject[];
+}
+
+export function googleResultContent(
+  result: JsonObject,
+  at: string,
+  reader: RequestReader,
+): ResultContent {
+  const { response: given, parts: media } = result;
+  const response = isAbsent(given) ? {} : reader.object(given, `${at}.response`);
+  const list = isAbsent(media) ? [] : reader.list(media, `${at}.parts`);
+  const parts: JsonObject[] = [];
+  for (const [i, item] of list.entries()) {
+    const part = camelFields(reader.object(item, `${at}.parts[${i}]`));
+    const translated = googlePartToChat(part, `${at}.parts[${i}]`, reader);
+    if (translated !== null) parts.push(translated);
+  }
+  return { content: responseText(response), parts };
+}
+
+/** A text alone stays one; everything else is JSON, as the model would see it at Google. */
+function responseText(response: JsonObject): ChatContent {
+  const [only, ...others] = Object.entries(response);
+  if (only !== undefined && others.length === 0 && typeof only[1] === "string") {
+    if (only[0] === "error") return failedContent(only[1]);
+    if (only[0] === "output" || only[0] === "result") return only[1];
+  }
+  return writeExactly(response);
+}

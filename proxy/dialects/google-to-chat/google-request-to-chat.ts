@@ -1,0 +1,117 @@
+/**
+ * Translates a request to generate content in Gemini's own API to a chat request.
+ * `google-request-fields.ts` lists what becomes of each field.
+ */
+import { isAbsent } from "../../../shared/checked.js";
+import { effortOfBudget } from "../to-chat/effort-of-budget.js";
+import { schemaFormat } from "../to-chat/schema-format.js";
+import { quote } from "../translation/request-check.js";
+import { RequestReader } from "../translation/request-reader.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { googleConfigFields, googleRequestFields } from "./google-request-fields.js";
+import { googleToolsToChat } from "./google-tools-to-chat.js";
+import { googleTurnsToChat } from "./google-turns-to-chat.js";
+import { jsonSchemaOf } from "./json-schema.js";
+import { camelFields } from "./proto-fields.js";
+
+export function googleRequestToChat(
+  given: JsonObject,
+  stream: boolean,
+  options: RequestOptions,
+): TranslatedRequest {
+  const reader = new RequestReader("chat completions", options.isStrict);
+  const body = camelFields(given);
+  if (!reader.depth(body)) return reader.result(body);
+  reader.fields(body, googleRequestFields, "");
+  const config = isAbsent(body["generationConfig"])
+    ? {}
+    : camelFields(reader.object(body["generationConfig"], "generationConfig"));
+  reader.fields(config, googleConfigFields, "generationConfig.");
+  const { tools, choice } = googleToolsToChat(body, reader);
+  const out: Record<string, unknown> = {
+    model: body["model"],
+    messages: googleTurnsToChat(body, reader, options.takesFilesInResults),
+  };
+  const set = (field: string, value: unknown): void => {
+    if (value !== undefined) out[field] = value;
+  };
+  for (const [name, field] of numbers)
+    set(field, reader.number(config[name], `generationConfig.${name}`));
+  set("max_completion_tokens", maxTokens(config["maxOutputTokens"], reader));
+  set("stop", stop(config["stopSequences"], reader));
+  set("stream", stream ? true : undefined);
+  set("stream_options", stream ? { include_usage: true } : undefined);
+  set("tools", tools);
+  set("tool_choice", choice);
+  set("reasoning_effort", reasoningEffort(config["thinkingConfig"], reader));
+  set("response_format", responseFormat(config, reader));
+  set("service_tier", reader.enumValue(body["serviceTier"], serviceTiers, "serviceTier"));
+  return reader.result(out);
+}
+
+const numbers = [
+  ["temperature", "temperature"],
+  ["topP", "top_p"],
+  ["presencePenalty", "presence_penalty"],
+  ["frequencyPenalty", "frequency_penalty"],
+  ["seed", "seed"],
+] as const;
+
+function maxTokens(value: unknown, reader: RequestReader): number | undefined {
+  return isAbsent(value) ? undefined : reader.count(value, "generationConfig.maxOutputTokens");
+}
+
+function stop(value: unknown, reader: RequestReader): readonly string[] | undefined {
+  const at = "generationConfig.stopSequences";
+  if (isAbsent(value)) return undefined;
+  const sequences = reader.list(value, at).map((one, i) => reader.text(one, `${at}[${i}]`));
+  return sequences.length === 0 ? undefined : sequences;
+}
+
+const levels: ReadonlyMap<string, string | undefined> = new Map([
+  ["THINKING_LEVEL_UNSPECIFIED", undefined],
+  ["MINIMAL", "minimal"],
+  ["LOW", "low"],
+  ["MEDIUM", "medium"],
+  ["HIGH", "high"],
+]);
+
+function reasoningEffort(value: unknown, reader: RequestReader): string | undefined {
+  const at = "generationConfig.thinkingConfig";
+  if (isAbsent(value)) return undefined;
+  const { thinkingLevel: level, thinkingBudget: budget } = camelFields(reader.object(value, at));
+  if (!isAbsent(level))
+    return reader.enumValue(
+      typeof level === "string" ? level.toUpperCase() : level,
+      levels,
+      `${at}.thinkingLevel`,
+    );
+  // -1: as the model likes.
+  if (isAbsent(budget) || budget === -1) return undefined;
+  return budget === 0 ? "none" : effortOfBudget(reader.count(budget, `${at}.thinkingBudget`));
+}
+
+function responseFormat(config: JsonObject, reader: RequestReader): JsonObject | undefined {
+  const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
+  if (!isAbsent(type) && type !== "text/plain" && type !== "application/json")
+    reader.unsupported(
+      "generationConfig.responseMimeType",
+      `must be text/plain or application/json, not ${quote(type)}`,
+      "which returns nothing else",
+    );
+  const at = "generationConfig.responseJsonSchema";
+  if (!isAbsent(responseJsonSchema)) return schemaFormat(reader.object(responseJsonSchema, at));
+  if (!isAbsent(responseSchema)) {
+    const schema = reader.object(responseSchema, "generationConfig.responseSchema");
+    return schemaFormat(jsonSchemaOf(schema) as JsonObject);
+  }
+  return type === "application/json" ? { type: "json_object" } : undefined;
+}
+
+/** Google's default is OpenAI's `default`. */
+const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
+  ["unspecified", undefined],
+  ["standard", "default"],
+  ["flex", "flex"],
+  ["priority", "priority"],
+]);

@@ -1,0 +1,107 @@
+/** Translates the tools of a request in Gemini's own API, and its tool configuration. */
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import type { RequestReader } from "../translation/request-reader.js";
+import { fittingToolName } from "../translation/tool-call.js";
+import type { JsonObject } from "../translation/translation.js";
+import {
+  googleFunctionFields,
+  googleToolConfigFields,
+  googleToolFields,
+} from "./google-request-fields.js";
+import { jsonSchemaOf } from "./json-schema.js";
+import { camelFields } from "./proto-fields.js";
+
+interface ChatTools {
+  /** Undefined when there are none. */
+  readonly tools: readonly JsonObject[] | undefined;
+  /** Undefined: the provider's default. */
+  readonly choice: string | JsonObject | undefined;
+}
+
+export function googleToolsToChat(body: JsonObject, reader: RequestReader): ChatTools {
+  const functions = functionsIn(body["tools"], reader);
+  const { mode, allowed } = callingConfig(body["toolConfig"], reader);
+  const tools =
+    allowed === null
+      ? functions
+      : functions.filter((tool) => allowed.has((tool["function"] as JsonObject)["name"]));
+  if (tools.length === 0) {
+    if (mode === "ANY")
+      reader.refuse("toolConfig.functionCallingConfig.mode", "must not be ANY without a function");
+    return { tools: undefined, choice: undefined };
+  }
+  return { tools, choice: choiceOf(mode, tools) };
+}
+
+function choiceOf(mode: string, tools: readonly JsonObject[]): ChatTools["choice"] {
+  if (mode === "NONE") return "none";
+  if (mode !== "ANY") return undefined;
+  if (tools.length > 1) return "required";
+  return { type: "function", function: { name: (tools[0]!["function"] as JsonObject)["name"] } };
+}
+
+/** Of a body whose fields haven't been checked: the objects that declare its functions. */
+export function declaredFunctions({ tools }: JsonObject): readonly JsonObject[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: unknown) => {
+    const declared = isObject(tool) ? camelFields(tool)["functionDeclarations"] : undefined;
+    return Array.isArray(declared) ? declared.filter(isObject) : [];
+  });
+}
+
+function functionsIn(value: unknown, reader: RequestReader): JsonObject[] {
+  const tools: JsonObject[] = [];
+  if (isAbsent(value)) return tools;
+  for (const [i, item] of reader.list(value, "tools").entries()) {
+    const tool = camelFields(reader.object(item, `tools[${i}]`));
+    reader.fields(tool, googleToolFields, `tools[${i}].`);
+    if (isAbsent(tool["functionDeclarations"])) continue;
+    const at = `tools[${i}].functionDeclarations`;
+    for (const [j, declared] of reader.list(tool["functionDeclarations"], at).entries())
+      tools.push(toTool(declared, `${at}[${j}]`, reader));
+  }
+  return tools;
+}
+
+function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
+  const declared = camelFields(reader.object(value, at));
+  reader.fields(declared, googleFunctionFields, `${at}.`);
+  const called: Record<string, unknown> = {
+    name: fittingToolName(reader.name(declared["name"], `${at}.name`)),
+  };
+  if (!isAbsent(declared["description"]))
+    called["description"] = reader.text(declared["description"], `${at}.description`);
+  const { parameters, parametersJsonSchema } = declared;
+  if (!isAbsent(parametersJsonSchema))
+    called["parameters"] = reader.object(parametersJsonSchema, `${at}.parametersJsonSchema`);
+  else if (!isAbsent(parameters))
+    called["parameters"] = jsonSchemaOf(reader.object(parameters, `${at}.parameters`));
+  return { type: "function", function: called };
+}
+
+const modes: ReadonlyMap<string, string> = new Map(
+  ["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"].map((mode) => [mode, mode]),
+);
+
+interface CallingConfig {
+  readonly mode: string;
+  /** Null: all of them. */
+  readonly allowed: ReadonlySet<unknown> | null;
+}
+
+function callingConfig(value: unknown, reader: RequestReader): CallingConfig {
+  const at = "toolConfig.functionCallingConfig";
+  const none = { mode: "AUTO", allowed: null };
+  if (isAbsent(value)) return none;
+  const config = camelFields(reader.object(value, "toolConfig"));
+  reader.fields(config, googleToolConfigFields, "toolConfig.");
+  if (isAbsent(config["functionCallingConfig"])) return none;
+  const calling = camelFields(reader.object(config["functionCallingConfig"], at));
+  const mode = reader.enumValue(calling["mode"], modes, `${at}.mode`) ?? "AUTO";
+  const { allowedFunctionNames: allowed } = calling;
+  if (isAbsent(allowed)) return { mode, allowed: null };
+  const names = reader
+    .list(allowed, `${at}.allowedFunctionNames`)
+    .map((name, i) => fittingToolName(reader.text(name, `${at}.allowedFunctionNames[${i}]`)));
+  return { mode, allowed: names.length === 0 ? null : new Set(names) };
+}

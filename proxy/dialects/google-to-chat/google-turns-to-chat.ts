@@ -1,0 +1,218 @@
+/**
+ * Translates the system instruction and the contents of a request in Gemini's own API to chat
+ * messages. Consecutive contents of one role are one turn: there a call and its neighbour, or each
+ * of several results, may have a content of their own.
+ */
+import { isAbsent } from "../../../shared/checked.js";
+import { append } from "../../../shared/long-lists.js";
+import { writeExactly } from "../../body/exact-json.js";
+import { chatContent } from "../to-chat/chat-content.js";
+import { type KeptReasoning, keptInSignature } from "../to-chat/kept-reasoning.js";
+import { quote } from "../translation/request-check.js";
+import type { RequestReader } from "../translation/request-reader.js";
+import { fittingToolName } from "../translation/tool-call.js";
+import { splitToolResult } from "../translation/tool-result.js";
+import type { JsonObject } from "../translation/translation.js";
+import { OpenCalls } from "./call-pairs.js";
+import { googlePartToChat, googleResultContent } from "./google-parts-to-chat.js";
+import {
+  googleCallFields,
+  googleContentFields,
+  googlePartFields,
+  googleResultFields,
+  isOfGoogle,
+} from "./google-request-fields.js";
+import { camelFields } from "./proto-fields.js";
+
+export function googleTurnsToChat(
+  body: JsonObject,
+  reader: RequestReader,
+  takesFilesInResults: boolean,
+): readonly JsonObject[] {
+  const turns = new Turns(reader, takesFilesInResults);
+  if (!isAbsent(body["systemInstruction"])) turns.system(body["systemInstruction"]);
+  const contents = reader.list(body["contents"], "contents");
+  for (const [i, item] of contents.entries()) {
+    const at = `contents[${i}]`;
+    const content = camelFields(reader.object(item, at));
+    reader.fields(content, googleContentFields, `${at}.`);
+    const { role = "user" } = content;
+    if (role !== null && role !== "" && !roles.has(role))
+      reader.refuse(`${at}.role`, `must be user or model, not ${quote(role)}`);
+    turns.add(role === "model" ? "model" : "user", content["parts"], `${at}.parts`);
+  }
+  if (contents.length === 0) reader.refuse("contents", "must hold at least one content");
+  return turns.messages();
+}
+
+const roles: ReadonlySet<unknown> = new Set(["user", "model", "function"]);
+
+type Role = "user" | "model";
+
+class Turns {
+  readonly #reader: RequestReader;
+  readonly #takesFilesInResults: boolean;
+  readonly #messages: JsonObject[] = [];
+  readonly #calls = new OpenCalls();
+  #role: Role | null = null;
+  /** Of the user's turn. */
+  #results: JsonObject[] = [];
+  #attached: JsonObject[] = [];
+  /** Of either. */
+  #parts: JsonObject[] = [];
+  /** Of the model's. */
+  #toolCalls: JsonObject[] = [];
+  #thoughts = "";
+  #kept: KeptReasoning | null = null;
+
+  constructor(reader: RequestReader, takesFilesInResults: boolean) {
+    this.#reader = reader;
+    this.#takesFilesInResults = takesFilesInResults;
+  }
+
+  /** A content, or, as Google's clients may write it, a text alone. */
+  system(value: unknown): void {
+    const at = "systemInstruction";
+    const given = typeof value === "string" ? { parts: [{ text: value }] } : value;
+    const { parts } = camelFields(this.#reader.object(given, at));
+    const texts = this.#partsOf(parts, `${at}.parts`).flatMap(([part, partAt]) =>
+      isAbsent(part["text"]) ? [] : [this.#reader.text(part["text"], `${partAt}.text`)],
+    );
+    const text = texts.join("\n");
+    if (text !== "") this.#messages.push({ role: "system", content: text });
+  }
+
+  add(role: Role, parts: unknown, at: string): void {
+    if (role !== this.#role) this.#endTurn();
+    this.#role = role;
+    for (const [part, partAt] of this.#partsOf(parts, at)) {
+      this.#reader.fields(part, googlePartFields, `${partAt}.`);
+      if (isOfGoogle(part)) continue;
+      if (role === "model") this.#modelPart(part, partAt);
+      else this.#userPart(part, partAt);
+    }
+  }
+
+  messages(): readonly JsonObject[] {
+    this.#endTurn();
+    if (this.#messages.every(({ role }) => role === "system"))
+      this.#reader.refuse("contents", "must hold at least one part that isn't empty");
+    return this.#messages;
+  }
+
+  /** A single part may stand without its list, as protocol buffers read it. */
+  #partsOf(value: unknown, at: string): readonly (readonly [JsonObject, string])[] {
+    if (isAbsent(value)) return [];
+    const list = Array.isArray(value) ? value : [value];
+    return list.map((part: unknown, i) => [
+      camelFields(this.#reader.object(part, `${at}[${i}]`)),
+      `${at}[${i}]`,
+    ]);
+  }
+
+  #userPart(part: JsonObject, at: string): void {
+    if (!isAbsent(part["functionResponse"]))
+      return this.#result(part["functionResponse"], `${at}.functionResponse`);
+    if (part["thought"] === true) return;
+    const translated = googlePartToChat(part, at, this.#reader);
+    if (translated !== null) this.#parts.push(translated);
+  }
+
+  #result(value: unknown, at: string): void {
+    const result = camelFields(this.#reader.object(value, at));
+    this.#reader.fields(result, googleResultFields, `${at}.`);
+    const name = isAbsent(result["name"]) ? "" : this.#reader.text(result["name"], `${at}.name`);
+    const id = isAbsent(result["id"]) ? null : this.#reader.text(result["id"], `${at}.id`);
+    const callId = this.#calls.answeredBy(id, name);
+    if (callId === null)
+      return this.#reader.refuse(
+        at,
+        "must answer a call of the content before it: none has this id, or this name",
+      );
+    const { content, parts } = googleResultContent(result, at, this.#reader);
+    const message = { role: "tool", tool_call_id: callId, content };
+    if (parts.length === 0) return void this.#results.push(message);
+    const texts = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    if (this.#takesFilesInResults) {
+      this.#results.push({ ...message, content: [...texts, ...parts] });
+      return;
+    }
+    this.#results.push(message);
+    append(this.#attached, splitToolResult(parts, callId).attached);
+  }
+
+  #modelPart(part: JsonObject, at: string): void {
+    const { thoughtSignature: signature } = part;
+    const kept = typeof signature === "string" ? keptInSignature(signature) : null;
+    if (!isAbsent(part["functionCall"])) {
+      this.#kept = kept ?? this.#kept;
+      return this.#call(part, `${at}.functionCall`, kept === null);
+    }
+    this.#kept ??= kept;
+    if (part["thought"] === true) {
+      if (!isAbsent(part["text"])) this.#thoughts += this.#reader.text(part["text"], `${at}.text`);
+      return;
+    }
+    if (isAbsent(part["text"]) && !isAbsent(part["inlineData"] ?? part["fileData"]))
+      return this.#reader.drop(
+        `${at}.inlineData`,
+        "must be left out",
+        "whose assistant only says texts",
+      );
+    const translated = googlePartToChat(part, at, this.#reader);
+    if (translated !== null) this.#parts.push(translated);
+  }
+
+  #call(part: JsonObject, at: string, isSignedByGoogle: boolean): void {
+    const call = camelFields(this.#reader.object(part["functionCall"], at));
+    this.#reader.fields(call, googleCallFields, `${at}.`);
+    const name = this.#reader.name(call["name"], `${at}.name`);
+    const id = isAbsent(call["id"]) ? null : this.#reader.text(call["id"], `${at}.id`);
+    const args = isAbsent(call["args"]) ? {} : this.#reader.object(call["args"], `${at}.args`);
+    const { thoughtSignature: signature } = part;
+    this.#toolCalls.push({
+      id: this.#calls.begin(id, name),
+      type: "function",
+      function: { name: fittingToolName(name), arguments: writeExactly(args) },
+      ...(isSignedByGoogle && typeof signature === "string"
+        ? { extra_content: { google: { thought_signature: signature } } }
+        : {}),
+    });
+  }
+
+  #endTurn(): void {
+    if (this.#role === "user") this.#endUser();
+    else if (this.#role === "model") this.#endModel();
+    this.#parts = [];
+  }
+
+  #endUser(): void {
+    // The results must follow their calls directly.
+    append(this.#messages, this.#results);
+    append(this.#attached, this.#parts);
+    if (this.#attached.length > 0)
+      this.#messages.push({ role: "user", content: chatContent(this.#attached) });
+    this.#results = [];
+    this.#attached = [];
+  }
+
+  #endModel(): void {
+    // What a call's signature holds is complete, and the thoughts beside it may be a summary.
+    const thoughts = this.#kept?.text || this.#thoughts;
+    const blocks = this.#kept?.blocks ?? [];
+    const calls = this.#toolCalls;
+    if (this.#parts.length > 0 || calls.length > 0 || thoughts !== "") {
+      const message: Record<string, unknown> = {
+        role: "assistant",
+        content: this.#parts.length === 0 && calls.length > 0 ? null : chatContent(this.#parts),
+      };
+      if (thoughts !== "") message["reasoning_content"] = thoughts;
+      if (blocks.length > 0) message["thinking_blocks"] = blocks;
+      if (calls.length > 0) message["tool_calls"] = calls;
+      this.#messages.push(message);
+    }
+    this.#toolCalls = [];
+    this.#thoughts = "";
+    this.#kept = null;
+  }
+}

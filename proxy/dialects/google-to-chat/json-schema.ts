@@ -1,0 +1,53 @@
+/**
+ * A schema of Gemini's own API, which is a part of OpenAPI's 3.0, as JSON Schema. Its types are
+ * names in capital letters, its counts texts, and a null is allowed by a field of its own.
+ */
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import type { JsonObject } from "../translation/translation.js";
+import { camelFields } from "./proto-fields.js";
+
+/** `schema`: not nested too deeply. What isn't a schema stays as it is. */
+export function jsonSchemaOf(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const out: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(camelFields(schema))) {
+    if (isAbsent(value) || left.has(name)) continue;
+    out[name] = fieldOf(name, value);
+  }
+  return schema["nullable"] === true ? withNull(out) : out;
+}
+
+/** What JSON Schema doesn't have, and models do without. */
+const left: ReadonlySet<string> = new Set(["nullable", "propertyOrdering"]);
+
+const countNames: ReadonlySet<string> = new Set([
+  "minItems",
+  "maxItems",
+  "minLength",
+  "maxLength",
+  "minProperties",
+  "maxProperties",
+]);
+
+function fieldOf(name: string, value: unknown): unknown {
+  if (name === "type" && typeof value === "string") return value.toLowerCase();
+  if (name === "properties" && isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([property, schema]) => [property, jsonSchemaOf(schema)]),
+    );
+  if (name === "items") return jsonSchemaOf(value);
+  if (name === "anyOf" && Array.isArray(value)) return value.map(jsonSchemaOf);
+  // A count of 64 bits is a text in JSON.
+  if (countNames.has(name) && typeof value === "string" && /^\d{1,15}$/.test(value))
+    return Number(value);
+  return value;
+}
+
+function withNull(schema: JsonObject): JsonObject {
+  const { type, enum: values, anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: "null" }] };
+  if (typeof type !== "string") return schema;
+  const out: Record<string, unknown> = { ...schema, type: [type, "null"] };
+  if (Array.isArray(values)) out["enum"] = [...values, null];
+  return out;
+}
