@@ -16,6 +16,7 @@ import type { FreePlaces } from "./capacity/free-places.js";
 import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
 import type { SharedReads } from "./capacity/shared-reads.js";
+import type { LoadDashboard } from "./dashboard/dashboard-files.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
@@ -88,6 +89,7 @@ export interface Gateway {
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly newSpool: () => Promise<Spool>;
   readonly loadOpenapi: LoadOpenapi;
+  readonly loadDashboard: LoadDashboard;
 }
 
 /** The provider of a target. Targets come from the configuration's providers, so there is one. */

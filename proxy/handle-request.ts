@@ -6,6 +6,7 @@ import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js"
 import { callerName } from "./auth/caller.js";
 import { corsHeaders, preflightHeaders } from "./auth/cors.js";
 import { webPageProblem } from "./auth/web-page.js";
+import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import { freePlacesMax } from "./free-endpoints.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
@@ -76,6 +77,10 @@ async function answerRequest(
   }
   if (endpoint === "openapi")
     return record.end(await replyOpenapi(gateway.loadOpenapi, exchange), "answered");
+  if (endpoint === "dashboard") {
+    const status = await serveDashboard(gateway.loadDashboard, exchange);
+    return record.end(status, status < 400 ? "answered" : "refused");
+  }
   const authentication = await authenticate(
     gateway.credentials,
     area,
@@ -162,7 +167,7 @@ function refuseOneTooMany(
 
 function serve(
   context: RequestContext,
-  endpoint: Exclude<Endpoint, "openapi" | "health" | "ready">,
+  endpoint: Exclude<Endpoint, "dashboard" | "openapi" | "health" | "ready">,
 ): Promise<void> {
   if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
   switch (endpoint) {

@@ -15,6 +15,7 @@ import { FairTurns } from "./capacity/fair-turns.js";
 import { FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
+import { createDashboardLoader } from "./dashboard/bundle-files.js";
 import { digest, sameSecret } from "./digests.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
 import { type Gateway, providerOf } from "./gateway.js";
@@ -238,5 +239,6 @@ async function createGateway({
     isUtf8,
     newSpool: createSpoolFile,
     loadOpenapi: createOpenapiLoader(log),
+    loadDashboard: createDashboardLoader(),
   };
 }

@@ -85,6 +85,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the document, by node:fs, and hashes it for its ETag",
   },
+  "proxy/dashboard/bundle-files.ts": {
+    kind: "adapter",
+    why: "reads the dashboard's bundle, compresses and hashes it",
+  },
   "proxy/digests.ts": { kind: "adapter", why: "hashes by node:crypto" },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
@@ -266,7 +270,11 @@ const soleImporters = {
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",
 };
 
-const sources = readSources(programs);
+const pageArea = "proxy/dashboard/web/";
+const all = readSources(programs);
+/** The dashboard's pages run in a browser, and have rules of their own, at the end. */
+const pages = all.filter(({ path }) => path.startsWith(pageArea));
+const sources = all.filter(({ path }) => !path.startsWith(pageArea));
 const tests = readSources(["test"]);
 const directoryOf = (path: string): string => path.slice(0, path.indexOf("/"));
 
@@ -362,8 +370,10 @@ t.test(
       [],
       "files per room",
     );
-    // `test` has a room for each program and a file for each room, beside those of its own.
-    const roomsMax = (folder: string): number => (folder === "test" ? 16 : 12);
+    // `test` has a room for each program and a file for each room, beside those of its own; the
+    // proxy has the dashboard beside what a request needs.
+    const roomsMax = (folder: string): number =>
+      folder === "test" ? 16 : /^(?:test\/)?proxy$/.test(folder) ? 13 : 12;
     t.same(
       [...inFolder].filter(([folder, children]) => children > roomsMax(folder)),
       [],
@@ -404,8 +414,17 @@ t.test("no two files of the programs have one name", async (t) => {
 });
 
 t.test("every export is imported somewhere", async (t) => {
-  const unused = unusedExports(sources, [...sources, ...tests]);
-  t.same(unused, []);
+  const unused = unusedExports(all, [...all, ...tests]);
+  const pageList = pages.find(({ path }) => path === `${pageArea}pages.ts`)!;
+  t.same(
+    unused.filter((each) => {
+      const [path, name] = each.split(": ") as [string, string];
+      // A page is loaded when it is opened; parts are there for pages to come.
+      if (path.startsWith(`${pageArea}pages/`)) return !pageList.text.includes(`page.${name})`);
+      return !path.startsWith(`${pageArea}parts/`);
+    }),
+    [],
+  );
   const at = { path: "a.ts", lines: 1, imports: [] };
   const source = { ...at, text: "export const used = 1;", code: "export const used = 1;" };
   t.same(unusedExports([source], [source]), ["a.ts: used"], "and one that isn't would be seen");
@@ -449,6 +468,7 @@ t.test("a program is one file: where a module of it lies, only these ask", async
       // A program of its own, beside the daemon's (package.json, `programs`).
       "limiterd/store/lmdb/check-in-process.ts",
       // To find what the package ships.
+      "proxy/dashboard/bundle-files.ts",
       "proxy/handlers/openapi/openapi-file.ts",
       // To find packages.
       "proxy/upstream/client/connection-pool.ts",
@@ -458,11 +478,11 @@ t.test("a program is one file: where a module of it lies, only these ask", async
 });
 
 t.test("every import of ours names a file that is there", async (t) => {
-  const known = new Set([...sources, ...tests].map(({ path }) => path));
+  const known = new Set([...all, ...tests].map(({ path }) => path));
   t.same(
-    [...sources, ...tests].flatMap(({ path, imports }) =>
+    [...all, ...tests].flatMap(({ path, imports }) =>
       imports
-        .filter(({ from, ours }) => ours && !known.has(from))
+        .filter(({ from, ours }) => ours && !known.has(from) && !from.endsWith(".css"))
         .map(({ from }) => `${path} imports ${from}`),
     ),
     [],
@@ -471,7 +491,7 @@ t.test("every import of ours names a file that is there", async (t) => {
 
 t.test("no file imports itself in a cycle, types included", async (t) => {
   const graph = new Map(
-    [...sources, ...tests].map(({ path, imports }) => [
+    [...all, ...tests].map(({ path, imports }) => [
       path,
       imports.filter(({ ours }) => ours).map(({ from }) => from),
     ]),
@@ -557,10 +577,10 @@ t.test("these packages are imported by one file each", async (t) => {
 });
 
 t.test("there is no any, no enum, no default export and no module-level variable", async (t) => {
-  t.same(found([...sources, ...tests], /(?:[:<|&,(=]|\bas|\bextends)\s*any\b/g), [], "any");
-  t.same(found([...sources, ...tests], /\benum\s+\w+\s*\{/g), [], "enum");
-  t.same(found([...sources, ...tests], /\bexport\s+default\b/g), [], "export default");
-  t.same(found(sources, /^(?:export\s+)?(?:let|var)\s+\w+/gm), [], "module-level let");
+  t.same(found([...all, ...tests], /(?:[:<|&,(=]|\bas|\bextends)\s*any\b/g), [], "any");
+  t.same(found([...all, ...tests], /\benum\s+\w+\s*\{/g), [], "enum");
+  t.same(found([...all, ...tests], /\bexport\s+default\b/g), [], "export default");
+  t.same(found(all, /^(?:export\s+)?(?:let|var)\s+\w+/gm), [], "module-level let");
 });
 
 t.test("no list is spread into a call: each item of it goes onto the stack", async (t) => {
@@ -586,9 +606,9 @@ t.test("no list is spread into a call: each item of it goes onto the stack", asy
 });
 
 t.test("files are named in kebab case, after what they hold", async (t) => {
-  const names = [...sources, ...tests].map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+  const names = [...all, ...tests].map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
   t.same(
-    names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test|\.d)?\.ts$/.test(name)),
+    names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test|\.d)?\.tsx?$/.test(name)),
     [],
   );
   t.same(
@@ -617,7 +637,7 @@ t.test("every folder of tests is run: by one file of its name, or as it is", asy
 
 t.test("every source begins with a comment on what it is for", async (t) => {
   t.same(
-    sources
+    all
       .filter(({ text }) => !/^\/\*\*[^]{20,}?\*\//.test(text.replace(/^#!.*\n/, "")))
       .map(({ path }) => path),
     [],
@@ -625,7 +645,7 @@ t.test("every source begins with a comment on what it is for", async (t) => {
 });
 
 t.test(`only a text that can't be broken reaches beyond column ${columnsMax}`, async (t) => {
-  const wide = [...sources, ...tests].flatMap(({ path, text, code }) => {
+  const wide = [...all, ...tests].flatMap(({ path, text, code }) => {
     const codeLines = code.split("\n");
     return text
       .split("\n")
@@ -648,7 +668,85 @@ function isComment(line: string): boolean {
 
 t.test(`no source has more than ${linesMax} lines`, async (t) => {
   t.same(
-    sources.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines}`),
+    all.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines}`),
     [],
   );
 });
+
+/**
+ * The rooms of the pages, and what each may import of them besides itself; those of `pages/` are
+ * one kind, and don't know each other. The files at the top wire them together.
+ */
+const pageDoors: Readonly<Record<string, readonly string[]>> = {
+  data: [],
+  texts: [],
+  parts: ["data", "texts"],
+  page: ["data", "texts", "parts"],
+};
+
+/** What of the other programs pages may import: types, and files that are pure. */
+const forPages =
+  /^shared\/(?:api\/[\w-]+|domain\/(?:user-path|limit-key|money|rule|budget|reset-anchors|verdict)|time|utc-day)\.ts$/;
+const packagesOfPages: Readonly<Record<string, RegExp>> = {
+  preact: /./,
+  "preact/hooks": /./,
+  "@preact/signals": /./,
+  uplot: /^proxy\/dashboard\/web\/parts\/line-chart\.tsx$/,
+};
+
+function pageRoom(path: string): string {
+  const [room, ...below] = path.slice(pageArea.length).split("/");
+  if (below.length === 0) return "top";
+  return room === "pages" ? "page" : room!;
+}
+
+t.test("the pages import their own rooms, types, pure files and three packages", async (t) => {
+  const wrong = pages.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ from, ours, typeOnly }) => {
+        if (!ours) return packagesOfPages[from]?.test(path) !== true;
+        if (!from.startsWith(pageArea)) return !forPages.test(from);
+        const [room, other] = [pageRoom(path), pageRoom(from)];
+        if (room === "page" && other === "page") return directoryIn(path) !== directoryIn(from);
+        return room !== "top" && room !== other && !pageDoors[room]!.includes(other) && !typeOnly;
+      })
+      .map(({ from }) => `${path} imports ${from}`),
+  );
+  t.same(wrong, []);
+  t.ok(pages.length > 20, `${pages.length} files of pages`);
+});
+
+function directoryIn(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+t.test("the pages ask the gateway in one file, and never make markup of a text", async (t) => {
+  const asking = pages.filter(({ path }) => !path.endsWith("/data/gateway-client.ts"));
+  t.same(found(asking, /\bfetch\b|\bXMLHttpRequest\b|\bsendBeacon\b|\bWebSocket\b/g), []);
+  const elsewhere = pages.filter(({ path }) => pageRoom(path) !== "data");
+  t.same(found(elsewhere, /\bEventSource\b|\blocalStorage\b|\bsessionStorage\b/g), []);
+  const markup =
+    /dangerouslySetInnerHTML|\binnerHTML\b|\bouterHTML\b|insertAdjacentHTML|document\.write|\beval\b/;
+  t.same(
+    pages.filter(({ text }) => markup.test(text)).map(({ path }) => path),
+    [],
+  );
+});
+
+t.test(
+  "no two files of the pages have one name, and a room of theirs has at most 15",
+  async (t) => {
+    const names = pages.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+    t.same(
+      names.filter((name, i) => names.indexOf(name) !== i),
+      [],
+    );
+    const rooms = new Map<string, number>();
+    for (const { path } of pages)
+      rooms.set(directoryIn(path), (rooms.get(directoryIn(path)) ?? 0) + 1);
+    t.same(
+      [...rooms].filter(([, files]) => files > 15),
+      [],
+    );
+  },
+);

@@ -63,6 +63,7 @@ export type Endpoint =
   | "refusals"
   | "status"
   | "usage-summary"
+  | "dashboard"
   | "openapi"
   | "health"
   | "ready";
@@ -79,7 +80,10 @@ type LimitedEndpoint = (typeof limitedEndpoints)[number];
 const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 
 /** Its requests cost no admission; the bounds of each are in `proxy/free-endpoints.ts`. */
-export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | "openapi" | "health" | "ready">;
+export type FreeEndpoint = Exclude<
+  Endpoint,
+  LimitedEndpoint | "dashboard" | "openapi" | "health" | "ready"
+>;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);
@@ -96,7 +100,7 @@ export type RouteMatch =
   | { readonly kind: "unknown"; readonly area: Area };
 
 /** Which credentials and which error shape a path takes. */
-export type Area = "model" | "admin" | "health";
+export type Area = "model" | "admin" | "dashboard" | "health";
 
 /** The endpoints of one path, by method. */
 interface PathEndpoints {
@@ -194,6 +198,7 @@ function stored(
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
 export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
+  [/^\/dashboard(?:\/|$)/, { area: "dashboard", methods: { GET: "dashboard", HEAD: "dashboard" } }],
   [/^\/v1(?:beta)?\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
   stored("files/{id}", "files", "GET", "DELETE"),
   stored("files/{id}/content", "files", "GET"),

@@ -25,6 +25,7 @@ const proxyBelowGateway = [
   "proxy/capacity",
   "proxy/body",
   "proxy/body/rewriters",
+  "proxy/dashboard",
   "proxy/dialects",
   "proxy/egress",
   "proxy/handlers/cache",
@@ -65,6 +66,7 @@ const limiterdBelowState = [
 export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/egress": [],
   "proxy/body": ["proxy/capacity"],
+  "proxy/dashboard": ["proxy/http"],
   "proxy/limiter": [],
   "proxy/limiter/client": ["proxy/limiter"],
   "proxy/limiter/spool": ["proxy/limiter"],

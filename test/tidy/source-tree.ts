@@ -2,7 +2,7 @@
  * The TypeScript sources of this repository as a test reads them: what each imports, and its code
  * without comments and texts.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -26,12 +26,12 @@ export interface SourceFile {
   readonly imports: readonly Import[];
 }
 
-/** Every TypeScript file below these directories. */
+/** Every TypeScript file, with markup or without, below these directories. */
 export function readSources(directories: readonly string[]): SourceFile[] {
   return directories
     .flatMap((directory) =>
       (readdirSync(join(root, directory), { recursive: true }) as string[])
-        .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
+        .filter((name) => /\.tsx?$/.test(name) && !name.includes("node_modules"))
         .map((name) => readSource(join(directory, name))),
     )
     .sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -39,7 +39,8 @@ export function readSources(directories: readonly string[]): SourceFile[] {
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(root, path), "utf8");
-  const code = withoutTexts(text);
+  // The slashes of markup would be taken for the begin of a regular expression.
+  const code = withoutTexts(path.endsWith("x") ? text.replace(/<\/|\/>/g, "<>") : text);
   const imports = [
     ...text.matchAll(
       /^[ \t]*(?:import|export)\s+(type\s)?(?:[^;"]*?\sfrom\s*)?"([^"]+)"|\bimport\("([^"]+)"\)/gm,
@@ -50,12 +51,18 @@ function readSource(path: string): SourceFile {
       const from = written ?? dynamic!;
       const ours = from.startsWith(".");
       return {
-        from: ours ? normalize(join(dirname(path), from)).replace(/\.js$/, ".ts") : from,
+        from: ours ? sourceOf(normalize(join(dirname(path), from))) : from,
         ours,
         typeOnly: typeOnly !== undefined,
       };
     });
   return { path, text, code, lines: text.split("\n").length - 1, imports };
+}
+
+/** The file that an import names: modules are imported by the name that they are compiled to. */
+function sourceOf(module: string): string {
+  const source = module.replace(/\.js$/, ".ts");
+  return existsSync(join(root, `${source}x`)) ? `${source}x` : source;
 }
 
 /**

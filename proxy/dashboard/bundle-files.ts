@@ -1,0 +1,75 @@
+/**
+ * The bundle of the dashboard (`npm run pages`), read from the disk when somebody first opens it
+ * and kept in memory: a proxy whose dashboard nobody opens pays nothing for it.
+ */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
+import type { Coding, DashboardBundle, DashboardFile, LoadDashboard } from "./dashboard-files.js";
+import { iconText, indexPage } from "./page-head.js";
+
+const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) };
+
+/** Beside the program, or where the programs are for a module that runs by itself. */
+const folders = ["./dashboard/", "../../programs/dashboard/"].map((folder) =>
+  fileURLToPath(new URL(folder, import.meta.url)),
+);
+
+const contentTypes: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+};
+
+/** Reads once; after a failure, again at the next call. */
+export function createDashboardLoader(from: readonly string[] = folders): LoadDashboard {
+  let loading: Promise<DashboardBundle | null> | null = null;
+  return () => {
+    loading ??= loadBundle(from).catch((error: unknown) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+async function loadBundle(from: readonly string[]): Promise<DashboardBundle | null> {
+  const folder = from.find((each) => existsSync(each));
+  if (folder === undefined) return null;
+  const names = (await readdir(folder)).filter((name) => contentTypes[endOf(name)] !== undefined);
+  const read = async (name: string): Promise<readonly [string, DashboardFile]> => [
+    name,
+    keptFile(await readFile(`${folder}/${name}`), contentTypes[endOf(name)]!),
+  ];
+  const script = names.find((name) => /^main-\w+\.js$/.test(name));
+  const style = names.find((name) => /^main-\w+\.css$/.test(name));
+  const theme = names.find((name) => /^chosen-theme-\w+\.js$/.test(name));
+  if (script === undefined || style === undefined || theme === undefined) return null;
+  return {
+    files: new Map(await Promise.all(names.map(read))),
+    page: keptFile(Buffer.from(indexPage({ script, style, theme })), "text/html; charset=utf-8"),
+    icon: keptFile(Buffer.from(iconText), "image/svg+xml"),
+  };
+}
+
+function endOf(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+/** Compresses in another thread, once for each coding that is asked for. */
+function keptFile(identity: Buffer, contentType: string): DashboardFile {
+  const made = new Map<Coding, Promise<Buffer>>([["identity", Promise.resolve(identity)]]);
+  return {
+    contentType,
+    etag: `"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`,
+    bytes(coding) {
+      const known = made.get(coding);
+      if (known !== undefined || coding === "identity") return known ?? Promise.resolve(identity);
+      const making = compressors[coding](identity);
+      made.set(coding, making);
+      return making;
+    },
+  };
+}

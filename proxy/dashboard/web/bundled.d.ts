@@ -1,0 +1,2 @@
+/** What the bundler takes beside modules. */
+declare module "*.css";

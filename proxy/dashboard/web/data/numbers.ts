@@ -1,0 +1,71 @@
+/**
+ * Numbers as people read them: counts, dollars, shares, times. The same form in every language of
+ * the browser, since the gateway's own texts have it too. Pure.
+ */
+
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const oneDigit = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+
+/** 12,345 */
+export function formatCount(count: number): string {
+  return grouped.format(count);
+}
+
+/** 980, 12.3 k, 4.1 M: for where there is no room for all digits. */
+export function formatShort(count: number): string {
+  for (const [unit, size] of [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e4],
+  ] as const)
+    if (Math.abs(count) >= size)
+      return `${oneDigit.format(count / (unit === "k" ? 1e3 : size))} ${unit}`;
+  return Number.isInteger(count) ? grouped.format(count) : oneDigit.format(count);
+}
+
+/** Two digits after the point, more where the amount would be nothing with two. */
+export function formatMoney(usd: number): string {
+  const size = Math.abs(usd);
+  const digits = size === 0 || size >= 0.995 ? 2 : size >= 0.0095 ? 3 : size >= 0.000095 ? 5 : 8;
+  const text = size.toLocaleString("en-US", {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: digits,
+  });
+  return `${usd < 0 ? "−" : ""}$${text}`;
+}
+
+/** 0.824 → 82 %; what is not quite nothing or all isn't called so. */
+export function formatShare(share: number): string {
+  if (share > 0 && share < 0.01) return "< 1 %";
+  if (share < 1 && share > 0.99) return "99 %";
+  return `${grouped.format(Math.floor(share * 100 + 1e-9))} %`;
+}
+
+/** 42 s, 3 min, 5 h 12 min, 2 d 4 h: two units at most. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return joined(Math.floor(whole / 60), "min", whole < 600 ? whole % 60 : 0, "s");
+  if (whole < 86_400)
+    return joined(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+  return joined(Math.floor(whole / 86_400), "d", Math.floor((whole % 86_400) / 3600), "h");
+}
+
+function joined(large: number, unit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
+}
+
+/** Seconds from one moment to another, both RFC 3339. */
+export function secondsBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 1000;
+}
+
+/** 2026-11-23 14:05 UTC */
+export function formatMoment(moment: string): string {
+  return `${moment.slice(0, 10)} ${moment.slice(11, 16)} UTC`;
+}
+
+/** 14:05:09 UTC */
+export function formatTime(moment: string): string {
+  return `${moment.slice(11, 19)} UTC`;
+}

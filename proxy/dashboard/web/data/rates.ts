@@ -1,0 +1,78 @@
+/**
+ * What a gateway does per second, from totals that only grow. A lost sample can't show a spike: a
+ * rate is a difference divided by its own time. Totals that have become smaller are those of a
+ * daemon that began anew, and so does the line. Pure.
+ */
+
+/** The daemon's totals at one moment, by its own clock. */
+export interface Sample {
+  readonly atMs: number;
+  readonly admitted: number;
+  /** By rules, and by budgets. */
+  readonly refused: number;
+  readonly overBudget: number;
+  /** Tokens and US dollars of today, in UTC; null while they aren't known. */
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  readonly inFlight: number;
+}
+
+/** Between two samples, at the later one's time. */
+interface Rate {
+  readonly atMs: number;
+  /** Per second. */
+  readonly admitted: number;
+  readonly refused: number;
+  readonly overBudget: number;
+  /** Per minute; null: not known. */
+  readonly tokens: number | null;
+}
+
+/** Adds one, and forgets what is older than `keepMs`; begins anew where totals did. */
+export function withSample(
+  samples: readonly Sample[],
+  next: Sample,
+  keepMs: number,
+): readonly Sample[] {
+  const last = samples.at(-1);
+  if (last === undefined || restarted(last, next)) return [next];
+  if (next.atMs <= last.atMs) return samples;
+  return [...samples.filter(({ atMs }) => atMs >= next.atMs - keepMs), next];
+}
+
+function restarted(before: Sample, after: Sample): boolean {
+  return (
+    after.admitted < before.admitted ||
+    after.refused < before.refused ||
+    after.overBudget < before.overBudget
+  );
+}
+
+export function rateBetween(before: Sample, after: Sample): Rate {
+  const seconds = Math.max(0.001, (after.atMs - before.atMs) / 1000);
+  // Today's sum is smaller after midnight than before.
+  const tokens =
+    before.tokens === null || after.tokens === null || after.tokens < before.tokens
+      ? null
+      : ((after.tokens - before.tokens) * 60) / seconds;
+  return {
+    atMs: after.atMs,
+    admitted: (after.admitted - before.admitted) / seconds,
+    refused: (after.refused - before.refused) / seconds,
+    overBudget: (after.overBudget - before.overBudget) / seconds,
+    tokens,
+  };
+}
+
+/** Each of the samples with the one before it. */
+export function ratesOf(samples: readonly Sample[]): readonly Rate[] {
+  return samples.slice(1).map((sample, i) => rateBetween(samples[i]!, sample));
+}
+
+/** Over the last `overMs`, so that one busy second isn't the number; null: nothing to compare. */
+export function currentRate(samples: readonly Sample[], overMs: number): Rate | null {
+  const last = samples.at(-1);
+  if (last === undefined) return null;
+  const first = samples.find(({ atMs }) => atMs >= last.atMs - overMs);
+  return first === undefined || first === last ? null : rateBetween(first, last);
+}

@@ -1,0 +1,94 @@
+/**
+ * Which page the address names. Addresses are plain paths below /dashboard/, and what a page is
+ * filtered by stands in the query, so that an address can be sent to somebody.
+ */
+import { type ReadonlySignal, signal } from "@preact/signals";
+
+export const base = "/dashboard/";
+
+interface Place {
+  /** Below the base, without slashes at its ends; empty for the first page. */
+  readonly page: string;
+  readonly query: URLSearchParams;
+}
+
+export class Router {
+  readonly #place = signal<Place>(readPlace(location));
+  #hasMoved = false;
+
+  get place(): ReadonlySignal<Place> {
+    return this.#place;
+  }
+
+  /** Whether another page than the first has been opened. */
+  get hasMoved(): boolean {
+    return this.#hasMoved;
+  }
+
+  /** Follows the links of the page and the browser's own buttons. */
+  start(): void {
+    addEventListener("popstate", () => this.#read());
+    document.addEventListener("click", (event) => {
+      const link = event.target instanceof Element ? event.target.closest("a") : null;
+      if (link === null || !isOurs(event, link)) return;
+      event.preventDefault();
+      this.go(link.href);
+    });
+  }
+
+  go(href: string): void {
+    history.pushState(null, "", href);
+    this.#read();
+  }
+
+  /** Changes the query of this page; null and "" take a parameter out. */
+  setQuery(
+    changes: Readonly<Record<string, string | null>>,
+    { keepHistory = true }: { readonly keepHistory?: boolean } = {},
+  ): void {
+    const { page, query } = this.#place.value;
+    const href = hrefOf(page, { ...Object.fromEntries(query), ...changes });
+    if (keepHistory) history.pushState(null, "", href);
+    else history.replaceState(null, "", href);
+    this.#read();
+  }
+
+  #read(): void {
+    const next = readPlace(location);
+    if (next.page !== this.#place.value.page) {
+      this.#hasMoved = true;
+      scrollTo(0, 0);
+    }
+    this.#place.value = next;
+  }
+}
+
+/** The address of a page, with what it is filtered by. */
+export function hrefOf(
+  page: string,
+  query: Readonly<Record<string, string | null | undefined>> = {},
+): string {
+  const kept = Object.entries(query).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "",
+  );
+  const text = new URLSearchParams(kept).toString();
+  return `${base}${page}${text === "" ? "" : `?${text}`}`;
+}
+
+function readPlace({ pathname, search }: Location): Place {
+  const page = pathname.startsWith(base) ? pathname.slice(base.length) : "";
+  return { page: page.replace(/\/+$/, ""), query: new URLSearchParams(search) };
+}
+
+/** A plain click on a link to another page of ours. */
+function isOurs(event: MouseEvent, link: HTMLAnchorElement): boolean {
+  return (
+    event.button === 0 &&
+    !event.defaultPrevented &&
+    !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) &&
+    link.origin === location.origin &&
+    link.pathname.startsWith(base) &&
+    link.target === "" &&
+    !link.hasAttribute("download")
+  );
+}

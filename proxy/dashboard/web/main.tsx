@@ -1,0 +1,44 @@
+/** Makes what the pages share, once, and shows them. */
+import "./main.css";
+import { render } from "preact";
+import { ConnectionWatch } from "./data/connection.js";
+import { GatewayClient } from "./data/gateway-client.js";
+import { LiveFeed } from "./data/live-feed.js";
+import { Preferences } from "./data/preferences.js";
+import { Router } from "./data/router.js";
+import { SessionHolder } from "./data/session.js";
+import { browserMemory } from "./data/theme.js";
+import { type App, AppContext } from "./parts/app.js";
+import { ToastList } from "./parts/toasts.js";
+import { Shell } from "./shell.js";
+
+/** Longer than the gateway waits for its daemon. */
+const askDeadlineMs = 20_000;
+
+const connection = new ConnectionWatch();
+const client = new GatewayClient({
+  onOutcome(problem) {
+    connection.heard(problem);
+    if (problem?.kind === "signed-out") session.ended();
+  },
+  deadlineMs: askDeadlineMs,
+});
+const session = new SessionHolder(client);
+const app: App = {
+  client,
+  connection,
+  live: new LiveFeed(client),
+  preferences: new Preferences(browserMemory(), document.documentElement),
+  router: new Router(),
+  session,
+  toasts: new ToastList(),
+};
+
+app.router.start();
+void session.load();
+render(
+  <AppContext.Provider value={app}>
+    <Shell />
+  </AppContext.Provider>,
+  document.body,
+);

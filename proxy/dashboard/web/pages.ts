@@ -1,0 +1,80 @@
+/**
+ * The pages: where each stands, in which order the navigation shows them, and how it is loaded.
+ * Each is a folder below pages/, loaded when it is first opened; one without `load` isn't there
+ * yet, and not shown.
+ */
+import type { FunctionComponent } from "preact";
+import type { IconName } from "./parts/icon.js";
+import type { shellTexts } from "./texts/shell-texts.js";
+
+export type PageName = keyof typeof shellTexts.pages;
+
+export interface PageEntry {
+  readonly name: PageName;
+  /** Below /dashboard/. */
+  readonly path: string;
+  readonly group: keyof typeof shellTexts.groups;
+  readonly icon: IconName;
+  /** After `g`. */
+  readonly key: string;
+  /** `admin`: whoever administers the gateway; `self`: the holder of a managed key or a JWT. */
+  readonly of: "admin" | "self";
+  readonly load?: () => Promise<FunctionComponent>;
+}
+
+const pages: readonly PageEntry[] = [
+  {
+    name: "overview",
+    path: "",
+    group: "now",
+    icon: "overview",
+    key: "o",
+    of: "admin",
+    load: () => import("./pages/overview/overview-page.js").then((page) => page.OverviewPage),
+  },
+  {
+    name: "limits",
+    path: "limits",
+    group: "control",
+    icon: "limits",
+    key: "l",
+    of: "admin",
+    load: () => import("./pages/limits/limits-page.js").then((page) => page.LimitsPage),
+  },
+  {
+    name: "budgets",
+    path: "budgets",
+    group: "control",
+    icon: "budgets",
+    key: "b",
+    of: "admin",
+    load: () => import("./pages/budgets/budgets-page.js").then((page) => page.BudgetsPage),
+  },
+  {
+    name: "explain",
+    path: "explain",
+    group: "control",
+    icon: "explain",
+    key: "e",
+    of: "admin",
+    load: () => import("./pages/explain/explain-page.js").then((page) => page.ExplainPage),
+  },
+  { name: "usage", path: "usage", group: "traffic", icon: "usage", key: "u", of: "admin" },
+  { name: "requests", path: "requests", group: "traffic", icon: "requests", key: "r", of: "admin" },
+  { name: "keys", path: "keys", group: "setup", icon: "keys", key: "k", of: "admin" },
+  {
+    name: "providers",
+    path: "providers",
+    group: "setup",
+    icon: "providers",
+    key: "p",
+    of: "admin",
+  },
+  { name: "system", path: "system", group: "setup", icon: "system", key: "s", of: "admin" },
+  { name: "self", path: "me", group: "now", icon: "user", key: "m", of: "self" },
+];
+
+/** The pages that a reader has. */
+export function pagesOf(of: PageEntry["of"]): readonly PageEntry[] {
+  return pages.filter((page) => page.of === of && page.load !== undefined);
+}

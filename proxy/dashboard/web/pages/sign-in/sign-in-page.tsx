@@ -1,0 +1,63 @@
+/** Asks for a key, which goes to the gateway once and is kept nowhere. */
+import { useState } from "preact/hooks";
+import type { Problem } from "../../data/gateway-client.js";
+import { useApp } from "../../parts/app.js";
+import { TextField } from "../../parts/field.js";
+import { Icon } from "../../parts/icon.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+import { signInTexts as texts } from "../../texts/sign-in-texts.js";
+
+export function SignInPage() {
+  const { session } = useApp();
+  const [key, setKey] = useState("");
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
+    if (key.trim() === "") return setError(texts.missing);
+    setBusy(true);
+    const answer = await session.signIn(key.trim());
+    setBusy(false);
+    if (answer.ok) return;
+    setKey("");
+    setError(wordsFor(answer.problem));
+  };
+  return (
+    <main class="sign-in">
+      <div class="card sign-in-box">
+        <div class="brand">
+          <Icon name="gate" />
+          {shellTexts.product}
+        </div>
+        <h1>{texts.title}</h1>
+        <p class="soft">{texts.about}</p>
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void submit();
+          }}
+        >
+          <TextField
+            label={texts.key}
+            kind="password"
+            mono
+            autoFocus
+            autoComplete="current-password"
+            value={key}
+            onInput={setKey}
+            error={error}
+            hint={texts.hint}
+          />
+          <button type="submit" class="button primary" disabled={isBusy}>
+            {texts.submit}
+          </button>
+        </form>
+      </div>
+    </main>
+  );
+}
+
+function wordsFor({ kind, status, message }: Problem): string {
+  if (kind === "signed-out") return texts.wrong;
+  return status === 429 ? texts.tooMany : message;
+}

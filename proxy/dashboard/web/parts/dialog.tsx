@@ -1,0 +1,83 @@
+/**
+ * A dialog over the page: the browser's own, which keeps the focus inside, closes on Escape and
+ * gives the focus back to what had it.
+ */
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { shellTexts } from "../texts/shell-texts.js";
+import { Icon } from "./icon.js";
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  /** `wide`: for tables; `drawer`: at the side, for the navigation on a phone. */
+  readonly look?: "plain" | "wide" | "drawer";
+  readonly children: ComponentChildren;
+}
+
+/** Is open as long as it is rendered. */
+export function Dialog({ title, onClose, look = "plain", children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    const opened = dialog.current;
+    opened?.showModal();
+    return () => {
+      opened?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={`dialog ${look}`}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div class="dialog-head">
+        <h2 id={titleId}>{title}</h2>
+        <button
+          type="button"
+          class="button ghost square"
+          aria-label={shellTexts.close}
+          onClick={onClose}
+        >
+          <Icon name="close" />
+        </button>
+      </div>
+      <div class="dialog-body">{children}</div>
+    </dialog>
+  );
+}
+
+/** The buttons at a form's end: the way out, and the one that does it. */
+export function DialogFoot({
+  onCancel,
+  submit,
+  danger = false,
+  busy,
+}: {
+  readonly onCancel: () => void;
+  readonly submit: string;
+  readonly danger?: boolean;
+  readonly busy: boolean;
+}) {
+  return (
+    <div class="dialog-foot">
+      <button type="button" class="button" onClick={onCancel}>
+        {shellTexts.cancel}
+      </button>
+      <button
+        type="submit"
+        class={danger ? "button primary danger" : "button primary"}
+        disabled={busy}
+      >
+        {submit}
+      </button>
+    </div>
+  );
+}

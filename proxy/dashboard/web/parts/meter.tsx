@@ -1,0 +1,43 @@
+/** How much of a cap is used: a bar that is never alone, beside its numbers and words. */
+import { formatShare } from "../data/numbers.js";
+import { levelOf, shareOf } from "../data/used-share.js";
+import { shellTexts } from "../texts/shell-texts.js";
+
+interface MeterProps {
+  readonly used: number;
+  readonly cap: number;
+  readonly format: (value: number) => string;
+  /** What is counted. */
+  readonly unit?: string;
+  /** From 0 to 1: where use would be at an even pace. */
+  readonly pace?: number;
+}
+
+export function Meter({ used, cap, format, unit, pace }: MeterProps) {
+  const share = shareOf({ used, cap });
+  const level = levelOf(share);
+  return (
+    <div class={`meter ${level}`}>
+      <div class="meter-text">
+        <span>
+          {format(used)} <span class="soft">/ {format(cap)}</span>
+          {unit !== undefined && <span class="soft"> {unit}</span>}
+        </span>
+        <span class={level === "full" ? "bad" : level === "near" ? "warn" : "soft"}>
+          {formatShare(share)}
+          {level !== "room" && (
+            <span class="visually-hidden">
+              {level === "full" ? shellTexts.meter.full("") : shellTexts.meter.near("")}
+            </span>
+          )}
+        </span>
+      </div>
+      <div class="meter-track" aria-hidden="true">
+        <div class="meter-fill" style={{ width: `${Math.min(100, share * 100)}%` }} />
+        {pace !== undefined && (
+          <div class="meter-tick" style={{ left: `${Math.min(100, pace * 100)}%` }} />
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+/**
+ * Short words on what was done, in the one live region of the page. They stay until the next one
+ * or until they are closed; nobody has to read in a hurry.
+ */
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { shellTexts } from "../texts/shell-texts.js";
+import { Icon } from "./icon.js";
+
+interface Toast {
+  readonly id: number;
+  readonly kind: "done" | "failed";
+  readonly text: string;
+}
+
+const shownMax = 3;
+const doneMs = 6_000;
+
+export class ToastList {
+  readonly #toasts = signal<readonly Toast[]>([]);
+  #next = 0;
+
+  get toasts(): ReadonlySignal<readonly Toast[]> {
+    return this.#toasts;
+  }
+
+  /** Goes by itself. */
+  done(text: string): void {
+    const id = this.#add("done", text);
+    setTimeout(() => this.close(id), doneMs);
+  }
+
+  /** Stays until it is closed. */
+  failed(text: string): void {
+    this.#add("failed", text);
+  }
+
+  close(id: number): void {
+    this.#toasts.value = this.#toasts.value.filter((toast) => toast.id !== id);
+  }
+
+  #add(kind: Toast["kind"], text: string): number {
+    const id = this.#next++;
+    this.#toasts.value = [...this.#toasts.value, { id, kind, text }].slice(-shownMax);
+    return id;
+  }
+}
+
+export function Toasts({ list }: { readonly list: ToastList }) {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {list.toasts.value.map(({ id, kind, text }) => (
+        <div class="toast" key={id}>
+          <span class={kind === "done" ? "good" : "bad"}>
+            <Icon name={kind === "done" ? "check" : "alert"} />
+          </span>
+          <span>{text}</span>
+          <button
+            type="button"
+            class="button ghost square"
+            aria-label={shellTexts.close}
+            onClick={() => list.close(id)}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * Single keys: `/` filters, `g` and a letter opens a page, `?` shows them all. They can be switched
+ * off, and are off while something is written.
+ */
+import { useEffect } from "preact/hooks";
+import { hrefOf } from "./data/router.js";
+import type { PageEntry } from "./pages.js";
+import { useApp } from "./parts/app.js";
+import { Dialog } from "./parts/dialog.js";
+import { CheckField } from "./parts/field.js";
+import { shellTexts } from "./texts/shell-texts.js";
+
+const texts = shellTexts.shortcuts;
+/** How long `g` waits for its letter. */
+const chordMs = 1_200;
+
+export function ShortcutKeys({ entries }: { readonly entries: readonly PageEntry[] }) {
+  const { preferences, router } = useApp();
+  const areOn = preferences.shortcuts.value;
+  useEffect(() => {
+    if (!areOn) return undefined;
+    let chordUntilMs = 0;
+    const onKey = (event: KeyboardEvent): void => {
+      if (isWriting(event)) return;
+      const inChord = event.timeStamp < chordUntilMs;
+      chordUntilMs = !inChord && event.key === "g" ? event.timeStamp + chordMs : 0;
+      const page = inChord ? entries.find(({ key }) => key === event.key) : undefined;
+      if (page !== undefined) router.go(hrefOf(page.path));
+      else if (event.key === "?") preferences.showShortcuts(true);
+      else if (event.key === "/") focusFilter();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [areOn, entries, router, preferences]);
+  if (!preferences.shortcutsShown.value) return null;
+  return (
+    <Dialog title={texts.title} onClose={() => preferences.showShortcuts(false)}>
+      <div class="form">
+        <dl class="shortcuts">
+          {texts.rows.map(([key, meaning]) => (
+            <ShortcutRow key={key} keys={[key]} meaning={meaning} />
+          ))}
+          {entries.map(({ name, key }) => (
+            <ShortcutRow
+              key={name}
+              keys={["g", key]}
+              meaning={texts.goTo(shellTexts.pages[name])}
+            />
+          ))}
+          <ShortcutRow keys={["?"]} meaning={texts.help} />
+        </dl>
+        <CheckField
+          label={texts.on}
+          checked={areOn}
+          onChange={(on) => preferences.useShortcuts(on)}
+        />
+      </div>
+    </Dialog>
+  );
+}
+
+function ShortcutRow({
+  keys,
+  meaning,
+}: {
+  readonly keys: readonly string[];
+  readonly meaning: string;
+}) {
+  return (
+    <div>
+      <dt>{meaning}</dt>
+      <dd>
+        {keys.map((key, i) => (
+          <span key={key}>
+            {i > 0 && <span class="soft small"> {texts.then} </span>}
+            <kbd>{key}</kbd>
+          </span>
+        ))}
+      </dd>
+    </div>
+  );
+}
+
+function isWriting({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  if (ctrlKey || metaKey || altKey) return true;
+  if (document.querySelector("dialog[open]") !== null) return true;
+  return target instanceof Element && target.closest("input, select, textarea") !== null;
+}
+
+function focusFilter(): void {
+  document.querySelector<HTMLInputElement>("[data-filter]")?.focus();
+}

@@ -1,0 +1,53 @@
+/**
+ * Pictures of the dashboard's pages: `npm run pictures -- FOLDER [PAGE…]`. In light and dark, at
+ * the width of a desk and of a phone. Needs Debian's chromium.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+import { startSeededGateway } from "./seeded-gateway.js";
+
+const allPages = ["", "limits", "limits?scope=provider", "budgets", "explain"];
+const widths = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
+
+const [folder = "dashboard-pictures", ...asked] = process.argv.slice(2);
+const pages = asked.length === 0 ? allPages : asked.map((page) => page.replace("overview", ""));
+const ends: (() => unknown)[] = [];
+mkdirSync(folder, { recursive: true });
+try {
+  const gateway = await startSeededGateway({ teardown: (end) => void ends.push(end) }, null);
+  await gateway.sendRounds(4);
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
+  ends.push(() => browser.close());
+  for (const theme of ["light", "dark"] as const)
+    for (const [name, viewport] of Object.entries(widths))
+      await takeAll(browser, { theme, name, viewport, url: gateway.url });
+} finally {
+  for (const end of ends.reverse()) await end();
+}
+
+interface Look {
+  readonly theme: "light" | "dark";
+  readonly name: string;
+  readonly viewport: { readonly width: number; readonly height: number };
+  readonly url: string;
+}
+
+async function takeAll(browser: Browser, { theme, name, viewport, url }: Look): Promise<void> {
+  const context = await browser.newContext({ viewport, colorScheme: theme });
+  for (const address of pages) {
+    const page = await context.newPage();
+    page.on("console", (message) => console.error(`${address}: ${message.text()}`));
+    page.on("pageerror", (error) => console.error(`${address}: ${error.message}`));
+    await page.goto(`${url}/dashboard/${address}`);
+    await page.waitForSelector("h1");
+    await page.waitForLoadState("networkidle");
+    const file = `${address.replace(/\W+/g, "-") || "overview"}-${name}-${theme}.png`;
+    await page.screenshot({ path: join(folder, file), fullPage: true });
+    await page.close();
+  }
+  await context.close();
+}

@@ -1,0 +1,86 @@
+/** Numbers as the dashboard writes them. */
+import t from "tap";
+import {
+  formatCount,
+  formatDuration,
+  formatMoment,
+  formatMoney,
+  formatShare,
+  formatShort,
+  formatTime,
+  secondsBetween,
+} from "../../../proxy/dashboard/web/data/numbers.js";
+
+type Form = (value: number) => string;
+const table: readonly (readonly [name: string, form: Form, rows: readonly [number, string][]])[] = [
+  [
+    "counts",
+    formatCount,
+    [
+      [0, "0"],
+      [1234567, "1,234,567"],
+    ],
+  ],
+  [
+    "short counts",
+    formatShort,
+    [
+      [0, "0"],
+      [9999, "9,999"],
+      [12_340, "12.3 k"],
+      [4_100_000, "4.1 M"],
+      [2e9, "2 G"],
+      [0.44, "0.4"],
+    ],
+  ],
+  [
+    "money",
+    formatMoney,
+    [
+      [0, "$0.00"],
+      [12.5, "$12.50"],
+      [1234.567, "$1,234.57"],
+      [0.0421, "$0.042"],
+      [0.000_52, "$0.00052"],
+      [0.000_000_3, "$0.0000003"],
+      [-2, "−$2.00"],
+    ],
+  ],
+  [
+    "shares",
+    formatShare,
+    [
+      [0, "0 %"],
+      [0.004, "< 1 %"],
+      [0.82, "82 %"],
+      [0.999, "99 %"],
+      [1, "100 %"],
+      [1.204, "120 %"],
+    ],
+  ],
+  [
+    "durations",
+    formatDuration,
+    [
+      [0, "0 s"],
+      [-3, "0 s"],
+      [59.4, "59 s"],
+      [60, "1 min"],
+      [90, "1 min 30 s"],
+      [3599, "59 min"],
+      [18_720, "5 h 12 min"],
+      [187_200, "2 d 4 h"],
+    ],
+  ],
+];
+
+for (const [name, form, rows] of table)
+  t.test(`${name} read well`, async (t) => {
+    for (const [value, text] of rows) t.equal(form(value), text, String(value));
+  });
+
+t.test("moments are in UTC and say so", async (t) => {
+  t.equal(formatMoment("2026-11-23T14:05:09Z"), "2026-11-23 14:05 UTC");
+  t.equal(formatTime("2026-11-23T14:05:09.123Z"), "14:05:09 UTC");
+  t.equal(secondsBetween("2026-11-23T14:05:09Z", "2026-11-23T14:06:00.500Z"), 51.5);
+});
