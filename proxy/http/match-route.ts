@@ -1,6 +1,7 @@
 /** Which endpoint a request is for (docs/http-api.md). A table; nothing is done here. */
 
 import { googleMethods } from "../../shared/operation.js";
+import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";
 
 /** The requests to a model that are admitted: counted, and limited. */
 const modelOperations = [
@@ -44,25 +45,7 @@ export type Endpoint =
   | "model"
   | "models"
   | "usage"
-  | "rate-limits"
-  | "rate-limits-children"
-  | "rate-limits-reset-one"
-  | "rate-limits-reset"
-  | "budgets"
-  | "budgets-reset-one"
-  | "budgets-reset"
-  | "budgets-settings"
-  | "auth-keys"
-  | "auth-keys-rotate"
-  | "auth-keys-deactivate"
-  | "auth-keys-delete"
-  | "denied-jwts"
-  | "explain"
-  | "targets"
-  | "in-flight"
-  | "refusals"
-  | "status"
-  | "usage-summary"
+  | AdminEndpoint
   | "dashboard"
   | "openapi"
   | "health"
@@ -144,22 +127,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/v1beta/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
-  ["/admin/rate-limits", admin({ GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" })],
-  ["/admin/rate-limits/children", admin({ GET: "rate-limits-children" })],
-  ["/admin/rate-limits/reset-one", admin({ POST: "rate-limits-reset-one" })],
-  ["/admin/rate-limits/reset", admin({ POST: "rate-limits-reset" })],
-  ["/admin/auth-keys", admin({ GET: "auth-keys", POST: "auth-keys" })],
-  ["/admin/denied-jwts", admin({ GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" })],
-  ["/admin/budgets", admin({ GET: "budgets", PUT: "budgets", DELETE: "budgets" })],
-  ["/admin/budgets/reset-one", admin({ POST: "budgets-reset-one" })],
-  ["/admin/budgets/reset", admin({ POST: "budgets-reset" })],
-  ["/admin/budgets/settings", admin({ GET: "budgets-settings", PUT: "budgets-settings" })],
-  ["/admin/targets", admin({ GET: "targets" })],
-  ["/admin/in-flight", admin({ GET: "in-flight" })],
-  ["/admin/refusals", admin({ GET: "refusals" })],
-  ["/admin/status", admin({ GET: "status" })],
-  ["/admin/usage", admin({ GET: "usage-summary" })],
-  ["/admin/explain", admin({ POST: "explain" })],
+  ...adminRoutes.map(([path, methods]) => [path, admin(methods)] as const),
   ["/openapi.json", model({ GET: "openapi" })],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
@@ -218,20 +186,8 @@ export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoint
   stored("conversations/{id}", "conversations", "GET", "POST", "DELETE"),
   stored("conversations/{id}/items", "conversations", "GET", "POST"),
   stored("conversations/{id}/items/{id}", "conversations", "GET", "DELETE"),
-  [/^\/admin\/auth-keys\/[^/]+\/rotate$/, { area: "admin", methods: { POST: "auth-keys-rotate" } }],
-  [
-    /^\/admin\/auth-keys\/[^/]+\/deactivate$/,
-    { area: "admin", methods: { POST: "auth-keys-deactivate" } },
-  ],
-  [/^\/admin\/auth-keys\/[^/]+$/, { area: "admin", methods: { DELETE: "auth-keys-delete" } }],
+  ...adminKeyRoutes.map(([path, methods]) => [path, admin(methods)] as const),
 ];
-
-const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
-
-/** The id in the path of one key, as it was written. */
-export function keyInPath(path: string): string {
-  return ofOneKey.exec(path)?.[1] ?? "";
-}
 
 /** The area of a path, whether there is an endpoint or not. */
 export function areaOf(path: string): Area {

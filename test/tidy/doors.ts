@@ -138,7 +138,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/handlers/openapi": ["proxy/http"],
   "proxy/handlers/cache": ["proxy/capacity", "proxy/http", "proxy/upstream", "proxy/usage"],
   "proxy/gateway": proxyBelowGateway,
-  "proxy/handlers/admin": ["proxy/gateway", "proxy/auth", "proxy/http", "proxy/routing"],
+  "proxy/handlers/admin": [
+    "proxy/gateway",
+    "proxy/auth",
+    "proxy/http",
+    "proxy/http/paths",
+    "proxy/routing",
+  ],
   "proxy/handlers/attempts": [
     "proxy/gateway",
     "proxy/http",

@@ -5,13 +5,13 @@
 
 import type { IssuedKey, KeyItem } from "../../../shared/api/key-item.js";
 import { firstKeyNotice, isFirstKey } from "../../../shared/domain/managed-key.js";
-import { type Endpoint, keyInPath } from "../../http/match-route.js";
+import { type AdminEndpoint, keyInPath } from "../../http/paths/admin-routes.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
-type KeyEndpoint = Extract<Endpoint, `auth-keys${string}`>;
+type KeyEndpoint = Extract<AdminEndpoint, `auth-keys${string}`>;
 
 /** These answers hold keys or name them: no cache on the way may store them. */
 const noStore = ["cache-control", "no-store"];

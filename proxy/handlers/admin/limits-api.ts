@@ -5,14 +5,14 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { Endpoint } from "../../http/match-route.js";
+import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, type JsonBody, readJson } from "./admin-json.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
 type LimitsEndpoint = Exclude<
-  Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>,
+  Extract<AdminEndpoint, `rate-limits${string}` | `budgets${string}`>,
   "rate-limits-children"
 >;
 

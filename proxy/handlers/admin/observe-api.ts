@@ -4,7 +4,7 @@
  * is changed.
  */
 import { bad, type Checked, good } from "../../../shared/checked.js";
-import type { Endpoint } from "../../http/match-route.js";
+import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
@@ -12,7 +12,7 @@ import { parseUsageQuery } from "./parse-usage-query.js";
 import { type ListOf, listParameters, replyList } from "./reply-list.js";
 
 type ObserveEndpoint = Extract<
-  Endpoint,
+  AdminEndpoint,
   "rate-limits-children" | "in-flight" | "refusals" | "status" | "usage-summary"
 >;
 

@@ -1,6 +1,6 @@
 /** The table of contents of the admin API: which endpoint is answered where (docs/admin-api.md). */
 import { unreachable } from "../../../shared/assert.js";
-import type { Endpoint } from "../../http/match-route.js";
+import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import type { RequestContext } from "../../request-context.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { handleDeniedJwts } from "./denied-jwts-api.js";
@@ -8,20 +8,6 @@ import { explainRequest } from "./explain-request.js";
 import { handleLimits } from "./limits-api.js";
 import { observe } from "./observe-api.js";
 import { replyTargets } from "./targets-api.js";
-
-type AdminEndpoint = Extract<
-  Endpoint,
-  | `rate-limits${string}`
-  | `budgets${string}`
-  | `auth-keys${string}`
-  | "denied-jwts"
-  | "explain"
-  | "targets"
-  | "in-flight"
-  | "refusals"
-  | "status"
-  | "usage-summary"
->;
 
 export function serveAdmin(context: RequestContext, endpoint: AdminEndpoint): Promise<void> {
   switch (endpoint) {

@@ -1,0 +1,57 @@
+/** The endpoints of the admin API (docs/admin-api.md): their paths and methods. A table. */
+
+export type AdminEndpoint =
+  | "rate-limits"
+  | "rate-limits-children"
+  | "rate-limits-reset-one"
+  | "rate-limits-reset"
+  | "budgets"
+  | "budgets-reset-one"
+  | "budgets-reset"
+  | "budgets-settings"
+  | "auth-keys"
+  | "auth-keys-rotate"
+  | "auth-keys-deactivate"
+  | "auth-keys-delete"
+  | "denied-jwts"
+  | "explain"
+  | "targets"
+  | "in-flight"
+  | "refusals"
+  | "status"
+  | "usage-summary";
+
+type Methods = Readonly<Record<string, AdminEndpoint>>;
+
+export const adminRoutes: readonly (readonly [path: string, methods: Methods])[] = [
+  ["/admin/rate-limits", { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" }],
+  ["/admin/rate-limits/children", { GET: "rate-limits-children" }],
+  ["/admin/rate-limits/reset-one", { POST: "rate-limits-reset-one" }],
+  ["/admin/rate-limits/reset", { POST: "rate-limits-reset" }],
+  ["/admin/auth-keys", { GET: "auth-keys", POST: "auth-keys" }],
+  ["/admin/denied-jwts", { GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" }],
+  ["/admin/budgets", { GET: "budgets", PUT: "budgets", DELETE: "budgets" }],
+  ["/admin/budgets/reset-one", { POST: "budgets-reset-one" }],
+  ["/admin/budgets/reset", { POST: "budgets-reset" }],
+  ["/admin/budgets/settings", { GET: "budgets-settings", PUT: "budgets-settings" }],
+  ["/admin/targets", { GET: "targets" }],
+  ["/admin/in-flight", { GET: "in-flight" }],
+  ["/admin/refusals", { GET: "refusals" }],
+  ["/admin/status", { GET: "status" }],
+  ["/admin/usage", { GET: "usage-summary" }],
+  ["/admin/explain", { POST: "explain" }],
+];
+
+/** Those with a key's id in their path. */
+export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods])[] = [
+  [/^\/admin\/auth-keys\/[^/]+\/rotate$/, { POST: "auth-keys-rotate" }],
+  [/^\/admin\/auth-keys\/[^/]+\/deactivate$/, { POST: "auth-keys-deactivate" }],
+  [/^\/admin\/auth-keys\/[^/]+$/, { DELETE: "auth-keys-delete" }],
+];
+
+const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
+
+/** The id in the path of one key, as it was written. */
+export function keyInPath(path: string): string {
+  return ofOneKey.exec(path)?.[1] ?? "";
+}
