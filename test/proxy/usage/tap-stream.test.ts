@@ -447,7 +447,7 @@ t.test(
 t.test(
   "usage, errors and finish reasons are read in events that are too large, cut at every byte",
   async (t) => {
-    const b64 = "A".repeat(1500);
+    const b64 = "A".repeat(1100);
     const counts = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
     const fifty = { kind: "usage", totalTokens: 50 };
     const list = Array.from({ length: 120 }, (_, i) => ({ logprob: -i }));

@@ -66,6 +66,8 @@ export async function runMutant(
       text: text.replace(anyFormat(find), () => put),
     });
     const args = [
+      // A few seeds end before what V8 would optimize pays.
+      ...(untilCaught ? ["--no-opt"] : []),
       "--preserve-symlinks",
       "--preserve-symlinks-main",
       join(view, "dist/test/sim/main.js"),

@@ -8,7 +8,7 @@ t.test("every text and every number comes back as it went in", async (t) => {
   const keys: (string | number)[] = ["", "\u0000", "\u001b", "\u001c", "\ufffd", "a\ufffd\ud800"];
   keys.push("\ud800", "\udc00\ud800", "a\u0000", "\u0004\u0000", "\ud83d\ude00\ud83d", 0, 1);
   for (let bits = 1; bits <= 53; bits++) keys.push(2 ** bits - 1, 2 ** (bits - 1) + 1);
-  for (let i = 0; i < 20_000; i++) {
+  for (let i = 0; i < 5_000; i++) {
     keys.push(anyText(random, 200));
     keys.push(random.int(0, 2 ** random.int(1, 52)), random.between(0, 1e6));
   }
