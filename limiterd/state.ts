@@ -12,6 +12,7 @@ import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
+import type { SessionTable } from "./keys/session-table.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
@@ -40,6 +41,7 @@ export interface DaemonState {
   readonly book: RuleBook;
   readonly keys: KeyRing;
   readonly denials: JwtDenials;
+  readonly sessions: SessionTable;
   readonly objects: ObjectOwners;
   readonly budgets: BudgetBook;
   /** The labels of a managed key; none for the empty id. */

@@ -8,6 +8,7 @@ import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import type { Credentials } from "./auth/authenticate.js";
+import type { SessionKeeping } from "./auth/session/find-session.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ConnectionRoom } from "./capacity/connection-room.js";
@@ -54,6 +55,7 @@ export interface Gateway {
   readonly log: Log;
   readonly credentials: Credentials;
   readonly pages: TrustedPages;
+  readonly sessionKeeping: SessionKeeping;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;

@@ -3,8 +3,9 @@
 import { type Failure, failure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
-import { callerName } from "./auth/caller.js";
+import { type Authentication, callerName } from "./auth/caller.js";
 import { corsHeaders, preflightHeaders } from "./auth/cors.js";
+import { authenticateSession, sessionOf } from "./auth/session/authenticate-session.js";
 import { webPageProblem } from "./auth/web-page.js";
 import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import { freePlacesMax } from "./free-endpoints.js";
@@ -12,6 +13,7 @@ import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
+import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
@@ -32,6 +34,7 @@ import {
   matchRoute,
   meetsLimits,
   type RouteMatch,
+  type SelfBounded,
 } from "./http/match-route.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
@@ -81,11 +84,8 @@ async function answerRequest(
     const status = await serveDashboard(gateway.loadDashboard, exchange);
     return record.end(status, status < 400 ? "answered" : "refused");
   }
-  const authentication = await authenticate(
-    gateway.credentials,
-    area,
-    exchange.webSocket === null ? exchange : withProtocolKey(exchange),
-  );
+  if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
+  const authentication = await authenticated(gateway, exchange, match);
   if (!authentication.ok) return refuseCaller({ exchange, record }, area, authentication);
   const { caller } = authentication;
   if (caller.credential === "authenticated") record.identified(caller);
@@ -99,6 +99,24 @@ async function answerRequest(
   record.identified(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
   return meetsLimits(endpoint) ? serve(context, endpoint) : serveFree(context, endpoint);
+}
+
+/** By the key that the request shows; or else by a session of the dashboard, where that counts. */
+function authenticated(
+  gateway: Gateway,
+  exchange: Exchange,
+  match: Extract<RouteMatch, { readonly kind: "endpoint" }>,
+): Promise<Authentication> {
+  const { credentials, limiter } = gateway;
+  const cookie = sessionOf(gateway, match, exchange);
+  // Where nobody needs a key, a cookie from before says nothing.
+  if (cookie !== null && !(credentials.open && limiter.keysExist !== true))
+    return authenticateSession(gateway, match.area, exchange, cookie);
+  return authenticate(
+    credentials,
+    match.area,
+    exchange.webSocket === null ? exchange : withProtocolKey(exchange),
+  );
 }
 
 /** No limit bounds these requests, so each caller may have so many of them at once. */
@@ -165,10 +183,7 @@ function refuseOneTooMany(
   );
 }
 
-function serve(
-  context: RequestContext,
-  endpoint: Exclude<Endpoint, "dashboard" | "openapi" | "health" | "ready">,
-): Promise<void> {
+function serve(context: RequestContext, endpoint: Exclude<Endpoint, SelfBounded>): Promise<void> {
   if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
   switch (endpoint) {
     case "count_tokens":

@@ -9,6 +9,7 @@ import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
+import { SignInAttempts } from "./auth/session/sign-in-attempts.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
 import { FairTurns } from "./capacity/fair-turns.js";
@@ -16,7 +17,7 @@ import { FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
 import { createDashboardLoader } from "./dashboard/bundle-files.js";
-import { digest, sameSecret } from "./digests.js";
+import { digest, newSessionToken, sameSecret, sessionMark } from "./digests.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
 import { type Gateway, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
@@ -200,6 +201,13 @@ async function createGateway({
     pages: {
       hosts: new Set([...config.server.allowedHosts, config.server.host.toLowerCase()]),
       origins: new Set(config.server.corsOrigins),
+    },
+    sessionKeeping: {
+      attempts: new SignInAttempts(),
+      trustedProxies: config.server.trustedProxies,
+      newToken: newSessionToken,
+      hashOf: hashKey,
+      markOf: sessionMark,
     },
     limiter,
     providers,

@@ -4,7 +4,7 @@
 import { isCount } from "./checked.js";
 
 /** The end of the year 9999: what a timestamp can say. */
-const lastMs = 253_402_300_799_999;
+export const lastMs = 253_402_300_799_999;
 
 /** Whether a value from outside is a moment that can be shown, in ms since the epoch. */
 export function isMoment(value: unknown): value is number {

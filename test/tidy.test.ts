@@ -89,7 +89,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the dashboard's bundle, compresses and hashes it",
   },
-  "proxy/digests.ts": { kind: "adapter", why: "hashes by node:crypto" },
+  "proxy/digests.ts": {
+    kind: "adapter",
+    why: "hashes, and the random tokens of sessions, by node:crypto",
+  },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
     why: "reads the head of the store's file",

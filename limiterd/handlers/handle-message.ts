@@ -6,7 +6,7 @@
 import { unreachable } from "../../shared/assert.js";
 import { readsWaitingMax } from "../../shared/bounds.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
-import { isAdministration, isChange } from "../../shared/wire/admin-op.js";
+import { isAdministration, isRead } from "../../shared/wire/admin-op.js";
 import type {
   Admin,
   ForeignHello,
@@ -96,7 +96,7 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
     peer.send({ kind: "failed", id: message.id, failure: notForAdministration });
     return true;
   }
-  if (!isChange(message.op)) return read(state, peer, message, nowMs);
+  if (isRead(message.op)) return read(state, peer, message, nowMs);
   handleAdmin(state, message, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),

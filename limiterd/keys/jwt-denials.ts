@@ -27,6 +27,12 @@ export class JwtDenials {
     return this.#byName.has(jwtNameKey(name));
   }
 
+  /** Whether a token with this name (`namesOfToken`) is denied now. */
+  denies(name: string, nowMs: number): boolean {
+    const denial = this.#byName.get(name);
+    return denial !== undefined && (denial.expiresAtMs === null || nowMs < denial.expiresAtMs);
+  }
+
   all(): Iterable<StoredDenial> {
     return this.#byName.values();
   }

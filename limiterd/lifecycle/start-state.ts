@@ -16,6 +16,7 @@ import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { noteStoreState } from "../handlers/announce.js";
+import { SessionTable } from "../keys/session-table.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
@@ -131,6 +132,7 @@ export async function startState(
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
+    sessions: new SessionTable(),
     objects: new ObjectOwners(store),
     writer,
     accountsLoading: true,

@@ -94,8 +94,8 @@ interface RequestedPath {
 const rootPath: RequestedPath = { userPath: "/", failure: null };
 
 /** What the user-path header asks for. */
-function requestedPath(
-  { userPathHeader }: Credentials,
+export function requestedPath(
+  { userPathHeader }: Pick<Credentials, "userPathHeader">,
   area: Area,
   headers: RequestHeaders,
 ): RequestedPath {
@@ -120,6 +120,11 @@ function deniedOnAdmin(verified: Authentication): Authentication {
         ),
       }
     : verified;
+}
+
+/** Whether a request shows a key, right or wrong, where clients put theirs. */
+export function showsKey(request: RequestHeaders): boolean {
+  return ["authorization", ...keyHeaders].some((name) => isGiven(request.header(name)));
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */

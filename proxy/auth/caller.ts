@@ -35,7 +35,10 @@ export interface RefusedCaller {
 export const wrongToken: Failure = unauthorized("authentication failed");
 
 /** The refusal of a caller that the daemon has denied. */
-export function deniedCaller({ denial }: Caller, ended: EndedKey | null): RefusedCaller {
+export function deniedCaller(
+  { denial }: Pick<Caller, "denial">,
+  ended: EndedKey | null,
+): RefusedCaller {
   if (ended === null) return { ok: false, failure: denial };
   const { keyId, expiredAtMs } = ended;
   return expiredAtMs === null

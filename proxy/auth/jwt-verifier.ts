@@ -5,7 +5,7 @@
  */
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/domain/credential-bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import { type Authentication, authenticatedCaller, wrongToken } from "./caller.js";
+import { authenticatedCaller, type Caller, type RefusedCaller, wrongToken } from "./caller.js";
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
 
 type TokenClaims = Readonly<Record<string, unknown>>;
@@ -28,9 +28,18 @@ export interface JwtIssuer {
   judge(token: string, nowMs: number): Promise<Judgement>;
 }
 
+/** A token that is accepted. */
+interface VerifiedJwt {
+  readonly ok: true;
+  readonly caller: Caller;
+  /** What a denial names it by. */
+  readonly claims: TokenClaims;
+  readonly expiresAtMs: number;
+}
+
 export interface JwtVerifier {
   /** A token that was verified a moment ago isn't judged again. Never rejects. */
-  verify(token: string): Promise<Authentication>;
+  verify(token: string): Promise<VerifiedJwt | RefusedCaller>;
 }
 
 interface JwtPorts {
@@ -42,9 +51,7 @@ interface JwtPorts {
 }
 
 interface Remembered {
-  readonly authentication: Authentication;
-  /** What a denial names a token by. */
-  readonly claims: TokenClaims;
+  readonly verified: VerifiedJwt;
   readonly untilMs: number;
 }
 
@@ -61,7 +68,7 @@ export function createJwtVerifier(
     if (remembered.size > verifiedTokensMax) remembered.delete(remembered.keys().next().value!);
   }
 
-  async function judge(token: string, key: string): Promise<Authentication> {
+  async function judge(token: string, key: string): Promise<VerifiedJwt | RefusedCaller> {
     const claimed = claimedIssuer(token);
     let unavailable: string | null = null;
     let wrong: { readonly reason: string; readonly expiredAtMs?: number } = {
@@ -80,13 +87,14 @@ export function createJwtVerifier(
           continue;
         }
         const { iss, jti, sub, exp } = judgement.claims;
-        const known: Remembered = {
-          authentication: { ok: true, caller: authenticatedCaller(userPath) },
+        const verified: VerifiedJwt = {
+          ok: true,
+          caller: authenticatedCaller(userPath),
           claims: { iss, jti, sub },
-          untilMs: Math.min(exp * 1000, now + verifiedTokenMs),
+          expiresAtMs: exp * 1000,
         };
-        remember(key, known);
-        return unlessDenied(known);
+        remember(key, { verified, untilMs: Math.min(exp * 1000, now + verifiedTokenMs) });
+        return unlessDenied(verified);
       }
     }
     if (unavailable !== null)
@@ -104,10 +112,10 @@ export function createJwtVerifier(
   }
 
   /** Each time: a denial is in force at once. */
-  function unlessDenied({ authentication, claims }: Remembered): Authentication {
-    return isDenied(claims)
+  function unlessDenied(verified: VerifiedJwt): VerifiedJwt | RefusedCaller {
+    return isDenied(verified.claims)
       ? { ok: false, failure: wrongToken, note: "JWT refused: it is denied" }
-      : authentication;
+      : verified;
   }
 
   return {
@@ -116,7 +124,7 @@ export function createJwtVerifier(
       const known = remembered.get(key);
       if (known === undefined || known.untilMs <= nowMs()) return judge(token, key);
       remember(key, known);
-      return unlessDenied(known);
+      return unlessDenied(known.verified);
     },
   };
 }

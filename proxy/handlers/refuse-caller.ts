@@ -9,6 +9,7 @@ export function refuseCaller(
   { exchange, record }: Pick<RequestContext, "exchange" | "record">,
   area: Area,
   { failure, note, expiredAtMs }: RefusedCaller,
+  headers: readonly string[] = [],
 ): void {
   record.end(
     failure.status,
@@ -20,10 +21,10 @@ export function refuseCaller(
     area,
     failure,
     failure.status === 401
-      ? ["www-authenticate", challenge(expiredAtMs)]
+      ? ["www-authenticate", challenge(expiredAtMs), ...headers]
       : failure.status === 503
-        ? ["retry-after", "1"]
-        : [],
+        ? ["retry-after", "1", ...headers]
+        : headers,
   );
 }
 

@@ -36,6 +36,8 @@ export interface Exchange extends RequestHeaders {
   readonly id: string;
   /** Unique, whatever the caller named the request: ids in answers are made of it. */
   readonly ownId: string;
+  /** The IP address at the other end of the connection: the client's, or that of a proxy. */
+  readonly remoteAddress: string;
   readonly method: string;
   /** The endpoint's (`paths/endpoint-path.ts`), without the query. */
   readonly path: string;

@@ -47,6 +47,7 @@ export type Endpoint =
   | "usage"
   | AdminEndpoint
   | "dashboard"
+  | "dashboard-session"
   | "openapi"
   | "health"
   | "ready";
@@ -63,10 +64,9 @@ type LimitedEndpoint = (typeof limitedEndpoints)[number];
 const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 
 /** Its requests cost no admission; the bounds of each are in `proxy/free-endpoints.ts`. */
-export type FreeEndpoint = Exclude<
-  Endpoint,
-  LimitedEndpoint | "dashboard" | "openapi" | "health" | "ready"
->;
+export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | SelfBounded>;
+/** For who isn't a caller, or not yet. */
+export type SelfBounded = "dashboard" | "dashboard-session" | "openapi" | "health" | "ready";
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);
@@ -94,6 +94,12 @@ interface PathEndpoints {
 type Methods = PathEndpoints["methods"];
 const model = (methods: Methods): PathEndpoints => ({ area: "model", methods });
 const admin = (methods: Methods): PathEndpoints => ({ area: "admin", methods });
+
+const sessionMethods: Methods = {
+  GET: "dashboard-session",
+  POST: "dashboard-session",
+  DELETE: "dashboard-session",
+};
 
 export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints>([
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
@@ -128,6 +134,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ...adminRoutes.map(([path, methods]) => [path, admin(methods)] as const),
+  ["/dashboard/session", { area: "dashboard", methods: sessionMethods }],
   ["/openapi.json", model({ GET: "openapi" })],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],

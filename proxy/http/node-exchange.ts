@@ -117,6 +117,10 @@ export class NodeExchange implements Exchange {
     }
   }
 
+  get remoteAddress(): string {
+    return this.#socket.remoteAddress ?? "";
+  }
+
   get gone(): boolean {
     return this.#socket.destroyed || this.#response.destroyed;
   }

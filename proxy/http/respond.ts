@@ -51,7 +51,7 @@ export function replyNothing(exchange: Exchange): void {
 
 /**
  * A failure in the shape of its area: the envelope on model paths, Anthropic's shape where its
- * dialect is spoken, the flat body on /admin.
+ * dialect is spoken, the flat body on /admin and /dashboard.
  */
 export function replyFailure(
   exchange: Exchange,
@@ -61,7 +61,7 @@ export function replyFailure(
 ): void {
   const { status, type, message, code, param, provider } = what;
   const all = code === "overloaded" ? [...headers, "retry-after", "1"] : headers;
-  if (area === "admin") {
+  if (area === "admin" || area === "dashboard") {
     const body: AdminError = { code, message, param, provider, status_code: status, type };
     return replyJson(exchange, status, body, all);
   }

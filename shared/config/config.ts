@@ -8,6 +8,7 @@ import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits } from "./chat-traits.js";
+import type { Network } from "./ip-network.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
   CredentialHeader,
@@ -155,6 +156,8 @@ export interface Config {
     readonly allowedHosts: readonly string[];
     /** As browsers send them. */
     readonly corsOrigins: readonly string[];
+    /** The reverse proxies that say truly whom they speak for. */
+    readonly trustedProxies: readonly Network[];
     /** For the providers that don't say otherwise. */
     readonly passthrough: PassthroughAccess;
     /** Lower case, as Node reports header names. */

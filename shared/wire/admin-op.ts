@@ -27,6 +27,10 @@ export const adminOps = [
   "jwts.allow",
   "leases.list",
   "refusals.list",
+  "sessions.open",
+  "sessions.open-admin",
+  "sessions.check",
+  "sessions.close",
   "objects.own",
   "objects.owners",
   "explain",
@@ -66,9 +70,22 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.export",
 ]);
 
-/** Whether an operation changes something: sent and not answered, it may have been done. */
+/** About what is in memory alone: answered at once, whatever the store and long reads do. */
+const memoryOps: ReadonlySet<AdminOp> = new Set([
+  "sessions.open",
+  "sessions.open-admin",
+  "sessions.check",
+  "sessions.close",
+]);
+
+/** Whether an operation changes nothing, and may take long. */
+export function isRead(op: AdminOp): boolean {
+  return readOps.has(op);
+}
+
+/** Whether an operation changes the store: sent and not answered, it may have been done. */
 export function isChange(op: AdminOp): boolean {
-  return !readOps.has(op);
+  return !readOps.has(op) && !memoryOps.has(op);
 }
 
 /** What requests of callers need: proxies ask it for them, on any connection. */
@@ -77,6 +94,9 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "objects.owners",
   "explain",
   "usage.status",
+  "sessions.open",
+  "sessions.check",
+  "sessions.close",
 ]);
 
 /** Whether an operation needs a connection to the socket for administration. */

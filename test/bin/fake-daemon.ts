@@ -172,6 +172,10 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       };
     case "objects.own":
     case "objects.owners":
+    case "sessions.open":
+    case "sessions.open-admin":
+    case "sessions.check":
+    case "sessions.close":
       return { kind: "failed", failure: failure("feature_unavailable", "not of a command line") };
     case "rate-limits.list":
       return { kind: "answer", body: page(daemon, options, body) };

@@ -15,6 +15,7 @@ import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
+import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
@@ -159,6 +160,7 @@ export function startDaemon(
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
+    sessions: new SessionTable(),
     objects: new ObjectOwners(store),
     writer,
     store,

@@ -10,6 +10,7 @@ import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchan
 export class FakeExchange implements Exchange {
   readonly id = "req_test";
   readonly ownId = "req_own";
+  remoteAddress = "127.0.0.1";
   readonly method: string;
   readonly path: string;
   readonly query: string;

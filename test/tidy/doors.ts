@@ -22,6 +22,7 @@ const ownRooms: Readonly<Record<string, string>> = {
 
 const proxyBelowGateway = [
   "proxy/auth",
+  "proxy/auth/session",
   "proxy/capacity",
   "proxy/body",
   "proxy/body/rewriters",
@@ -110,6 +111,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   "proxy/routing": ["proxy/upstream", "proxy/body"],
   "proxy/auth": ["proxy/egress", "proxy/http", "proxy/limiter"],
+  "proxy/auth/session": ["proxy/auth", "proxy/http", "proxy/limiter"],
   "proxy/dialects/translation": [
     "proxy/body",
     "proxy/upstream",
@@ -158,6 +160,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/gateway",
     "proxy/handlers/attempts",
     "proxy/dialects/translation",
+    ...proxyBelowGateway,
+  ],
+  "proxy/handlers/dashboard": [
+    "proxy/gateway",
+    "proxy/handlers",
+    "proxy/handlers/admin",
     ...proxyBelowGateway,
   ],
 

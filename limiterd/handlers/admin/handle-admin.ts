@@ -22,6 +22,7 @@ import { handleExplain } from "./handle-explain.js";
 import { handleJwts } from "./handle-jwts.js";
 import { handleKeys } from "./handle-keys.js";
 import { handleRules } from "./handle-rules.js";
+import { handleSessions } from "./handle-sessions.js";
 import { handleUsage } from "./handle-usage.js";
 
 export function handleAdmin(
@@ -71,6 +72,11 @@ export function handleAdmin(
     case "jwts.deny":
     case "jwts.allow":
       return handleJwts(state, { op, body }, nowMs, ports);
+    case "sessions.open":
+    case "sessions.open-admin":
+    case "sessions.check":
+    case "sessions.close":
+      return handleSessions(state, { op, body }, nowMs, ports);
     case "usage.status":
     case "usage.summary":
     case "usage.export":

@@ -23,7 +23,10 @@ export type JsonBody =
   | { readonly ok: false; readonly failure: Failure };
 
 /** The body of an admin request as a JSON value: bounded in bytes and in depth. */
-export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">): Promise<JsonBody> {
+export async function readJson({
+  gateway,
+  exchange,
+}: Pick<RequestContext<"isUtf8">, "gateway" | "exchange">): Promise<JsonBody> {
   const body = await exchange.readBody(adminBodyBytesMax);
   if (!body.ok)
     return { ok: false, failure: unreadBody(body, adminBodyBytesMax) ?? invalid("it broke off") };

@@ -94,6 +94,10 @@ export class RecordingExchange implements Exchange {
     return this.#exchange.ownId;
   }
 
+  get remoteAddress(): string {
+    return this.#exchange.remoteAddress;
+  }
+
   get method(): string {
     return this.#exchange.method;
   }

@@ -97,6 +97,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       allowOpen: values.allowOpen,
       allowedHosts: values.allowedHosts,
       corsOrigins: values.corsOrigins,
+      trustedProxies: values.trustedProxies,
       passthrough: values.passthrough,
       userPathHeader: values.userPathHeader,
       bodyBytesMax: values.bodyBytesMax,

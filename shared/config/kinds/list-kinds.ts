@@ -1,5 +1,7 @@
 /** The kinds of values that are lists: written as a list, or as a text with commas. */
+
 import { parseSubject } from "../../domain/rule.js";
+import { parseNetwork } from "../ip-network.js";
 import { neverForwarded } from "../never-forwarded.js";
 import { textOf } from "./text-kinds.js";
 import { always, type ValueKind } from "./value-kind.js";
@@ -71,6 +73,13 @@ export const origins = listOf(
     // Of the schemes of browser extensions and of apps a URL has no origin.
     return origin === "null" ? text.replace(/\/$/, "") : origin;
   },
+  { itemsMin: 0 },
+);
+
+/** Addresses of hosts, and networks of them. */
+export const networks = listOf(
+  "must be a list of IP addresses and networks, such as 10.0.0.0/8 or ::1",
+  (raw) => parseNetwork(textOf(raw) ?? "") ?? undefined,
   { itemsMin: 0 },
 );
 

@@ -1,6 +1,7 @@
 /** The settings of the proxy's server, `server.*` in the file. */
+import type { Network } from "../ip-network.js";
 import { boolean, passthroughAccess } from "../kinds/choice-kinds.js";
-import { hostNames, origins } from "../kinds/list-kinds.js";
+import { hostNames, networks, origins } from "../kinds/list-kinds.js";
 import { integer, seconds } from "../kinds/number-kinds.js";
 import { masterKey } from "../kinds/secret-kinds.js";
 import { headerName, host } from "../kinds/text-kinds.js";
@@ -69,6 +70,17 @@ export const serverSettings = {
     defaultText: "none",
     unit: null,
     meaning: "The origins of the web pages that may call from a browser (CORS).",
+  }),
+  trustedProxies: setting<readonly Network[]>({
+    path: "server.trusted_proxies",
+    env: "SLUICE_TRUSTED_PROXIES",
+    flag: null,
+    kind: networks,
+    defaultValue: [],
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "The addresses, or networks such as 10.0.0.0/8, of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
   }),
   passthrough: setting<PassthroughAccess>({
     path: "server.passthrough",

@@ -4,7 +4,15 @@ import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 
-const ofCallers: readonly string[] = ["objects.own", "objects.owners", "explain", "usage.status"];
+const ofCallers: readonly string[] = [
+  "objects.own",
+  "objects.owners",
+  "explain",
+  "usage.status",
+  "sessions.open",
+  "sessions.check",
+  "sessions.close",
+];
 
 t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {
   for (const role of ["proxy", "cli"] as const)

@@ -273,13 +273,15 @@ t.test("header bytes that are UTF-8 are read as that, others as Node gives them"
 });
 
 const jwtLike = "e30.e30.sig";
+const verified = (path: string) =>
+  ({ ok: true, caller: authenticatedCaller(path), claims: {}, expiresAtMs: 1 }) as const;
 const seen: string[] = [];
 const byJwt: Credentials = {
   ...closed,
   jwt: {
     verify(token) {
       seen.push(token);
-      return Promise.resolve({ ok: true, caller: authenticatedCaller("/from/token") });
+      return Promise.resolve(verified("/from/token"));
     },
   },
 };
@@ -359,9 +361,7 @@ t.test("a JWT never opens /admin; a wrong one gets its 401 there too", async (t)
     jwt: {
       verify: (token) =>
         Promise.resolve(
-          token === jwtLike
-            ? { ok: true as const, caller: authenticatedCaller("/t") }
-            : { ok: false as const, failure: wrongToken },
+          token === jwtLike ? verified("/t") : { ok: false as const, failure: wrongToken },
         ),
     },
   };

@@ -51,6 +51,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     allowOpen: ["yes", false, true],
     allowedHosts: ["a.example, B.example", ["c"], ["a.example", "b.example"]],
     corsOrigins: ["https://a.example", [], ["https://a.example"]],
+    trustedProxies: ["::1", [], [{ bits: 128, address: 1n, prefix: 128 }]],
     passthrough: ["all", false, "all"],
     userPathHeader: ["X-Path", "x-other", "x-path"],
     bodyBytesMax: ["", 2048, 2048],

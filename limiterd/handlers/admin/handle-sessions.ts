@@ -1,0 +1,92 @@
+/**
+ * The operations on sessions of the dashboard. Each use of a session judges the credential that
+ * opened it as a request with that credential would be judged, so that a session ends with its key
+ * on every proxy. Nothing is stored.
+ */
+import type { Checked } from "../../../shared/checked.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import {
+  parseAdminOpening,
+  parseSessionHash,
+  parseSessionOpening,
+  type SessionAnswer,
+  type SessionOpening,
+} from "../../../shared/wire/dashboard-session.js";
+import { identifyCaller } from "../../keys/identify-caller.js";
+import { newSession, type Session } from "../../keys/session-table.js";
+import type { DaemonState } from "../../state.js";
+import { type AdminRequest, type AnswerPorts, checkedValue } from "./admin-operation.js";
+
+type SessionOp = Extract<AdminOp, `sessions.${string}`>;
+
+export function handleSessions(
+  state: DaemonState,
+  { op, body }: AdminRequest<SessionOp>,
+  nowMs: number,
+  ports: AnswerPorts,
+): void {
+  switch (op) {
+    case "sessions.open":
+      return open(state, parseSessionOpening(body), nowMs, ports);
+    case "sessions.open-admin":
+      return open(state, parseAdminOpening(body), nowMs, ports);
+    case "sessions.check": {
+      const hash = checkedValue(parseSessionHash(body), ports);
+      return hash === null ? undefined : ports.answer(check(state, hash, nowMs));
+    }
+    case "sessions.close": {
+      const hash = checkedValue(parseSessionHash(body), ports);
+      if (hash === null) return;
+      state.sessions.close(hash);
+      return ports.answer({ status: "ok" });
+    }
+  }
+}
+
+function open(
+  state: DaemonState,
+  opening: Checked<SessionOpening>,
+  nowMs: number,
+  ports: AnswerPorts,
+): void {
+  const checked = checkedValue(opening, ports);
+  if (checked === null) return;
+  const session = newSession(checked, nowMs);
+  const answer = judged(state, session, nowMs);
+  if (answer.kind === "denied") state.counts.denied++;
+  else state.sessions.add(session);
+  ports.answer(answer);
+}
+
+function check(state: DaemonState, hash: string, nowMs: number): SessionAnswer {
+  const session = state.sessions.use(hash, nowMs);
+  if (session === null) return { kind: "none" };
+  const answer = judged(state, session, nowMs);
+  if (answer.kind !== "denied") return answer;
+  state.sessions.close(hash);
+  return { kind: "none" };
+}
+
+function judged(
+  { keys, denials }: DaemonState,
+  { credential, openedAtMs, expiresAtMs }: Session,
+  nowMs: number,
+): SessionAnswer {
+  switch (credential.kind) {
+    case "admin":
+      return { kind: "admin", mark: credential.mark, openedAtMs, expiresAtMs };
+    case "key": {
+      const claimed = { userPath: "/", credential: credential.keyHash };
+      const caller = identifyCaller(keys, claimed, nowMs);
+      if (caller.kind === "denied") return caller;
+      const { id: keyId, name: keyName, userPath, labels } = caller.key!;
+      return { kind: "key", userPath, keyId, keyName, labels, openedAtMs, expiresAtMs };
+    }
+    case "jwt": {
+      const { mark, issuer, userPath, names } = credential;
+      if (nowMs >= expiresAtMs || names.some((name) => denials.denies(name, nowMs)))
+        return { kind: "denied", ended: null };
+      return { kind: "jwt", mark, issuer, userPath, openedAtMs, expiresAtMs };
+    }
+  }
+}

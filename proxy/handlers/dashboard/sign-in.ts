@@ -1,0 +1,192 @@
+/**
+ * /dashboard/session (docs/dashboard.md, "Signing in"): signs a browser in with a key, tells its
+ * page who is signed in, and signs out. The session lives in the daemon; its token is in a cookie
+ * that no script can read.
+ */
+import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
+import { isObject } from "../../../shared/checked.js";
+import { strangerBodyMs } from "../../../shared/domain/credential-bounds.js";
+import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { formatMillis, formatSeconds } from "../../../shared/time.js";
+import { version } from "../../../shared/version.js";
+import { cookieOf } from "../../auth/session/authenticate-session.js";
+import { clientOf, isOverTls } from "../../auth/session/client-address.js";
+import { findSession, type OpenSession } from "../../auth/session/find-session.js";
+import { openSession } from "../../auth/session/open-session.js";
+import { crossSiteProblem } from "../../auth/session/same-origin.js";
+import { endedCookie, sessionCookie } from "../../auth/session/session-cookie.js";
+import { webPageProblem } from "../../auth/web-page.js";
+import { pageHeaders } from "../../dashboard/page-head.js";
+import { replyFailure, replyJson } from "../../http/respond.js";
+import { limiterUnavailable } from "../../limiter/daemon-calls.js";
+import type { RequestContext } from "../../request-context.js";
+import { readJson } from "../admin/admin-json.js";
+import { refuseCaller } from "../refuse-caller.js";
+
+type SessionContext = Pick<
+  RequestContext<
+    | "config"
+    | "credentials"
+    | "isUtf8"
+    | "limiter"
+    | "monoMs"
+    | "nowMs"
+    | "pages"
+    | "sessionKeeping"
+  >,
+  "gateway" | "exchange" | "record"
+>;
+
+/** As every answer below /dashboard; and no cache keeps it. */
+const headersOfAll = ["cache-control", "no-store", ...pageHeaders];
+
+export function serveSession(context: SessionContext): Promise<void> {
+  const foreign = foreignProblem(context);
+  if (foreign !== null) return Promise.resolve(refuse(context, foreign));
+  switch (context.exchange.method) {
+    case "POST":
+      return signIn(context);
+    case "DELETE":
+      return signOut(context);
+    default:
+      return tellSession(context);
+  }
+}
+
+/** Whether callers need no credentials; null: only the daemon could say, and it is away. */
+function isOpen({ gateway }: SessionContext): boolean | null {
+  const { credentials, limiter } = gateway;
+  if (!credentials.open || limiter.keysExist === true) return false;
+  return limiter.keysExist === false ? true : null;
+}
+
+/** An open gateway has no cookie that tells its own page from another: it looks as on /admin. */
+function foreignProblem(context: SessionContext): Failure | null {
+  const { gateway, exchange } = context;
+  const foreign = crossSiteProblem(exchange);
+  if (foreign !== null || isOpen(context) === false) return foreign;
+  return webPageProblem(exchange, gateway.pages);
+}
+
+/** The key in a body, which no message repeats. */
+function keyIn(body: unknown): string | null {
+  const key = isObject(body) && Object.keys(body).length === 1 ? body["key"] : undefined;
+  return typeof key === "string" && key.trim() !== "" ? key.trim() : null;
+}
+
+async function signIn(context: SessionContext): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const { attempts, trustedProxies } = gateway.sessionKeeping;
+  exchange.awaitBody(strangerBodyMs, () => {});
+  const body = await readJson(context);
+  const key = body.ok ? keyIn(body.value) : null;
+  if (key === null) {
+    const expected = 'the body must be {"key": "…"}: the master key, a managed key or a JWT';
+    const tooLarge = !body.ok && body.failure.status !== 400 ? body.failure : null;
+    return refuse(context, tooLarge ?? invalid(expected, "key"));
+  }
+  const client = clientOf(exchange, trustedProxies);
+  const beganMonoMs = gateway.monoMs();
+  const waitSeconds = attempts.begin(client, beganMonoMs);
+  if (waitSeconds !== null) {
+    const failure = plainFailure(429, "rate_limit_error", "too many attempts to sign in");
+    return refuse(context, failure, ["retry-after", String(waitSeconds)]);
+  }
+  const token = gateway.sessionKeeping.newToken();
+  const opened = await openSession(gateway, key, token);
+  // What the daemon or an issuer couldn't judge was no wrong attempt.
+  if (opened.ok || opened.failure.status !== 401) attempts.takeBack(client, beganMonoMs);
+  if (!opened.ok) return refuseCaller({ exchange, record }, "dashboard", opened, headersOfAll);
+  await endFormer(context);
+  record.note = `signed in: ${whose(opened.session)}`;
+  record.end(204, "answered");
+  // A page's own origin tells that it came over TLS, also behind a proxy that isn't trusted.
+  const secure =
+    isOverTls(exchange, trustedProxies) ||
+    exchange.header("origin")?.startsWith("https://") === true;
+  replyCookie(context, sessionCookie({ token, secure }));
+}
+
+/** The session that this browser had until now; if the daemon goes just now, it ends by itself. */
+async function endFormer({ gateway, exchange }: SessionContext): Promise<void> {
+  const former = cookieOf(gateway, exchange);
+  if (former === null) return;
+  const hash = gateway.sessionKeeping.hashOf(former.token);
+  await gateway.limiter.call("sessions.close", { session_hash: hash });
+}
+
+async function signOut(context: SessionContext): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const cookie = cookieOf(gateway, exchange);
+  if (cookie !== null) {
+    const hash = gateway.sessionKeeping.hashOf(cookie.token);
+    const closed = await gateway.limiter.call("sessions.close", { session_hash: hash });
+    if (!closed.ok) return refuse(context, closed.failure, ["retry-after", "1"]);
+  }
+  record.note = "signed out";
+  record.end(204, "answered");
+  replyCookie(context, endedCookie(cookie?.secure ?? isOverTlsNow(context)));
+}
+
+async function tellSession(context: SessionContext): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const cookie = cookieOf(gateway, exchange);
+  const open = isOpen(context);
+  if (open === null) return refuse(context, limiterUnavailable(), ["retry-after", "1"]);
+  const found =
+    open || cookie === null
+      ? { ok: true as const, session: null }
+      : await findSession(gateway, cookie.token);
+  if (!found.ok) return refuse(context, found.failure, ["retry-after", "1"]);
+  record.end(200, "answered");
+  const told: SignedIn = open ? openGateway(gateway.credentials) : toldSession(found.session);
+  const tls = cookie?.secure === true || isOverTlsNow(context);
+  const serverTime = formatMillis(gateway.nowMs());
+  const status: SessionStatus = { ...told, server_time: serverTime, version, tls };
+  replyJson(exchange, 200, status, headersOfAll);
+}
+
+/** Beyond loopback an open gateway keeps /admin shut. */
+function openGateway({ adminOpen }: { readonly adminOpen: boolean }): SignedIn {
+  return adminOpen ? { kind: "open" } : { kind: "self", user_path: "/" };
+}
+
+function toldSession(session: OpenSession | null): SignedIn {
+  if (session === null) return { kind: "none" };
+  const times = {
+    signed_in_at: formatSeconds(session.openedAtMs),
+    expires_at: formatSeconds(session.expiresAtMs),
+  };
+  if (session.kind === "admin") return { kind: "admin", ...times };
+  const userPath = session.userPath ?? "/";
+  if (session.kind === "jwt") return { kind: "self", user_path: userPath, ...times };
+  const { keyId, keyName, labels } = session;
+  return {
+    kind: "self",
+    user_path: userPath,
+    key_id: keyId,
+    key_name: keyName,
+    labels,
+    ...times,
+  };
+}
+
+function whose(session: OpenSession): string {
+  if (session.kind === "admin") return "the master key";
+  return session.kind === "key" ? session.keyId : `a JWT of ${session.userPath}`;
+}
+
+function isOverTlsNow({ gateway, exchange }: SessionContext): boolean {
+  return isOverTls(exchange, gateway.sessionKeeping.trustedProxies);
+}
+
+function replyCookie({ exchange }: SessionContext, cookie: string): void {
+  const headers = ["x-request-id", exchange.id, "set-cookie", cookie, ...headersOfAll];
+  exchange.reply(204, headers, "", "latin1");
+}
+
+function refuse(context: SessionContext, failure: Failure, headers: readonly string[] = []): void {
+  const { exchange, record } = context;
+  record.end(failure.status, failure.status === 503 ? "limiter_unavailable" : "refused");
+  replyFailure(exchange, "dashboard", failure, [...headersOfAll, ...headers]);
+}

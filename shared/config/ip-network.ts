@@ -1,0 +1,73 @@
+/**
+ * IP addresses and networks of them: which network an address is in, and whose it is to count by.
+ * An IPv4 address that is written as an IPv6 one (`::ffff:10.0.0.1`) is the IPv4 address.
+ */
+
+export interface IpAddress {
+  readonly bits: 32 | 128;
+  readonly address: bigint;
+}
+
+/** The addresses that have the first `prefix` bits in common. */
+export interface Network extends IpAddress {
+  readonly prefix: number;
+}
+
+const v4Shape = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+const v6Shape = /^[0-9a-f:]{2,39}(?:(?<=:)\d{1,3}(?:\.\d{1,3}){3})?$/i;
+const charsMax = 45;
+/** `::ffff:0:0/96`. */
+const mappedV4 = 0xffffn;
+
+/** Null for what isn't an address, such as a name, or one with a port or a zone. */
+export function parseIpAddress(text: string): IpAddress | null {
+  if (text.length > charsMax) return null;
+  if (v4Shape.test(text)) return parseV4(text);
+  if (!v6Shape.test(text) || !URL.canParse(`http://[${text}]`)) return null;
+  // A URL has it in one form: no dots, the longest run of zeros as `::`.
+  const [head = "", tail] = new URL(`http://[${text}]`).hostname.slice(1, -1).split("::");
+  const before = groupsOf(head);
+  const after = groupsOf(tail ?? "");
+  const zeros = Array<string>(8 - before.length - after.length).fill("0");
+  const address = [...before, ...zeros, ...after].reduce(
+    (sum, group) => (sum << 16n) | BigInt(`0x${group}`),
+    0n,
+  );
+  return address >> 32n === mappedV4
+    ? { bits: 32, address: address & 0xffff_ffffn }
+    : { bits: 128, address };
+}
+
+function parseV4(text: string): IpAddress | null {
+  const bytes = text.split(".");
+  // Of a leading zero nobody knows whether it means octal.
+  if (!bytes.every((byte) => Number(byte) <= 255 && String(Number(byte)) === byte)) return null;
+  return { bits: 32, address: bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) };
+}
+
+function groupsOf(text: string): readonly string[] {
+  return text === "" ? [] : text.split(":");
+}
+
+/** An address, or one with the length of its network, such as `10.0.0.0/8`. */
+export function parseNetwork(text: string): Network | null {
+  const [written = "", length] = text.trim().split("/", 2);
+  const address = parseIpAddress(written);
+  if (address === null || (text.match(/\//g) ?? []).length > 1) return null;
+  if (length === undefined) return { ...address, prefix: address.bits };
+  // The length of a mapped address would count from its IPv6 form.
+  const isMapped = address.bits === 32 && written.includes(":");
+  return /^(?:0|[1-9]\d{0,2})$/.test(length) && Number(length) <= address.bits && !isMapped
+    ? { ...address, prefix: Number(length) }
+    : null;
+}
+
+export function isInNetwork({ bits, address }: IpAddress, network: Network): boolean {
+  const free = BigInt(network.bits - network.prefix);
+  return bits === network.bits && address >> free === network.address >> free;
+}
+
+/** One text for each client: of IPv6 the first 64 bits, of which a host may have any address. */
+export function clientGroup({ bits, address }: IpAddress): string {
+  return bits === 32 ? `4:${address.toString(16)}` : `6:${(address >> 64n).toString(16)}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * Sessions of the dashboard (docs/dashboard.md, "Signing in"): what a proxy tells the daemon of one
+ * and is told, and the bounds. The daemon knows a session by the SHA-256 of its token, which only
+ * the browser has.
+ */
+import { bad, type Checked, good, isObject, show } from "../checked.js";
+import { isKeyHash } from "../domain/managed-key.js";
+import { isNormalUserPath } from "../domain/user-path.js";
+import { isMoment } from "../time.js";
+
+/** All are in memory, at less than 1 KiB each. Beyond it the one that was idle longest ends. */
+export const sessionsMax = 10_000;
+/** Of one key, of one path's JWTs, or of the master key: nobody signs everybody else out. */
+export const sessionsPerHolderMax = 1_000;
+/** How long a session lasts. */
+export const sessionMs = 12 * 3_600_000;
+/** How long it lasts without a request. */
+export const sessionIdleMs = 60 * 60_000;
+
+/** What opened a session, and ends it. */
+export type SessionCredential =
+  /** The master key, which the proxy has checked. */
+  | { readonly kind: "admin"; readonly mark: string }
+  /** A managed key, by its hash: the daemon judges it. */
+  | { readonly kind: "key"; readonly keyHash: string }
+  /** A JWT, which the proxy has checked. `names`: those by which it may be denied. */
+  | {
+      readonly kind: "jwt";
+      readonly mark: string;
+      readonly issuer: string;
+      readonly userPath: string;
+      readonly names: readonly string[];
+      readonly expiresAtMs: number;
+    };
+
+/** The body of `sessions.open` and `sessions.open-admin`. */
+export interface SessionOpening {
+  readonly hash: string;
+  readonly credential: SessionCredential;
+}
+
+/**
+ * The answer to `sessions.open` and `sessions.check`. `mark`: for the proxy, of what it has checked
+ * itself, to see whether that is still configured.
+ */
+export type SessionAnswer =
+  | { readonly kind: "none" }
+  /** Of `sessions.open`: the key isn't accepted; null: it isn't known. */
+  | {
+      readonly kind: "denied";
+      readonly ended: { readonly keyId: string; readonly expiredAtMs: number | null } | null;
+    }
+  | (SessionTimes & { readonly kind: "admin"; readonly mark: string })
+  | (SessionTimes & {
+      readonly kind: "key";
+      /** Null: its caller may name any. */
+      readonly userPath: string | null;
+      readonly keyId: string;
+      readonly keyName: string | null;
+      readonly labels: readonly string[];
+    })
+  | (SessionTimes & {
+      readonly kind: "jwt";
+      readonly mark: string;
+      readonly issuer: string;
+      readonly userPath: string;
+    });
+
+interface SessionTimes {
+  readonly openedAtMs: number;
+  /** When it ends at the latest. */
+  readonly expiresAtMs: number;
+}
+
+/** Of a JWT's issuer, and of a name by which it may be denied: twice the longest that can be. */
+export const nameCharsMax = 2_048;
+/** By `jti` and by `sub`, with the issuer and without it. */
+const namesMax = 4;
+
+/** The body of `sessions.open`: everything but the master key's. */
+export function parseSessionOpening(body: unknown): Checked<SessionOpening> {
+  const hash = parseSessionHash(body);
+  if (!hash.ok) return hash;
+  const fields = body as Readonly<Record<string, unknown>>;
+  const keyHash = fields["key_hash"];
+  if (keyHash !== undefined)
+    return isKeyHash(keyHash)
+      ? good({ hash: hash.value, credential: { kind: "key", keyHash } })
+      : bad("key_hash must be the hash of a managed key", "key_hash");
+  const { mark, issuer, user_path: userPath, names, expires_at_ms: expiresAtMs } = fields;
+  if (!isKeyHash(mark)) return badMark();
+  if (!isName(issuer)) return bad(`issuer must be a text, not ${show(issuer)}`, "issuer");
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
+    return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
+  if (!Array.isArray(names) || names.length > namesMax || !names.every(isName))
+    return bad(`names must be at most ${namesMax} texts`, "names");
+  if (!isMoment(expiresAtMs))
+    return bad(`expires_at_ms must be a time, not ${show(expiresAtMs)}`, "expires_at_ms");
+  return good({
+    hash: hash.value,
+    credential: { kind: "jwt", mark, issuer, userPath, names, expiresAtMs },
+  });
+}
+
+/** The body of `sessions.open-admin`. */
+export function parseAdminOpening(body: unknown): Checked<SessionOpening> {
+  const hash = parseSessionHash(body);
+  if (!hash.ok) return hash;
+  const mark = (body as Readonly<Record<string, unknown>>)["mark"];
+  return isKeyHash(mark)
+    ? good({ hash: hash.value, credential: { kind: "admin", mark } })
+    : badMark();
+}
+
+/** The body of `sessions.check` and `sessions.close`: the hash of the session's token. */
+export function parseSessionHash(body: unknown): Checked<string> {
+  const hash = isObject(body) ? body["session_hash"] : undefined;
+  return isKeyHash(hash)
+    ? good(hash)
+    : bad("session_hash must be the SHA-256 of a session's token", "session_hash");
+}
+
+function badMark(): Checked<never> {
+  return bad("mark must be that of the session's credential", "mark");
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= nameCharsMax;
+}

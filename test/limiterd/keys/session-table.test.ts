@@ -1,0 +1,70 @@
+import t from "tap";
+import { newSession, SessionTable } from "../../../limiterd/keys/session-table.js";
+import {
+  type SessionCredential,
+  sessionIdleMs,
+  sessionMs,
+  sessionsMax,
+  sessionsPerHolderMax,
+} from "../../../shared/wire/dashboard-session.js";
+
+const admin: SessionCredential = { kind: "admin", mark: "m" };
+const byKey = (keyHash: string): SessionCredential => ({ kind: "key", keyHash });
+
+function opened(
+  table: SessionTable,
+  hash: string,
+  credential: SessionCredential,
+  nowMs = 0,
+): string {
+  table.add(newSession({ hash, credential }, nowMs));
+  return hash;
+}
+
+t.test("a session lasts twelve hours, or an hour without use, or as long as its JWT", async (t) => {
+  const table = new SessionTable();
+  opened(table, "idle", admin);
+  t.ok(table.use("idle", sessionIdleMs - 1));
+  t.ok(table.use("idle", 2 * sessionIdleMs - 2), "each use begins the hour anew");
+  t.equal(table.use("idle", 3 * sessionIdleMs - 2), null);
+  opened(table, "used", admin);
+  for (let now = 0; now < sessionMs; now += sessionIdleMs / 2) t.ok(table.use("used", now));
+  t.equal(table.use("used", sessionMs), null);
+  const jwt = { kind: "jwt", mark: "m", issuer: "i", userPath: "/a", names: [] } as const;
+  opened(table, "jwt", { ...jwt, expiresAtMs: 1000 });
+  t.ok(table.use("jwt", 999));
+  t.equal(table.use("jwt", 1000), null);
+  t.equal(table.size, 0, "what has ended is forgotten");
+});
+
+t.test("a holder's oldest session makes room for its newest", async (t) => {
+  const table = new SessionTable();
+  opened(table, "other", byKey("other"));
+  for (let i = 0; i <= sessionsPerHolderMax; i++) opened(table, `s${i}`, byKey("a"));
+  t.equal(table.use("s0", 1), null);
+  for (const hash of ["s1", `s${sessionsPerHolderMax}`, "other"]) t.ok(table.use(hash, 1), hash);
+  t.equal(table.size, sessionsPerHolderMax + 1);
+  table.close("s1");
+  table.close("never there");
+  opened(table, "again", byKey("a"));
+  t.ok(table.use("s2", 1), "one that was closed has left its room");
+});
+
+t.test("the session that was idle longest makes room, but no operator's for a key's", async (t) => {
+  const table = new SessionTable();
+  opened(table, "admin", admin);
+  for (let i = 1; i < sessionsMax; i++) opened(table, `s${i}`, byKey(`key ${i}`));
+  table.use("s1", 1);
+  opened(table, "one more", byKey("x"));
+  t.equal(table.size, sessionsMax);
+  t.equal(table.use("s2", 2), null);
+  for (const hash of ["s1", "admin", "one more"]) t.ok(table.use(hash, 2), hash);
+});
+
+t.test("the same token twice is one session", async (t) => {
+  const table = new SessionTable();
+  opened(table, "a", byKey("k"));
+  opened(table, "a", admin);
+  t.equal(table.size, 1);
+  t.equal(table.use("a", 1)?.credential.kind, "admin");
+});
