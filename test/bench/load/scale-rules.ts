@@ -4,7 +4,7 @@
  */
 
 export const scaleTarget = { provider: "bench", model: "bench-model" };
-const cap = 1_000_000_000;
+export const scaleCap = 1_000_000_000;
 
 /** The template whose children are counted. */
 export const templateKey = { scope: "user_path", subject: "/users", limit_key: { period: "hour" } };
@@ -17,7 +17,7 @@ export function childPath(n: number): string {
 /** `rate_limits` of a configuration with `count` rules, at least five. */
 export function scaleRules(count: number): object {
   const beside = count - 5;
-  const limits = [{ period: "minute", max_requests: cap }];
+  const limits = [{ period: "minute", max_requests: scaleCap }];
   const models = [{ model: scaleTarget.model, limits }];
   const providers = [{ name: scaleTarget.provider, limits }];
   const userPaths: object[] = [
@@ -26,7 +26,7 @@ export function scaleRules(count: number): object {
     {
       path: "/users",
       per_child: true,
-      limits: [{ period: "hour", max_requests: cap, max_tokens: 1000 * cap }],
+      limits: [{ period: "hour", max_requests: scaleCap, max_tokens: 1000 * scaleCap }],
     },
   ];
   for (let i = 0; i < beside; i++) {

@@ -17,6 +17,8 @@ export interface Load {
   readonly count: number;
   readonly inFlight: number;
   pathOf(n: number): string;
+  /** Called at each verdict. */
+  onVerdict?(): void;
 }
 
 export interface LoadDone {
@@ -79,7 +81,7 @@ function converse(
   let onVerdict: (message: FromDaemon) => void = () => {};
   const answers = new Map<number, { resolve(body: unknown): void; reject(error: Error): void }>();
 
-  function run({ count, inFlight, pathOf }: Load): Promise<LoadDone> {
+  function run({ count, inFlight, pathOf, onVerdict: noted }: Load): Promise<LoadDone> {
     const begun = performance.now();
     const asked = new Map<number, { readonly userPath: string; readonly atMs: number }>();
     let sent = 0;
@@ -113,6 +115,7 @@ function converse(
         asked.delete(message.id);
         slowestMs = Math.max(slowestMs, performance.now() - atMs);
         verdicts++;
+        noted?.();
         const { id: lease, admittedAtMs, lsn } = message;
         send({
           kind: "settle",
