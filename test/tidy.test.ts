@@ -234,6 +234,18 @@ const impure: Readonly<
     kind: "adapter",
     why: "looks for the configuration file and reads it",
   },
+  "shared/config/kept/kept-configuration.ts": {
+    kind: "adapter",
+    why: "which program runs, by its own file",
+  },
+  "shared/config/kept/kept-file.ts": {
+    kind: "adapter",
+    why: "the file of what was parsed, and whose it is",
+  },
+  "shared/config/kept/seal-parsed.ts": {
+    kind: "adapter",
+    why: "encrypts by node:crypto; no I/O",
+  },
   "shared/config/file/read-fields.ts": {
     kind: "adapter",
     why: "valibot, the checker of single fields; no I/O",
@@ -476,6 +488,8 @@ t.test("a program is one file: where a module of it lies, only these ask", async
       // To find packages.
       "proxy/upstream/client/connection-pool.ts",
       "proxy/upstream/passthrough/http-proxy-upstream.ts",
+      // Whether the program is in one file, and which.
+      "shared/config/kept/kept-configuration.ts",
     ],
   );
 });

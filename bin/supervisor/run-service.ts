@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
+import { KeptConfiguration } from "../../shared/config/kept/kept-configuration.js";
 import { createLog, type Log } from "../../shared/log.js";
 import {
   type ConfigurationFlags,
@@ -52,10 +53,10 @@ export async function runService(service: Service): Promise<never> {
   const session = processSession();
   let config: Config;
   const warnings: string[] = [];
+  const kept = new KeptConfiguration(service.process);
   try {
-    config = requireConfiguration(session, parseFlags(service, session), (warning) =>
-      warnings.push(warning),
-    );
+    const note = (warning: string): void => void warnings.push(warning);
+    config = requireConfiguration(session, parseFlags(service, session), note, kept);
   } catch (error) {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
@@ -65,7 +66,7 @@ export async function runService(service: Service): Promise<never> {
   // `sluice up` has already printed them, once for both services.
   for (const warning of warnings) log[process.connected === true ? "info" : "warn"](warning);
   const hardExit = stopRequested.then(() => exitAfter(config.server.drainMs + stopGraceMs, log));
-  const served = serve(service, { config, log, session, stopRequested, lastResort });
+  const served = serve(service, { config, kept, log, session, stopRequested, lastResort });
   const exitCode = await Promise.race([served, hardExit]);
   await flushLog(log);
   process.exit(exitCode);
@@ -75,13 +76,14 @@ async function serve(
   service: Service,
   options: {
     readonly config: Config;
+    readonly kept: KeptConfiguration;
     readonly log: Log;
     readonly session: Session;
     readonly stopRequested: Promise<string>;
     readonly lastResort: LastResort;
   },
 ): Promise<number> {
-  const { config, log, session, stopRequested, lastResort } = options;
+  const { config, kept, log, session, stopRequested, lastResort } = options;
   let started: StartedService;
   try {
     started = await service.start({ config, log });
@@ -92,6 +94,12 @@ async function serve(
   lastResort.survives = (error) => started.survives?.(error) === true;
   // If the parent died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
+  // On a full disk the next start takes its time, too.
+  kept
+    .write(config)
+    .catch(({ message }: Error) =>
+      log.info({ reason: message }, "what was parsed of the configuration can't be kept"),
+    );
   const { broken = new Promise<never>(() => {}) } = started;
   const reason = await Promise.race([stopRequested, broken]);
   if (typeof reason !== "string") {

@@ -4,7 +4,8 @@
  */
 import { buildConfig, type ConfigResult } from "./build/build-config.js";
 import type { Environment } from "./environment.js";
-import { readConfigFile } from "./file/read-config-file.js";
+import { decodeText, readConfigFile } from "./file/read-config-file.js";
+import type { KeptConfiguration } from "./kept/kept-configuration.js";
 import type { Flags } from "./settings/setting.js";
 
 interface ConfigInput {
@@ -14,22 +15,31 @@ interface ConfigInput {
   readonly env: Environment;
   readonly cwd: string;
   readonly uid: number;
+  /** What was kept of a file that was parsed before, and is to be. */
+  readonly kept?: KeptConfiguration | undefined;
 }
 
 /** Finds, reads and checks the configuration. Mistakes of the operator are values, not errors. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const read = readConfigFile(input);
-  if (read.kind === "failed")
-    return {
-      ok: false,
-      file: read.path,
-      problems: [{ kind: "file", place: read.path, message: read.problem }],
-    };
-  return buildConfig({
-    file: read.kind === "none" ? null : read,
-    flags: input.flags ?? {},
-    env: input.env,
-    cwd: input.cwd,
-    uid: input.uid,
-  });
+  if (read.kind === "failed") return failed(read.path, read.problem);
+  const { flags = {}, env, cwd, uid, kept } = input;
+  const process = { flags, env, cwd, uid };
+  if (read.kind === "none") return buildConfig({ file: null, ...process });
+  const { path, bytes } = read;
+  const parsed = kept?.find(bytes, process) ?? null;
+  if (parsed !== null) {
+    const result = buildConfig({ file: { path, parsed }, ...process });
+    // Of a mistake the text has the place.
+    if (result.ok) return result;
+  }
+  const text = decodeText(bytes);
+  if (text === null) return failed(path, "the file isn't UTF-8 text");
+  const result = buildConfig({ file: { path, text }, ...process });
+  if (result.ok && result.parsed !== null) kept?.note(bytes, result.parsed);
+  return result;
+}
+
+function failed(path: string, message: string): ConfigResult {
+  return { ok: false, file: path, problems: [{ kind: "file", place: path, message }] };
 }

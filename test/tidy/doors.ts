@@ -211,6 +211,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
       "shared/config/limits",
       "shared/config/file",
       "shared/config/build",
+      "shared/config/kept",
       "shared/config/load-config",
     ],
   ),

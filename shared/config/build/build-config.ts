@@ -5,6 +5,8 @@
  */
 
 import { socketPathBytesMax } from "../../bounds.js";
+import { notEntitled } from "../../domain/limit-key.js";
+import type { RuleDefinition } from "../../domain/rule.js";
 import { append } from "../../long-lists.js";
 import { adminSocketBeside } from "../../socket/socket-place.js";
 import { utf8Bytes } from "../../utf8-bytes.js";
@@ -13,6 +15,7 @@ import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
 import { parseShape } from "../file/parse-shape.js";
 import { parseYaml } from "../file/parse-yaml.js";
+import { type ParsedFile, parsedFile } from "../file/parsed-file.js";
 import { substituteVariables } from "../file/substitute-variables.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
@@ -39,12 +42,21 @@ import { buildVirtualModels } from "./virtual-models.js";
 
 /** A valid configuration with warnings about it, or every problem. */
 export type ConfigResult =
-  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly config: Config;
+      readonly warnings: readonly string[];
+      /** What the file says, for the next start; null if it depends on more than the file. */
+      readonly parsed: ParsedFile | null;
+    }
   | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
 
 export interface ConfigSources {
-  /** The file and its text, or null for the built-in default. */
-  readonly file: { readonly path: string; readonly text: string } | null;
+  /** The file and its text, or what it says; null for the built-in default. */
+  readonly file:
+    | { readonly path: string; readonly text: string }
+    | { readonly path: string; readonly parsed: ParsedFile }
+    | null;
   readonly flags: Flags;
   readonly env: Environment;
   /** The directory that relative paths start from. */
@@ -55,7 +67,11 @@ export interface ConfigSources {
 
 export function buildConfig(sources: ConfigSources): ConfigResult {
   const { file, env } = sources;
-  const yaml = parseYaml(file?.text ?? "");
+  const known = file !== null && "parsed" in file ? file.parsed : null;
+  const yaml =
+    file === null || "parsed" in file
+      ? { document: known?.document ?? null, problems: [] }
+      : parseYaml(file.text);
   const problems = noProblems();
   append(problems.file, yaml.problems);
   const failed = (): ConfigResult => ({
@@ -74,13 +90,16 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const providers = built.map((provider) => withEgress(provider, proxies, sources.cwd));
   const types = typesOf(providers);
   const virtualModels = buildVirtualModels(shape.virtualModels, { names, types }, problems.file);
-  const known = { names, types, sources: virtualModels.map(({ source }) => source) };
-  const aliases = buildAliases(shape.aliases, known, problems.file);
+  const targets = { names, types, sources: virtualModels.map(({ source }) => source) };
+  const aliases = buildAliases(shape.aliases, targets, problems.file);
   const prices = buildPrices(shape.prices, types, problems.file);
   const jwtIssuers = buildIssuers(shape.issuers, { cwd: sources.cwd, proxies }, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
-  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
+  const fileRules =
+    known === null
+      ? readFileLimits(ruleForm, shape.rules, entitled, problems.file)
+      : requireEntitled(known.rules, entitled, problems.file);
   const envRules = readEnvLimits(ruleForm, env, entitled, problems.environment);
   const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems.file);
   const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
@@ -130,6 +149,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   return {
     ok: true,
     config,
+    parsed: known ?? parsedFile(yaml.document, fileRules),
     warnings: [
       ...variableWarnings(env),
       ...warnings,
@@ -138,6 +158,17 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       ...providerWarnings(rules, prices, names),
     ],
   };
+}
+
+/** Rules that were found valid before: what they need beside the file may be gone. */
+function requireEntitled(
+  rules: readonly RuleDefinition[],
+  { perChildEntitled }: { readonly perChildEntitled: boolean },
+  problems: string[],
+): readonly RuleDefinition[] {
+  const template = perChildEntitled ? undefined : rules.find(({ perChild }) => perChild);
+  if (template !== undefined) problems.push(notEntitled(template.subject).message);
+  return rules;
 }
 
 /** With the proxy that it is reached through, and the whole paths of its files. */

@@ -9,7 +9,7 @@ const fileBytesMax = 16 * 1024 * 1024;
 
 type ConfigFileRead =
   | { readonly kind: "none" }
-  | { readonly kind: "read"; readonly path: string; readonly text: string }
+  | { readonly kind: "read"; readonly path: string; readonly bytes: Buffer }
   | { readonly kind: "failed"; readonly path: string; readonly problem: string };
 
 interface ConfigFileSearch {
@@ -47,11 +47,7 @@ export function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
       const bytes = statSync(path).size;
       if (bytes > fileBytesMax)
         return { kind: "failed", path, problem: `the file is larger than ${fileBytesMax} bytes` };
-      return {
-        kind: "read",
-        path,
-        text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path)),
-      };
+      return { kind: "read", path, bytes: readFileSync(path) };
     } catch (cause) {
       const code = (cause as { readonly code?: unknown }).code;
       const missing = code === "ENOENT" || code === "ENOTDIR";
@@ -66,6 +62,16 @@ export function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
   return { kind: "none" };
 }
 
+/** Null for bytes that are no UTF-8. */
+export function decodeText(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // The decoder's only error.
+    return null;
+  }
+}
+
 function readProblem(code: unknown, cause: unknown): string {
   switch (code) {
     case "EACCES":
@@ -73,8 +79,6 @@ function readProblem(code: unknown, cause: unknown): string {
       return "the file can't be read: permission denied";
     case "EISDIR":
       return "the file can't be read: it is a directory";
-    case "ERR_ENCODING_INVALID_ENCODED_DATA":
-      return "the file isn't UTF-8 text";
     default:
       return `the file can't be read: ${cause instanceof Error ? cause.message : String(cause)}`;
   }
