@@ -14,13 +14,14 @@ import type { Session } from "../session/terminal.js";
 import { httpUrl } from "../text/http-url.js";
 import { renderFields } from "../text/table.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
+import { addConfigSchema } from "./print-schema.js";
 
 const onlyWithKey =
   "the proxy starts only if the daemon has a managed key, which this command doesn't check";
 
-/** Adds `config check` to the program. */
+/** Adds `config` to the program. */
 export function addConfig(program: Command, session: Session): void {
-  const config = program.command("config").description("check the configuration");
+  const config = program.command("config").description("check or describe the configuration");
   config
     .command("check")
     .description("check the configuration without starting anything; every problem is listed")
@@ -28,6 +29,7 @@ export function addConfig(program: Command, session: Session): void {
     .action((_options, command: Command) =>
       checkConfiguration(session, command.optsWithGlobals<CommandFlags>()),
     );
+  addConfigSchema(config, session);
 }
 
 function checkConfiguration(session: Session, flags: CommandFlags): void {

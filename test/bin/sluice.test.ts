@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
+import { configSchema } from "../../shared/config/schema/config-schema.js";
 import { version } from "../../shared/version.js";
 import { programPath } from "../support/processes/program-path.js";
 import { run } from "./command-session.js";
@@ -132,6 +133,14 @@ t.test("config check prints a summary of the configuration", async (t) => {
     exitCode: 0,
     out: /^ok: built-in default/,
   });
+});
+
+t.test("config schema prints the schema of the file, whatever the file is like", async (t) => {
+  const directory = temporaryDirectory(t);
+  writeFileSync(join(directory, "sluice.yaml"), "server: { prot: 1 }\n");
+  const { exitCode, out, err } = await run(["config", "schema"], { cwd: directory });
+  t.same({ exitCode, err }, { exitCode: 0, err: "" });
+  t.same(JSON.parse(out), configSchema());
 });
 
 t.test(

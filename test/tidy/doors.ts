@@ -210,6 +210,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
       "shared/config/settings",
       "shared/config/limits",
       "shared/config/file",
+      "shared/config/schema",
       "shared/config/build",
       "shared/config/kept",
       "shared/config/load-config",

@@ -1,7 +1,7 @@
 /** The kinds of values that are one of a few: a boolean, or one of several names. */
 import type { PassthroughAccess } from "../provider-type.js";
 import { textOf } from "./text-kinds.js";
-import { always, type ValueKind } from "./value-kind.js";
+import { always, orVariable, type ValueKind } from "./value-kind.js";
 
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ["true", true],
@@ -24,6 +24,7 @@ export const boolean: ValueKind<boolean> = {
       ? booleans.get(String(raw).trim().toLowerCase())
       : undefined;
   },
+  schema: orVariable({ type: "boolean" }, { enum: ["yes", "no", "on", "off", 1, 0] }),
 };
 
 /** Who may use passthrough: nobody, the master key (and an open gateway's callers), everybody. */
@@ -36,6 +37,7 @@ export const passthroughAccess: ValueKind<PassthroughAccess> = {
     if (is !== undefined) return is ? "all" : "off";
     return (["master_key", "all"] as const).find((value) => value === textOf(raw)?.toLowerCase());
   },
+  schema: orVariable({ enum: ["off", "master_key", "all", true, false] }),
 };
 
 /** One of `values`, in any case. */
@@ -45,5 +47,6 @@ export function choice<const T extends string>(values: readonly T[]): ValueKind<
     expected: `must be ${values.slice(0, -1).join(", ")} or ${values.at(-1)}`,
     quotable: always,
     parse: (raw) => values.find((value) => value === textOf(raw)?.toLowerCase()),
+    schema: orVariable({ enum: values }),
   };
 }

@@ -4,13 +4,13 @@ import { parseSubject } from "../../domain/rule.js";
 import { parseNetwork } from "../ip-network.js";
 import { neverForwarded } from "../never-forwarded.js";
 import { textOf } from "./text-kinds.js";
-import { always, type ValueKind } from "./value-kind.js";
+import { always, type JsonSchema, orVariable, type ValueKind } from "./value-kind.js";
 
 /** A list whose items `parseItem` accepts; it returns undefined for a wrong one. */
 export function listOf<T>(
   expected: string,
   parseItem: (raw: unknown) => T | undefined,
-  { itemsMin }: { readonly itemsMin: 0 | 1 },
+  { itemsMin, item = { type: "string" } }: { readonly itemsMin: 0 | 1; readonly item?: JsonSchema },
 ): ValueKind<readonly T[]> {
   return {
     label: "list",
@@ -26,6 +26,9 @@ export function listOf<T>(
         items.push(item);
       }
       return items;
+    },
+    schema: {
+      anyOf: [{ type: "array", minItems: itemsMin, items: item }, { type: "string" }],
     },
   };
 }
@@ -48,7 +51,7 @@ export function names<const T extends string>(
   return listOf(
     `must be a list that holds nothing but ${known.join(", ")}`,
     (raw) => known.find((name) => name === textOf(raw)),
-    size,
+    { ...size, item: orVariable({ enum: known }) },
   );
 }
 

@@ -1,5 +1,5 @@
 /** The kinds of values that are numbers, and how a number is read from a text. */
-import { always, type ValueKind } from "./value-kind.js";
+import { always, type JsonSchema, type ValueKind } from "./value-kind.js";
 
 /**
  * A number, or a decimal one written as a text, as environment variables and `${NAME}` hold it.
@@ -21,6 +21,15 @@ export function amountOf(raw: unknown): number | undefined {
   return /^\s*-?\d+(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(raw) ? Number(raw) : undefined;
 }
 
+/** A number in a range, or a text that holds one. */
+export function numberSchema(
+  type: "integer" | "number",
+  { min, max }: { readonly min: number; readonly max: number },
+): JsonSchema {
+  const pattern = type === "integer" ? "^\\s*-?\\d+\\s*$" : "^\\s*-?\\d+(?:\\.\\d+)?\\s*$";
+  return { type: [type, "string"], minimum: min, maximum: max, pattern: `${pattern}|\\$\\{` };
+}
+
 export function integer(range: { readonly min: number; readonly max: number }): ValueKind<number> {
   return {
     label: "integer",
@@ -35,6 +44,7 @@ export function integer(range: { readonly min: number; readonly max: number }): 
         ? value
         : undefined;
     },
+    schema: numberSchema("integer", range),
   };
 }
 
@@ -58,5 +68,6 @@ export function seconds(range: {
       if (value === 0) return range.zero ? 0 : undefined;
       return value >= range.min && value <= range.max ? Math.round(value * 1000) : undefined;
     },
+    schema: numberSchema("number", { ...range, min: range.zero ? 0 : range.min }),
   };
 }

@@ -1,9 +1,9 @@
 /** The kinds of values that are secrets: messages never quote them. */
 import { isObject } from "../../checked.js";
 import type { WeightedKey } from "../config.js";
-import { integer } from "./number-kinds.js";
+import { integer, numberSchema } from "./number-kinds.js";
 import { textOf } from "./text-kinds.js";
-import { never, type ValueKind } from "./value-kind.js";
+import { never, orVariable, type ValueKind } from "./value-kind.js";
 
 /**
  * A token that is sent in a header, or null for an empty one. White space around it, as a secret
@@ -26,6 +26,7 @@ export const masterKey: ValueKind<string | null> = {
     const value = token(raw);
     return value?.toLowerCase() === "none" ? undefined : value;
   },
+  schema: { type: "string" },
 };
 
 export const apiKey: ValueKind<string | null> = {
@@ -37,6 +38,7 @@ export const apiKey: ValueKind<string | null> = {
     const value = token(raw);
     return value?.toLowerCase() === "none" ? null : value;
   },
+  schema: { type: "string" },
 };
 
 const keyWeight = integer({ min: 1, max: 1000 });
@@ -52,6 +54,29 @@ export const apiKeys: ValueKind<readonly WeightedKey[] | null> = {
     const keys = raw.map(weightedKey);
     const wrong = keys.some((each) => each === undefined);
     return wrong ? undefined : (keys as readonly WeightedKey[]);
+  },
+  schema: {
+    type: "array",
+    minItems: 1,
+    maxItems: 100,
+    items: {
+      anyOf: [
+        { type: "string" },
+        {
+          type: "object",
+          required: ["key"],
+          properties: {
+            key: { type: "string", description: "The key itself." },
+            weight: {
+              ...numberSchema("integer", { min: 1, max: 1000 }),
+              default: 1,
+              description: "Its share of the requests.",
+            },
+          },
+          additionalProperties: false,
+        },
+      ],
+    },
   },
 };
 
@@ -89,6 +114,7 @@ export const ownHeaders: ValueKind<readonly string[]> = {
     );
     return valid ? (entries.flat() as readonly string[]) : undefined;
   },
+  schema: { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } },
 };
 
 /** RFC 7518 requires a key at least as long as the hash: 32 bytes for the shortest. */
@@ -103,4 +129,5 @@ export const keySecret: ValueKind<string> = {
     const secret = textOf(raw);
     return secret !== undefined && secret.length >= keySecretCharsMin ? secret : undefined;
   },
+  schema: orVariable({ type: "string", minLength: keySecretCharsMin }),
 };

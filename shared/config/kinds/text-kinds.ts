@@ -11,6 +11,7 @@ export const text: ValueKind<string> = {
   expected: "must be a text",
   quotable: always,
   parse: textOf,
+  schema: { type: "string" },
 };
 
 export const host: ValueKind<string> = {
@@ -24,6 +25,7 @@ export const host: ValueKind<string> = {
       ? name
       : undefined;
   },
+  schema: { type: "string" },
 };
 
 /** Headers that already have a meaning for the gateway. */
@@ -48,6 +50,7 @@ export const headerName: ValueKind<string> = {
       ? name
       : undefined;
   },
+  schema: { type: "string" },
 };
 
 /** A path on this host. The type allows null for settings whose default depends on the host. */
@@ -63,6 +66,7 @@ export const filePath: ValueKind<string | null> = {
     !/[\u0000-\u001f\u007f]/.test(raw)
       ? raw
       : undefined,
+  schema: { type: "string", pattern: "^[^~]" },
 };
 
 /** An API version; it becomes part of a URL's query. */
@@ -72,4 +76,5 @@ export const apiVersion: ValueKind<string | null> = {
   quotable: always,
   parse: (raw) =>
     typeof raw === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(raw.trim()) ? raw.trim() : undefined,
+  schema: { type: "string" },
 };

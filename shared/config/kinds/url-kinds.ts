@@ -1,6 +1,8 @@
 /** The kinds of values that are URLs with http or https. */
 import { textOf } from "./text-kinds.js";
-import type { ValueKind } from "./value-kind.js";
+import type { JsonSchema, ValueKind } from "./value-kind.js";
+
+const schema: JsonSchema = { type: "string", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://|\\$\\{" };
 
 /** A value with a password or a query, or without any punctuation, may be a misplaced secret. */
 function mayBeQuoted(raw: unknown): boolean {
@@ -26,6 +28,7 @@ export const baseUrl: ValueKind<string | null> = {
     if (url === undefined || String(raw).includes("?")) return undefined;
     return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
   },
+  schema,
 };
 
 /** A proxy, with its user and password if it wants any; or `none`. */
@@ -42,6 +45,7 @@ export const outboundProxy: ValueKind<string | null> = {
     if (pathname !== "/" || search !== "" || hash !== "") return undefined;
     return isDecodable(username) && isDecodable(password) ? href : undefined;
   },
+  schema: { anyOf: [{ const: "none" }, schema] },
 };
 
 function isDecodable(text: string): boolean {
@@ -59,4 +63,5 @@ export const webUrl: ValueKind<string> = {
   expected: "must be an http or https URL without credentials or fragment",
   quotable: mayBeQuoted,
   parse: (raw) => parseUrl(raw)?.href,
+  schema,
 };

@@ -14,6 +14,16 @@ export interface ValueKind<T> {
   readonly quotable: (raw: unknown) => boolean;
   /** The value, or undefined if `raw` isn't of this kind. */
   readonly parse: (raw: unknown) => T | undefined;
+  /** How it is written in the file, for editors: nothing else, though `parse` may take more. */
+  readonly schema: JsonSchema;
+}
+
+/** In draft 7, which the language servers of editors know. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** One of these, or a text with a variable in it, which is replaced before the value is read. */
+export function orVariable(...schemas: readonly JsonSchema[]): JsonSchema {
+  return { anyOf: [...schemas, { type: "string", pattern: "\\$\\{" }] };
 }
 
 /** For `quotable`: any value may be quoted, or none. */

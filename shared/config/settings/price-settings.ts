@@ -6,7 +6,7 @@ import { tokensPerResponseMax } from "../../bounds.js";
 import { isObject } from "../../checked.js";
 import { rateFromUsdPerMillion, type TokenKind, usdPerMillionMax } from "../../domain/price.js";
 import { type ServiceTier, serviceTiers } from "../../usage/usage-details.js";
-import { integer, numberOf } from "../kinds/number-kinds.js";
+import { integer, numberOf, numberSchema } from "../kinds/number-kinds.js";
 import { always, type ValueKind } from "../kinds/value-kind.js";
 import type { Field, FieldValues } from "./setting.js";
 
@@ -21,6 +21,7 @@ const usdPerMillion: ValueKind<number> = {
     const usd = numberOf(raw);
     return usd === undefined ? undefined : rateFromUsdPerMillion(usd);
   },
+  schema: numberSchema("number", { min: 0, max: usdPerMillionMax }),
 };
 
 /** US dollars, stored as pico-dollars. */
@@ -34,6 +35,7 @@ const usdPerRequest: ValueKind<number> = {
     const nano = Math.round(usd * 1e9);
     return nano / 1e9 === usd ? nano * 1000 : undefined;
   },
+  schema: numberSchema("number", { min: 0, max: perRequestUsdMax }),
 };
 
 const factorMax = 100;
@@ -55,6 +57,13 @@ const tierFactors: ValueKind<Readonly<Partial<Record<ServiceTier, number>>>> = {
       if (factors[tier] / 1000 !== factor) return undefined;
     }
     return factors;
+  },
+  schema: {
+    type: "object",
+    properties: Object.fromEntries(
+      serviceTiers.map((name) => [name, numberSchema("number", { min: 0, max: factorMax })]),
+    ),
+    additionalProperties: false,
   },
 };
 

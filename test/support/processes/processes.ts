@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Test } from "tap";
+import { requireDescribedAnswers, watchAnswers } from "../openapi/watch-answers.js";
 import { programPath } from "./program-path.js";
 
 export interface Part {
@@ -77,6 +78,7 @@ export function makeSite(
       await once(child, "exit");
     }
     rmSync(directory, { recursive: true, force: true });
+    await requireDescribedAnswers();
   });
   const begin = (
     script: string,
@@ -113,7 +115,11 @@ export function makeSite(
     configFile,
     socket,
     startDaemon: (as) => start(programPath("sluice-limiterd"), [], as),
-    startProxy: (to = socket, as) => start(programPath("sluice-proxy"), ["--socket", to], as),
+    async startProxy(to = socket, as) {
+      const proxy = await start(programPath("sluice-proxy"), ["--socket", to], as);
+      proxy.child.once("exit", watchAnswers(proxy.ready));
+      return proxy;
+    },
     async startClockedDaemon(nowMs, usageFlushMs) {
       const part = await start(clocked, [
         String(nowMs),

@@ -1,0 +1,205 @@
+/**
+ * The JSON Schema of `sluice.yaml` (docs/configuration.md, "In an editor"), made of the tables of
+ * settings: editors complete its keys, show what they mean and mark wrong ones. What values mean
+ * together is for `sluice config check`.
+ */
+import { candidatesMax } from "../../bounds.js";
+import { numberSchema } from "../kinds/number-kinds.js";
+import { type JsonSchema, orVariable, type ValueKind } from "../kinds/value-kind.js";
+import { jwtSettings } from "../settings/jwt-settings.js";
+import { modelTraitsSettings } from "../settings/model-traits-settings.js";
+import { presets } from "../settings/presets.js";
+import { priceSettings, tierSettings } from "../settings/price-settings.js";
+import { providerSettings } from "../settings/provider-settings.js";
+import { rewriterSettings } from "../settings/rewriter-settings.js";
+import { flagName, type Setting } from "../settings/setting.js";
+import { settings } from "../settings/settings.js";
+import { limitSchemas } from "./limit-schemas.js";
+import { listOf, mapping, type Properties } from "./schema-parts.js";
+
+/** A plain object, ready to be printed. */
+export function configSchema(): JsonSchema {
+  const { sections, top } = scalarSettings();
+  const limits = limitSchemas();
+  for (const [name, lists] of Object.entries(limits))
+    sections[name] = { ...sections[name], ...lists };
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "sluice.yaml",
+    description: "The configuration of Sluice.",
+    ...mapping({
+      ...Object.fromEntries(
+        Object.entries(sections).map(([name, properties]) => [
+          name,
+          { ...mapping(properties), description: sectionMeanings[name] },
+        ]),
+      ),
+      ...top,
+      ...namedEntries,
+    }),
+    definitions,
+  };
+}
+
+const sectionMeanings: Readonly<Record<string, string>> = {
+  server: "The proxy's HTTP server.",
+  limiter: "The limiter daemon, and how proxies reach it.",
+  usage: "Tracking of usage.",
+  cache: "The response cache.",
+  rate_limits: "Rate limits, and how they are enforced.",
+  budgets: "Budgets, and how they are enforced.",
+};
+
+/** The scalar settings: those of each section, and those at the top. */
+function scalarSettings(): { sections: Record<string, Properties>; top: Properties } {
+  const sections: Record<string, Properties> = {};
+  const top: Record<string, JsonSchema> = {};
+  for (const setting of Object.values<Setting<unknown>>(settings)) {
+    const [section, name] = setting.path.split(".") as [string, string?];
+    if (name === undefined) top[section] = settingSchema(setting);
+    else sections[section] = { ...sections[section], [name]: settingSchema(setting) };
+  }
+  return { sections, top };
+}
+
+function settingSchema({ env, flag, ...row }: Setting<unknown>): JsonSchema {
+  const elsewhere = [
+    ...(env === null ? [] : [`the variable ${env}`]),
+    ...(flag === null ? [] : [`the flag ${flagName(flag)}`]),
+  ].join(" and ");
+  return rowSchema({
+    ...row,
+    meaning: elsewhere === "" ? row.meaning : `${row.meaning} Overridden by ${elsewhere}.`,
+  });
+}
+
+interface Row {
+  readonly kind: ValueKind<unknown>;
+  readonly meaning: string;
+  readonly defaultText: string | null;
+  readonly defaultValue?: unknown;
+  readonly unit?: string | null;
+}
+
+/** A row of any of the tables. */
+function rowSchema({ kind, meaning, defaultText, defaultValue, unit = null }: Row): JsonSchema {
+  const inUnit = unit === null ? "" : ` ${unit}`;
+  const words = defaultText === null ? "" : ` Default: ${defaultText}${inUnit}.`;
+  // No list is an empty mapping in the file.
+  const inFile = kind.label === "mapping" ? null : defaultInFile(defaultValue, defaultText);
+  return {
+    description: `${meaning}${words}`,
+    ...(inFile === null ? {} : { default: inFile }),
+    ...kind.schema,
+  };
+}
+
+/** The default as the file would have it; null: the file can't say it. */
+function defaultInFile(value: unknown, text: string | null): unknown {
+  if (value === undefined || value === null) return null;
+  // Milliseconds are seconds there.
+  return typeof value === "number" ? Number(text) : value;
+}
+
+function tableSchemas(table: Readonly<Record<string, Row>>): Properties {
+  return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, rowSchema(row)]));
+}
+
+function requiredOf(table: Readonly<Record<string, Row>>): readonly string[] {
+  return Object.keys(table).filter((key) => table[key]!.defaultText === null);
+}
+
+const reference = (name: string): JsonSchema => ({ $ref: `#/definitions/${name}` });
+
+const definitions: Readonly<Record<string, JsonSchema>> = {
+  provider: mapping({
+    ...tableSchemas(providerSettings),
+    model_traits: {
+      description: "What its models take, where the built-in table doesn't know.",
+      ...listOf(mapping(tableSchemas(modelTraitsSettings), requiredOf(modelTraitsSettings)), {
+        max: 100,
+      }),
+    },
+  }),
+  virtual_model: mapping(
+    {
+      strategy: {
+        description: "Which target is tried first. Default: round_robin.",
+        default: "round_robin",
+        ...orVariable({ enum: ["round_robin", "cost", "latency", "least_busy", "failover"] }),
+      },
+      affinity: {
+        description: "Whether a conversation stays at one target. Default: none.",
+        default: "none",
+        ...orVariable({ enum: ["none", "conversation"] }),
+      },
+      targets: {
+        description: "The models that it stands for.",
+        ...listOf(
+          mapping(
+            {
+              model: {
+                description: "provider/id of a configured provider.",
+                type: "string",
+              },
+              weight: {
+                description: "Its share, for round_robin and least_busy. Default: 1.",
+                default: 1,
+                ...numberSchema("integer", { min: 1, max: 1000 }),
+              },
+            },
+            ["model"],
+          ),
+          { min: 1, max: candidatesMax },
+        ),
+      },
+    },
+    ["targets"],
+  ),
+  price: mapping(
+    {
+      ...tableSchemas(priceSettings),
+      tiers: {
+        description: "Other rates for long prompts.",
+        ...listOf(mapping(tableSchemas(tierSettings), requiredOf(tierSettings)), { max: 100 }),
+      },
+    },
+    requiredOf(priceSettings),
+  ),
+  issuer: mapping(tableSchemas(jwtSettings)),
+  rewriter: mapping(tableSchemas(rewriterSettings), requiredOf(rewriterSettings)),
+};
+
+/** What the operator names. */
+const namedEntries: Properties = {
+  providers: {
+    description: "The providers, by names of your own; some names are known with their addresses.",
+    type: ["object", "null"],
+    properties: Object.fromEntries(presets.map(({ name }) => [name, reference("provider")])),
+    additionalProperties: reference("provider"),
+  },
+  virtual_models: {
+    description: "Names for several targets, by the names that callers use.",
+    type: ["object", "null"],
+    additionalProperties: reference("virtual_model"),
+  },
+  aliases: {
+    description:
+      "Other names for models, each with provider/model, provider/* or the name of a virtual model.",
+    type: ["object", "null"],
+    additionalProperties: { type: "string" },
+  },
+  prices: {
+    description: "Prices by provider/model or provider/*, in US dollars.",
+    type: ["object", "null"],
+    additionalProperties: reference("price"),
+  },
+  jwt: {
+    description: "Who may sign tokens for callers.",
+    ...listOf(reference("issuer")),
+  },
+  rewriters: {
+    description: "What is removed from prompts, in this order.",
+    ...listOf(reference("rewriter")),
+  },
+};
