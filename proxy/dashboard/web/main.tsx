@@ -1,6 +1,7 @@
 /** Makes what the pages share, once, and shows them. */
 import "./main.css";
 import { render } from "preact";
+import { Clock } from "./data/clock.js";
 import { ConnectionWatch } from "./data/connection.js";
 import { GatewayClient } from "./data/gateway-client.js";
 import { LiveFeed } from "./data/live-feed.js";
@@ -26,6 +27,7 @@ const client = new GatewayClient({
 const session = new SessionHolder(client);
 const app: App = {
   client,
+  clock: new Clock(),
   connection,
   live: new LiveFeed(client),
   preferences: new Preferences(browserMemory(), document.documentElement),
@@ -34,6 +36,7 @@ const app: App = {
   toasts: new ToastList(),
 };
 
+app.clock.start();
 app.router.start();
 void session.load();
 render(

@@ -4,7 +4,6 @@ import { formatDuration } from "./data/numbers.js";
 import { hrefOf } from "./data/router.js";
 import { type Theme, themes } from "./data/theme.js";
 import type { PageEntry, PageName } from "./pages.js";
-import { useNowMs } from "./parts/age.js";
 import { useApp } from "./parts/app.js";
 import { Dialog } from "./parts/dialog.js";
 import { Icon } from "./parts/icon.js";
@@ -142,8 +141,8 @@ const themeIcons = { system: "monitor", light: "sun", dark: "moon" } as const sa
 
 /** How long ago the daemon was heard; it isn't well when that is more than two questions ago. */
 function Pulse() {
-  const { connection, live } = useApp();
-  const nowMs = useNowMs();
+  const { clock, connection, live } = useApp();
+  const nowMs = clock.nowMs.value;
   const { heardMs } = live.live.value;
   const age = formatDuration(Math.max(0, nowMs - heardMs) / 1000);
   const isStale = nowMs - heardMs > 12_000;

@@ -107,7 +107,7 @@ function Banners() {
   return (
     <>
       {state !== "ok" && (
-        <div class={state === "unreachable" ? "banner bad" : "banner"} role="alert">
+        <div class={state === "unreachable" ? "banner bad" : "banner warn"} role="alert">
           <Icon name="alert" />
           {state === "unreachable" ? texts.gatewayAway : texts.daemonAway}
         </div>

@@ -25,7 +25,16 @@ interface ErrorBody {
   readonly param?: unknown;
 }
 
-type Method = "GET" | "POST" | "PUT" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+interface Question {
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** A success has no body for the pages. */
+  readonly isUnread?: boolean;
+}
 
 interface GatewayClientPorts {
   /** Told of each outcome: null is a success. */
@@ -42,39 +51,42 @@ export class GatewayClient {
   }
 
   get<T>(path: string, signal?: AbortSignal): Promise<Answer<T>> {
-    return this.#ask("GET", path, undefined, signal);
+    return this.#ask({ method: "GET", path, signal });
   }
 
   /** `body`: sent as JSON. */
   send<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>> {
-    return this.#ask(method, path, body);
+    return this.#ask({ method, path, body });
   }
 
-  async #ask<T>(
-    method: Method,
-    path: string,
-    body: unknown,
-    signal?: AbortSignal,
-  ): Promise<Answer<T>> {
-    const deadline = AbortSignal.timeout(this.#ports.deadlineMs);
-    const answer = await this.#exchange<T>(path, {
-      method,
-      credentials: "same-origin",
-      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-    });
+  /** Makes a change. What it answers isn't read: it may be a list of all there is. */
+  change(method: Method, path: string, body: unknown): Promise<Answer<null>> {
+    return this.#ask<null>({ method, path, body, isUnread: true });
+  }
+
+  async #ask<T>(question: Question): Promise<Answer<T>> {
+    const answer = await this.#exchange<T>(question);
     // Whoever gave a question up doesn't want to hear of it.
-    if (signal?.aborted !== true) this.#ports.onOutcome(answer.ok ? null : answer.problem);
+    if (question.signal?.aborted !== true) this.#ports.onOutcome(answer.ok ? null : answer.problem);
     return answer;
   }
 
-  async #exchange<T>(path: string, options: RequestInit): Promise<Answer<T>> {
+  async #exchange<T>({ method, path, body, signal, isUnread }: Question): Promise<Answer<T>> {
+    const deadline = AbortSignal.timeout(this.#ports.deadlineMs);
     try {
-      const response = await fetch(path, options);
-      const text = await response.text();
-      return readAnswer<T>(response.status, text);
+      const response = await fetch(path, {
+        method,
+        credentials: "same-origin",
+        signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+        ...(body === undefined
+          ? {}
+          : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      });
+      if (isUnread === true && response.ok) {
+        await response.body?.cancel();
+        return readAnswer<T>(204, "");
+      }
+      return readAnswer<T>(response.status, await response.text());
     } catch {
       return { ok: false, problem: problemOf(0, null) };
     }

@@ -3,28 +3,17 @@
  * the page is visible, and not otherwise.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
+import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
+import type { UsageSummary } from "../../../../shared/api/usage-report.js";
 import type { GatewayClient } from "./gateway-client.js";
 import { type Sample, withSample } from "./rates.js";
 
 const keepMs = 10 * 60_000;
 const askEveryMs = 5_000;
 
-/** What is read of GET /admin/status. */
-interface StatusAnswer {
-  readonly admitted: number;
-  readonly refused: number;
-  readonly over_budget: number;
-  readonly in_flight: number;
-}
-
-/** What is read of GET /admin/usage. */
-interface TodayAnswer {
-  readonly usage: { readonly total_tokens: number; readonly total_cost: number };
-}
-
 interface Live {
   /** Null until the daemon has told. */
-  readonly status: StatusAnswer | null;
+  readonly status: DaemonStatus | null;
   readonly samples: readonly Sample[];
   /** When the latest came, by the browser's monotonic clock. */
   readonly heardMs: number;
@@ -66,8 +55,8 @@ export class LiveFeed {
 
   async #ask(): Promise<void> {
     const [status, usage] = await Promise.all([
-      this.#client.get<StatusAnswer>("/admin/status"),
-      this.#client.get<TodayAnswer>("/admin/usage?days=1"),
+      this.#client.get<DaemonStatus>("/admin/status"),
+      this.#client.get<UsageSummary>("/admin/usage?days=1"),
     ]);
     if (!status.ok) return;
     const { body } = status;

@@ -1,21 +1,26 @@
-/** How old what is shown is, in words that go on by themselves. */
-import { useEffect, useState } from "preact/hooks";
-import { formatDuration } from "../data/numbers.js";
+/** How old what is shown is, and how long until something happens: words that go on by themselves. */
+import { formatDuration, secondsBetween } from "../data/numbers.js";
 import { shellTexts } from "../texts/shell-texts.js";
+import { useApp } from "./app.js";
 
-/** The browser's monotonic clock, read every second while the part is shown. */
-export function useNowMs(): number {
-  const [nowMs, setNowMs] = useState(() => performance.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNowMs(performance.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  return nowMs;
+/** `heardMs`: by the clock of the pages; 0 is never. */
+export function Age({ heardMs }: { readonly heardMs: number }) {
+  const { clock } = useApp();
+  if (heardMs === 0) return null;
+  return <>{shellTexts.age(formatDuration((clock.nowMs.value - heardMs) / 1000))}</>;
 }
 
-/** `heardMs`: by the same clock; 0 is never. */
-export function Age({ heardMs }: { readonly heardMs: number }) {
-  const nowMs = useNowMs();
-  if (heardMs === 0) return null;
-  return <>{shellTexts.age(formatDuration(Math.max(0, nowMs - heardMs) / 1000))}</>;
+/** Until `to`, as seen from `from`, which is when the answer of `heardMs` was made. */
+export function Countdown({
+  from,
+  to,
+  heardMs,
+}: {
+  readonly from: string;
+  readonly to: string;
+  readonly heardMs: number;
+}) {
+  const { clock } = useApp();
+  const passed = Math.max(0, clock.nowMs.value - heardMs) / 1000;
+  return <>{formatDuration(secondsBetween(from, to) - passed)}</>;
 }

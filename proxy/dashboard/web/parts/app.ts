@@ -1,6 +1,7 @@
 /** What all parts of the pages share. `main.tsx` makes it, and hands it to them as a context. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import type { Clock } from "../data/clock.js";
 import type { ConnectionWatch } from "../data/connection.js";
 import type { GatewayClient } from "../data/gateway-client.js";
 import type { LiveFeed } from "../data/live-feed.js";
@@ -11,6 +12,7 @@ import type { ToastList } from "./toasts.js";
 
 export interface App {
   readonly client: GatewayClient;
+  readonly clock: Clock;
   readonly connection: ConnectionWatch;
   readonly live: LiveFeed;
   readonly preferences: Preferences;

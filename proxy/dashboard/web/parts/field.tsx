@@ -13,7 +13,7 @@ interface FieldProps {
 interface TextFieldProps extends FieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly kind?: "text" | "password" | "number";
+  readonly kind?: "text" | "password" | "number" | "time";
   /** Fixed-width letters, for paths and names. */
   readonly mono?: boolean;
   readonly placeholder?: string;
@@ -33,8 +33,8 @@ export function TextField(props: TextFieldProps) {
       <input
         id={id}
         class={mono ? "input mono" : "input"}
-        {...(kind === "password"
-          ? { type: "password" as const }
+        {...(kind === "password" || kind === "time"
+          ? { type: kind }
           : { type: "text" as const, list: suggestions && `${id}-list` })}
         inputMode={kind === "number" ? "decimal" : "text"}
         autocomplete={props.autoComplete ?? "off"}

@@ -74,6 +74,7 @@ export const shellTexts = {
     tokens: "tokens",
     concurrent: "at once",
   },
+  typeWord: (word: string) => `Type ${word} to confirm`,
   showTable: "Show as a table",
   showChart: "Show as a chart",
 } as const;

@@ -1,6 +1,138 @@
-/** A page that is still to come. */
-import { PageHead } from "../../parts/page.js";
+/** Budgets with what is spent of them and how long they last; the place to make and change them. */
+import { useState } from "preact/hooks";
+import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
+import { hrefOf } from "../../data/router.js";
+import { useApp } from "../../parts/app.js";
+import { SearchField } from "../../parts/field.js";
+import { Icon } from "../../parts/icon.js";
+import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
+import { Paging } from "../../parts/paging.js";
+import { Tabs } from "../../parts/tabs.js";
+import { usePoll } from "../../parts/use-poll.js";
+import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
+import { BudgetTable } from "./budget-table.js";
+import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
+
+const scopes = ["user_path", "label"] as const;
+type Scope = (typeof scopes)[number];
+const rowsMax = 100;
+const askEveryMs = 5_000;
 
 export function BudgetsPage() {
-  return <PageHead title="Budgets" />;
+  const { router } = useApp();
+  const { query } = router.place.value;
+  const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
+  const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
+  const budgets = usePoll<BudgetPage>(addressOf(scope, query), askEveryMs);
+  const polled = budgets.state.value;
+  const add = (): void => setDialog({ kind: "add", scope });
+  return (
+    <>
+      <PageHead title={texts.title} actions={<Actions onOpen={setDialog} onAdd={add} />}>
+        {texts.about}
+      </PageHead>
+      <div class="stack">
+        <Tabs
+          label={texts.tabsLabel}
+          current={scope}
+          tabs={scopes.map((each) => ({
+            key: each,
+            text: texts.tabs[each],
+            href: hrefOf("budgets", { scope: each === "user_path" ? null : each }),
+          }))}
+        />
+        <div class="filters">
+          <SearchField
+            label={texts.search}
+            value={query.get("search") ?? ""}
+            onInput={(search) => router.setQuery({ search, after: null }, { keepHistory: false })}
+          />
+        </div>
+        <Card>
+          <WhenReady polled={polled} onRetry={() => budgets.refresh()}>
+            {(page) =>
+              page.budgets.length === 0 ? (
+                <NoBudgets scope={scope} isFiltered={query.has("search")} onAdd={add} />
+              ) : (
+                <>
+                  <BudgetTable
+                    scope={scope}
+                    budgets={page.budgets}
+                    serverTime={page.server_time}
+                    heardMs={polled.heardMs}
+                    onOpen={setDialog}
+                  />
+                  <Paging rows={page.budgets.length} next={page.next} heardMs={polled.heardMs}>
+                    {texts.tick}
+                  </Paging>
+                </>
+              )
+            }
+          </WhenReady>
+        </Card>
+      </div>
+      {dialog !== null && (
+        <BudgetsDialog
+          dialog={dialog}
+          onClose={() => setDialog(null)}
+          onChanged={() => budgets.refresh()}
+        />
+      )}
+    </>
+  );
+}
+
+function addressOf(scope: Scope, query: URLSearchParams): string {
+  const asked = new URLSearchParams({ scope, limit: String(rowsMax) });
+  for (const name of ["search", "after"]) {
+    const value = query.get(name);
+    if (value !== null) asked.set(name, value);
+  }
+  return `/admin/budgets?${asked}`;
+}
+
+function Actions({
+  onOpen,
+  onAdd,
+}: {
+  readonly onOpen: (dialog: OpenBudgetDialog) => void;
+  readonly onAdd: () => void;
+}) {
+  return (
+    <>
+      <button type="button" class="button" onClick={() => onOpen({ kind: "anchors" })}>
+        {texts.anchors}
+      </button>
+      <button type="button" class="button" onClick={() => onOpen({ kind: "reset-all" })}>
+        {texts.resetAll}
+      </button>
+      <AddButton onAdd={onAdd} />
+    </>
+  );
+}
+
+function AddButton({ onAdd }: { readonly onAdd: () => void }) {
+  return (
+    <button type="button" class="button primary" onClick={onAdd}>
+      <Icon name="plus" />
+      {texts.add}
+    </button>
+  );
+}
+
+function NoBudgets({
+  scope,
+  isFiltered,
+  onAdd,
+}: {
+  readonly scope: Scope;
+  readonly isFiltered: boolean;
+  readonly onAdd: () => void;
+}) {
+  if (isFiltered) return <Empty icon="search" title={texts.empty.found} />;
+  return (
+    <Empty icon="budgets" title={texts.empty.title} action={<AddButton onAdd={onAdd} />}>
+      {texts.empty.text[scope]}
+    </Empty>
+  );
 }

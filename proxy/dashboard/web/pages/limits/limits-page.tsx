@@ -1,6 +1,145 @@
-/** A page that is still to come. */
-import { PageHead } from "../../parts/page.js";
+/** Rules with what is used of them, one tab for each scope; the place to make and change them. */
+import { useState } from "preact/hooks";
+import type { RulePage } from "../../../../../shared/api/rule-item.js";
+import { hrefOf } from "../../data/router.js";
+import { useApp } from "../../parts/app.js";
+import { SearchField } from "../../parts/field.js";
+import { Icon } from "../../parts/icon.js";
+import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
+import { Paging } from "../../parts/paging.js";
+import { Tabs } from "../../parts/tabs.js";
+import { usePoll } from "../../parts/use-poll.js";
+import { limitsTexts as texts } from "../../texts/limits-texts.js";
+import { LimitsDialog, type OpenDialog } from "./limits-dialog.js";
+import { RuleTable } from "./rule-table.js";
+
+const scopes = ["user_path", "provider", "model"] as const;
+type RuleScope = (typeof scopes)[number];
+const rowsMax = 100;
+const askEveryMs = 5_000;
 
 export function LimitsPage() {
-  return <PageHead title="Limits" />;
+  const { router } = useApp();
+  const { query } = router.place.value;
+  const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const rules = usePoll<RulePage>(addressOf(scope, query), askEveryMs);
+  const polled = rules.state.value;
+  return (
+    <>
+      <PageHead
+        title={texts.title}
+        actions={
+          <>
+            <button type="button" class="button" onClick={() => setDialog({ kind: "reset-all" })}>
+              {texts.resetAll}
+            </button>
+            <AddButton onAdd={() => setDialog({ kind: "add", scope })} />
+          </>
+        }
+      >
+        {texts.about}
+      </PageHead>
+      <div class="stack">
+        <Tabs
+          label={texts.tabsLabel}
+          current={scope}
+          tabs={scopes.map((each) => ({
+            key: each,
+            text: texts.tabs[each],
+            href: hrefOf("limits", { scope: each === "user_path" ? null : each }),
+          }))}
+        />
+        <Filters />
+        <Card>
+          <WhenReady polled={polled} onRetry={() => rules.refresh()}>
+            {(page) =>
+              page.rate_limits.length === 0 ? (
+                <NoRules scope={scope} onAdd={() => setDialog({ kind: "add", scope })} />
+              ) : (
+                <>
+                  <RuleTable
+                    scope={scope}
+                    rules={page.rate_limits}
+                    serverTime={page.server_time}
+                    heardMs={polled.heardMs}
+                    onOpen={setDialog}
+                  />
+                  <Paging
+                    rows={page.rate_limits.length}
+                    next={page.next}
+                    heardMs={polled.heardMs}
+                  />
+                </>
+              )
+            }
+          </WhenReady>
+        </Card>
+      </div>
+      {dialog !== null && (
+        <LimitsDialog
+          dialog={dialog}
+          onClose={() => setDialog(null)}
+          onChanged={() => rules.refresh()}
+        />
+      )}
+    </>
+  );
+}
+
+function addressOf(scope: RuleScope, query: URLSearchParams): string {
+  const asked = new URLSearchParams({ scope, limit: String(rowsMax) });
+  for (const name of ["search", "source", "after"]) {
+    const value = query.get(name);
+    if (value !== null) asked.set(name, value);
+  }
+  return `/admin/rate-limits?${asked}`;
+}
+
+function AddButton({ onAdd }: { readonly onAdd: () => void }) {
+  return (
+    <button type="button" class="button primary" onClick={onAdd}>
+      <Icon name="plus" />
+      {texts.add}
+    </button>
+  );
+}
+
+/** They stand in the address, and begin again at the first page. */
+function Filters() {
+  const { router } = useApp();
+  const { query } = router.place.value;
+  const set = (name: string, value: string): void =>
+    router.setQuery({ [name]: value, after: null }, { keepHistory: false });
+  return (
+    <div class="filters">
+      <SearchField
+        label={texts.search}
+        value={query.get("search") ?? ""}
+        onInput={(value) => set("search", value)}
+      />
+      <select
+        class="input fit"
+        aria-label={texts.source}
+        value={query.get("source") ?? ""}
+        onChange={(event) => set("source", event.currentTarget.value)}
+      >
+        <option value="">{texts.sources.all}</option>
+        <option value="manual">{texts.sources.manual}</option>
+        <option value="config">{texts.sources.config}</option>
+      </select>
+    </div>
+  );
+}
+
+function NoRules({ scope, onAdd }: { readonly scope: RuleScope; readonly onAdd: () => void }) {
+  const { router } = useApp();
+  const { query } = router.place.value;
+  if (query.has("search") || query.has("source"))
+    return <Empty icon="search" title={texts.empty.found} />;
+  return (
+    <Empty icon="limits" title={texts.empty.title} action={<AddButton onAdd={onAdd} />}>
+      {texts.empty.text[scope]}
+    </Empty>
+  );
 }

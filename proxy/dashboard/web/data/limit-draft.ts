@@ -1,0 +1,99 @@
+/**
+ * What rules and budgets have in common while one is written in a dialog: its scope, subject and
+ * period; what saving does to its counters; which field an error is about. Pure.
+ */
+
+export interface KeyDraft {
+  readonly scope: string;
+  readonly subject: string;
+  /** A named period, or `other`. */
+  readonly period: string;
+  /** Of a period without a name, as it is written. */
+  readonly seconds: string;
+  readonly perChild: boolean;
+}
+
+/** What identifies a rule or a budget that is there. */
+export interface KeyItem {
+  readonly scope: string;
+  readonly subject: string;
+  readonly period_label: string;
+  readonly period_seconds: number;
+  readonly per_child: boolean;
+}
+
+/** A rule's or a budget's own name for a period, else `other`. */
+export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft {
+  const isNamed = periods.includes(item.period_label);
+  return {
+    scope: item.scope,
+    subject: item.subject,
+    period: isNamed ? item.period_label : "other",
+    seconds: isNamed ? "" : String(item.period_seconds),
+    perChild: item.per_child,
+  };
+}
+
+/** The fields of a body that name what is written. `periodField`: `limit_key` or `budget_key`. */
+export function keyBody(draft: KeyDraft, periodField: string): Record<string, unknown> {
+  return {
+    scope: draft.scope,
+    subject: draft.subject.trim(),
+    [periodField]: { period: draft.period === "other" ? draft.seconds.trim() : draft.period },
+    ...(draft.perChild && draft.scope === "user_path" ? { per_child: true } : {}),
+  };
+}
+
+/** The fields of a body that name one that is there. */
+export function itemKey(item: KeyItem, periodField: string): Record<string, unknown> {
+  return {
+    scope: item.scope,
+    subject: item.subject,
+    [periodField]: { period_seconds: item.period_seconds },
+  };
+}
+
+/**
+ * `keeps`: only values change, and counters go on. `moves`: it takes the place of the one that was
+ * opened, and its counters begin anew. `makes`: there was none.
+ */
+export type SaveEffect = "makes" | "keeps" | "moves";
+
+export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffect {
+  if (original === null) return "makes";
+  const sameSubject =
+    draft.scope === "user_path"
+      ? plainPath(draft.subject) === original.subject
+      : draft.subject.trim() === original.subject;
+  const samePeriod =
+    draft.period === "other"
+      ? Number(draft.seconds) === original.period_seconds
+      : draft.period === original.period_label;
+  const same = draft.scope === original.scope && sameSubject && samePeriod;
+  return same && draft.perChild === original.per_child ? "keeps" : "moves";
+}
+
+/** As the gateway writes a path: led by a slash, none doubled, none at the end. */
+function plainPath(path: string): string {
+  const segments = path.split("/").map((segment) => segment.trim());
+  return `/${segments.filter((segment) => segment !== "").join("/")}`;
+}
+
+/** Whether two keys differ in more than `per_child`, which is changed where it is. */
+export function isElsewhere(draft: KeyDraft, original: KeyItem): boolean {
+  return saveEffect({ ...draft, perChild: original.per_child }, original) === "moves";
+}
+
+/** A number as people write it, with separators; null: it is none. */
+export function parseAmount(text: string): number | null {
+  const plain = text.replace(/[\s,_$]/g, "");
+  return /^(?:\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : null;
+}
+
+/** The field of the dialog that the gateway's name for a field means; null: none of them. */
+export function fieldOf(param: string | null): string | null {
+  if (param === null) return null;
+  if (param === "user_path" || param === "subject" || param === "scope") return "subject";
+  if (/^(?:limit_key|budget_key)/.test(param)) return "period";
+  return param.startsWith("replaces") ? null : param;
+}

@@ -1,0 +1,50 @@
+/** Rows of user paths as a tree: each below the nearest of its ancestors that has a row. Pure. */
+
+export interface TreeRow<Item> {
+  readonly item: Item;
+  /** How many of its ancestors are above it. */
+  readonly depth: number;
+  /** The path; below an ancestor, what comes after it. */
+  readonly label: string;
+  /** Whether the row before is of the same path, which isn't said again. */
+  readonly isContinued: boolean;
+}
+
+/** In the order of the tree; rows of one path stay in the order in which they came. */
+export function treeRows<Item extends { readonly subject: string }>(
+  items: readonly Item[],
+): readonly TreeRow<Item>[] {
+  const sorted = items
+    .map((item, i) => ({ item, i, segments: segmentsOf(item.subject) }))
+    .sort((a, b) => comparePaths(a.segments, b.segments) || a.i - b.i);
+  const above: string[] = [];
+  return sorted.map(({ item }, i): TreeRow<Item> => {
+    const { subject } = item;
+    const isContinued = sorted[i - 1]?.item.subject === subject;
+    if (!isContinued) {
+      while (above.length > 0 && !isBelow(subject, above.at(-1)!)) above.pop();
+      above.push(subject);
+    }
+    const parent = above.at(-2);
+    return {
+      item,
+      depth: above.length - 1,
+      label: parent === undefined || parent === "/" ? subject : subject.slice(parent.length),
+      isContinued,
+    };
+  });
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}
+
+function comparePaths(a: readonly string[], b: readonly string[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++)
+    if (a[i] !== b[i]) return a[i]! < b[i]! ? -1 : 1;
+  return a.length - b.length;
+}
+
+function isBelow(path: string, ancestor: string): boolean {
+  return path !== ancestor && (ancestor === "/" || path.startsWith(`${ancestor}/`));
+}

@@ -1,0 +1,92 @@
+/** When daily, weekly and monthly budgets reset. */
+import { useState } from "preact/hooks";
+import type { BudgetSettings } from "../../../../../shared/api/budget-item.js";
+import { Failed } from "../../parts/confirm.js";
+import { Dialog, DialogFoot } from "../../parts/dialog.js";
+import { SelectField, TextField } from "../../parts/field.js";
+import { WhenReady } from "../../parts/page.js";
+import { useChange } from "../../parts/use-change.js";
+import { usePoll } from "../../parts/use-poll.js";
+import { budgetsTexts } from "../../texts/budgets-texts.js";
+
+const texts = budgetsTexts.anchorsDialog;
+const path = "/admin/budgets/settings";
+
+interface AnchorsDialogProps {
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+export function AnchorsDialog(props: AnchorsDialogProps) {
+  const settings = usePoll<BudgetSettings>(path, 0);
+  return (
+    <Dialog title={texts.title} onClose={props.onClose}>
+      <WhenReady polled={settings.state.value} onRetry={() => settings.refresh()}>
+        {(first) => <AnchorsForm first={first} {...props} />}
+      </WhenReady>
+    </Dialog>
+  );
+}
+
+/** Numbers as the gateway has them. */
+type Anchors = Omit<BudgetSettings, "server_time">;
+
+function AnchorsForm({
+  first: { server_time: _, ...first },
+  onClose,
+  onDone,
+}: AnchorsDialogProps & { readonly first: BudgetSettings }) {
+  const { isBusy, problem, run } = useChange();
+  const [anchors, setAnchors] = useState<Anchors>(first);
+  const save = async (): Promise<void> => {
+    if (!(await run({ method: "PUT", path, body: anchors, done: texts.saved }))) return;
+    onDone();
+    onClose();
+  };
+  const time = (kind: "daily" | "weekly" | "monthly") => ({
+    value: `${twoDigits(anchors[`${kind}_reset_hour`])}:${twoDigits(anchors[`${kind}_reset_minute`])}`,
+    kind: "time" as const,
+    onInput(value: string) {
+      const [hour, minute] = value.split(":").map(Number);
+      if (hour === undefined || minute === undefined) return;
+      setAnchors({ ...anchors, [`${kind}_reset_hour`]: hour, [`${kind}_reset_minute`]: minute });
+    },
+  });
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <p class="soft">{texts.about}</p>
+      <TextField label={texts.daily} {...time("daily")} />
+      <div class="form-row">
+        <SelectField
+          label={texts.weekday}
+          value={String(anchors.weekly_reset_weekday)}
+          options={texts.weekdays.map((name, day) => [String(day), name])}
+          onChoose={(day) => setAnchors({ ...anchors, weekly_reset_weekday: Number(day) })}
+        />
+        <TextField label={texts.weekly} {...time("weekly")} />
+      </div>
+      <div class="form-row">
+        <SelectField
+          label={texts.monthDay}
+          hint={anchors.monthly_reset_day > 28 ? texts.monthDayHint : undefined}
+          value={String(anchors.monthly_reset_day)}
+          options={Array.from({ length: 31 }, (_, i) => [String(i + 1), String(i + 1)])}
+          onChoose={(day) => setAnchors({ ...anchors, monthly_reset_day: Number(day) })}
+        />
+        <TextField label={texts.monthly} {...time("monthly")} />
+      </div>
+      {problem !== null && <Failed>{problem.message}</Failed>}
+      <DialogFoot onCancel={onClose} submit={texts.save} busy={isBusy} />
+    </form>
+  );
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}

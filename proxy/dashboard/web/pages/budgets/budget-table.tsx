@@ -1,0 +1,90 @@
+/** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
+import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
+import { forecastOf } from "../../data/forecast.js";
+import { formatDuration, formatMoney } from "../../data/numbers.js";
+import { type TreeRow, treeRows } from "../../data/subject-tree.js";
+import { Countdown } from "../../parts/age.js";
+import { LimitActions, LimitSubject, periodText } from "../../parts/limit-row.js";
+import { Meter } from "../../parts/meter.js";
+import { type Column, Table } from "../../parts/table.js";
+import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
+import type { OpenBudgetDialog } from "./budgets-dialog.js";
+
+interface BudgetTableProps {
+  readonly scope: BudgetItem["scope"];
+  readonly budgets: readonly BudgetItem[];
+  readonly serverTime: string;
+  readonly heardMs: number;
+  readonly onOpen: (dialog: OpenBudgetDialog) => void;
+}
+
+type Row = TreeRow<BudgetItem>;
+
+export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: BudgetTableProps) {
+  const rows = treeRows(budgets);
+  const columns: readonly Column<Row>[] = [
+    { key: "subject", head: texts.columns[scope], kind: "lead", cell: LimitSubject },
+    {
+      key: "period",
+      head: texts.columns.period,
+      cell: ({ item }) => periodText(item, texts.periods),
+    },
+    { key: "spent", head: texts.columns.spent, cell: ({ item }) => <Spent budget={item} /> },
+    { key: "pace", head: texts.columns.pace, cell: ({ item }) => <Pace budget={item} /> },
+    {
+      key: "resets",
+      head: texts.columns.resets,
+      kind: "number",
+      cell: ({ item: { period_end } }) => (
+        <span class="soft nowrap">
+          <Countdown from={serverTime} to={period_end} heardMs={heardMs} />
+        </span>
+      ),
+    },
+    {
+      key: "actions",
+      head: texts.columns.actions,
+      kind: "end",
+      cell: ({ item }) => (
+        <LimitActions
+          item={item}
+          words={texts}
+          onChildren={null}
+          onEdit={() => onOpen({ kind: "edit", budget: item })}
+          onReset={() => onOpen({ kind: "reset", budget: item })}
+          onRemove={() => onOpen({ kind: "remove", budget: item })}
+        />
+      ),
+    },
+  ];
+  return (
+    <Table
+      caption={texts.caption(texts.tabs[scope])}
+      columns={columns}
+      rows={rows}
+      keyOf={({ item }) => `${item.subject} ${item.period_seconds}`}
+      rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
+    />
+  );
+}
+
+function Spent({ budget }: { readonly budget: BudgetItem }) {
+  const { spent, amount, per_child, period_ratio } = budget;
+  if (per_child) return <>{formatMoney(amount)}</>;
+  return <Meter used={spent} cap={amount} format={formatMoney} pace={period_ratio} />;
+}
+
+function Pace({ budget }: { readonly budget: BudgetItem }) {
+  if (budget.per_child) return null;
+  const forecast = forecastOf(budget);
+  switch (forecast.kind) {
+    case "unknown":
+      return <span class="soft">{texts.pace.unknown}</span>;
+    case "exhausted":
+      return <span class="bad">{texts.pace.exhausted}</span>;
+    case "runs-out":
+      return <span class="warn">{texts.pace.runsOut(formatDuration(forecast.inSeconds))}</span>;
+    case "lasts":
+      return <span class="soft">{texts.pace.lasts(formatMoney(forecast.projected))}</span>;
+  }
+}

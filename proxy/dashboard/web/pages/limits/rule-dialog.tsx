@@ -1,0 +1,154 @@
+/** Makes or changes a rule, and says before saving what happens to its counters. */
+import { useState } from "preact/hooks";
+import type { RuleItem } from "../../../../../shared/api/rule-item.js";
+import { fieldOf, saveEffect } from "../../data/limit-draft.js";
+import { type RuleDraft, ruleBody, rulePeriods } from "../../data/rule-draft.js";
+import { Failed } from "../../parts/confirm.js";
+import { Dialog, DialogFoot } from "../../parts/dialog.js";
+import { CheckField, Choices, SelectField, TextField } from "../../parts/field.js";
+import { SaveNotice } from "../../parts/save-notice.js";
+import { useChange } from "../../parts/use-change.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
+
+const texts = limitsTexts.dialog;
+
+interface RuleDialogProps {
+  readonly first: RuleDraft;
+  /** Null: a new one is made. */
+  readonly original: RuleItem | null;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps) {
+  const { isBusy, problem, run } = useChange();
+  const [draft, setDraft] = useState(first);
+  const [notNumber, setNotNumber] = useState<string | null>(null);
+  const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
+  const wrong = notNumber ?? (problem === null ? null : fieldOf(problem.field));
+  const errorOf = (field: string): string | null =>
+    wrong !== field ? null : notNumber === null ? problem!.message : texts.notNumber;
+  const save = async (): Promise<void> => {
+    const body = ruleBody(draft, original);
+    setNotNumber(body.ok ? null : body.field);
+    if (!body.ok) return;
+    const done = texts.saved(draft.subject.trim() || "/");
+    if (!(await run({ method: "PUT", path: "/admin/rate-limits", body: body.body, done }))) return;
+    onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={original === null ? texts.add : texts.edit} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <Subject draft={draft} onChange={change} error={errorOf("subject")} />
+        <Period draft={draft} onChange={change} error={errorOf("period")} />
+        <Caps draft={draft} onChange={change} errorOf={errorOf} />
+        {problem !== null && notNumber === null && !hasField(wrong) && (
+          <Failed>{problem.message}</Failed>
+        )}
+        <SaveNotice effect={saveEffect(draft, original)} words={texts.effects} />
+        <DialogFoot onCancel={onClose} submit={texts.save} busy={isBusy} />
+      </form>
+    </Dialog>
+  );
+}
+
+function hasField(name: string | null): boolean {
+  return name !== null && /^(?:subject|period|max_requests|max_tokens)$/.test(name);
+}
+
+interface PartProps {
+  readonly draft: RuleDraft;
+  readonly onChange: (part: Partial<RuleDraft>) => void;
+}
+
+function Subject({ draft, onChange, error }: PartProps & { readonly error: string | null }) {
+  const { scope } = draft;
+  return (
+    <>
+      <Choices
+        label={texts.scope}
+        value={scope}
+        options={Object.entries(limitsTexts.tabs)}
+        onChoose={(chosen) => onChange({ scope: chosen })}
+      />
+      <TextField
+        label={texts.subject[scope]!}
+        hint={texts.subjectHint[scope]}
+        error={error}
+        mono
+        autoFocus
+        placeholder={scope === "user_path" ? "/team/app" : ""}
+        value={draft.subject}
+        onInput={(subject) => onChange({ subject })}
+      />
+      {scope === "user_path" && (
+        <CheckField
+          label={texts.perChild}
+          checked={draft.perChild}
+          onChange={(perChild) => onChange({ perChild })}
+        />
+      )}
+    </>
+  );
+}
+
+function Period({ draft, onChange, error }: PartProps & { readonly error: string | null }) {
+  return (
+    <div class="form-row">
+      <SelectField
+        label={texts.period}
+        value={draft.period}
+        error={draft.period === "other" ? null : error}
+        options={[...rulePeriods, "other"].map((each) => [each, limitsTexts.periods[each]!])}
+        onChoose={(period) => onChange({ period })}
+      />
+      {draft.period === "other" && (
+        <TextField
+          label={texts.seconds}
+          kind="number"
+          placeholder="300"
+          error={error}
+          value={draft.seconds}
+          onInput={(seconds) => onChange({ seconds })}
+        />
+      )}
+    </div>
+  );
+}
+
+function Caps({
+  draft,
+  onChange,
+  errorOf,
+}: PartProps & { readonly errorOf: (field: string) => string | null }) {
+  const isGauge = draft.period === "concurrent";
+  return (
+    <div class="form-row">
+      <TextField
+        label={isGauge ? texts.maxAtOnce : texts.maxRequests}
+        kind="number"
+        placeholder={isGauge ? "" : texts.noCap}
+        error={errorOf("max_requests")}
+        value={draft.maxRequests}
+        onInput={(maxRequests) => onChange({ maxRequests })}
+      />
+      {!isGauge && (
+        <TextField
+          label={texts.maxTokens}
+          kind="number"
+          placeholder={texts.noCap}
+          error={errorOf("max_tokens")}
+          value={draft.maxTokens}
+          onInput={(maxTokens) => onChange({ maxTokens })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+/** Rules as rows: user paths as a tree, each cap with a bar. */
+import type { RuleItem } from "../../../../../shared/api/rule-item.js";
+import { formatCount } from "../../data/numbers.js";
+import { type TreeRow, treeRows } from "../../data/subject-tree.js";
+import { Countdown } from "../../parts/age.js";
+import { LimitActions, LimitSubject, periodText } from "../../parts/limit-row.js";
+import { Meter } from "../../parts/meter.js";
+import { type Column, Table } from "../../parts/table.js";
+import { limitsTexts as texts } from "../../texts/limits-texts.js";
+import type { OpenDialog } from "./limits-dialog.js";
+
+interface RuleTableProps {
+  readonly scope: RuleItem["scope"];
+  readonly rules: readonly RuleItem[];
+  readonly serverTime: string;
+  readonly heardMs: number;
+  readonly onOpen: (dialog: OpenDialog) => void;
+}
+
+type Row = TreeRow<RuleItem>;
+
+export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTableProps) {
+  const rows = treeRows(rules);
+  const columns: readonly Column<Row>[] = [
+    { key: "subject", head: texts.columns[scope], kind: "lead", cell: LimitSubject },
+    {
+      key: "period",
+      head: texts.columns.period,
+      cell: ({ item }) => periodText(item, texts.periods),
+    },
+    { key: "requests", head: texts.columns.requests, cell: ({ item }) => <Requests rule={item} /> },
+    {
+      key: "tokens",
+      head: texts.columns.tokens,
+      cell: ({ item: { max_tokens, tokens_used, per_child } }) =>
+        max_tokens === undefined ? null : per_child ? (
+          formatCount(max_tokens)
+        ) : (
+          <Meter used={tokens_used} cap={max_tokens} format={formatCount} />
+        ),
+    },
+    {
+      key: "resets",
+      head: texts.columns.resets,
+      kind: "number",
+      cell: ({ item: { window_end } }) =>
+        window_end === undefined ? null : (
+          <span class="soft nowrap">
+            <Countdown from={serverTime} to={window_end} heardMs={heardMs} />
+          </span>
+        ),
+    },
+    {
+      key: "actions",
+      head: texts.columns.actions,
+      kind: "end",
+      cell: ({ item }) => <RuleActions rule={item} onOpen={onOpen} />,
+    },
+  ];
+  return (
+    <Table
+      caption={texts.caption(texts.tabs[scope])}
+      columns={columns}
+      rows={rows}
+      keyOf={({ item }) => `${item.subject} ${item.period_seconds}`}
+      rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
+    />
+  );
+}
+
+function Requests({ rule }: { readonly rule: RuleItem }) {
+  const { max_requests: cap, requests_used, in_flight, period_seconds, per_child } = rule;
+  if (cap === undefined) return null;
+  if (per_child) return <>{formatCount(cap)}</>;
+  const used = period_seconds === 0 ? in_flight : requests_used;
+  return <Meter used={used} cap={cap} format={formatCount} />;
+}
+
+function RuleActions({
+  rule,
+  onOpen,
+}: {
+  readonly rule: RuleItem;
+  readonly onOpen: RuleTableProps["onOpen"];
+}) {
+  return (
+    <LimitActions
+      item={rule}
+      words={texts}
+      onChildren={rule.per_child ? () => onOpen({ kind: "children", rule }) : null}
+      onEdit={() => onOpen({ kind: "edit", rule })}
+      onReset={() => onOpen({ kind: "reset", rule })}
+      onRemove={() => onOpen({ kind: "remove", rule })}
+    />
+  );
+}

@@ -1,0 +1,119 @@
+/** What rows of rules and of budgets have in common: the subject with its marks, and the buttons. */
+import { formatDuration } from "../data/numbers.js";
+import type { TreeRow } from "../data/subject-tree.js";
+import { limitsTexts } from "../texts/limits-texts.js";
+import { Icon, type IconName } from "./icon.js";
+
+interface LimitItem {
+  readonly subject: string;
+  readonly per_child: boolean;
+  readonly inert?: string;
+  readonly source: string;
+}
+
+/**
+ * The place in the tree is for the eyes, on a desk; a screen reader, and a phone, where rows are
+ * cards, get the whole path.
+ */
+export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitItem>) {
+  const children = item.per_child && <span class="soft">/*</span>;
+  return (
+    <span class="subject">
+      <span
+        class={isContinued ? "path in-tree continued" : "path in-tree"}
+        style={{ paddingLeft: `${depth * 18}px` }}
+        title={item.subject}
+        aria-hidden="true"
+      >
+        {depth > 0 && <span class="path-branch" />}
+        <span>
+          {label}
+          {children}
+        </span>
+      </span>
+      <span class="path whole">
+        <span>
+          {item.subject}
+          {children}
+        </span>
+      </span>
+      {item.per_child && <span class="badge">{limitsTexts.perChild}</span>}
+      {item.inert !== undefined && (
+        <span class="badge warn" title={item.inert}>
+          <Icon name="alert" />
+          {limitsTexts.inert}
+          <span class="visually-hidden">: {item.inert}</span>
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The word for a period, as it is in sentences too; one without a name in its own units. */
+export function periodText(
+  item: { readonly period_label: string; readonly period_seconds: number },
+  words: Readonly<Record<string, string>>,
+): string {
+  return words[item.period_label] ?? formatDuration(item.period_seconds);
+}
+
+interface LimitActionsProps {
+  readonly item: LimitItem;
+  readonly words: {
+    readonly edit: (name: string) => string;
+    readonly reset: (name: string) => string;
+    readonly remove: (name: string) => string;
+    readonly children: (name: string) => string;
+  };
+  /** Null: it isn't offered. */
+  readonly onChildren: (() => void) | null;
+  readonly onEdit: () => void;
+  readonly onReset: () => void;
+  readonly onRemove: () => void;
+}
+
+/** One from the configuration has a lock in place of the buttons: its file is the truth. */
+export function LimitActions({ item, words, ...on }: LimitActionsProps) {
+  const { subject } = item;
+  return (
+    <span class="row-actions">
+      {on.onChildren !== null && (
+        <RowButton icon="children" words={words.children(subject)} onClick={on.onChildren} />
+      )}
+      {item.source === "config" ? (
+        <span class="locked" title={limitsTexts.locked}>
+          <Icon name="lock" />
+          {limitsTexts.lockedShort}
+        </span>
+      ) : (
+        <>
+          <RowButton icon="edit" words={words.edit(subject)} onClick={on.onEdit} />
+          <RowButton icon="reset" words={words.reset(subject)} onClick={on.onReset} />
+          <RowButton icon="trash" words={words.remove(subject)} onClick={on.onRemove} />
+        </>
+      )}
+    </span>
+  );
+}
+
+function RowButton({
+  icon,
+  words,
+  onClick,
+}: {
+  readonly icon: IconName;
+  readonly words: string;
+  readonly onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      class="button ghost square"
+      title={words}
+      aria-label={words}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

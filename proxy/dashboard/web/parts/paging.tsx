@@ -1,0 +1,45 @@
+/** Below a list: how many rows this page of it has, how old they are, and the way to the others. */
+import type { ComponentChildren } from "preact";
+import { formatCount } from "../data/numbers.js";
+import { hrefOf } from "../data/router.js";
+import { shellTexts } from "../texts/shell-texts.js";
+import { Age } from "./age.js";
+import { useApp } from "./app.js";
+import { TableFoot } from "./table.js";
+
+interface PagingProps {
+  readonly rows: number;
+  /** As the list gave it; null on the last page. */
+  readonly next: string | null;
+  readonly heardMs: number;
+  readonly children?: ComponentChildren;
+}
+
+/** The cursor stands in the address as `after`. */
+export function Paging({ rows, next, heardMs, children }: PagingProps) {
+  const { router } = useApp();
+  const { page, query } = router.place.value;
+  const kept = Object.fromEntries(query);
+  return (
+    <TableFoot>
+      <span>
+        {shellTexts.paging.rows(formatCount(rows))} · <Age heardMs={heardMs} />
+      </span>
+      {children !== undefined && <span>{children}</span>}
+      {(query.has("after") || next !== null) && (
+        <span class="paging">
+          {query.has("after") && (
+            <a class="button" href={hrefOf(page, { ...kept, after: null })}>
+              {shellTexts.paging.first}
+            </a>
+          )}
+          {next !== null && (
+            <a class="button" href={hrefOf(page, { ...kept, after: next })}>
+              {shellTexts.paging.next}
+            </a>
+          )}
+        </span>
+      )}
+    </TableFoot>
+  );
+}

@@ -1,0 +1,105 @@
+/** The words of the page of budgets. */
+
+export const budgetsTexts = {
+  title: "Budgets",
+  about:
+    "US dollars that a path or a label may spend per period. Requests without a price don't count.",
+  add: "Add budget",
+  anchors: "Reset times…",
+  resetAll: "Reset all…",
+  tabs: { user_path: "User paths", label: "Labels" },
+  tabsLabel: "What the budgets are about",
+  search: "Filter by name",
+  columns: {
+    user_path: "User path",
+    label: "Label",
+    period: "Period",
+    spent: "Spent",
+    pace: "At this pace",
+    resets: "Resets in",
+    actions: "Actions",
+  },
+  periods: {
+    hourly: "hourly",
+    daily: "daily",
+    weekly: "weekly",
+    monthly: "monthly",
+    other: "other…",
+  } as Readonly<Record<string, string>>,
+  caption: (tab: string) => `Budgets of ${tab.toLowerCase()} with what is spent of them`,
+  tick: "The tick marks how much of the period is over.",
+  pace: {
+    unknown: "too early to tell",
+    exhausted: "spent",
+    lasts: (projected: string) => `${projected} at its end`,
+    runsOut: (time: string) => `spent in ${time}`,
+  },
+  edit: (name: string) => `Edit the budget of ${name}`,
+  reset: (name: string) => `Reset the budget of ${name}`,
+  remove: (name: string) => `Delete the budget of ${name}`,
+  children: (name: string) => `Show the children of ${name}`,
+  empty: {
+    title: "No budgets here yet",
+    text: {
+      user_path:
+        "A budget on a user path counts what every request at that path and below it costs.",
+      label: "A budget on a label counts what the keys with that label cost.",
+    },
+    found: "Nothing matches this filter",
+  },
+  dialog: {
+    add: "Add a budget",
+    edit: "Edit the budget",
+    scope: "Counts the cost of",
+    subject: { user_path: "Path", label: "Label" } as Readonly<Record<string, string>>,
+    subjectHint: {
+      user_path: "It and everything below it; / is all traffic.",
+      label: "As it stands at keys.",
+    } as Readonly<Record<string, string>>,
+    period: "Per",
+    seconds: "Seconds",
+    amount: "US dollars",
+    perChild: "For each direct child of the path by itself",
+    notNumber: "Enter an amount, such as 20 or 1,500.50.",
+    save: "Save",
+    effects: {
+      makes: "What was already spent in the running period counts from the start.",
+      keeps: "What was spent stays: only the amount changes.",
+      moves: "The budget moves: it looks up what its subject has spent in the running period.",
+    },
+    saved: (name: string) => `The budget of ${name} is saved`,
+  },
+  confirmReset: {
+    title: "Reset the budget?",
+    text: (name: string, period: string) =>
+      `What ${name} has spent of its ${period} budget is forgotten.`,
+    submit: "Reset",
+    done: (name: string) => `The budget of ${name} is reset`,
+  },
+  confirmDelete: {
+    title: "Delete the budget?",
+    text: (name: string, period: string) =>
+      `The ${period} budget of ${name} no longer refuses anything. Recorded usage stays.`,
+    submit: "Delete",
+    done: (name: string) => `The budget of ${name} is deleted`,
+  },
+  confirmAll: {
+    title: "Reset all budgets?",
+    text: "Every budget begins anew, those of templates' children too. Recorded usage stays.",
+    submit: "Reset all",
+    done: "All budgets are reset",
+  },
+  anchorsDialog: {
+    title: "When budgets reset",
+    about: "All times are UTC. Hourly budgets reset at the full hour.",
+    daily: "Daily, at",
+    weekday: "Weekly, on",
+    weekly: "at",
+    monthDay: "Monthly, on day",
+    monthDayHint: "In a shorter month, on its last day.",
+    monthly: "at",
+    weekdays: ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"],
+    save: "Save",
+    saved: "The reset times are saved",
+  },
+} as const;

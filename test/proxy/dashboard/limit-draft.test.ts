@@ -1,0 +1,123 @@
+/** What the dialogs of rules and budgets send, and what they say that saving does. */
+import t from "tap";
+import {
+  budgetBody,
+  budgetDraftOf,
+  newBudget,
+} from "../../../proxy/dashboard/web/data/budget-draft.js";
+import { fieldOf, parseAmount, saveEffect } from "../../../proxy/dashboard/web/data/limit-draft.js";
+import { newRule, ruleBody, ruleDraftOf } from "../../../proxy/dashboard/web/data/rule-draft.js";
+import type { BudgetItem } from "../../../shared/api/budget-item.js";
+import type { RuleItem } from "../../../shared/api/rule-item.js";
+
+const rule = {
+  scope: "user_path",
+  subject: "/team",
+  period_label: "minute",
+  period_seconds: 60,
+  per_child: false,
+  max_requests: 10,
+} as RuleItem;
+const draft = ruleDraftOf(rule);
+
+t.test("other caps keep the counters; another subject, period or kind restarts them", async (t) => {
+  t.equal(saveEffect(newRule("user_path", "/x"), null), "makes");
+  for (const [change, effect] of [
+    [{}, "keeps"],
+    [{ maxRequests: "20" }, "keeps"],
+    [{ subject: " team/ " }, "keeps"],
+    [{ subject: "/team/app" }, "moves"],
+    [{ period: "hour" }, "moves"],
+    [{ period: "other", seconds: "60" }, "keeps"],
+    [{ period: "other", seconds: "61" }, "moves"],
+    [{ scope: "model" }, "moves"],
+    [{ perChild: true }, "moves"],
+  ] as const)
+    t.equal(saveEffect({ ...draft, ...change }, rule), effect, JSON.stringify(change));
+});
+
+t.test("a move is one body, with what it replaces", async (t) => {
+  t.same(ruleBody({ ...draft, subject: "/new", maxRequests: "1,000" }, rule), {
+    ok: true,
+    body: {
+      scope: "user_path",
+      subject: "/new",
+      limit_key: { period: "minute" },
+      max_requests: 1000,
+      replaces: { scope: "user_path", subject: "/team", limit_key: { period_seconds: 60 } },
+    },
+  });
+});
+
+t.test("a template is made of a rule where it stands", async (t) => {
+  const made = ruleBody({ ...draft, perChild: true }, rule);
+  t.match(made, { ok: true, body: { per_child: true } });
+  t.notMatch(made, { body: { replaces: {} } });
+});
+
+t.test("a gauge has no token cap, and what isn't a number is named", async (t) => {
+  const gauge = ruleBody({ ...draft, period: "concurrent", maxTokens: "7" }, null);
+  t.same(gauge, {
+    ok: true,
+    body: {
+      scope: "user_path",
+      subject: "/team",
+      limit_key: { period: "concurrent" },
+      max_requests: 10,
+    },
+  });
+  t.same(ruleBody({ ...draft, maxTokens: "many" }, null), { ok: false, field: "max_tokens" });
+});
+
+t.test("a period without a name is sent in seconds, as it is written", async (t) => {
+  const own = ruleDraftOf({ ...rule, period_label: "900s", period_seconds: 900 });
+  t.match(own, { period: "other", seconds: "900" });
+  t.match(ruleBody(own, null), { body: { limit_key: { period: "900" } } });
+});
+
+t.test("a budget's amount is a number of dollars", async (t) => {
+  const budget = {
+    ...rule,
+    period_label: "daily",
+    period_seconds: 86_400,
+    amount: 12.5,
+  } as unknown as BudgetItem;
+  t.match(budgetDraftOf(budget), { amount: "12.5", period: "daily" });
+  t.equal(budgetBody(newBudget("label"), null), null);
+  const moved = budgetBody(
+    { ...budgetDraftOf(budget), period: "weekly", amount: "$1,500.50" },
+    budget,
+  );
+  t.match(moved, {
+    amount: 1500.5,
+    budget_key: { period: "weekly" },
+    replaces: { budget_key: { period_seconds: 86_400 } },
+  });
+});
+
+t.test("numbers may be written as people write them", async (t) => {
+  for (const [text, value] of [
+    ["1 000", 1000],
+    ["1_000", 1000],
+    ["0.5", 0.5],
+    [".5", 0.5],
+    ["", null],
+    ["1e9", null],
+    ["-1", null],
+    ["1.2.3", null],
+  ] as const)
+    t.equal(parseAmount(text), value, text);
+});
+
+t.test("an error of the gateway finds its field", async (t) => {
+  for (const [param, field] of [
+    ["user_path", "subject"],
+    ["subject", "subject"],
+    ["limit_key.period", "period"],
+    ["budget_key.period_seconds", "period"],
+    ["max_tokens", "max_tokens"],
+    ["replaces.subject", null],
+    [null, null],
+  ] as const)
+    t.equal(fieldOf(param), field, String(param));
+});

@@ -1,0 +1,45 @@
+/** Rules and budgets of user paths as a tree. */
+import fc from "fast-check";
+import t from "tap";
+import { treeRows } from "../../../proxy/dashboard/web/data/subject-tree.js";
+
+const rowsOf = (...subjects: readonly string[]): string[] =>
+  treeRows(subjects.map((subject) => ({ subject }))).map(
+    ({ depth, label, isContinued }) =>
+      `${"  ".repeat(depth)}${label}${isContinued ? " again" : ""}`,
+  );
+
+t.test("each path stands below its nearest ancestor, and says what comes after it", async (t) => {
+  t.same(rowsOf("/team/app/web", "/", "/team", "/other/x"), [
+    "/",
+    "  /other/x",
+    "  /team",
+    "    /app/web",
+  ]);
+});
+
+t.test("a name that begins like another is not below it", async (t) => {
+  t.same(rowsOf("/team", "/team-x", "/team/app"), ["/team", "  /app", "/team-x"]);
+});
+
+t.test("rows of one path follow each other, and say it once", async (t) => {
+  t.same(rowsOf("/a", "/b", "/a"), ["/a", "/a again", "/b"]);
+});
+
+t.test("whatever the paths, each row is there once, below what its label completes", async () => {
+  const segment = fc.constantFrom("a", "b", "a-b", "0");
+  const path = fc.array(segment, { maxLength: 4 }).map((all) => `/${all.join("/")}`);
+  fc.assert(
+    fc.property(fc.array(path, { maxLength: 20 }), (paths) => {
+      const rows = treeRows(paths.map((subject) => ({ subject })));
+      const same = (a: readonly string[], b: readonly string[]): boolean =>
+        JSON.stringify([...a].sort()) === JSON.stringify([...b].sort());
+      return (
+        same(
+          rows.map(({ item }) => item.subject),
+          paths,
+        ) && rows.every(({ item, label }) => item.subject.endsWith(label))
+      );
+    }),
+  );
+});
