@@ -695,10 +695,11 @@ t.test(`no source has more than ${linesMax} lines`, async (t) => {
  * one kind, and don't know each other. The files at the top wire them together.
  */
 const pageDoors: Readonly<Record<string, readonly string[]>> = {
-  data: [],
+  logic: [],
+  data: ["logic"],
   texts: [],
-  parts: ["data", "texts"],
-  page: ["data", "texts", "parts"],
+  parts: ["logic", "data", "texts"],
+  page: ["logic", "data", "texts", "parts"],
 };
 
 /** What of the other programs pages may import: types, and files that are pure. */

@@ -1,8 +1,8 @@
 /** The list of pages: beside the content, or in a drawer on a phone. */
 import { useState } from "preact/hooks";
-import { formatDuration } from "./data/numbers.js";
 import { hrefOf } from "./data/router.js";
 import { type Theme, themes } from "./data/theme.js";
+import { formatDuration } from "./logic/numbers.js";
 import type { PageEntry, PageName } from "./pages.js";
 import { useApp } from "./parts/app.js";
 import { Dialog } from "./parts/dialog.js";

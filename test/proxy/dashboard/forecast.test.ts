@@ -1,6 +1,6 @@
 /** Where a budget's period ends at the pace until now. */
 import t from "tap";
-import { forecastOf } from "../../../proxy/dashboard/web/data/forecast.js";
+import { forecastOf } from "../../../proxy/dashboard/web/logic/forecast.js";
 
 const day = { period_start: "2026-11-23T00:00:00Z", period_end: "2026-11-24T00:00:00Z" };
 const budget = { ...day, amount: 10, spent: 5, period_ratio: 0.25 };

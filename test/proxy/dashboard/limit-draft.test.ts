@@ -4,9 +4,13 @@ import {
   budgetBody,
   budgetDraftOf,
   newBudget,
-} from "../../../proxy/dashboard/web/data/budget-draft.js";
-import { fieldOf, parseAmount, saveEffect } from "../../../proxy/dashboard/web/data/limit-draft.js";
-import { newRule, ruleBody, ruleDraftOf } from "../../../proxy/dashboard/web/data/rule-draft.js";
+} from "../../../proxy/dashboard/web/logic/budget-draft.js";
+import {
+  fieldOf,
+  parseAmount,
+  saveEffect,
+} from "../../../proxy/dashboard/web/logic/limit-draft.js";
+import { newRule, ruleBody, ruleDraftOf } from "../../../proxy/dashboard/web/logic/rule-draft.js";
 import type { BudgetItem } from "../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../shared/api/rule-item.js";
 

@@ -9,7 +9,7 @@ import {
   formatShort,
   formatTime,
   secondsBetween,
-} from "../../../proxy/dashboard/web/data/numbers.js";
+} from "../../../proxy/dashboard/web/logic/numbers.js";
 
 type Form = (value: number) => string;
 const table: readonly (readonly [name: string, form: Form, rows: readonly [number, string][]])[] = [

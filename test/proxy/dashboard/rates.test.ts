@@ -7,7 +7,7 @@ import {
   ratesOf,
   type Sample,
   withSample,
-} from "../../../proxy/dashboard/web/data/rates.js";
+} from "../../../proxy/dashboard/web/logic/rates.js";
 
 const sample = (atMs: number, admitted: number, more: Partial<Sample> = {}): Sample => ({
   atMs,

@@ -1,7 +1,7 @@
 /** Rules and budgets of user paths as a tree. */
 import fc from "fast-check";
 import t from "tap";
-import { treeRows } from "../../../proxy/dashboard/web/data/subject-tree.js";
+import { treeRows } from "../../../proxy/dashboard/web/logic/subject-tree.js";
 
 const rowsOf = (...subjects: readonly string[]): string[] =>
   treeRows(subjects.map((subject) => ({ subject }))).map(

@@ -5,7 +5,7 @@ import {
   fullestCap,
   levelOf,
   shareOf,
-} from "../../../proxy/dashboard/web/data/used-share.js";
+} from "../../../proxy/dashboard/web/logic/used-share.js";
 
 const rule = { period_seconds: 60, requests_used: 40, tokens_used: 900, in_flight: 3 };
 

@@ -5,8 +5,8 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
 import type { UsageSummary } from "../../../../shared/api/usage-report.js";
+import { type Sample, withSample } from "../logic/rates.js";
 import type { GatewayClient } from "./gateway-client.js";
-import { type Sample, withSample } from "./rates.js";
 
 const keepMs = 10 * 60_000;
 const askEveryMs = 5_000;

@@ -1,5 +1,5 @@
-/** How old what is shown is, and how long until something happens: words that go on by themselves. */
-import { formatDuration, secondsBetween } from "../data/numbers.js";
+/** How old what is shown is, and how long until something happens, in words that go on. */
+import { formatDuration, secondsBetween } from "../logic/numbers.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 

@@ -1,6 +1,6 @@
 /** How much of a cap is used: a bar that is never alone, beside its numbers and words. */
-import { formatShare } from "../data/numbers.js";
-import { levelOf, shareOf } from "../data/used-share.js";
+import { formatShare } from "../logic/numbers.js";
+import { levelOf, shareOf } from "../logic/used-share.js";
 import { shellTexts } from "../texts/shell-texts.js";
 
 interface MeterProps {

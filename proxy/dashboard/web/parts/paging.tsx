@@ -1,7 +1,7 @@
 /** Below a list: how many rows this page of it has, how old they are, and the way to the others. */
 import type { ComponentChildren } from "preact";
-import { formatCount } from "../data/numbers.js";
 import { hrefOf } from "../data/router.js";
+import { formatCount } from "../logic/numbers.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { Age } from "./age.js";
 import { useApp } from "./app.js";

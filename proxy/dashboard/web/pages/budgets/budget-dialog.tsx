@@ -1,12 +1,12 @@
 /** Makes or changes a budget, and says before saving what happens to what was spent. */
 import { useState } from "preact/hooks";
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { type BudgetDraft, budgetBody, budgetPeriods } from "../../data/budget-draft.js";
-import { fieldOf, saveEffect } from "../../data/limit-draft.js";
+import { type BudgetDraft, budgetBody, budgetPeriods } from "../../logic/budget-draft.js";
+import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, Choices, SelectField, TextField } from "../../parts/field.js";
-import { SaveNotice } from "../../parts/save-notice.js";
+import { SaveNotice } from "../../parts/limits/save-notice.js";
 import { useChange } from "../../parts/use-change.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
 

@@ -1,10 +1,10 @@
 /** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { forecastOf } from "../../data/forecast.js";
-import { formatDuration, formatMoney } from "../../data/numbers.js";
-import { type TreeRow, treeRows } from "../../data/subject-tree.js";
+import { forecastOf } from "../../logic/forecast.js";
+import { formatDuration, formatMoney } from "../../logic/numbers.js";
+import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { Countdown } from "../../parts/age.js";
-import { LimitActions, LimitSubject, periodText } from "../../parts/limit-row.js";
+import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";

@@ -1,9 +1,9 @@
 /** What the page of budgets opens over itself: one dialog at a time. */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { budgetDraftOf, newBudget } from "../../data/budget-draft.js";
-import { itemKey } from "../../data/limit-draft.js";
+import { budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
+import { itemKey } from "../../logic/limit-draft.js";
 import { Confirm } from "../../parts/confirm.js";
-import { periodText } from "../../parts/limit-row.js";
+import { periodText } from "../../parts/limits/limit-row.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import { AnchorsDialog } from "./anchors-dialog.js";
 import { BudgetDialog } from "./budget-dialog.js";

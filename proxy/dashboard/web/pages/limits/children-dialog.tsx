@@ -1,7 +1,7 @@
 /** The children of a template with their counters, the fullest first. */
 import { useState } from "preact/hooks";
 import type { ChildItem, ChildList, RuleItem } from "../../../../../shared/api/rule-item.js";
-import { formatCount } from "../../data/numbers.js";
+import { formatCount } from "../../logic/numbers.js";
 import { Dialog } from "../../parts/dialog.js";
 import { SearchField } from "../../parts/field.js";
 import { Meter } from "../../parts/meter.js";

@@ -1,9 +1,9 @@
 /** What the page of limits opens over itself: one dialog at a time. */
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
-import { itemKey } from "../../data/limit-draft.js";
-import { newRule, ruleDraftOf } from "../../data/rule-draft.js";
+import { itemKey } from "../../logic/limit-draft.js";
+import { newRule, ruleDraftOf } from "../../logic/rule-draft.js";
 import { Confirm } from "../../parts/confirm.js";
-import { periodText } from "../../parts/limit-row.js";
+import { periodText } from "../../parts/limits/limit-row.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import { ChildrenDialog } from "./children-dialog.js";
 import { RuleDialog } from "./rule-dialog.js";

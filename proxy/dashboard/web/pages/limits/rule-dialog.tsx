@@ -1,12 +1,12 @@
 /** Makes or changes a rule, and says before saving what happens to its counters. */
 import { useState } from "preact/hooks";
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
-import { fieldOf, saveEffect } from "../../data/limit-draft.js";
-import { type RuleDraft, ruleBody, rulePeriods } from "../../data/rule-draft.js";
+import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
+import { type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, Choices, SelectField, TextField } from "../../parts/field.js";
-import { SaveNotice } from "../../parts/save-notice.js";
+import { SaveNotice } from "../../parts/limits/save-notice.js";
 import { useChange } from "../../parts/use-change.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 

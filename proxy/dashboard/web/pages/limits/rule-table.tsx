@@ -1,9 +1,9 @@
 /** Rules as rows: user paths as a tree, each cap with a bar. */
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
-import { formatCount } from "../../data/numbers.js";
-import { type TreeRow, treeRows } from "../../data/subject-tree.js";
+import { formatCount } from "../../logic/numbers.js";
+import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { Countdown } from "../../parts/age.js";
-import { LimitActions, LimitSubject, periodText } from "../../parts/limit-row.js";
+import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";

@@ -1,8 +1,8 @@
-/** What rows of rules and of budgets have in common: the subject with its marks, and the buttons. */
-import { formatDuration } from "../data/numbers.js";
-import type { TreeRow } from "../data/subject-tree.js";
-import { limitsTexts } from "../texts/limits-texts.js";
-import { Icon, type IconName } from "./icon.js";
+/** What rows of rules and budgets have in common: the subject with its marks, and the buttons. */
+import { formatDuration } from "../../logic/numbers.js";
+import type { TreeRow } from "../../logic/subject-tree.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
+import { Icon, type IconName } from "../icon.js";
 
 interface LimitItem {
   readonly subject: string;

@@ -1,6 +1,6 @@
 /** Above the button that saves: what that does to counters. */
-import type { SaveEffect } from "../data/limit-draft.js";
-import { Icon } from "./icon.js";
+import type { SaveEffect } from "../../logic/limit-draft.js";
+import { Icon } from "../icon.js";
 
 export function SaveNotice({
   effect,
