@@ -1,0 +1,139 @@
+/**
+ * Holds the schemas of requests in `docs/openapi.json` to the functions that check the bodies: none
+ * that a schema allows is refused for its shape, and none with a fault gets past.
+ */
+import fc from "fast-check";
+import t from "tap";
+import { parseMove } from "../../../../limiterd/handlers/admin/parse-move.js";
+import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
+import { type Checked, good, parseConfirmation } from "../../../../shared/checked.js";
+import {
+  budgetGrammar,
+  parseBudgetKey,
+  parseBudgetResetOne,
+  parseBudgetWrite,
+} from "../../../../shared/domain/budget.js";
+import { parseJwtDenial, parseJwtName } from "../../../../shared/domain/jwt-denial.js";
+import { parseKeyRotation } from "../../../../shared/domain/key-rotation.js";
+import { parseKeyIssue } from "../../../../shared/domain/managed-key.js";
+import { defaultAnchors, parseAnchors } from "../../../../shared/domain/reset-anchors.js";
+import {
+  parseRuleKey,
+  parseRuleResetOne,
+  parseRuleWrite,
+  ruleGrammar,
+} from "../../../../shared/domain/rule.js";
+import { invalid } from "../../../../shared/error-code.js";
+import { anyBody, faultsOf } from "../../../support/openapi/any-body.js";
+import { operations, resolved, type Schema } from "../../../support/openapi/document.js";
+import { fakeGateway, operator, served } from "../../fake-gateway.js";
+
+type Fields = Record<string, unknown>;
+type Check = (body: unknown) => Checked<unknown> | Promise<Checked<unknown>>;
+
+const entitled = { perChildEntitled: true };
+const fake = fakeGateway('providers: { one: { type: simulator, models: ["*"] } }');
+Object.assign(fake.gateway.limiter, { call: () => Promise.resolve({ ok: true, body: {} }) });
+
+async function checkQuestion(body: unknown): Promise<Checked<unknown>> {
+  const question = { path: "/admin/explain", body: JSON.stringify(body), caller: operator };
+  const { status, body: answer } = await served(fake, explainRequest, question);
+  const { message, param } = answer as { readonly message: string; readonly param: string };
+  return status === 400 ? { ok: false, failure: invalid(message, param) } : good(answer);
+}
+
+/** By `operationId`. */
+const checks: Readonly<Record<string, Check>> = {
+  writeRule: (body) => {
+    const move = parseMove(ruleGrammar, body);
+    return move.ok ? parseRuleWrite(move.value.body, entitled) : move;
+  },
+  deleteRule: parseRuleKey,
+  resetRule: parseRuleResetOne,
+  resetRules: parseConfirmation,
+  writeBudget: (body) => {
+    const move = parseMove(budgetGrammar, body);
+    return move.ok ? parseBudgetWrite(move.value.body, entitled) : move;
+  },
+  deleteBudget: parseBudgetKey,
+  resetBudget: parseBudgetResetOne,
+  resetBudgets: parseConfirmation,
+  writeResetAnchors: (body) => parseAnchors(body, defaultAnchors),
+  issueKey: (body) => parseKeyIssue(body, 0),
+  rotateKey: parseKeyRotation,
+  denyJwt: (body) => parseJwtDenial(body, 0),
+  allowJwt: parseJwtName,
+  explain: checkQuestion,
+};
+
+const described = operations.flatMap(({ path, operation: { operationId: id, requestBody } }) =>
+  path.startsWith("/admin") && requestBody !== undefined
+    ? [{ id, schema: requestBody.content["application/json"]!.schema }]
+    : [],
+);
+
+/** What fields mean together, which the document says in words. */
+const inWords =
+  /exclude each other|can't be combined|is required$|is required for|is for user-path|^exactly one of/;
+
+async function problemOf(id: string, body: unknown): Promise<string | null> {
+  const checked = await checks[id]!(body);
+  return checked.ok ? null : checked.failure.message;
+}
+
+t.test("every request of the admin API with a body is checked here", async (t) => {
+  t.same(described.map(({ id }) => id).toSorted(), Object.keys(checks).toSorted());
+});
+
+t.test("no body that its schema allows is refused for its shape", async (t) => {
+  for (const { id, schema } of described)
+    await fc.assert(
+      fc.asyncProperty(anyBody(schema), async (body) => {
+        const problem = await problemOf(id, body);
+        return problem === null || inWords.test(problem);
+      }),
+      { numRuns: 50 },
+    );
+  t.pass();
+});
+
+/** A body of which every field counts: `subject` has `user_path` overlooked. */
+function withoutOverlooked(body: Fields): Fields {
+  const { user_path: path, replaces, ...rest } = body;
+  return {
+    ...rest,
+    ...(body["subject"] === undefined && path !== undefined ? { user_path: path } : {}),
+    ...(replaces === undefined ? {} : { replaces: withoutOverlooked(replaces as Fields) }),
+  };
+}
+
+/** Right bodies of a schema, always the same, of which every field counts. */
+async function rightBodies(id: string, schema: Schema): Promise<Fields[]> {
+  const bodies = fc.sample(anyBody(schema), { numRuns: 150, seed: 31 });
+  const right: Fields[] = [];
+  for (const body of bodies.map((each) => withoutOverlooked(each as Fields)))
+    if ((await problemOf(id, body)) === null) right.push(body);
+  return right;
+}
+
+t.test("a body with one fault that its schema forbids is a 400 that names the field", async (t) => {
+  for (const { id, schema } of described) {
+    const wrong = new Set<string>();
+    const fields = new Set<string>();
+    for (const right of await rightBodies(id, schema))
+      for (const { body, field, fault } of faultsOf(schema, right)) {
+        fields.add(field);
+        const checked = await checks[id]!(body);
+        const named = checked.ok ? "nothing" : (checked.failure.param ?? "none");
+        if (named !== field && !named.startsWith(`${field}[`))
+          wrong.add(`${field} with ${fault} in ${JSON.stringify(right)} is named ${named}`);
+      }
+    t.same([...wrong].slice(0, 5), [], id);
+    const known = Object.keys(resolved(schema)["properties"] as object);
+    t.same(
+      known.filter((name) => name !== "per_child" && !fields.has(name)),
+      [],
+      `each field of ${id} had a fault`,
+    );
+  }
+});
