@@ -26,6 +26,7 @@ export type ErrorCode =
   | "overloaded"
   | "usage_status_failed"
   | "model_not_found"
+  | "model_not_allowed"
   | "provider_unavailable"
   | "provider_credentials"
   | "answer_untranslatable"
@@ -55,6 +56,7 @@ const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorT
   overloaded: { status: 503, type: "internal_error" },
   usage_status_failed: { status: 503, type: "internal_error" },
   model_not_found: { status: 404, type: "not_found_error" },
+  model_not_allowed: { status: 403, type: "permission_error" },
   provider_unavailable: { status: 502, type: "provider_error" },
   provider_credentials: { status: 502, type: "provider_error" },
   answer_untranslatable: { status: 502, type: "provider_error" },

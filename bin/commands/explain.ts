@@ -56,7 +56,7 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
   const { model, request } = flags;
   const body =
     request === undefined
-      ? { user_path: path, ...keyFields(flags), targets: await targetsOf(session, flags, model!) }
+      ? { user_path: path, ...keyFields(flags), ...(await askedOf(session, flags, model!)) }
       : { request_id: request };
   const explanation = await withDaemon(session, flags, async (client) =>
     answered(await client.call("explain", body)),
@@ -71,17 +71,13 @@ function keyFields({ key }: ExplainFlags): object {
   return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
 
-async function targetsOf(
-  session: Session,
-  flags: ExplainFlags,
-  model: string,
-): Promise<readonly object[]> {
+async function askedOf(session: Session, flags: ExplainFlags, model: string): Promise<object> {
   const resolved = await resolveTargets(
     requireConfiguration(session, flags, () => {}),
     model,
   );
   if (!resolved.ok) throw usageFailure([{ message: resolved.reason, param: "--model" }]);
-  return resolved.targets;
+  return { targets: resolved.targets, model_names: resolved.names };
 }
 
 /** The normalized path; throws all problems together. */

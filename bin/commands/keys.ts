@@ -37,6 +37,10 @@ export function addKeys(program: Command, session: Session): void {
       "labels, for budgets and reports, with spaces or commas between them",
     )
     .option(
+      "--model <model...>",
+      "the models that it may use, such as gpt-4o or openai/*, with spaces or commas between them; without it any",
+    )
+    .option(
       "--expires <when>",
       "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z",
     )
@@ -59,6 +63,10 @@ export function addKeys(program: Command, session: Session): void {
     )
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .option("--overlap <time>", "how long the old secret works on, such as 1h; 0 ends it at once")
+    .option(
+      "--model <model...>",
+      "the models that the key may use from now on, with any of its secrets; without it the same as before",
+    )
     .addOption(jsonOption("print the response of POST /admin/auth-keys/{id}/rotate"))
     .action((id: string, _options, command: Command) =>
       rotateKey(session, id, command.optsWithGlobals<CommandFlags & KeyRotateFlags>()),
@@ -111,7 +119,8 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const { id, user_path: path, expires_at: expires } = key;
   const bound = path === null ? "for a path that the caller names" : `for ${String(path)}`;
   const until = expires === null ? "without an end" : `until ${String(expires)}`;
-  session.terminal.err(`issued ${String(id)}, ${bound}, ${until}; it is shown this once:`);
+  const only = Array.isArray(key["models"]) ? `, using ${key["models"].join(", ")} alone` : "";
+  session.terminal.err(`issued ${String(id)}, ${bound}${only}, ${until}; it is shown this once:`);
   session.terminal.out(value);
 }
 

@@ -1,5 +1,6 @@
 /** The flags of `sluice keys issue`, as the request to the daemon. Pure. */
 import { periodSecondsMax } from "../../shared/bounds.js";
+import { parseKeyRotation } from "../../shared/domain/key-rotation.js";
 import { parseKeyIssue } from "../../shared/domain/managed-key.js";
 import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
@@ -9,6 +10,7 @@ export interface KeyIssueFlags {
   readonly path?: string;
   readonly name?: string;
   readonly label?: readonly string[];
+  readonly model?: readonly string[];
   readonly expires?: string;
 }
 
@@ -31,10 +33,11 @@ const unitSeconds: Readonly<Record<string, number>> = {
 
 export interface KeyRotateFlags {
   readonly overlap?: string;
+  readonly model?: readonly string[];
 }
 
-/** The labels, each once, of `--label a b`, `--label a --label b` or `--label a,b`. */
-function labelsOf(given: readonly string[]): readonly string[] {
+/** The values, each once, of `--label a b`, `--label a --label b` or `--label a,b`. */
+function listOf(given: readonly string[]): readonly string[] {
   return [...new Set(given.flatMap((text) => text.split(",").map((label) => label.trim())))];
 }
 
@@ -43,13 +46,15 @@ export function keyIssueFromFlags({
   path,
   name,
   label = [],
+  model = [],
   expires,
 }: KeyIssueFlags): FromArguments<KeyIssue> {
   const problems: ArgumentProblem[] = [];
   const key = {
     ...(name === undefined ? {} : { name }),
     ...(path === undefined ? {} : { user_path: path }),
-    ...(label.length === 0 ? {} : { labels: labelsOf(label) }),
+    ...(label.length === 0 ? {} : { labels: listOf(label) }),
+    ...(model.length === 0 ? {} : { models: listOf(model) }),
   };
   for (const [field, value] of Object.entries(key)) {
     const checked = parseKeyIssue({ [field]: value }, 0);
@@ -70,18 +75,26 @@ export function keyIssueFromFlags({
 /** `rotation` is the body of POST /admin/auth-keys/{id}/rotate. */
 export function keyRotationFromFlags({
   overlap,
-}: KeyRotateFlags): FromArguments<{ readonly rotation: Readonly<Record<string, number>> }> {
-  if (overlap === undefined) return { ok: true, value: { rotation: {} } };
-  const seconds = overlap.trim() === "0" ? 0 : readDuration(overlap);
-  if (seconds !== null) return { ok: true, value: { rotation: { overlap_seconds: seconds } } };
-  const message = `--overlap must be ${durationExpected} or 0, not ${JSON.stringify(overlap)}`;
-  return { ok: false, problems: [{ message, param: "--overlap" }] };
+  model = [],
+}: KeyRotateFlags): FromArguments<{ readonly rotation: Readonly<Record<string, unknown>> }> {
+  const seconds = overlap?.trim() === "0" ? 0 : readDuration(overlap ?? "1s");
+  const models = model.length === 0 ? {} : { models: listOf(model) };
+  const checked = parseKeyRotation(models);
+  const problems: ArgumentProblem[] = checked.ok ? [] : [asFlagProblem(checked.failure)];
+  if (seconds === null) {
+    const message = `--overlap must be ${durationExpected} or 0, not ${JSON.stringify(overlap)}`;
+    problems.push({ message, param: "--overlap" });
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  const overlapping = overlap === undefined ? {} : { overlap_seconds: seconds };
+  return { ok: true, value: { rotation: { ...overlapping, ...models } } };
 }
 
 const flagOf: Readonly<Record<string, string>> = {
   name: "--name",
   user_path: "--path",
   labels: "--label",
+  models: "--model",
   expires_at: "--expires",
   overlap_seconds: "--overlap",
 };

@@ -15,6 +15,11 @@ const columns: readonly Column<ListedKey>[] = [
     align: "left",
     text: ({ labels }) => (Array.isArray(labels) && labels.length > 0 ? labels.join(", ") : "-"),
   },
+  {
+    title: "MODELS",
+    align: "left",
+    text: ({ models }) => (Array.isArray(models) ? models.join(", ") : "(any)"),
+  },
   { title: "KEY", align: "left", text: ({ redacted_value: redacted }) => text(redacted) },
   { title: "STATUS", align: "left", text: ({ status }) => text(status) },
   {

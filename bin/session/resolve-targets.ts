@@ -2,6 +2,7 @@
  * Resolves a model's name to its candidate targets by the configuration only, as a proxy does
  * before its providers have listed their models.
  */
+import { allowableNames } from "../../proxy/routing/allowable-names.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { loadPriceList } from "../../proxy/routing/price-list.js";
 import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
@@ -10,7 +11,12 @@ import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 
 type ResolvedTargets =
-  | { readonly ok: true; readonly targets: readonly Target[] }
+  | {
+      readonly ok: true;
+      readonly targets: readonly Target[];
+      /** By which a key's list may allow the model. */
+      readonly names: readonly string[];
+    }
   | { readonly ok: false; readonly reason: string };
 
 /** Best first; for `round_robin` the order of a proxy's first request. */
@@ -32,6 +38,7 @@ export async function resolveTargets(
       targets: createTargetOrder(prices.costOf)
         .peek(route)
         .map((target) => ({ provider: target.provider, model: target.model })),
+      names: allowableNames(catalog, route, model),
     };
   }
   const named = JSON.stringify(model);

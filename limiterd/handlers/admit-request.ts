@@ -8,12 +8,13 @@ import { failure } from "../../shared/error-code.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import { type Admit, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
+import { modelProblem } from "../keys/judge-model.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
 import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { deny } from "./authorize.js";
+import { deny, isUntoldOf } from "./authorize.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 
 const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and takes no more until some have ended`;
@@ -40,6 +41,13 @@ export function admitRequest(
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
+  if (isUntoldOf(caller, peer)) return deny(state, peer, id, null);
+  const notAllowed = modelProblem(caller.key, message);
+  if (notAllowed !== null) {
+    state.counts.denied++;
+    peer.send({ kind: "failed", id, failure: notAllowed });
+    return true;
+  }
   const key = keyOf(caller);
   const request = { userPath: caller.userPath, targets, submission };
   const budgets = enforcedBudgets(state);

@@ -8,13 +8,14 @@
 import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
 import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
 
-export interface ManagedKey extends KeyDefinition {
+export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   readonly number: number;
   /** `key_7`. */
   readonly id: string;
   /** SHA-256 of the key, in base64url. */
   hash: string;
   redacted: string;
+  models: KeyDefinition["models"];
   /** Its secrets from before it was rotated, newest first; some may have ended. */
   oldSecrets: readonly OldSecret[];
   readonly createdAtMs: number;
@@ -49,6 +50,7 @@ export const nothing = {
   oldSecrets: [],
   name: null,
   userPath: null,
+  models: null,
   expiresAtMs: null,
   lastUsedAtMs: null,
   writtenUseMs: null,
@@ -112,6 +114,7 @@ export class KeyRing {
       name: restored.name,
       userPath: restored.userPath,
       labels: restored.labels,
+      models: restored.models,
       createdAtMs: restored.createdAtMs,
       expiresAtMs: restored.expiresAtMs,
       deactivatedAtMs: restored.deactivatedAtMs,

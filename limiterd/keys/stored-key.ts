@@ -3,7 +3,12 @@
  * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets] by number, an old secret
  * being [hash, redacted, untilMs, lastUsedAtMs]; of a deleted one [labels, createdAtMs,
  * deletedAtMs]. A use is written by `flush-key-uses.ts`, minutes later.
+ *
+ * A key for some models alone is followed by [models, deactivatedAtMs], and has the moment of its
+ * creation in the earlier place of `deactivatedAtMs`: a daemon of an earlier release, which doesn't
+ * know of models, refuses it.
  */
+import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
 import { isCount } from "../../shared/checked.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
@@ -19,6 +24,7 @@ export function keyChange({
   name,
   userPath,
   labels,
+  models,
   createdAtMs,
   expiresAtMs,
   deactivatedAtMs,
@@ -39,9 +45,10 @@ export function keyChange({
       labels,
       createdAtMs,
       expiresAtMs,
-      deactivatedAtMs,
+      models === null ? deactivatedAtMs : (deactivatedAtMs ?? createdAtMs),
       lastUsedAtMs,
       oldSecrets.map((old) => [old.hash, old.redacted, old.untilMs, old.lastUsedAtMs]),
+      ...(models === null ? [] : [[models, deactivatedAtMs]]),
     ],
   };
 }
@@ -63,11 +70,13 @@ function keyFromStored(
   value: readonly unknown[],
 ): Parameters<KeyRing["add"]>[0] | null {
   if (value.length === 3) return tombstoneFromStored(number, value);
-  const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
-  // Keys of earlier releases have neither.
-  const [lastUsedAtMs = null, storedSecrets = []] = value.slice(8);
+  const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, refusedAtMs] = value;
+  // Keys of earlier releases have none of them.
+  const [lastUsedAtMs = null, storedSecrets = [], restriction = null] = value.slice(8);
   const oldSecrets = oldSecretsFromStored(storedSecrets);
-  if (oldSecrets === null) return null;
+  const restricted = restrictionFromStored(restriction, refusedAtMs);
+  if (oldSecrets === null || restricted === null) return null;
+  const { models, deactivatedAtMs } = restricted;
   if (!isCount(number, 1) || !isKeyHash(hash) || !isRedactedKey(redacted)) return null;
   if (
     !(name === null || typeof name === "string") ||
@@ -90,6 +99,7 @@ function keyFromStored(
     name,
     userPath,
     labels,
+    models,
     createdAtMs,
     expiresAtMs,
     deactivatedAtMs,
@@ -109,6 +119,18 @@ function oldSecretsFromStored(value: unknown): readonly OldSecret[] | null {
     secrets.push({ hash, redacted, untilMs, lastUsedAtMs });
   }
   return secrets;
+}
+
+/** `refusedAtMs` is the key's deactivation, unless it is for some models alone. */
+function restrictionFromStored(
+  value: unknown,
+  refusedAtMs: unknown,
+): { readonly models: ModelPatterns | null; readonly deactivatedAtMs: unknown } | null {
+  if (value === null) return { models: null, deactivatedAtMs: refusedAtMs };
+  if (!Array.isArray(value)) return null;
+  const [stored, deactivatedAtMs]: readonly unknown[] = value;
+  const models = parseModelPatterns(stored, "models");
+  return models.ok ? { models: models.value, deactivatedAtMs } : null;
 }
 
 function tombstoneFromStored(

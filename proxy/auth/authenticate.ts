@@ -82,7 +82,15 @@ function headerCaller(
   denial: Failure,
 ): Caller {
   const isOperator = credential === "authenticated" || credential === "none";
-  return { userPath, credential, isOperator, keyId: "", pathFailure: failure, denial };
+  return {
+    userPath,
+    credential,
+    isOperator,
+    keyId: "",
+    allowLists: [],
+    pathFailure: failure,
+    denial,
+  };
 }
 
 interface RequestedPath {

@@ -6,6 +6,7 @@
 import { unreachable } from "../../shared/assert.js";
 import { strangerBodyMs, unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
+import type { Authorized } from "../../shared/wire/message-from-daemon.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
@@ -47,7 +48,7 @@ export async function authorizeCaller(
 /** `userPath`: the path that the key is bound to; empty when the caller may name its path. */
 function identified(
   caller: Caller,
-  { userPath, keyId }: { readonly userPath: string; readonly keyId: string },
+  { userPath, keyId, models }: Pick<Authorized, "userPath" | "keyId" | "models">,
   area: Area,
 ): Authentication {
   if (area === "admin" && keyId !== "")
@@ -67,6 +68,7 @@ function identified(
     caller: {
       ...caller,
       keyId,
+      allowLists: models === undefined ? caller.allowLists : [models],
       userPath: userPath === "" ? caller.userPath : userPath,
       pathFailure: null,
     },

@@ -1,4 +1,9 @@
 /** The caller of a request, as the parts of authentication hand it on. */
+import {
+  allowsModel,
+  type ModelPatterns,
+  modelNotAllowed,
+} from "../../shared/access/allowed-models.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { EndedKey } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
@@ -9,6 +14,11 @@ export interface Caller extends Claimed {
   readonly isOperator: boolean;
   /** Of a managed key, once the daemon has identified it; empty before that and without one. */
   readonly keyId: string;
+  /**
+   * The lists of models of which each must allow what it uses; none: any model. Those of a managed
+   * key are known once the daemon has identified it.
+   */
+  readonly allowLists: readonly ModelPatterns[];
   /** What is wrong with the path in the header; it matters only if the caller may name its path. */
   readonly pathFailure: Failure | null;
   /** The answer if the daemon denies the caller. */
@@ -31,6 +41,19 @@ export interface RefusedCaller {
   readonly expiredAtMs?: number;
 }
 
+/**
+ * Why the caller may not use the model of a request, as far as the proxy knows its lists; null: it
+ * may. `names`: by which it may be allowed; none for a request that doesn't say what it uses.
+ */
+export function modelProblem(
+  { allowLists, keyId }: Pick<Caller, "allowLists" | "keyId">,
+  names: readonly string[],
+): Failure | null {
+  const refusing = allowLists.find((list) => !allowsModel(list, names));
+  if (refusing === undefined) return null;
+  return modelNotAllowed(keyId === "" ? "this token" : keyId, refusing, names);
+}
+
 /** The one answer to a token that isn't accepted, whatever is wrong with it. */
 export const wrongToken: Failure = unauthorized("authentication failed");
 
@@ -51,12 +74,16 @@ export function unauthorized(message: string): Failure {
 }
 
 /** A caller whose path the proxy knows itself: from a JWT. */
-export function authenticatedCaller(userPath: string): Caller {
+export function authenticatedCaller(
+  userPath: string,
+  allowLists: readonly ModelPatterns[] = [],
+): Caller {
   return {
     userPath,
     credential: "authenticated",
     isOperator: false,
     keyId: "",
+    allowLists,
     pathFailure: null,
     denial: wrongToken,
   };

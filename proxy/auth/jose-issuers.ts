@@ -53,8 +53,7 @@ export async function createJwtIssuers(
     if (keys.kind === "secret") {
       const secret = new TextEncoder().encode(keys.secret);
       return {
-        issuer: config.issuer,
-        userPath: config.userPath,
+        ...claimRules(config),
         judge: (token, nowMs) =>
           judged(jose, () =>
             verify(jose, token, () => secret, { ...options, currentDate: new Date(nowMs) }),
@@ -80,14 +79,22 @@ export async function createJwtIssuers(
         ),
     });
     return {
-      issuer: config.issuer,
-      userPath: config.userPath,
+      ...claimRules(config),
       judge: (token, nowMs) =>
         judged(jose, () =>
           verifyBySource(jose, token, source, { ...options, currentDate: new Date(nowMs) }),
         ),
     };
   });
+}
+
+function claimRules({
+  issuer,
+  userPath,
+  models,
+  modelsClaim,
+}: JwtIssuerConfig): Omit<JwtIssuer, "judge"> {
+  return { issuer, userPath, models, modelsClaim };
 }
 
 type Verified = Extract<Judgement, { readonly kind: "verified" }>["claims"];

@@ -1,8 +1,9 @@
 /**
- * From the claims of a verified token to its user path (docs/authentication.md). Whether the token
- * is genuine isn't known here.
+ * From the claims of a verified token to its user path and to the models that it names
+ * (docs/authentication.md). Whether the token is genuine isn't known here.
  */
 
+import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
 import { isObject } from "../../shared/checked.js";
 import { jwtBytesMax } from "../../shared/domain/credential-bounds.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
@@ -49,6 +50,18 @@ export function pathFromClaims(userPath: string, claims: Claims): string | null 
     return value ?? "";
   });
   return complete ? normal(path) : null;
+}
+
+/**
+ * The models that a claim names, in a list or in a text with spaces or commas; null: it names none,
+ * or something else.
+ */
+export function modelsFromClaims(claim: string, claims: Claims): ModelPatterns | null {
+  const value = claimAt(claims, claim);
+  const names =
+    typeof value === "string" ? value.split(/[\s,]+/).filter((name) => name !== "") : value;
+  const models = parseModelPatterns(names, claim);
+  return models.ok ? models.value : null;
 }
 
 function normal(path: string): string | null {

@@ -3,10 +3,11 @@
  * judgement means for the caller, and for how long it is remembered. Signatures and claims are
  * judged in `jose-issuers.ts`.
  */
+import type { ModelPatterns } from "../../shared/access/allowed-models.js";
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/domain/credential-bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import { authenticatedCaller, type Caller, type RefusedCaller, wrongToken } from "./caller.js";
-import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
+import { claimedIssuer, modelsFromClaims, pathFromClaims } from "./jwt-path.js";
 
 type TokenClaims = Readonly<Record<string, unknown>>;
 
@@ -24,6 +25,8 @@ export type Judgement =
 export interface JwtIssuer {
   readonly issuer: string;
   readonly userPath: string;
+  readonly models: ModelPatterns | null;
+  readonly modelsClaim: string | null;
   /** Signature, algorithm, issuer, audience, expiry. Never rejects. */
   judge(token: string, nowMs: number): Promise<Judgement>;
 }
@@ -53,6 +56,20 @@ interface JwtPorts {
 interface Remembered {
   readonly verified: VerifiedJwt;
   readonly untilMs: number;
+}
+
+/**
+ * The lists of a token: its own and its issuer's, as far as there are any. Null: it must have one
+ * of its own, and has none; without the issuer's list it could use any model.
+ */
+function allowListsOf(
+  { models, modelsClaim }: Pick<JwtIssuer, "models" | "modelsClaim">,
+  claims: TokenClaims,
+): readonly ModelPatterns[] | null {
+  const ofIssuer = models === null ? [] : [models];
+  if (modelsClaim === null) return ofIssuer;
+  const own = modelsFromClaims(modelsClaim, claims);
+  return own === null ? null : [...ofIssuer, own];
 }
 
 export function createJwtVerifier(
@@ -86,10 +103,15 @@ export function createJwtVerifier(
           wrong = { reason: `its claims give no user path for ${issuer.userPath}` };
           continue;
         }
+        const allowLists = allowListsOf(issuer, judgement.claims);
+        if (allowLists === null) {
+          wrong = { reason: `its claim ${issuer.modelsClaim} is no list of models` };
+          continue;
+        }
         const { iss, jti, sub, exp } = judgement.claims;
         const verified: VerifiedJwt = {
           ok: true,
-          caller: authenticatedCaller(userPath),
+          caller: authenticatedCaller(userPath, allowLists),
           claims: { iss, jti, sub },
           expiresAtMs: exp * 1000,
         };

@@ -11,12 +11,13 @@ import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
-import { deniedCaller } from "../auth/caller.js";
+import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
+import type { Outcome } from "../request-record.js";
 import { unknownModel } from "../routing/model-catalog.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { SpentTokens } from "../usage/session-usage.js";
@@ -33,6 +34,8 @@ interface LimitedRequest {
   readonly targets: readonly Target[];
   /** As the client named it, for an explanation of the refusal; empty when it named none. */
   readonly model: string;
+  /** See `allowable-names.ts`; none for a request that doesn't say which model it uses. */
+  readonly modelNames: readonly string[];
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
 }
@@ -43,11 +46,16 @@ interface LimitedRequest {
  */
 export async function admitRequest(
   context: RequestContext<"limiter" | "config" | "nowMs">,
-  { targets, model, submission = false }: LimitedRequest,
+  { targets, model, modelNames, submission = false }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
   const { limiter, config, nowMs } = gateway;
-  const outcome = await limiter.admit(caller, targets, submission);
+  const notAllowed = modelProblem(caller, modelNames);
+  if (notAllowed !== null) {
+    await refuseUnadmitted(context, notAllowed);
+    return null;
+  }
+  const outcome = await limiter.admit(caller, targets, submission, modelNames);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
     replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
@@ -55,10 +63,8 @@ export async function admitRequest(
   }
   if (outcome.kind === "failed") {
     const { failure } = outcome;
-    record.end(
-      failure.status,
-      failure.code === "overloaded" ? "overloaded" : "limiter_unavailable",
-    );
+    record.end(failure.status, failedOutcome(failure));
+    if (failure.status === 403) record.note = failure.message;
     replyFailure(exchange, "model", failure);
     return null;
   }
@@ -89,6 +95,12 @@ export async function admitRequest(
   record.gone(exchange);
   limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   return null;
+}
+
+/** The daemon can't take the request now, or the caller's key isn't for its model. */
+function failedOutcome({ code, status }: Failure): Outcome {
+  if (code === "overloaded") return "overloaded";
+  return status === 403 ? "refused" : "limiter_unavailable";
 }
 
 /**

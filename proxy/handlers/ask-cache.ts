@@ -7,6 +7,7 @@ import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
+import { modelProblem } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
@@ -24,6 +25,8 @@ import { refuseCaller } from "./refuse-caller.js";
 interface CacheQuestion {
   readonly call: ModelCall;
   readonly route: Route;
+  /** See `allowable-names.ts`. */
+  readonly modelNames: readonly string[];
 }
 
 type CacheOutcome =
@@ -50,7 +53,7 @@ const answered: CacheOutcome = { kind: "answered" };
 
 export async function askCache(
   context: RequestContext,
-  { call, route }: CacheQuestion,
+  { call, route, modelNames }: CacheQuestion,
 ): Promise<CacheOutcome> {
   const { gateway, exchange, caller, record } = context;
   const { responseCache, limiter } = gateway;
@@ -64,6 +67,12 @@ export async function askCache(
       : { ok: true as const, caller };
   if (!authorized.ok) {
     refuseCaller(context, "model", authorized);
+    return answered;
+  }
+  const notAllowed = modelProblem(authorized.caller, modelNames);
+  if (notAllowed !== null) {
+    record.identified(authorized.caller);
+    refuseCaller(context, "model", { ok: false, failure: notAllowed, note: notAllowed.message });
     return answered;
   }
   const control = readCacheControl(exchange.header("cache-control"));

@@ -5,6 +5,7 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
+import { modelProblem } from "../auth/caller.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -12,6 +13,7 @@ import { replyJson, targetHeader } from "../http/respond.js";
 import { foreignObject } from "../objects/object-access.js";
 import { namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
+import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import type { Upstream } from "../upstream/upstream.js";
@@ -90,6 +92,9 @@ export async function countTokens(
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const route = await resolveOnceLearned(gateway, call.model);
   if (route === null) return refuseUnknownModel(context, call.model);
+  const names = allowableNames(gateway.models.current(), route, call.model);
+  const notAllowed = modelProblem(context.caller, names);
+  if (notAllowed !== null) return refuseUnadmitted(context, notAllowed);
   const targets = gateway.targetOrder.peek(route);
   const target = targets.find((target) => problemAt(gateway, call, target) === null);
   if (target === undefined)

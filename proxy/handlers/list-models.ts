@@ -5,18 +5,28 @@
  */
 
 import { googleMethods } from "../../shared/operation.js";
+import { type Caller, modelProblem } from "../auth/caller.js";
 import { replyFailure, replyJson, speaksGoogle, speaksMessages } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
+import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
-import { type ListedModel, listedModel, listModels } from "../routing/resolve-model.js";
+import {
+  type Catalog,
+  type ListedModel,
+  listedModel,
+  listModels,
+  resolveModel,
+} from "../routing/resolve-model.js";
 
-/** All of them, on one page. */
+/** All that the caller may use, on one page. */
 export async function answerModels({
   gateway,
   exchange,
+  caller,
   record,
 }: RequestContext<"models">): Promise<void> {
-  const listed = listModels(gateway.models.current());
+  const catalog = gateway.models.current();
+  const listed = listModels(catalog).filter(({ id }) => mayUse(caller, catalog, id));
   record.end(200, "answered");
   if (speaksGoogle(exchange)) return replyJson(exchange, 200, { models: listed.map(forGoogle) });
   if (!speaksMessages(exchange)) return replyJson(exchange, 200, { object: "list", data: listed });
@@ -32,6 +42,7 @@ export async function answerModels({
 export async function answerModel({
   gateway,
   exchange,
+  caller,
   record,
 }: RequestContext<"models">): Promise<void> {
   const written = exchange.path.replace(/^\/v1(?:beta)?\/models\//, "");
@@ -42,10 +53,22 @@ export async function answerModel({
     record.end(failure.status, "refused");
     return replyFailure(exchange, "model", failure, headers);
   }
+  const names = allowableNames(gateway.models.current(), route, name);
+  const notAllowed = modelProblem(caller, names);
+  if (notAllowed !== null) {
+    record.end(notAllowed.status, "refused");
+    return replyFailure(exchange, "model", notAllowed);
+  }
   record.end(200, "answered");
   const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);
   if (speaksGoogle(exchange)) return replyJson(exchange, 200, forGoogle(model));
   replyJson(exchange, 200, speaksMessages(exchange) ? forMessages(model) : model);
+}
+
+function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
+  if (caller.allowLists.length === 0) return true;
+  const route = resolveModel(catalog, id);
+  return route !== null && modelProblem(caller, allowableNames(catalog, route, id)) === null;
 }
 
 /** What each model can do isn't known: its provider says so when it is asked. */

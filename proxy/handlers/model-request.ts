@@ -18,6 +18,7 @@ import { foreignObject, rememberOwner, remembersOwners } from "../objects/object
 import { madeIds, namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
 import { withOwnFirst } from "../routing/affinity.js";
+import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import {
   type Route,
@@ -95,15 +96,18 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
     (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuseUnknownModel(incoming, call.model);
   record.requestedModel = requestedName(route);
+  const modelNames = allowableNames(gateway.models.current(), route, call.model);
   const cached =
-    gateway.responseCache === null ? bypassed : await askCache(incoming, { call, route });
+    gateway.responseCache === null
+      ? bypassed
+      : await askCache(incoming, { call, route, modelNames });
   if (cached.kind === "answered") return;
   const ordered = orderedTargets(gateway, call, route);
   const able = withoutProblem(incoming, call, ordered);
   if (able.length === 0) return refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
   const context = cached.kind === "miss" ? cached.context : incoming;
   const { targets, all } = gateway.targetHealth.candidates(able);
-  const admitted = await admitRequest(context, { targets, model: call.model });
+  const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
   if (admitted === null) return;
   const { admission } = admitted;
   const { target } = admission;

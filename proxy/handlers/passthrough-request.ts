@@ -97,8 +97,8 @@ export function targetOf(
 }
 
 /**
- * Admits a request that passes to a provider, for the model that it names, if any. Null: it is
- * refused, and answered.
+ * Admits a request that passes to a provider, for the model that it names, if any; of a caller that
+ * may use some models alone, none: it could use others. Null: it is refused, and answered.
  */
 export async function admitAt(
   context: RequestContext,
@@ -112,7 +112,7 @@ export async function admitAt(
   }
   context.record.model = model === "" ? null : model;
   const target = targetOf(context, route, model);
-  const admitted = await admitRequest(context, { targets: [target], model });
+  const admitted = await admitRequest(context, { targets: [target], model, modelNames: [] });
   return admitted === null ? null : { target, admitted };
 }
 

@@ -14,6 +14,7 @@ import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
+import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
 import { requestedName, resolveModel } from "../routing/resolve-model.js";
@@ -79,7 +80,11 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
       context,
       notOffered(providerOf(gateway, ordered[0]!).config, "realtime"),
     );
-  const admitted = await admitRequest(context, { targets, model: name });
+  const admitted = await admitRequest(context, {
+    targets,
+    model: name,
+    modelNames: allowableNames(gateway.models.current(), route, name),
+  });
   if (admitted === null) return;
   const target = admitted.admission.target!;
   const { config, passthrough } = providerOf(gateway, target);

@@ -2,6 +2,7 @@
  * The port to the limiter: what the proxy's steps ask of it and report to it. `limiter-client.ts`
  * implements it over the wire.
  */
+import type { ModelPatterns } from "../../shared/access/allowed-models.js";
 import type { LinkState } from "../../shared/api/gateway-status.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
@@ -71,7 +72,13 @@ export type AdmissionOutcome =
  * or there is none.
  */
 export type AuthorizeOutcome =
-  | { readonly kind: "authorized"; readonly userPath: string; readonly keyId: string }
+  | {
+      readonly kind: "authorized";
+      readonly userPath: string;
+      readonly keyId: string;
+      /** The models that the key may use; undefined: any. */
+      readonly models?: ModelPatterns | undefined;
+    }
   | { readonly kind: "denied"; readonly ended: EndedKey | null }
   | { readonly kind: "unavailable" };
 
@@ -127,11 +134,14 @@ export interface Limiter {
    * A submission (a batch, `docs/http-api.md`) is one request in the user path's rules and budgets,
    * holds no slot, and counts in no target's rules: `targets` is where it goes, for those who ask
    * why it was refused, and its admission has no target.
+   *
+   * `modelNames`: see `Admit`.
    */
   admit(
     caller: Claimed,
     targets: readonly Target[],
     submission?: boolean,
+    modelNames?: readonly string[],
   ): Promise<AdmissionOutcome>;
   /**
    * The target of an admission has failed: the attempt is settled, and the first of `targets` with

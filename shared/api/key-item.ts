@@ -19,6 +19,8 @@ export interface KeyItem {
   /** What the key is bound to; null: its caller names the path. */
   readonly user_path: string | null;
   readonly labels: readonly string[];
+  /** The models that it may use, in lower case; null: any. */
+  readonly models: readonly string[] | null;
   /** The beginning of the key, by which its owner recognizes it. */
   readonly redacted_value: string;
   /** By the daemon's clock. */

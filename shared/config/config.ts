@@ -2,6 +2,7 @@
  * The type of a checked configuration: file, environment and flags, merged. Both processes load
  * all of it and use what concerns them. Types only; `load-config.ts` loads one.
  */
+import type { ModelPatterns } from "../access/allowed-models.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
@@ -130,6 +131,10 @@ export interface JwtIssuerConfig {
     | { readonly kind: "secret"; readonly secret: string };
   /** A claim's name, or a path with claims in braces. */
   readonly userPath: string;
+  /** The models that its callers may use; null: any. */
+  readonly models: ModelPatterns | null;
+  /** The claim that names models which its caller may use; null: none does. */
+  readonly modelsClaim: string | null;
 }
 
 /** The rewriters that the proxy has; `proxy/body/rewriters/` holds what each does. */

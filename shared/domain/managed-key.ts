@@ -4,6 +4,7 @@
  * text; everything else knows its hash and its id. Hashing is in `key-secret.ts`.
  */
 
+import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
 import { bad, type Checked, isCount, isObject, shortName, show } from "../checked.js";
 import { parseTimestamp } from "../time.js";
 import { utf8Bytes } from "../utf8-bytes.js";
@@ -90,11 +91,13 @@ export interface KeyDefinition {
   readonly userPath: string | null;
   /** What label budgets and reports go by; none twice. */
   readonly labels: readonly string[];
+  /** The models that it may use; null: any. */
+  readonly models: ModelPatterns | null;
   /** From this moment on it is refused; null: never. */
   readonly expiresAtMs: number | null;
 }
 
-const issueFields = ["name", "user_path", "labels", "expires_at"];
+const issueFields = ["name", "user_path", "labels", "models", "expires_at"];
 
 /**
  * The body of POST /admin/auth-keys. `nowMs` is the daemon's clock: a key that has expired already
@@ -114,6 +117,8 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
   if (!userPath.ok) return userPath;
   const labels = parseLabels(body["labels"]);
   if (!labels.ok) return labels;
+  const models = parseModels(body["models"]);
+  if (!models.ok) return models;
   const expiresAtMs = parseExpiry(body["expires_at"], nowMs);
   if (!expiresAtMs.ok) return expiresAtMs;
   return {
@@ -122,6 +127,7 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
       name: name.value,
       userPath: userPath.value,
       labels: labels.value,
+      models: models.value,
       expiresAtMs: expiresAtMs.value,
     },
   };
@@ -161,6 +167,17 @@ function parseLabels(raw: unknown): Checked<readonly string[]> {
     labels.add((label as string).trim());
   }
   return { ok: true, value: [...labels] };
+}
+
+/**
+ * The models that a key may use, null being any. An empty list would be a key for nothing, which an
+ * issuer shouldn't make by a slip.
+ */
+export function parseModels(raw: unknown): Checked<ModelPatterns | null> {
+  if (raw === undefined || raw === null) return { ok: true, value: null };
+  return Array.isArray(raw) && raw.length === 0
+    ? bad("models must name a model, or be left out for a key that may use any", "models")
+    : parseModelPatterns(raw, "models");
 }
 
 function parseExpiry(raw: unknown, nowMs: number): Checked<number | null> {

@@ -65,6 +65,8 @@ export interface Authorized {
   readonly userPath: string;
   /** Empty without a key. */
   readonly keyId: string;
+  /** The models that the key may use; undefined: any. Wire version 10. */
+  readonly models?: readonly string[] | undefined;
 }
 
 export interface Exceeded extends BudgetBreach {

@@ -93,6 +93,11 @@ export interface Admit extends Claimed {
   readonly submission: boolean;
   /** How many verdicts that admit the proxy has read on this connection. Wire version 10. */
   readonly read?: number | undefined;
+  /**
+   * The names by which a key's list may allow the model, none for a request that doesn't say which
+   * model it uses; undefined from a proxy that doesn't tell. Said with `read`.
+   */
+  readonly modelNames?: readonly string[] | undefined;
 }
 
 /** Answered with `authorized` or `denied`; nothing is counted. */

@@ -135,9 +135,11 @@ function endedFromWire([, , keyId, expiredAtMs]: readonly unknown[]): EndedKey |
 }
 
 function authorizedFromWire(id: number, frame: readonly unknown[]): Authorized | null {
-  const [, , userPath, keyId] = frame;
-  return typeof userPath === "string" && typeof keyId === "string"
-    ? { kind: "authorized", id, userPath, keyId }
+  const [, , userPath, keyId, models] = frame;
+  if (typeof userPath !== "string" || typeof keyId !== "string") return null;
+  if (models === undefined) return { kind: "authorized", id, userPath, keyId };
+  return Array.isArray(models) && models.every((pattern) => typeof pattern === "string")
+    ? { kind: "authorized", id, userPath, keyId, models }
     : null;
 }
 

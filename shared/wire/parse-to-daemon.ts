@@ -2,6 +2,7 @@
  * The check of frames towards the daemon. A peer that sends one that breaks the grammar, which is
  * in `to-wire.ts`, is closed.
  */
+import { modelNamesMax } from "../access/allowed-models.js";
 import { candidatesMax, connectionsNamedMax, requestIdCharsMax } from "../bounds.js";
 import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
@@ -72,22 +73,28 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
   const credential = frame[3];
   const submission = frame[5];
   const read = frame[6];
+  const modelNames = frame[7];
   if (
     typeof userPath !== "string" ||
     !isNormalUserPath(userPath) ||
     !isCredential(credential) ||
     typeof submission !== "boolean" ||
-    !isOptionalCount(read)
+    !isOptionalCount(read) ||
+    !(modelNames === undefined || isModelNames(modelNames))
   )
     return null;
   const targets = targetsFromWire(frame[4]);
   return targets === null
     ? null
-    : { kind: "admit", id, userPath, credential, targets, submission, read };
+    : { kind: "admit", id, userPath, credential, targets, submission, read, modelNames };
 }
 
 function isOptionalCount(value: unknown): value is number | undefined {
   return value === undefined || isCount(value);
+}
+
+function isModelNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length <= modelNamesMax && value.every(isModelName);
 }
 
 function isCredential(value: unknown): value is string {

@@ -11,10 +11,10 @@
  *   read connection earlier
  *     first after the welcome of a proxy: see `VerdictsRead`; earlier: [connection, read,
  *     connection, read, …]
- *   admit id userPath credential targets submission [read]
+ *   admit id userPath credential targets submission [read [modelNames]]
  *     credential: see `Claimed`; targets: [provider, model, provider, model, …] in order of
  *     preference; model "": the request names none; read: how many `admitted` of this connection
- *     the proxy has read
+ *     the proxy has read; modelNames: by which a key's list may allow the model
  *   authorize id credential
  *     whether a caller is known whose request isn't limited
  *   reroute id lease targets [read]
@@ -49,8 +49,8 @@
  *   denied id keyId expiredAtMs
  *     to admit and authorize: the credential is unknown (keyId "") or not allowed any more;
  *     expiredAtMs 0: it hasn't expired
- *   authorized id userPath keyId
- *     to authorize; userPath: what the key is bound to, else ""
+ *   authorized id userPath keyId [models]
+ *     to authorize; userPath: what the key is bound to, else ""; models: that it may use
  *   settled seq
  *     every settle up to seq is durable
  *   answer id body
@@ -109,6 +109,9 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         flattenTargets(message.targets),
         message.submission,
         ...readToWire(message.read),
+        ...(message.read === undefined || message.modelNames === undefined
+          ? []
+          : [message.modelNames]),
       ];
     case "settle":
       return [
@@ -164,7 +167,13 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
     case "authorize":
       return ["authorize", message.id, message.credential];
     case "authorized":
-      return ["authorized", message.id, message.userPath, message.keyId];
+      return [
+        "authorized",
+        message.id,
+        message.userPath,
+        message.keyId,
+        ...(message.models === undefined ? [] : [message.models]),
+      ];
     case "exceeded":
       return [
         "exceeded",

@@ -198,13 +198,14 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
 
   shared: [],
   "shared/usage": ["shared"],
-  "shared/domain": ["shared", "shared/usage"],
+  "shared/access": ["shared"],
+  "shared/domain": ["shared", "shared/access", "shared/usage"],
   "shared/socket": ["shared"],
-  "shared/wire": ["shared", "shared/domain", "shared/usage", "shared/socket"],
-  "shared/config": ["shared", "shared/domain", "shared/usage"],
-  "shared/api": ["shared", "shared/domain", "shared/usage", "shared/config"],
+  "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
+  "shared/config": ["shared", "shared/access", "shared/domain", "shared/usage"],
+  "shared/api": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/config"],
   ...inOrder(
-    ["shared", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
+    ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
     [
       "shared/config/kinds",
       "shared/config/settings",

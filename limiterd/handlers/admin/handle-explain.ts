@@ -11,6 +11,7 @@ import type { Target } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { isModelName, isName } from "../../../shared/wire/wire-lease.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
+import { modelProblem } from "../../keys/judge-model.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { explainBudgets } from "../../lists/list-budgets.js";
 import { refusalItem } from "../../lists/list-refusals.js";
@@ -22,7 +23,7 @@ import { findKey, unknownKey } from "./handle-keys.js";
 
 /**
  * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,
- * model}]}` or `{request_id}`.
+ * model}], model_names?: as in `Admit`}` or `{request_id}`.
  */
 export function handleExplain(
   state: DaemonState,
@@ -37,6 +38,10 @@ export function handleExplain(
     return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
   const key = readKey(state, body["key"], nowMs);
   if (!key.ok) return key;
+  const modelNames = readModelNames(body["model_names"]);
+  const notAllowed = modelProblem(key.value, { ...request.value, modelNames });
+  if (notAllowed !== null)
+    return wrong(`${notAllowed.message}: its requests are answered with 403`, "model");
   const { id, userPath } = key.value;
   return {
     ok: true,
@@ -138,6 +143,11 @@ function readRequest({
       submission: false,
     },
   };
+}
+
+/** Undefined: an earlier release asks. */
+function readModelNames(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.filter(isModelName) : undefined;
 }
 
 function isTarget(value: unknown): value is Target {

@@ -3,7 +3,7 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
-import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
+import type { ListedKeys } from "../../../shared/api/key-item.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
 import { keysMax, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
@@ -16,9 +16,10 @@ import {
   parseKeyIssue,
 } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { formatMillis, formatSeconds } from "../../../shared/time.js";
+import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { keyStatus, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
+import { listedKey } from "../../keys/listed-key.js";
 import { keyChange } from "../../keys/stored-key.js";
 import { itemsExaminedMax, matches, pageOf, parseListQuery } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
@@ -161,7 +162,7 @@ function rotate(
   const status = keyStatus(key, nowMs);
   if (status !== "active")
     return ports.fail(invalid(`${key.id} is ${status}: issue another key in its place`, "id"));
-  const { overlapSeconds } = rotation.value;
+  const { overlapSeconds, models } = rotation.value;
   const working = workingOldSecrets(key, nowMs);
   if (overlapSeconds > 0 && working.length >= oldSecretsMax)
     return ports.fail(
@@ -175,6 +176,7 @@ function rotate(
   // In whole seconds, as it is shown.
   const untilMs = nowMs - (nowMs % 1000) + overlapSeconds * 1000;
   keys.rotate(key, { hash, redacted }, untilMs, nowMs);
+  if (models !== undefined) key.models = models;
   writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
 }
 
@@ -230,31 +232,4 @@ export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
       ? `no key ${id} is known`
       : "no such key is known: expected an id such as key_7";
   return { ...plainFailure(404, "not_found_error", named), param: "id" };
-}
-
-/** A key as it is listed: without anything that authenticates. */
-function listedKey(key: ManagedKey, nowMs: number): KeyItem {
-  const status = keyStatus(key, nowMs);
-  return {
-    id: key.id,
-    name: key.name,
-    user_path: key.userPath,
-    labels: key.labels,
-    redacted_value: key.redacted,
-    status,
-    active: status === "active",
-    created_at: formatSeconds(key.createdAtMs),
-    expires_at: secondsOrNull(key.expiresAtMs),
-    deactivated_at: secondsOrNull(key.deactivatedAtMs),
-    last_used_at: secondsOrNull(key.lastUsedAtMs),
-    old_secrets: workingOldSecrets(key, nowMs).map((old) => ({
-      redacted_value: old.redacted,
-      expires_at: formatSeconds(old.untilMs),
-      last_used_at: secondsOrNull(old.lastUsedAtMs),
-    })),
-  };
-}
-
-function secondsOrNull(ms: number | null): string | null {
-  return ms === null ? null : formatSeconds(ms);
 }

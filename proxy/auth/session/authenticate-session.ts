@@ -70,6 +70,8 @@ function callerOf(session: OpenSession, userPath: string): Caller {
     credential: "authenticated",
     isOperator: session.kind === "admin",
     keyId: session.kind === "key" ? session.keyId : "",
+    // It reaches no model.
+    allowLists: [],
     pathFailure: null,
     denial: ended,
   };

@@ -6,11 +6,12 @@
 import { isObject, shortName, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
-import { modelNameProblem, type Target } from "../../../shared/domain/target-name.js";
+import { modelNameProblem } from "../../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
+import { allowableNames } from "../../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../../routing/model-catalog.js";
 import { resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-json.js";
@@ -29,12 +30,17 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   if (question.kind === "past")
     return replyExplanation(context, { request_id: question.requestId }, {});
   const { userPath, model, key } = question;
-  const targets = await targetsOf(context.gateway, model);
-  if (targets === null)
-    return failAdmin(context, unknownModel(context.gateway.models, model).failure);
+  const { models, targetOrder } = context.gateway;
+  const route =
+    resolveModel(models.current(), model) ?? (await resolveOnceLearned({ models }, model));
+  if (route === null) return failAdmin(context, unknownModel(models, model).failure);
+  const asked = {
+    targets: targetOrder.peek(route).map(({ provider, model }) => ({ provider, model })),
+    model_names: allowableNames(models.current(), route, model),
+  };
   await replyExplanation(
     context,
-    { user_path: userPath, ...keyFields(context.gateway, key), targets },
+    { user_path: userPath, ...keyFields(context.gateway, key), ...asked },
     { model },
   );
 }
@@ -119,16 +125,4 @@ function keyFields(
 ): { readonly key?: object } {
   if (key === null) return {};
   return { key: looksLikeManagedKey(key) ? { key_hash: credentials.hashKey(key) } : { id: key } };
-}
-
-/** Null: the model is unknown. */
-async function targetsOf(
-  { models, targetOrder }: Pick<Gateway, "models" | "targetOrder">,
-  model: string,
-): Promise<readonly Target[] | null> {
-  const route =
-    resolveModel(models.current(), model) ?? (await resolveOnceLearned({ models }, model));
-  return route === null
-    ? null
-    : targetOrder.peek(route).map((target) => ({ provider: target.provider, model: target.model }));
 }

@@ -33,7 +33,12 @@ export async function submitBatch(
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const provider = able.providers[0]!;
   const target = { provider: provider.config.name, model: "" };
-  const admitted = await admitRequest(context, { targets: [target], model: "", submission: true });
+  const admitted = await admitRequest(context, {
+    targets: [target],
+    model: "",
+    modelNames: [],
+    submission: true,
+  });
   if (admitted === null) return;
   context.record.target = target;
   const forwarded = await sendObjectRequest(context, {

@@ -25,12 +25,14 @@ export interface AdmissionRequest {
   readonly rerouted: Admission | null;
   readonly submission: boolean;
   readonly startedMonoMs: number;
+  /** As in `Admit`. */
+  readonly modelNames?: readonly string[] | undefined;
 }
 
 /** `read`: how many verdicts that admit have come on this connection; undefined: it isn't told. */
 export function admissionMessage(
   id: number,
-  { caller, targets, rerouted, submission }: AdmissionRequest,
+  { caller, targets, rerouted, submission, modelNames }: AdmissionRequest,
   read: number | undefined,
 ): ToDaemon {
   return rerouted === null
@@ -42,6 +44,8 @@ export function admissionMessage(
         targets,
         submission,
         read,
+        // Only a key has a list there.
+        modelNames: caller.credential === "authenticated" ? undefined : modelNames,
       }
     : { kind: "reroute", id, lease: rerouted.lease, targets, read };
 }

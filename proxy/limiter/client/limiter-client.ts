@@ -116,11 +116,11 @@ export class LimiterClient implements Limiter, LimiterLink {
     caller: Claimed,
     targets: readonly Target[],
     submission = false,
+    modelNames?: readonly string[],
   ): Promise<AdmissionOutcome> {
     const startedMonoMs = this.#ports.monoMs();
-    return this.#inTime(
-      this.#pending.ask({ caller, targets, rerouted: null, submission, startedMonoMs }),
-    );
+    const asked = { caller, targets, rerouted: null, submission, startedMonoMs, modelNames };
+    return this.#inTime(this.#pending.ask(asked));
   }
 
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {

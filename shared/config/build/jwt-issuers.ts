@@ -74,6 +74,8 @@ export function buildIssuers(
         audience,
         algorithms: valid.algorithms ?? known,
         userPath,
+        models: valid.models,
+        modelsClaim: valid.models_claim,
         keys: keysOf(valid, surroundings),
       });
   }

@@ -1,16 +1,22 @@
 /** The kinds of values that are lists: written as a list, or as a text with commas. */
-
+import { modelPatternsMax, parseModelPatterns } from "../../access/allowed-models.js";
 import { parseSubject } from "../../domain/rule.js";
 import { parseNetwork } from "../ip-network.js";
 import { neverForwarded } from "../never-forwarded.js";
 import { textOf } from "./text-kinds.js";
 import { always, type JsonSchema, orVariable, type ValueKind } from "./value-kind.js";
 
+interface ListShape {
+  readonly itemsMin: 0 | 1;
+  readonly itemsMax?: number;
+  readonly item?: JsonSchema;
+}
+
 /** A list whose items `parseItem` accepts; it returns undefined for a wrong one. */
 export function listOf<T>(
   expected: string,
   parseItem: (raw: unknown) => T | undefined,
-  { itemsMin, item = { type: "string" } }: { readonly itemsMin: 0 | 1; readonly item?: JsonSchema },
+  { itemsMin, itemsMax = Infinity, item = { type: "string" } }: ListShape,
 ): ValueKind<readonly T[]> {
   return {
     label: "list",
@@ -18,7 +24,8 @@ export function listOf<T>(
     quotable: always,
     parse: (raw) => {
       const rawItems = itemsOf(raw);
-      if (rawItems === undefined || rawItems.length < itemsMin) return undefined;
+      if (rawItems === undefined || rawItems.length < itemsMin || rawItems.length > itemsMax)
+        return undefined;
       const items: T[] = [];
       for (const rawItem of rawItems) {
         const item = parseItem(rawItem);
@@ -108,6 +115,16 @@ export const modelList = listOf(
     return id.ok ? id.value : undefined;
   },
   { itemsMin: 0 },
+);
+
+/** The models that a caller may use, in lower case. */
+export const allowedModels = listOf(
+  `must be a list of at most ${modelPatternsMax} names of models such as gpt-4o or openai/gpt-4o, or of how names begin and *`,
+  (raw) => {
+    const patterns = parseModelPatterns([textOf(raw)], "");
+    return patterns.ok ? patterns.value[0] : undefined;
+  },
+  { itemsMin: 1, itemsMax: modelPatternsMax },
 );
 
 /** Model ids in lower case, in which `*` stands for any characters. */

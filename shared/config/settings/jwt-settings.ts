@@ -3,7 +3,7 @@
  * its kind of key: `../build/jwt-issuers.ts` checks that.
  */
 import { choice } from "../kinds/choice-kinds.js";
-import { list, names } from "../kinds/list-kinds.js";
+import { allowedModels, list, names } from "../kinds/list-kinds.js";
 import { keySecret } from "../kinds/secret-kinds.js";
 import { filePath, text } from "../kinds/text-kinds.js";
 import { webUrl } from "../kinds/url-kinds.js";
@@ -66,6 +66,17 @@ export const jwtSettings = {
     kind: text,
     defaultText: null,
     meaning: "A claim that holds the user path, or a path with claims in braces.",
+  }),
+  models: field({
+    kind: allowedModels,
+    defaultText: "any",
+    meaning: "The models that callers with these tokens may use, such as gpt-4o and openai/*.",
+  }),
+  models_claim: field({
+    kind: text,
+    defaultText: "none",
+    meaning:
+      "A claim that holds the models that its caller may use, as a list or a text with spaces or commas.",
   }),
 } as const;
 

@@ -8,6 +8,7 @@ t.test("the list shows the properties of the keys, or that there is none", async
     name: null,
     user_path: null,
     labels: [],
+    models: null,
     redacted_value: "sk-sluice-abcd…",
     status: "expired",
     active: false,
@@ -25,15 +26,16 @@ t.test("the list shows the properties of the keys, or that there is none", async
         name: "CI",
         user_path: "/team",
         labels: ["a", "b"],
+        models: ["gpt-4o", "fast"],
         expires_at: null,
         status: "active",
         last_used_at: "2026-01-02T03:04:05Z",
       },
     ]),
     [
-      "ID     NAME  PATH            LABELS  KEY              STATUS   EXPIRES               LAST USED             CREATED",
-      "key_7  -     (the caller's)  -       sk-sluice-abcd…  expired  2026-02-01T00:00:00Z  never                 2026-01-01T00:00:00Z",
-      "key_6  CI    /team           a, b    sk-sluice-abcd…  active   never                 2026-01-02T03:04:05Z  2026-01-01T00:00:00Z",
+      "ID     NAME  PATH            LABELS  MODELS        KEY              STATUS   EXPIRES               LAST USED             CREATED",
+      "key_7  -     (the caller's)  -       (any)         sk-sluice-abcd…  expired  2026-02-01T00:00:00Z  never                 2026-01-01T00:00:00Z",
+      "key_6  CI    /team           a, b    gpt-4o, fast  sk-sluice-abcd…  active   never                 2026-01-02T03:04:05Z  2026-01-01T00:00:00Z",
     ].join("\n"),
   );
 });

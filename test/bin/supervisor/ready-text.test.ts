@@ -61,6 +61,8 @@ t.test("with JWT issuers only, the request has a token", async (t) => {
     audience: ["sluice"],
     algorithms: ["RS256"],
     userPath: "team",
+    models: null,
+    modelsClaim: null,
     keys: { kind: "file", path: "/keys" },
   } as const;
   t.match(

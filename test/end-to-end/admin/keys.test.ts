@@ -512,7 +512,7 @@ t.test(
     const table = await cli(site, "keys", "list");
     t.match(
       table.stdout,
-      /^ID +NAME +PATH +LABELS +KEY +STATUS +EXPIRES +LAST USED +CREATED\nkey_2 +one +\/team +x +sk-sluice-.{4}… +deactivated +never .*\nkey_1 +by hand +\/team\/cli +a, b +sk-sluice-.{4}… +active /,
+      /^ID +NAME +PATH +LABELS +MODELS +KEY +STATUS +EXPIRES +LAST USED +CREATED\nkey_2 +one +\/team +x +\(any\) +sk-sluice-.{4}… +deactivated +never .*\nkey_1 +by hand +\/team\/cli +a, b +\(any\) +sk-sluice-.{4}… +active /,
     );
     t.match(JSON.parse((await cli(site, "keys", "list", "--json")).stdout), [
       { id: "key_2" },

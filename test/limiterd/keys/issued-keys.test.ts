@@ -134,6 +134,7 @@ t.test("a list has nothing in it that opens anything, newest first, page by page
     name: "CI",
     user_path: "/team",
     labels: ["a", "b"],
+    models: null,
     redacted_value: key.redacted,
     status: "active",
     active: true,

@@ -43,6 +43,7 @@ t.test("a key is looked up among 100,000 as among 100", async (t) => {
         hash: hashes[i]!,
         redacted: "",
         oldSecrets: [],
+        models: null,
         name: null,
         userPath: "/",
         labels: [],

@@ -44,6 +44,14 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
       { name: "StoreUnreadableError" },
       `${at} ${JSON.stringify(value)}`,
     );
+  const restricted = [...good.slice(0, 7), 1, ...good.slice(8), [["gpt-4o"], null]];
+  t.doesNotThrow(await stored(1, restricted));
+  for (const wrong of ["x", ["gpt-4o"], [[7], null], [["a*b"], null], [["gpt-4o"], "never"], [[]]])
+    t.throws(
+      await stored(1, [...restricted.slice(0, 10), wrong]),
+      { name: "StoreUnreadableError" },
+      JSON.stringify(wrong),
+    );
   const tombstone = [["a"], 1, 2];
   t.doesNotThrow(await stored(1, tombstone));
   for (const value of [

@@ -261,6 +261,7 @@ t.test("a key's labels are those of the ring, and a caller without a key has non
     hash: "h",
     redacted: "r",
     oldSecrets: [],
+    models: null,
     name: null,
     userPath: null,
     labels: ["eu"],

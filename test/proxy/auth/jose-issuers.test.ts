@@ -23,6 +23,8 @@ const base = {
   issuer: "https://issuer.test",
   audience: ["sluice", "gateway"],
   userPath: "/u/{sub}",
+  models: null,
+  modelsClaim: null,
 };
 const claims = { iss: base.issuer, aud: "sluice", sub: "ann" };
 const log = createLog("proxy", "silent");

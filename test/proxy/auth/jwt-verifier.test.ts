@@ -18,7 +18,11 @@ interface Case {
   nowMs: number;
 }
 
-function start(judgement: (token: string) => Judgement, issuers = ["a"]): Case {
+function start(
+  judgement: (token: string) => Judgement,
+  issuers = ["a"],
+  { models = null, modelsClaim = null }: Partial<Pick<JwtIssuer, "models" | "modelsClaim">> = {},
+): Case {
   const judged: string[] = [];
   const denied = new Set<unknown>();
   const world = { nowMs: 1_000_000, judged, denied };
@@ -26,6 +30,8 @@ function start(judgement: (token: string) => Judgement, issuers = ["a"]): Case {
     (issuer): JwtIssuer => ({
       issuer,
       userPath: "/u/{sub}",
+      models,
+      modelsClaim,
       judge(token) {
         judged.push(token);
         return Promise.resolve(judgement(token));
@@ -161,3 +167,45 @@ t.test(
     t.equal(world.judged.length, 2, "it stays remembered meanwhile");
   },
 );
+
+t.test("a token is for the models of its claim, as far as its issuer's allow them", async (t) => {
+  const table: readonly (readonly [unknown, readonly string[] | null, unknown])[] = [
+    [["gpt-4o", "Claude-*"], null, [["gpt-4o", "claude-*"]]],
+    ["gpt-4o,claude-* llama", null, [["gpt-4o", "claude-*", "llama"]]],
+    [["gpt-4o"], ["openai/*"], [["openai/*"], ["gpt-4o"]]],
+    [[], null, [[]]],
+    ["", null, [[]]],
+    [undefined, null, "claim"],
+    [undefined, ["openai/*"], "claim"],
+    [null, null, "claim"],
+    [7, null, "claim"],
+    [{ a: 1 }, null, "claim"],
+    [["a", 7], null, "claim"],
+    [["a*b"], null, "claim"],
+    [["x".repeat(300)], null, "claim"],
+    [Array.from({ length: 65 }, (_, i) => `m${i}`), null, "claim"],
+  ];
+  for (const [claim, models, expected] of table) {
+    const judgement: Judgement = {
+      kind: "verified",
+      claims: { sub: "ann", exp: 9_999_999, ...(claim === undefined ? {} : { mods: claim }) },
+    };
+    const world = start(() => judgement, ["a"], { models, modelsClaim: "mods" });
+    const result = await world.verifier.verify(tokenOf({ iss: "a" }));
+    if (expected === "claim")
+      t.match(
+        result,
+        {
+          ok: false,
+          failure: { status: 401 },
+          note: "JWT refused: its claim mods is no list of models",
+        },
+        JSON.stringify(claim),
+      );
+    else t.match(result, { ok: true, caller: { allowLists: expected } }, JSON.stringify(claim));
+  }
+  const ofIssuer = start(() => good(9_999_999), ["a"], { models: ["gpt-4o"] });
+  t.match(await ofIssuer.verifier.verify(tokenOf({ iss: "a" })), {
+    caller: { allowLists: [["gpt-4o"]] },
+  });
+});

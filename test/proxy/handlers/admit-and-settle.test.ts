@@ -9,6 +9,7 @@ import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import { modelNotAllowed } from "../../../shared/access/allowed-models.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { failure, invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -63,6 +64,7 @@ const breach = {
   used: 3,
   waitSeconds: 12,
 } as const;
+const modelNames = ["a/x", "x"];
 const budgetBreach = {
   dimension: "budget",
   scope: "user_path",
@@ -75,7 +77,7 @@ const budgetBreach = {
 
 t.test("an admitted request goes on, identified, and nothing has been answered", async (t) => {
   const { context, record, exchange, admitted } = begin();
-  const outcome = await admitRequest(context, { targets: [one, two], model: "x" });
+  const outcome = await admitRequest(context, { targets: [one, two], model: "x", modelNames });
   t.match(outcome, { admission: { target: one } });
   t.match(record, { userPath: "/team", target: one });
   t.same(exchange.calls, []);
@@ -84,7 +86,12 @@ t.test("an admitted request goes on, identified, and nothing has been answered",
 
 t.test("a submission is counted at no target, and sent to the first", async (t) => {
   const { context, record, admitted } = begin();
-  const outcome = await admitRequest(context, { targets: [two, one], model: "", submission: true });
+  const outcome = await admitRequest(context, {
+    targets: [two, one],
+    model: "",
+    modelNames: [],
+    submission: true,
+  });
   t.match(outcome, { admission: { target: null } });
   t.equal(record.target, two);
   t.match(admitted, [{ submission: true }]);
@@ -95,6 +102,12 @@ t.test("whatever isn't an admission is answered, and named in the log", async (t
   const table: readonly (readonly [unknown, number, string, object])[] = [
     [{ kind: "unavailable" }, 503, "limiter_unavailable", { note: null, userPath: null }],
     [{ kind: "failed", failure: failure("overloaded", "full") }, 503, "overloaded", { note: null }],
+    [
+      { kind: "failed", failure: modelNotAllowed("key_7", ["y"], modelNames) },
+      403,
+      "refused",
+      { note: /^key_7 may not use the model "a\/x"; it may use: y$/ },
+    ],
     [{ kind: "denied", ended: null }, 401, "refused", { userPath: null }],
     [
       { kind: "refused", breach, ...refusal },
@@ -118,7 +131,7 @@ t.test("whatever isn't an admission is answered, and named in the log", async (t
   for (const [outcome, status, what, logged] of table) {
     const { fake, context, exchange, record, noted, settled } = begin();
     fake.verdict = outcome as AdmissionOutcome;
-    t.equal(await admitRequest(context, { targets: [one], model: "x" }), null);
+    t.equal(await admitRequest(context, { targets: [one], model: "x", modelNames }), null);
     t.equal(exchange.status, status, what);
     t.match(record, { status, outcome: what, ...logged });
     t.equal(record.target, null);
@@ -135,7 +148,7 @@ t.test("whatever isn't an admission is answered, and named in the log", async (t
 t.test("the slot of a client that left while it waited is given back at once", async (t) => {
   const { context, exchange, record, settled } = begin();
   exchange.leave();
-  t.equal(await admitRequest(context, { targets: [one], model: "x" }), null);
+  t.equal(await admitRequest(context, { targets: [one], model: "x", modelNames }), null);
   t.match(record, { status: 499, outcome: "client_gone" });
   t.same(settled, [{ tokens: 0, estimated: false, record: null }]);
   t.same(exchange.calls, []);
@@ -242,4 +255,25 @@ t.test("before anything else that is wrong, a wrong caller is told that it is wr
   await refuseUnadmitted(context, null);
   t.match(record, { status: 499, outcome: "client_gone" });
   t.same([exchange.calls, asked], [[], []]);
+});
+
+t.test("a caller with a list of models isn't admitted for another, and uses no turn", async (t) => {
+  for (const [allowLists, names, status] of [
+    [[["a/*"]], modelNames, 0],
+    [[["x"], ["a/x"]], modelNames, 0],
+    [[["x"], ["y"]], modelNames, 403],
+    [[["a/*"]], [], 403],
+    [[[]], modelNames, 403],
+    [[["*"]], [], 403],
+  ] as const) {
+    const { context, exchange, admitted } = begin();
+    const caller = { ...context.caller, allowLists };
+    await admitRequest({ ...context, caller }, { targets: [one], model: "x", modelNames: names });
+    t.equal(exchange.status, status, JSON.stringify([allowLists, names]));
+    t.equal(admitted.length, status === 0 ? 1 : 0);
+    if (status === 403)
+      t.match(JSON.parse(exchange.body.toString()), {
+        error: { type: "permission_error", code: "model_not_allowed", param: "model" },
+      });
+  }
 });

@@ -83,7 +83,10 @@ function open({ share = false, usageEnabled = true } = {}) {
     const record = new RequestRecord(nowMs);
     if (caller.credential === "authenticated") record.identified(caller);
     const call = { operation, body: body === null ? null : Buffer.from(body) } as ModelCall;
-    const outcome = await askCache({ gateway, exchange, caller, record }, { call, route });
+    const outcome = await askCache(
+      { gateway, exchange, caller, record },
+      { call, route, modelNames: ["openai/x", "x"] },
+    );
     return { outcome, exchange, record };
   }
   /** A provider answers a miss, so that the answer may be kept. */

@@ -1,5 +1,7 @@
 import t from "tap";
+import { authenticatedCaller } from "../../../proxy/auth/caller.js";
 import { answerModel, answerModels } from "../../../proxy/handlers/list-models.js";
+import type { ModelPatterns } from "../../../shared/access/allowed-models.js";
 import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
 const fake = fakeGateway(`
@@ -9,6 +11,7 @@ providers:
 virtual_models:
   smart: { targets: [{ model: one/gpt }] }
 `);
+const none: readonly string[] = [];
 const anthropic = ["anthropic-version", "2023-06-01"];
 
 const list = (of: FakeGateway, headers: readonly string[] = []): Promise<Served> =>
@@ -42,6 +45,39 @@ t.test("the list comes in the client's dialect", async (t) => {
     first_id: "smart",
     last_id: "one/meta/llama",
   });
+});
+
+t.test("a caller with a list of models sees those alone, in every dialect", async (t) => {
+  const idsOf = async (
+    allowLists: readonly ModelPatterns[],
+    path = "/v1/models",
+    headers = none,
+  ) => {
+    const caller = authenticatedCaller("/team", allowLists);
+    const { body } = await served(fake, answerModels, { method: "GET", path, headers, caller });
+    const { data, models } = body as { data?: { id: string }[]; models?: { name: string }[] };
+    return data?.map(({ id }) => id) ?? models!.map(({ name }) => name);
+  };
+  t.same(await idsOf([["one/*"]]), ["one/gpt", "one/meta/llama"]);
+  t.same(await idsOf([["gpt", "SMART"].map((name) => name.toLowerCase())]), ["smart", "one/gpt"]);
+  t.same(await idsOf([["meta/*"]], "/v1/models", anthropic), ["one/meta/llama"]);
+  t.same(await idsOf([["gpt"]], "/v1beta/models"), ["models/one/gpt"]);
+  t.same(await idsOf([["one/*"], ["gpt"]]), ["one/gpt"]);
+  t.same(await idsOf([[]]), []);
+  const caller = authenticatedCaller("/team", [["gpt"]]);
+  for (const [id, status] of [
+    ["gpt", 200],
+    ["one/gpt", 200],
+    ["smart", 403],
+    ["any/other", 403],
+  ] as const) {
+    const answer = await served(fake, answerModel, {
+      method: "GET",
+      path: `/v1/models/${id}`,
+      caller,
+    });
+    t.equal(answer.status, status, id);
+  }
 });
 
 t.test("an empty list has neither first nor last", async (t) => {

@@ -81,11 +81,11 @@ t.test("an id is key_ and a number from 1", async (t) => {
 t.test("what a key is issued with is normalized", async (t) => {
   t.same(parseKeyIssue({}, nowMs), {
     ok: true,
-    value: { name: null, userPath: null, labels: [], expiresAtMs: null },
+    value: { name: null, userPath: null, labels: [], models: null, expiresAtMs: null },
   });
   t.same(parseKeyIssue({ name: null, user_path: null, labels: null, expires_at: null }, nowMs), {
     ok: true,
-    value: { name: null, userPath: null, labels: [], expiresAtMs: null },
+    value: { name: null, userPath: null, labels: [], models: null, expiresAtMs: null },
   });
   t.same(
     parseKeyIssue(
@@ -93,6 +93,7 @@ t.test("what a key is issued with is normalized", async (t) => {
         name: " CI ",
         user_path: "team//app/",
         labels: ["b", " a ", "b"],
+        models: ["GPT-4o", "openai/*"],
         expires_at: "2030-01-31T12:00:00.999+02:00",
       },
       nowMs,
@@ -103,6 +104,7 @@ t.test("what a key is issued with is normalized", async (t) => {
         name: "CI",
         userPath: "/team/app",
         labels: ["b", "a"],
+        models: ["gpt-4o", "openai/*"],
         expiresAtMs: Date.parse("2030-01-31T10:00:00Z"),
       },
     },
@@ -116,7 +118,11 @@ t.test(
       [null, "body", /must be a JSON object, not null/],
       [[], "body", /must be a JSON object, not \[\]/],
       ["x", "body", /must be a JSON object/],
-      [{ path: "/a" }, "path", /unknown field path: expected name, user_path, labels, expires_at/],
+      [
+        { path: "/a" },
+        "path",
+        /unknown field path: expected name, user_path, labels, models, expires_at/,
+      ],
       [{ key_hash: "x" }, "key_hash", /unknown field key_hash/],
       [{ value: "x" }, "value", /unknown field value/],
       [{ name: "" }, "name", /name must be a text that isn't blank, not ""/],
@@ -140,6 +146,9 @@ t.test(
       [{ labels: ["a", ["b"]] }, "labels[1]", /not \["b"\]/],
       [{ labels: ["a\nb"] }, "labels[0]", /control characters/],
       [{ labels: ["x".repeat(65)] }, "labels[0]", /at most 64 bytes, not 65/],
+      [{ models: [] }, "models", /models must name a model, or be left out/],
+      [{ models: "a" }, "models", /models must be a list of at most 64 names/],
+      [{ models: ["a", "b c"] }, "models[1]", /models\[1\] must be a model's name .*, not "b c"/],
       [{ expires_at: 5 }, "expires_at", /must be an RFC 3339 timestamp such as .*, not 5/],
       [{ expires_at: "tomorrow" }, "expires_at", /not "tomorrow"/],
       [{ expires_at: "2030-01-31" }, "expires_at", /not "2030-01-31"/],

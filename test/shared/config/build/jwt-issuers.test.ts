@@ -20,6 +20,8 @@ t.test("the page's three lines for Kubernetes are a complete issuer", async (t) 
       audience: ["sluice"],
       algorithms: publicKeyAlgorithms,
       userPath: "/k8s/{kubernetes.io/namespace}/{kubernetes.io/serviceaccount/name}",
+      models: null,
+      modelsClaim: null,
       keys: { kind: "file", path: "/etc/sluice/kubernetes-jwks.json" },
     },
   ]);
@@ -43,6 +45,8 @@ jwt:
       audience: ["x", "y"],
       algorithms: ["RS256", "ES256"],
       userPath: "team",
+      models: null,
+      modelsClaim: null,
       keys: { kind: "url", url: "https://a.test/keys?v=1", proxy: null },
     },
     {
@@ -50,6 +54,8 @@ jwt:
       audience: ["x"],
       algorithms: secretAlgorithms,
       userPath: "/u/{sub}",
+      models: null,
+      modelsClaim: null,
       keys: { kind: "secret", secret },
     },
     {
@@ -57,6 +63,8 @@ jwt:
       audience: ["x"],
       algorithms: publicKeyAlgorithms,
       userPath: "/ns/{kubernetes.io/namespace}",
+      models: null,
+      modelsClaim: null,
       keys: { kind: "file", path: "/srv/keys.json" },
     },
   ]);

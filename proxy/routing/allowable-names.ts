@@ -1,0 +1,26 @@
+/**
+ * The names by which a list of models may allow a request (docs/authentication.md, "Models"): what
+ * it asks for. The targets of a virtual model don't count: its operator chose them for its name.
+ */
+import { modelPatternBytesMax } from "../../shared/access/allowed-models.js";
+import type { Catalog, Route } from "./resolve-model.js";
+
+/** `asked`: the name in the request. */
+export function allowableNames(
+  { providerByLowerName }: Pick<Catalog, "providerByLowerName">,
+  route: Route,
+  asked: string,
+): readonly string[] {
+  const alias = route.alias === undefined ? [] : [asked.trim()];
+  if (route.kind === "virtual") return [...alias, route.source].map(compared);
+  const { provider, model } = route.targets[0];
+  const before = model.slice(0, Math.max(model.indexOf("/"), 0)).toLowerCase();
+  // `openai/gpt-4o` at a reseller isn't what a list means by `openai/gpt-4o`, as with rules.
+  const bare = providerByLowerName.has(before) ? [] : [model];
+  return [...alias, `${provider}/${model}`, ...bare].map(compared);
+}
+
+/** No pattern is longer, and the wire takes no name that is much longer. */
+function compared(name: string): string {
+  return name.slice(0, modelPatternBytesMax + 1);
+}

@@ -1,0 +1,148 @@
+/**
+ * Callers for some models alone, through real processes: by a managed key and by a JWT, in every
+ * dialect and at every door that leads to a model.
+ */
+import { writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import t from "tap";
+import { admin } from "../../support/client.js";
+import { keySet, makeSigner } from "../../support/jwt-signer.js";
+import { makeSite } from "../../support/processes/processes.js";
+
+const masterKey = "master-key-of-the-test";
+const byMaster = { authorization: `Bearer ${masterKey}` };
+const settings = `
+server: { master_key: ${masterKey}, passthrough: all }
+cache: { enabled: true }
+providers:
+  test: { type: simulator, models: [small, large] }
+  there: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: k, models: [far] }
+  google: { type: gemini, base_url: "http://127.0.0.1:1", api_key: k, models: [gem] }
+  claude: { type: anthropic, base_url: "http://127.0.0.1:1", api_key: k, models: [far] }
+virtual_models:
+  fast: { targets: [{ model: test/small }] }
+aliases: { mine: test/large }
+jwt:
+  - issuer: https://issuer.test
+    audience: sluice
+    jwks_file: keys.json
+    user_path: /u/{sub}
+    models: [test/*, fast, there/*]
+    models_claim: models
+`;
+
+t.test("a restricted key or token reaches the models of its list, and nothing else", async (t) => {
+  const site = makeSite(t, settings);
+  const signer = await makeSigner("one");
+  writeFileSync(join(site.directory, "keys.json"), keySet(signer));
+  await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  const { status, body } = await admin(
+    url,
+    "POST /auth-keys",
+    { user_path: "/team", models: ["small", "fast"] },
+    byMaster,
+  );
+  t.match({ status, body }, { status: 201, body: { models: ["small", "fast"] } });
+  const key = String(body["value"]);
+  const token = await signer.sign({
+    iss: "https://issuer.test",
+    aud: "sluice",
+    sub: "ann",
+    models: "small fast mine",
+    exp: Math.floor(Date.now() / 1000) + 600,
+  });
+
+  for (const credential of [key, token]) {
+    const call = async (path: string, sent?: object, headers: Record<string, string> = {}) => {
+      const response = await fetch(`${url}${path}`, {
+        method: sent === undefined ? "GET" : "POST",
+        headers: { authorization: `Bearer ${credential}`, ...headers },
+        ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
+      });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const messages = [{ role: "user", content: "hi" }];
+    const refused = { error: { type: "permission_error", code: "model_not_allowed" } };
+    for (const model of ["small", "test/small", "TEST/Small", "fast"])
+      for (const at of ["first", "from the cache"])
+        t.match(
+          await call("/v1/chat/completions", { model, messages }),
+          { status: 200 },
+          `${model} ${at}`,
+        );
+    // In the cache for a caller that may use it.
+    const path = credential === key ? "/team" : "/u/ann";
+    const large = { model: "test/large", messages };
+    await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { ...byMaster, "x-sluice-user-path": path },
+      body: JSON.stringify(large),
+    }).then((response) => response.text());
+    for (const model of ["test/large", "large", "there/far"])
+      t.match(
+        await call("/v1/chat/completions", { model, messages }),
+        { status: 403, body: refused },
+        model,
+      );
+    t.equal(
+      (await call("/v1/chat/completions", { model: "mine", messages })).status,
+      credential === key ? 403 : 200,
+      "an alias is allowed by its own name, too",
+    );
+    t.match(await call("/v1/messages", { ...large, max_tokens: 5 }), {
+      status: 403,
+      body: { type: "error", error: { type: "permission_error", message: /may not use/ } },
+    });
+    t.match(await call("/v1/messages/count_tokens", large), { status: 403 });
+    t.match(await call("/v1/messages/count_tokens", { ...large, model: "fast" }), { status: 200 });
+    t.match(
+      await call("/v1beta/models/gem:generateContent", {
+        contents: [{ parts: [{ text: "hi" }] }],
+      }),
+      { status: 403, body: { error: { status: "PERMISSION_DENIED" } } },
+    );
+    t.match(await call("/p/there/v1/models"), { status: 403, body: refused }, "passthrough");
+    t.match(
+      await call("/v1/batches", {
+        input_file_id: "file-1",
+        endpoint: "/v1/chat/completions",
+        completion_window: "24h",
+      }),
+      { status: 403 },
+      "a batch",
+    );
+    t.match(await call("/v1/messages/batches", { requests: [] }), { status: 403 });
+    const { body: list } = await call("/v1/models");
+    t.same(
+      (list["data"] as { id: string }[]).map(({ id }) => id),
+      credential === key ? ["fast", "test/small"] : ["fast", "mine", "test/small"],
+    );
+    t.equal(await upgraded(url, credential), 403, "realtime");
+  }
+  t.match((await admin(url, "POST /explain", { key: "key_1", model: "large" }, byMaster)).body, {
+    message: /key_1 may not use the model "test\/large"; it may use: small, fast/,
+  });
+  t.match(
+    (await admin(url, "POST /explain", { key: "key_1", model: "fast" }, byMaster)).status,
+    200,
+  );
+});
+
+/** The status with which an upgrade for a model that isn't allowed is answered. */
+function upgraded(url: string, credential: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${credential}`,
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    get(`${url}/v1/realtime?model=there/far`, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on("error", reject);
+  });
+}

@@ -1,0 +1,45 @@
+import t from "tap";
+import { allowableNames } from "../../../proxy/routing/allowable-names.js";
+import { buildCatalog, resolveModel } from "../../../proxy/routing/resolve-model.js";
+import { accepted } from "../../shared/config/build-sample.js";
+
+const { config } = accepted(`
+providers:
+  openai: {type: openai, api_key: k, models: [gpt-4o]}
+  reseller: {type: openai, base_url: "https://r.test/v1", api_key: k, models: [openai/gpt-4o, meta/llama]}
+virtual_models:
+  fast: {targets: [{model: openai/gpt-4o}, {model: reseller/meta/llama}]}
+aliases:
+  smart: fast
+  best: openai/gpt-4o
+  my-*: reseller/*
+  old-*: openai/gpt-4o
+`);
+
+t.test("what a list of models is compared with is what the request asks for", (t) => {
+  const catalog = buildCatalog(config.providers, config.virtualModels, new Map(), config.aliases);
+  const table: Readonly<Record<string, readonly string[]>> = {
+    "gpt-4o": ["openai/gpt-4o", "gpt-4o"],
+    "OpenAI/GPT-4o ": ["openai/gpt-4o", "gpt-4o"],
+    "reseller/meta/llama": ["reseller/meta/llama", "meta/llama"],
+    // Not openai's own, though it bears the name.
+    "reseller/openai/gpt-4o": ["reseller/openai/gpt-4o"],
+    fast: ["fast"],
+    FAST: ["fast"],
+    smart: ["smart", "fast"],
+    best: ["best", "openai/gpt-4o", "gpt-4o"],
+    "my-own": ["reseller/my-own", "my-own"],
+    "old-3": ["old-3", "openai/gpt-4o", "gpt-4o"],
+  };
+  for (const [asked, names] of Object.entries(table))
+    t.same(allowableNames(catalog, resolveModel(catalog, asked)!, asked), names, asked);
+  t.end();
+});
+
+t.test("a name that is longer than any pattern is no name of the wire's that it refuses", (t) => {
+  const catalog = buildCatalog(config.providers, [], new Map());
+  const asked = `openai/${"x".repeat(500)}`;
+  for (const name of allowableNames(catalog, resolveModel(catalog, asked)!, asked))
+    t.equal(name.length, 257);
+  t.end();
+});
