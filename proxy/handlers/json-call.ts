@@ -47,6 +47,8 @@ const none: readonly string[] = [];
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
+  readonly model: string;
+  readonly stream: boolean;
   /** Empty once it is let go. */
   #bytes: Buffer;
   readonly #body: ModelBody;
@@ -65,13 +67,11 @@ class JsonCall implements ModelCall {
 
   constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody, source: CallSource) {
     this.operation = operation;
+    this.model = body.model;
+    this.stream = body.stream;
     this.#bytes = bytes;
     this.#body = body;
     this.#source = source;
-  }
-
-  get model(): string {
-    return this.#body.model;
   }
 
   get repeatable(): boolean {

@@ -20,6 +20,8 @@ export interface ModelCall {
   readonly model: string;
   /** The JSON body, until it is answered; null for a form, which isn't held in memory. */
   readonly body: Buffer | null;
+  /** Whether the client wants a stream of events. */
+  readonly stream: boolean;
   /** For an estimate, where the provider reports no usage. */
   readonly promptBytes: number;
   /** Which conversation it continues; null: nothing says so. Read only where it is needed. */

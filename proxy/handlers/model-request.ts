@@ -10,6 +10,7 @@ import { scanObject } from "../body/scan-json.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
+import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
@@ -88,8 +89,10 @@ function readCall(
   }
 }
 
-async function serveCall(incoming: RequestContext, call: ModelCall): Promise<void> {
-  const { gateway, record } = incoming;
+async function serveCall(received: RequestContext, call: ModelCall): Promise<void> {
+  const { gateway, record } = received;
+  const keptAlive = keptAliveExchange(received.exchange, call, gateway);
+  const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
   record.model = call.model;
   const route =
     resolveModel(gateway.models.current(), call.model) ??
@@ -110,6 +113,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
   const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
   if (admitted === null) return;
   const { admission } = admitted;
+  keptAlive?.keepAlive(successHeaders(admitted.headers));
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;

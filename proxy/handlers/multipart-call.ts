@@ -182,6 +182,8 @@ class Form {
 }
 
 class MultipartCall implements ModelCall {
+  /** A transcription may be one, but isn't kept alive. */
+  readonly stream = false;
   readonly operation: Operation;
   readonly model: string;
   readonly body = null;

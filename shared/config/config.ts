@@ -176,6 +176,8 @@ export interface Config {
     readonly drainMs: number;
     /** How long a client may leave a response unread. */
     readonly stalledClientMs: number;
+    /** 0: streams are not kept alive. */
+    readonly streamKeepAliveMs: number;
     /** Whether the body of a 429 carries the request id, as its header always does. */
     readonly requestIdInRefusals: boolean;
   };

@@ -31,6 +31,7 @@ const proxyBelowGateway = [
   "proxy/egress",
   "proxy/handlers/cache",
   "proxy/http",
+  "proxy/http/exchanges",
   "proxy/http/paths",
   "proxy/limiter",
   "proxy/objects",
@@ -76,6 +77,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/usage": ["proxy/body", "proxy/capacity"],
   "proxy/http/paths": [],
   "proxy/http": ["proxy/http/paths", "proxy/body", "proxy/capacity"],
+  "proxy/http/exchanges": ["proxy/http", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": [
     "proxy/body",
@@ -138,7 +140,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/usage",
   ],
   "proxy/handlers/openapi": ["proxy/http"],
-  "proxy/handlers/cache": ["proxy/capacity", "proxy/http", "proxy/upstream", "proxy/usage"],
+  "proxy/handlers/cache": [
+    "proxy/capacity",
+    "proxy/http",
+    "proxy/http/exchanges",
+    "proxy/upstream",
+    "proxy/usage",
+  ],
   "proxy/gateway": proxyBelowGateway,
   "proxy/handlers/admin": [
     "proxy/gateway",

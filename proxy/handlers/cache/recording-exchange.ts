@@ -3,9 +3,9 @@
  * answer on its way, as long as it may be worth caching. Nothing is held back.
  */
 import { ByteBuffer } from "../../../shared/byte-buffer.js";
-import type { MemoryShare } from "../../capacity/memory-ledger.js";
 import { headerOf } from "../../http/copy-headers.js";
-import type { BodyResult, ClientSocket, Exchange } from "../../http/exchange.js";
+import type { Exchange } from "../../http/exchange.js";
+import { DelegatedExchange } from "../../http/exchanges/delegated-exchange.js";
 import type { ResponseCache } from "./response-cache.js";
 
 interface Recorded {
@@ -14,8 +14,7 @@ interface Recorded {
   readonly body: Buffer;
 }
 
-export class RecordingExchange implements Exchange {
-  readonly #exchange: Exchange;
+export class RecordingExchange extends DelegatedExchange {
   readonly #cache: ResponseCache | null;
   /** Null: the answer isn't worth caching. */
   #store: ByteBuffer | null;
@@ -24,7 +23,7 @@ export class RecordingExchange implements Exchange {
 
   /** `cache`: where the answer may be stored; null: nowhere. */
   constructor(exchange: Exchange, cache: ResponseCache | null) {
-    this.#exchange = exchange;
+    super(exchange);
     this.#cache = cache;
     this.#store = cache === null ? null : new ByteBuffer();
   }
@@ -38,16 +37,16 @@ export class RecordingExchange implements Exchange {
     return recorded;
   }
 
-  begin(status: number, headers: readonly string[]): void {
-    this.#exchange.begin(status, this.#head(status, headers));
+  override begin(status: number, headers: readonly string[]): void {
+    super.begin(status, this.#head(status, headers));
   }
 
-  write(chunk: Buffer): boolean {
+  override write(chunk: Buffer): boolean {
     this.#record(chunk);
-    return this.#exchange.write(chunk);
+    return super.write(chunk);
   }
 
-  reply(
+  override reply(
     status: number,
     headers: readonly string[],
     body: string,
@@ -55,7 +54,7 @@ export class RecordingExchange implements Exchange {
   ): void {
     const withMiss = this.#head(status, headers);
     if (this.#store !== null) this.#record(Buffer.from(body, encoding));
-    this.#exchange.reply(status, withMiss, body, encoding);
+    super.reply(status, withMiss, body, encoding);
   }
 
   #head(status: number, headers: readonly string[]): readonly string[] {
@@ -80,97 +79,6 @@ export class RecordingExchange implements Exchange {
     this.#cache?.release(this.#reservedBytes);
     this.#reservedBytes = 0;
     this.#store = null;
-  }
-
-  addHeaders(headers: readonly string[]): void {
-    this.#exchange.addHeaders(headers);
-  }
-
-  get id(): string {
-    return this.#exchange.id;
-  }
-
-  get ownId(): string {
-    return this.#exchange.ownId;
-  }
-
-  get remoteAddress(): string {
-    return this.#exchange.remoteAddress;
-  }
-
-  get method(): string {
-    return this.#exchange.method;
-  }
-
-  get path(): string {
-    return this.#exchange.path;
-  }
-
-  get query(): string {
-    return this.#exchange.query;
-  }
-
-  get modelInPath(): string | null {
-    return this.#exchange.modelInPath;
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.#exchange.rawHeaders;
-  }
-
-  get webSocket(): ClientSocket | null {
-    return this.#exchange.webSocket;
-  }
-
-  get memory(): MemoryShare {
-    return this.#exchange.memory;
-  }
-
-  awaitBody(ms: number, then: () => void): void {
-    this.#exchange.awaitBody(ms, then);
-  }
-
-  get gone(): boolean {
-    return this.#exchange.gone;
-  }
-  get cutByStop(): boolean {
-    return this.#exchange.cutByStop;
-  }
-
-  get begun(): boolean {
-    return this.#exchange.begun;
-  }
-
-  header(name: string): string | undefined {
-    return this.#exchange.header(name);
-  }
-
-  isRepeated(name: string): boolean {
-    return this.#exchange.isRepeated(name);
-  }
-
-  readBody(bytesMax: number): Promise<BodyResult> {
-    return this.#exchange.readBody(bytesMax);
-  }
-
-  readPieces(bytesMax: number): AsyncIterable<Buffer> {
-    return this.#exchange.readPieces(bytesMax);
-  }
-
-  onGone(run: () => void): void {
-    this.#exchange.onGone(run);
-  }
-
-  onDrain(run: () => void): void {
-    this.#exchange.onDrain(run);
-  }
-
-  end(): void {
-    this.#exchange.end();
-  }
-
-  cut(): void {
-    this.#exchange.cut();
   }
 }
 

@@ -125,6 +125,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       connectionsMax: values.connectionsMax,
       drainMs: values.drainMs,
       stalledClientMs: values.stalledClientMs,
+      streamKeepAliveMs: values.streamKeepAliveMs,
       requestIdInRefusals: values.requestIdInRefusals,
     },
     limiter,

@@ -166,6 +166,17 @@ export const serverSettings = {
     unit: "seconds",
     meaning: "How long a client may leave a response unread before its connection is closed.",
   }),
+  streamKeepAliveMs: setting({
+    path: "server.stream_keep_alive_seconds",
+    env: null,
+    flag: null,
+    kind: seconds({ min: 0.1, max: 3600, zero: true }),
+    defaultValue: 0,
+    defaultText: "0",
+    unit: "seconds",
+    meaning:
+      "After how long without a byte of a stream its client is sent a keep-alive, also before the answer begins; 0 never sends one.",
+  }),
   requestIdInRefusals: setting({
     path: "server.request_id_in_refusals",
     env: null,

@@ -185,7 +185,7 @@ t.test(
       status: 400,
       body: {
         param: "expires",
-        message: "unknown field expires: expected name, user_path, labels, expires_at",
+        message: "unknown field expires: expected name, user_path, labels, models, expires_at",
       },
     });
     for (const [method, path, allow] of [

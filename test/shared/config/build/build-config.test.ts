@@ -22,6 +22,7 @@ const builtIn: Config = {
     connectionsMax: 10_000,
     drainMs: 25_000,
     stalledClientMs: 60_000,
+    streamKeepAliveMs: 0,
     requestIdInRefusals: false,
   },
   limiter: {
@@ -106,6 +107,7 @@ log_level: warn
         connectionsMax: 7,
         drainMs: 0,
         stalledClientMs: 1500,
+        streamKeepAliveMs: 0,
         requestIdInRefusals: true,
       },
       limiter: {

@@ -60,6 +60,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     connectionsMax: ["", 20, 20],
     drainMs: ["", 0.5, 500],
     stalledClientMs: ["", 2, 2000],
+    streamKeepAliveMs: ["", 15, 15_000],
     requestIdInRefusals: ["", true, true],
     socket: ["/a", "/b", "/a"],
     adminSocket: ["/c", "/d", "/c"],

@@ -1,0 +1,103 @@
+/**
+ * Streams that are kept alive while a model thinks, with the official SDKs as clients: they read
+ * the answer as ever, fail over as ever, and are told of an error in the stream.
+ */
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+import t from "tap";
+import { makeSite } from "../../support/processes/processes.js";
+import {
+  beginStream,
+  chunk,
+  type ReceivedCall,
+  startScriptedUpstream,
+  usageChunk,
+} from "../../support/providers/scripted-upstream.js";
+
+const thinking = await startScriptedUpstream();
+const other = await startScriptedUpstream();
+t.teardown(() => Promise.all([thinking.close(), other.close()]));
+const site = makeSite(
+  t,
+  `
+server: { stream_keep_alive_seconds: 0.1 }
+providers:
+  one: { type: openai, base_url: "${thinking.baseUrl}", api_key: none, models: [a], operations: [chat_completions], retries: 0, breaker_failures: 0 }
+  two: { type: openai, base_url: "${other.baseUrl}", api_key: none, models: [b], retries: 0, breaker_failures: 0 }
+virtual_models:
+  smart: { strategy: failover, targets: [{ model: one/a }, { model: two/b }] }
+`,
+);
+await site.startDaemon();
+const { ready: url } = await site.startProxy();
+const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
+const anthropic = new Anthropic({ baseURL: url, apiKey: "none", maxRetries: 0 });
+const messages = [{ role: "user" as const, content: "hi" }];
+const input = "hi";
+
+/** For longer than two keep-alives. */
+const thoughtMs = 350;
+
+function finish(call: ReceivedCall): void {
+  const stream = beginStream(call);
+  stream.write(chunk("hello"));
+  stream.write(chunk("", "stop"));
+  stream.end(`${usageChunk(7)}data: [DONE]\n\n`);
+}
+
+function fail({ response }: ReceivedCall): void {
+  response.writeHead(500, { "content-type": "application/json" });
+  response.end('{"error":{"message":"out of thoughts","type":"server_error"}}');
+}
+
+/** What the first provider does with the next calls, once it has thought. */
+function afterThought(answer: (call: ReceivedCall) => void): void {
+  thinking.answer = (call) => void setTimeout(() => answer(call), thoughtMs);
+}
+
+other.answer = finish;
+
+t.test("the client's stream is alive while the model thinks, and fails over then", async (t) => {
+  afterThought(fail);
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    body: JSON.stringify({ model: "smart", messages, stream: true }),
+  });
+  t.equal(response.status, 200);
+  t.equal(response.headers.get("content-type"), "text/event-stream");
+  t.match(
+    await response.text(),
+    /^(: keep-alive\n\n){2,}data: .*hello.*\n\n[^]*data: \[DONE\]\n\n$/,
+  );
+  const text = openai.chat.completions.create({ model: "smart", messages, stream: true });
+  let said = "";
+  for await (const { choices } of await text) said += choices[0]?.delta.content ?? "";
+  t.equal(said, "hello");
+});
+
+t.test("the SDKs take keep-alives as such, in each dialect", async (t) => {
+  afterThought(finish);
+  const message = anthropic.messages
+    .stream({ model: "one/a", max_tokens: 9, messages })
+    .finalText();
+  t.equal(await message, "hello");
+  const response = openai.responses.stream({ model: "one/a", input }).finalResponse();
+  t.equal((await response).output_text, "hello");
+});
+
+t.test("an error after a keep-alive is thrown by the SDKs, with its message", async (t) => {
+  afterThought(fail);
+  const chat = openai.chat.completions.create({ model: "one/a", messages, stream: true });
+  const read = async (): Promise<void> => {
+    for await (const event of await chat) t.fail(JSON.stringify(event));
+  };
+  await t.rejects(read(), { message: /out of thoughts/ });
+  const message = anthropic.messages.stream({ model: "one/a", max_tokens: 9, messages });
+  const told = message.finalText();
+  await t.rejects(told, { message: /out of thoughts/ });
+  const response = openai.responses.create({ model: "one/a", input, stream: true });
+  const events = async (): Promise<void> => {
+    for await (const event of await response) t.match(event, { type: "error" });
+  };
+  await t.rejects(events(), { message: /out of thoughts/ });
+});
