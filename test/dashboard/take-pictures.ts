@@ -4,10 +4,23 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
 import { startSeededGateway } from "./seeded-gateway.js";
 
-const allPages = ["", "limits", "limits?scope=provider", "budgets", "explain"];
+const allPages = [
+  "",
+  "limits",
+  "limits?scope=provider",
+  "budgets",
+  "explain",
+  "usage",
+  "usage?by=key&measure=tokens",
+  "requests",
+  "requests?tab=recent",
+  "requests?tab=refused",
+  "keys",
+];
+const masterKey = "sk-pictures-of-the-dashboard-0123456789";
 const widths = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
 
 const [folder = "dashboard-pictures", ...asked] = process.argv.slice(2);
@@ -15,7 +28,7 @@ const pages = asked.length === 0 ? allPages : asked.map((page) => page.replace("
 const ends: (() => unknown)[] = [];
 mkdirSync(folder, { recursive: true });
 try {
-  const gateway = await startSeededGateway({ teardown: (end) => void ends.push(end) }, null);
+  const gateway = await startSeededGateway({ teardown: (end) => void ends.push(end) }, masterKey);
   await gateway.sendRounds(4);
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
@@ -38,6 +51,7 @@ interface Look {
 
 async function takeAll(browser: Browser, { theme, name, viewport, url }: Look): Promise<void> {
   const context = await browser.newContext({ viewport, colorScheme: theme });
+  await signIn(context, url);
   for (const address of pages) {
     const page = await context.newPage();
     page.on("console", (message) => console.error(`${address}: ${message.text()}`));
@@ -50,4 +64,12 @@ async function takeAll(browser: Browser, { theme, name, viewport, url }: Look): 
     await page.close();
   }
   await context.close();
+}
+
+async function signIn(context: BrowserContext, url: string): Promise<void> {
+  const answer = await context.request.post(`${url}/dashboard/session`, {
+    data: { key: masterKey },
+    headers: { origin: url },
+  });
+  if (!answer.ok()) throw new Error(`signing in: ${answer.status()} ${await answer.text()}`);
 }

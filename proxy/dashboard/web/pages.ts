@@ -59,9 +59,33 @@ const pages: readonly PageEntry[] = [
     of: "admin",
     load: () => import("./pages/explain/explain-page.js").then((page) => page.ExplainPage),
   },
-  { name: "usage", path: "usage", group: "traffic", icon: "usage", key: "u", of: "admin" },
-  { name: "requests", path: "requests", group: "traffic", icon: "requests", key: "r", of: "admin" },
-  { name: "keys", path: "keys", group: "setup", icon: "keys", key: "k", of: "admin" },
+  {
+    name: "usage",
+    path: "usage",
+    group: "traffic",
+    icon: "usage",
+    key: "u",
+    of: "admin",
+    load: () => import("./pages/usage/usage-page.js").then((page) => page.UsagePage),
+  },
+  {
+    name: "requests",
+    path: "requests",
+    group: "traffic",
+    icon: "requests",
+    key: "r",
+    of: "admin",
+    load: () => import("./pages/requests/requests-page.js").then((page) => page.RequestsPage),
+  },
+  {
+    name: "keys",
+    path: "keys",
+    group: "setup",
+    icon: "keys",
+    key: "k",
+    of: "admin",
+    load: () => import("./pages/keys/keys-page.js").then((page) => page.KeysPage),
+  },
   {
     name: "providers",
     path: "providers",
@@ -71,7 +95,15 @@ const pages: readonly PageEntry[] = [
     of: "admin",
   },
   { name: "system", path: "system", group: "setup", icon: "system", key: "s", of: "admin" },
-  { name: "self", path: "me", group: "now", icon: "user", key: "m", of: "self" },
+  {
+    name: "self",
+    path: "me",
+    group: "now",
+    icon: "user",
+    key: "m",
+    of: "self",
+    load: () => import("./pages/self/self-page.js").then((page) => page.SelfPage),
+  },
 ];
 
 /** The pages that a reader has. */

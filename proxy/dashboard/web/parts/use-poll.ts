@@ -1,6 +1,6 @@
 /** A question to the gateway for as long as a part of a page is shown. */
-import { useEffect, useMemo } from "preact/hooks";
-import { Poll } from "../data/poll.js";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Poll, type Polled } from "../data/poll.js";
 import { useApp } from "./app.js";
 
 /** Asks anew when the path changes. `everyMs` 0: once. */
@@ -9,4 +9,23 @@ export function usePoll<T>(path: string, everyMs: number): Poll<T> {
   const poll = useMemo(() => new Poll<T>(client, path, { everyMs }), [client, path, everyMs]);
   useEffect(() => poll.start(), [poll]);
   return poll;
+}
+
+const listEveryMs = 5_000;
+
+export interface ListPoll<T> {
+  readonly polled: Polled<T>;
+  refresh(): void;
+}
+
+/** As `usePoll`, but the rows stay until those of another filter or page have come. */
+export function useListPoll<T>(path: string, everyMs = listEveryMs): ListPoll<T> {
+  const poll = usePoll<T>(path, everyMs);
+  const before = useRef<T | null>(null);
+  const polled = poll.state.value;
+  if (polled.body !== null) before.current = polled.body;
+  return {
+    polled: { ...polled, body: polled.body ?? (polled.problem === null ? before.current : null) },
+    refresh: () => poll.refresh(),
+  };
 }

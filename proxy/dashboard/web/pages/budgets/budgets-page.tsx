@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
 import { hrefOf } from "../../data/router.js";
 import { useApp } from "../../parts/app.js";
-import { SearchField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
+import { SearchFilter } from "../../parts/lists/filters.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Paging } from "../../parts/paging.js";
 import { Tabs } from "../../parts/tabs.js";
-import { usePoll } from "../../parts/use-poll.js";
+import { useListPoll } from "../../parts/use-poll.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import { BudgetTable } from "./budget-table.js";
 import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
@@ -16,15 +16,14 @@ import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
 const scopes = ["user_path", "label"] as const;
 type Scope = (typeof scopes)[number];
 const rowsMax = 100;
-const askEveryMs = 5_000;
 
 export function BudgetsPage() {
   const { router } = useApp();
   const { query } = router.place.value;
   const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
-  const budgets = usePoll<BudgetPage>(addressOf(scope, query), askEveryMs);
-  const polled = budgets.state.value;
+  const budgets = useListPoll<BudgetPage>(addressOf(scope, query));
+  const polled = budgets.polled;
   const add = (): void => setDialog({ kind: "add", scope });
   return (
     <>
@@ -42,11 +41,7 @@ export function BudgetsPage() {
           }))}
         />
         <div class="filters">
-          <SearchField
-            label={texts.search}
-            value={query.get("search") ?? ""}
-            onInput={(search) => router.setQuery({ search, after: null }, { keepHistory: false })}
-          />
+          <SearchFilter label={texts.search} />
         </div>
         <Card>
           <WhenReady polled={polled} onRetry={() => budgets.refresh()}>

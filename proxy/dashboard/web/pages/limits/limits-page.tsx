@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import type { RulePage } from "../../../../../shared/api/rule-item.js";
 import { hrefOf } from "../../data/router.js";
 import { useApp } from "../../parts/app.js";
-import { SearchField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
+import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Paging } from "../../parts/paging.js";
 import { Tabs } from "../../parts/tabs.js";
-import { usePoll } from "../../parts/use-poll.js";
+import { useListPoll } from "../../parts/use-poll.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import { LimitsDialog, type OpenDialog } from "./limits-dialog.js";
 import { RuleTable } from "./rule-table.js";
@@ -16,15 +16,14 @@ import { RuleTable } from "./rule-table.js";
 const scopes = ["user_path", "provider", "model"] as const;
 type RuleScope = (typeof scopes)[number];
 const rowsMax = 100;
-const askEveryMs = 5_000;
 
 export function LimitsPage() {
   const { router } = useApp();
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const rules = usePoll<RulePage>(addressOf(scope, query), askEveryMs);
-  const polled = rules.state.value;
+  const rules = useListPoll<RulePage>(addressOf(scope, query));
+  const polled = rules.polled;
   return (
     <>
       <PageHead
@@ -105,29 +104,19 @@ function AddButton({ onAdd }: { readonly onAdd: () => void }) {
   );
 }
 
-/** They stand in the address, and begin again at the first page. */
 function Filters() {
-  const { router } = useApp();
-  const { query } = router.place.value;
-  const set = (name: string, value: string): void =>
-    router.setQuery({ [name]: value, after: null }, { keepHistory: false });
   return (
     <div class="filters">
-      <SearchField
-        label={texts.search}
-        value={query.get("search") ?? ""}
-        onInput={(value) => set("search", value)}
+      <SearchFilter label={texts.search} />
+      <FilterSelect
+        name="source"
+        label={texts.source}
+        options={[
+          ["", texts.sources.all],
+          ["manual", texts.sources.manual],
+          ["config", texts.sources.config],
+        ]}
       />
-      <select
-        class="input fit"
-        aria-label={texts.source}
-        value={query.get("source") ?? ""}
-        onChange={(event) => set("source", event.currentTarget.value)}
-      >
-        <option value="">{texts.sources.all}</option>
-        <option value="manual">{texts.sources.manual}</option>
-        <option value="config">{texts.sources.config}</option>
-      </select>
     </div>
   );
 }

@@ -1,0 +1,51 @@
+/** Usage by day as a chart needs it: every day once, also those without a request. Pure. */
+
+const dayMs = 86_400_000;
+
+/** What is read of a group of usage by day. */
+interface DayGroup {
+  /** 2026-11-23 */
+  readonly key: string;
+  readonly requests: number;
+  readonly total_tokens: number;
+  readonly total_cost: number;
+}
+
+export interface Day {
+  readonly day: string;
+  readonly requests: number;
+  readonly tokens: number;
+  /** US dollars. */
+  readonly cost: number;
+}
+
+export type Measure = "cost" | "tokens" | "requests";
+
+/** Days in UTC, both ends included. Empty if the ends aren't days. */
+export function daySeries(
+  { start_date, end_date }: { readonly start_date: string; readonly end_date: string },
+  groups: readonly DayGroup[],
+): readonly Day[] {
+  const known = new Map(groups.map((group) => [group.key, group]));
+  const days: Day[] = [];
+  const endMs = Date.parse(end_date);
+  for (let ms = Date.parse(start_date); ms <= endMs; ms += dayMs) {
+    const day = new Date(ms).toISOString().slice(0, 10);
+    const group = known.get(day);
+    days.push({
+      day,
+      requests: group?.requests ?? 0,
+      tokens: group?.total_tokens ?? 0,
+      cost: group?.total_cost ?? 0,
+    });
+  }
+  return days;
+}
+
+/** The top of an axis: the next 1, 2, 2.5 or 5 times a power of ten. 1 when all is nothing. */
+export function axisTop(largest: number): number {
+  if (!(largest > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(largest));
+  for (const step of [1, 2, 2.5, 5]) if (largest <= step * power) return step * power;
+  return 10 * power;
+}

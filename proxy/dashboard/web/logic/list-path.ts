@@ -1,0 +1,18 @@
+/** The question for one page of a list, from what the page's address asks for. Pure. */
+
+/** Rows of one page: what a reader takes in, and a phone draws at once. */
+const rowsPerPage = 100;
+
+/** `names`: the parameters, beside `search` and `after`, that narrow this list. */
+export function listPath(
+  path: string,
+  query: URLSearchParams,
+  names: readonly string[] = [],
+): string {
+  const asked = new URLSearchParams({ limit: String(rowsPerPage) });
+  for (const name of ["search", "after", ...names]) {
+    const value = query.get(name);
+    if (value !== null && value !== "") asked.set(name, value);
+  }
+  return `${path}?${asked}`;
+}

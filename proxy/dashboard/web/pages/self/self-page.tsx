@@ -1,0 +1,171 @@
+/** What the holder of a managed key or a JWT sees: own usage, budgets and limits. */
+import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
+import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
+import { formatCount, formatDuration, formatMoney } from "../../logic/numbers.js";
+import { capUses } from "../../logic/used-share.js";
+import { useApp } from "../../parts/app.js";
+import { Meter } from "../../parts/meter.js";
+import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
+import { type Column, Table } from "../../parts/table.js";
+import { DaysFilter } from "../../parts/usage/days-filter.js";
+import { UsageDays } from "../../parts/usage/usage-days.js";
+import { UsageSums } from "../../parts/usage/usage-sums.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+import { selfTexts as texts } from "../../texts/usage-texts.js";
+
+export function SelfPage() {
+  const { query } = useApp().router.place.value;
+  const asked = new URLSearchParams({ by: "day" });
+  const days = query.get("days");
+  if (days !== null && days !== "") asked.set("days", days);
+  const { polled, refresh } = useListPoll<UsageStatus>(`/v1/usage?${asked}`);
+  return (
+    <>
+      <PageHead title={shellTexts.pages.self}>
+        {polled.body !== null && texts.about(polled.body.user_path)}
+      </PageHead>
+      <WhenReady polled={polled} onRetry={refresh}>
+        {(status) => (
+          <div class="stack">
+            <Limits rules={status.rate_limits} />
+            <Budgets budgets={status.budgets} />
+            <div class="filters">
+              <DaysFilter />
+            </div>
+            <Used status={status} />
+          </div>
+        )}
+      </WhenReady>
+    </>
+  );
+}
+
+function Used({ status: { usage, groups } }: { readonly status: UsageStatus }) {
+  if (usage === null)
+    return (
+      <Card>
+        <Empty icon="usage" title={texts.untracked.title}>
+          {texts.untracked.text}
+        </Empty>
+      </Card>
+    );
+  return (
+    <>
+      <UsageSums usage={usage} />
+      <UsageDays usage={usage} groups={groups ?? []} />
+    </>
+  );
+}
+
+function Limits({ rules }: { readonly rules: readonly RateLimitStatus[] }) {
+  return (
+    <Card title={texts.limits}>
+      {rules.length === 0 ? (
+        <Empty icon="limits" title={texts.noLimits.title}>
+          {texts.noLimits.text}
+        </Empty>
+      ) : (
+        <Table
+          caption={texts.limits}
+          rows={rules}
+          keyOf={({ subject, period_seconds }) => `${subject} ${period_seconds}`}
+          columns={limitColumns}
+        />
+      )}
+    </Card>
+  );
+}
+
+const limitColumns: readonly Column<RateLimitStatus>[] = [
+  {
+    key: "subject",
+    head: texts.limit,
+    kind: "lead",
+    cell: ({ subject, inert }) => (
+      <span class="two-lines">
+        <span class="path">{subject}</span>
+        {inert !== undefined && <span class="soft small">{inert}</span>}
+      </span>
+    ),
+  },
+  { key: "per", head: texts.per, cell: ({ period_label }) => period_label },
+  {
+    key: "used",
+    head: texts.used,
+    cell: (rule) => (
+      <span class="meters">
+        {capUses(rule).map(({ kind, used, cap }) => (
+          <Meter
+            key={kind}
+            used={used}
+            cap={cap}
+            format={formatCount}
+            unit={shellTexts.units[kind]}
+          />
+        ))}
+      </span>
+    ),
+  },
+  {
+    key: "again",
+    head: texts.freeAgain,
+    kind: "number",
+    cell: ({ resets_in_seconds }) =>
+      resets_in_seconds === undefined ? null : formatDuration(resets_in_seconds),
+  },
+  {
+    key: "state",
+    head: texts.state,
+    cell: ({ exhausted }) => <State isUsedUp={exhausted} />,
+  },
+];
+
+function Budgets({ budgets }: { readonly budgets: readonly BudgetStatus[] }) {
+  return (
+    <Card title={texts.budgets}>
+      {budgets.length === 0 ? (
+        <Empty icon="budgets" title={texts.noBudgets.title}>
+          {texts.noBudgets.text}
+        </Empty>
+      ) : (
+        <Table
+          caption={texts.budgets}
+          rows={budgets}
+          keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+          columns={budgetColumns}
+        />
+      )}
+    </Card>
+  );
+}
+
+const budgetColumns: readonly Column<BudgetStatus>[] = [
+  {
+    key: "subject",
+    head: texts.limit,
+    kind: "lead",
+    cell: ({ subject }) => <span class="path">{subject}</span>,
+  },
+  { key: "per", head: texts.per, cell: ({ period_label }) => period_label },
+  {
+    key: "used",
+    head: texts.used,
+    cell: ({ spent, amount }) => <Meter used={spent} cap={amount} format={formatMoney} />,
+  },
+  {
+    key: "again",
+    head: texts.freeAgain,
+    kind: "number",
+    cell: ({ resets_in_seconds }) => formatDuration(resets_in_seconds),
+  },
+  { key: "state", head: texts.state, cell: ({ exceeded }) => <State isUsedUp={exceeded} /> },
+];
+
+function State({ isUsedUp }: { readonly isUsedUp: boolean }) {
+  return (
+    <span class={isUsedUp ? "badge bad" : "badge good"}>
+      {isUsedUp ? texts.exhausted : texts.open}
+    </span>
+  );
+}

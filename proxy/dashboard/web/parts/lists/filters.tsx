@@ -1,0 +1,52 @@
+/** What a list is filtered by: it stands in the address, and begins at the first page again. */
+import { useEffect, useState } from "preact/hooks";
+import { useApp } from "../app.js";
+import { SearchField } from "../field.js";
+
+/** While somebody types, a question is asked when they pause. */
+const typingPauseMs = 250;
+
+/** By the query's `search`. */
+export function SearchFilter({ label }: { readonly label: string }) {
+  const { router } = useApp();
+  const asked = router.place.value.query.get("search") ?? "";
+  const [text, setText] = useState(asked);
+  // The browser's own buttons change what is asked for, too.
+  useEffect(() => setText(asked), [asked]);
+  useEffect(() => {
+    if (text === asked) return;
+    const timer = setTimeout(
+      () => router.setQuery({ search: text, after: null }, { keepHistory: false }),
+      typingPauseMs,
+    );
+    return () => clearTimeout(timer);
+  }, [text, asked, router]);
+  return <SearchField label={label} value={text} onInput={setText} />;
+}
+
+interface FilterSelectProps {
+  /** Of the query's parameter. */
+  readonly name: string;
+  readonly label: string;
+  /** Values with their words; "" is the one that isn't in the address. */
+  readonly options: readonly (readonly [value: string, text: string])[];
+}
+
+/** By one of a few values. */
+export function FilterSelect({ name, label, options }: FilterSelectProps) {
+  const { router } = useApp();
+  return (
+    <select
+      class="input fit"
+      aria-label={label}
+      value={router.place.value.query.get(name) ?? ""}
+      onChange={(event) => router.setQuery({ [name]: event.currentTarget.value, after: null })}
+    >
+      {options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}

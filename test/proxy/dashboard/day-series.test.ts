@@ -1,0 +1,32 @@
+/** Usage by day as the chart draws it. */
+import t from "tap";
+import { axisTop, daySeries } from "../../../proxy/dashboard/web/logic/day-series.js";
+
+t.test("each day of the span stands once, also those without a request", async (t) => {
+  const group = { key: "2026-02-28", requests: 2, total_tokens: 30, total_cost: 0.5 };
+  t.same(daySeries({ start_date: "2026-02-27", end_date: "2026-03-01" }, [group]), [
+    { day: "2026-02-27", requests: 0, tokens: 0, cost: 0 },
+    { day: "2026-02-28", requests: 2, tokens: 30, cost: 0.5 },
+    { day: "2026-03-01", requests: 0, tokens: 0, cost: 0 },
+  ]);
+});
+
+t.test("a day outside the span isn't drawn, and no span is no day", async (t) => {
+  const group = { key: "2026-01-01", requests: 1, total_tokens: 1, total_cost: 1 };
+  t.same(daySeries({ start_date: "2026-01-02", end_date: "2026-01-02" }, [group]), [
+    { day: "2026-01-02", requests: 0, tokens: 0, cost: 0 },
+  ]);
+  t.same(daySeries({ start_date: "soon", end_date: "later" }, [group]), []);
+});
+
+for (const [largest, top] of [
+  [0, 1],
+  [Number.NaN, 1],
+  [1, 1],
+  [1.2, 2],
+  [24, 25],
+  [26, 50],
+  [99, 100],
+  [0.003, 0.005],
+] as const)
+  t.test(`an axis up to ${largest} ends at ${top}`, async (t) => t.equal(axisTop(largest), top));
