@@ -13,6 +13,5 @@ export function flushKeyUses(
 ): void {
   // What waits for a store that fails needn't grow.
   if (writer.failing !== null) return;
-  const used = keys.takeUsed(count);
-  if (used.length > 0) void writeSlices(writer, used.map(keyChange));
+  void writeSlices(writer, keys.takeUsed(count).map(keyChange));
 }

@@ -100,14 +100,8 @@ export function originKey(
 /** Null for another kind of key, or a damaged one. */
 export function originIn(key: string): Origin | null {
   if (!key.startsWith("o\n")) return null;
-  const [, day, userPath, keyId, provider, model] = key.split("\n");
-  return day === undefined ||
-    userPath === undefined ||
-    keyId === undefined ||
-    provider === undefined ||
-    model === undefined
-    ? null
-    : { day, userPath, keyId, provider, model };
+  const [, day = "", userPath = "", keyId = "", provider = "", model] = key.split("\n");
+  return model === undefined ? null : { day, userPath, keyId, provider, model };
 }
 
 /** The keys of a day's sums by origin, at a path and below it. */

@@ -122,6 +122,30 @@ export const equivalents: readonly Equivalent[] = [
     why: "the quotient in BigInt is the same, and slower",
   },
   {
+    file: "limiterd/handlers/admin/explain-verdict.ts",
+    line: "const requestsWait = periodMs === 0 ? 0 : waitOfRequests(counter, options);",
+    what: "the condition is always false",
+    why: "a gauge's window stays empty, and there is room in it",
+  },
+  {
+    file: "limiterd/handlers/admin/explain-verdict.ts",
+    line: "const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);",
+    what: "the condition is always false",
+    why: "a gauge has no cap of tokens",
+  },
+  {
+    file: "limiterd/handlers/admin/export-records.ts",
+    line: "const end = ranges.at(-1)?.before ?? 0;",
+    what: "?? has no fallback",
+    why: "without a range there is no record, and nothing reads it",
+  },
+  {
+    file: "limiterd/handlers/admin/export-records.ts",
+    line: "const first = ranges[0]?.from ?? 0;",
+    what: "?? has no fallback",
+    why: "without a range there is no record, and nothing reads it",
+  },
+  {
     file: "limiterd/handlers/admin/summarize-usage.ts",
     line: "keepLargest(largest, rest, 2 * usageGroupsMax);",
     what: "2 becomes 3",
@@ -132,6 +156,18 @@ export const equivalents: readonly Equivalent[] = [
     line: "keepLargest(largest, rest, 2 * usageGroupsMax);",
     what: "* becomes /",
     why: "the groups are sorted more often, with the same result",
+  },
+  {
+    file: "limiterd/handlers/admin/summarize-usage.ts",
+    line: "if (keepLargest(largest, rest, 2 * usageGroupsMax))",
+    what: "2 becomes 3",
+    why: "the groups are sorted less often, with the same result",
+  },
+  {
+    file: "limiterd/handlers/admin/summarize-usage.ts",
+    line: 'const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });',
+    what: "1 becomes 2",
+    why: "the second isn't looked at",
   },
   {
     file: "limiterd/handlers/apply-settle.ts",
@@ -158,6 +194,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "of no denials nothing is announced, and nothing written",
   },
   {
+    file: "limiterd/lists/list-leases.ts",
+    line: "return a.proxyId < b.proxyId ? -1 : 1;",
+    what: "1 becomes 2",
+    why: "an order is told by the sign alone",
+  },
+  {
     file: "limiterd/rules/count-settle.ts",
     line: "return held !== undefined && isSameTarget(held.target, target) ? stillMet(held, book) : null;",
     what: "the condition is always false",
@@ -174,6 +216,12 @@ export const equivalents: readonly Equivalent[] = [
     line: "return !key.includes(replacement) || keyToBytes(key).equals(stored)",
     what: "|| becomes &&",
     why: "decoding with more care gives the same text, and takes longer",
+  },
+  {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "const bytes = Buffer.alloc(9);",
+    what: "9 becomes 10",
+    why: "the tenth byte is zero, and left out",
   },
   {
     file: "limiterd/store/lmdb/lmdb-file.ts",
@@ -198,6 +246,18 @@ export const equivalents: readonly Equivalent[] = [
     line: "export const trialBytes = 64 * 1024;",
     what: "64 becomes 65",
     why: "a trial is a little larger",
+  },
+  {
+    file: "limiterd/store/lmdb/store-file.ts",
+    line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });",
+    what: "?? has no fallback",
+    why: "a position that is no number is where the new file begins",
+  },
+  {
+    file: "limiterd/usage/rollups-of-record.ts",
+    line: "if (dayNumber !== this.#dayNumber) {",
+    what: "the condition is always true",
+    why: "the day is calculated again, and is the same",
   },
   {
     file: "limiterd/usage/trim-usage.ts",

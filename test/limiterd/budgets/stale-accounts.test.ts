@@ -217,6 +217,22 @@ t.test("a budget that is reset, deleted or made again while its past is looked u
     daemon.nowMs += 1;
     spend(proxy, "/a/b", 2 * usd);
     t.same(await everywhere(daemon), always(sums), what);
+    t.notOk(
+      daemon.state.budgets.sorted().some(({ backfill }) => backfill),
+      `${what}: nothing is looked up any more`,
+    );
+  }
+});
+
+t.test("in the millisecond of a reset the order decides what it leaves", async (t) => {
+  for (const [op, body] of [
+    ["budgets.reset-one", { subject: "/a", period: "hourly" }],
+    ["budgets.reset", { confirmation: "reset" }],
+  ] as const) {
+    const { daemon, proxy } = await begin();
+    send(proxy, op, body);
+    spend(proxy, "/a/b", 2 * usd);
+    t.same(await everywhere(daemon), always([2]), op);
   }
 });
 

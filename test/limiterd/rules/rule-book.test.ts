@@ -3,6 +3,7 @@ import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
 import { childNames } from "../counters/child-names.js";
+import { ask, askFor, counts, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { bookOf, matchKept, names, now, rule } from "./book-of.js";
 
 const minute = 60_000;
@@ -372,6 +373,15 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
       `${name}: what was before is void in the store`,
     );
   }
+});
+
+t.test("a settle after a reset of all counts where requests are judged from then on", async (t) => {
+  const daemon = startDaemon([rule("user_path", "/team")]);
+  const peer = daemon.proxy("p");
+  const lease = askFor(peer, 2, "/team/app")!;
+  await ask(daemon, "rate-limits.reset", { confirmation: "reset" });
+  peer.send(settleOf(lease, 1, 7));
+  t.match(counts(daemon, rule("user_path", "/team")), { requests: 0, tokens: 7, inFlight: 0 });
 });
 
 t.test("a rule that is made after a reset of all isn't reset by it", async (t) => {

@@ -169,6 +169,32 @@ t.test("what is written after the close is dropped: the store may be closed by t
     ["a"],
   );
   t.notOk(told);
+  t.notOk(
+    writer.journal("p", 1, () => {}),
+    "nor is a settle taken",
+  );
+});
+
+t.test("what is committed doesn't count against the bound of what waits", async (t) => {
+  const self = disk();
+  const writer = new Writer(
+    {
+      store: self.store,
+      counted: { ...nothing(), size: journalCountedMax },
+      schedule: () => {},
+      onStoreState: () => {},
+    },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
+  );
+  for (let waited = 0; waited <= journalEntriesMax; waited += journalCountedMax) {
+    writer.journal("p", 1, () => {});
+    await writer.write([]);
+  }
+  self.fail = true;
+  void writer.write([{ table: "rules", key: "a", value: [1] }]);
+  await settled();
+  t.ok(writer.failing);
+  t.ok(writer.journal("p", 2, () => {}));
 });
 
 interface Failing {

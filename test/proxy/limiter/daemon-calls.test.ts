@@ -1,6 +1,13 @@
 import t from "tap";
 import { invalid } from "../../../shared/error-code.js";
-import { deadlineMs, expiryIntervalMs, kinds, linkedHarness } from "./client/client-harness.js";
+import { passesOverFields } from "../../../shared/wire/wire-versions.js";
+import {
+  ClientHarness,
+  deadlineMs,
+  expiryIntervalMs,
+  kinds,
+  linkedHarness,
+} from "./client/client-harness.js";
 
 const keyHash = "h".repeat(43);
 const ofKey = { userPath: "/key/path", keyId: "key_7" };
@@ -36,6 +43,30 @@ t.test("a call is answered, refused, or fails at its deadline", async (t) => {
         "the limiter daemon does not answer: the change may have been made, or may still be; look before asking again",
     },
   });
+});
+
+t.test("a change that no daemon has received wasn't made, and its failure says no more", async (t) => {
+  const harness = new ClientHarness();
+  const unsent = harness.client.call("rate-limits.put", {});
+  harness.advance(deadlineMs + expiryIntervalMs);
+  t.match(await unsent, {
+    ok: false,
+    failure: { status: 503, message: "the limiter daemon does not answer" },
+  });
+});
+
+t.test("a daemon of an earlier release isn't asked for what ends its connection", async (t) => {
+  const harness = new ClientHarness({
+    wireVersions: { oldest: passesOverFields - 1, newest: passesOverFields - 1 },
+  });
+  harness.connect();
+  harness.welcome();
+  harness.take();
+  t.match(await harness.client.call("objects.owners", {}), {
+    ok: false,
+    failure: { code: "limiter_unavailable" },
+  });
+  t.same(harness.take(), []);
 });
 
 t.test(

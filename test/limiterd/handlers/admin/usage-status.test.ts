@@ -584,7 +584,7 @@ t.test("records and groups say who asked, by which name, and what else was told"
       ["openai/gpt-4o", 2, undefined],
       ["smart", 1, undefined],
     ]);
-    t.same(await groupsOf("key"), [
+    t.strictSame(await groupsOf("key"), [
       ["key_1", 2, "ci"],
       ["key_9", 1, null],
     ]);
