@@ -117,8 +117,8 @@ export function startTimers(
       sweepObjects(state, ports.nowMs());
       flushKeyUses(state);
       void sweep(async () => {
-        await sweepChildren(state, ports.nowMs(), state.yieldToEventLoop);
-        await sweepSpends(state, ports.nowMs());
+        await sweepChildren(state, () => ports.nowMs(), state.yieldToEventLoop);
+        await sweepSpends(state, () => ports.nowMs());
       });
       trim(ports.nowMs());
     }),

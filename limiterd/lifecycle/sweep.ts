@@ -18,19 +18,20 @@ export function examinedPerSweep(childCount: number): number {
 
 /**
  * Forgets idle and dropped children in memory and in the store, in slices. Resolved: they are gone
- * from both. One runs at a time; the caller sees to that. `pause` yields to the
- * event loop.
+ * from both. One runs at a time; the caller sees to that. `pause` yields to the event loop. The
+ * clock is read for each slice: a sweep that waits for a store that fails takes as long as that
+ * does, and by the time at which it began all that was counted since would be ahead of the clock.
  */
 export async function sweepChildren(
   state: DaemonState,
-  nowMs: number,
+  nowMs: () => number,
   pause: () => Promise<void>,
 ): Promise<void> {
   const { book, writer } = state;
   if (book.childCount === 0) return;
   const examined = examinedPerSweep(book.childCount);
   for (let i = 0; i < examined; i += windowsPerSlice) {
-    const forgotten = book.forgetIdle(nowMs, windowsPerSlice);
+    const forgotten = book.forgetIdle(nowMs(), windowsPerSlice);
     if (forgotten.length === 0) await pause();
     else
       await writer.write(
@@ -75,7 +76,7 @@ export function sweepDenials(state: DaemonState, nowMs: number): void {
  * Forgets children of budgets whose periods are all over, in memory and in the store, in slices, as
  * `sweepChildren` does.
  */
-export async function sweepSpends(state: DaemonState, nowMs: number): Promise<void> {
+export async function sweepSpends(state: DaemonState, nowMs: () => number): Promise<void> {
   const { accountsLoading, budgets, writer } = state;
   // One that is forgotten now would be read again. What waits for a store that fails needn't grow.
   if (accountsLoading || writer.failing !== null) return;
@@ -83,7 +84,7 @@ export async function sweepSpends(state: DaemonState, nowMs: number): Promise<vo
   for (const budget of budgets.budgets.values()) children += budget.children.size;
   const examined = Math.min(children, examinedPerSweep(children));
   for (let i = 0; i < examined; i += windowsPerSlice) {
-    const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
+    const forgotten = budgets.forgetIdle(nowMs(), windowsPerSlice);
     if (forgotten.length === 0) await state.yieldToEventLoop();
     else
       await writer.write(

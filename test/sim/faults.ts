@@ -25,6 +25,8 @@ export interface FaultMix {
   readonly diskBreakMs: number;
   readonly fullStartMs: number;
   readonly clockStepMs: number;
+  /** How likely the daemon stands still, past the deadline, as a request asks for a next target. */
+  readonly lateRerouteChance: number;
 }
 
 const never = {
@@ -46,7 +48,23 @@ export function someProxyStopMs(seed: number): number {
   return random.chance(0.3) ? random.skewed(700, 5000) : 0;
 }
 
-export function someFaults(random: Random): Omit<FaultMix, "proxyStopMs"> {
+/**
+ * As `someProxyStopMs`: a few seeds in which verdicts on next targets come late. In most of them
+ * nobody dies and no connection breaks, so that both sides live to see what becomes of these.
+ */
+export function someLateReroutes(
+  seed: number,
+): Pick<FaultMix, "lateRerouteChance"> & Partial<FaultMix> {
+  const random = createRandom(seed ^ 0x3c6ef372);
+  if (!random.chance(0.1)) return { lateRerouteChance: 0 };
+  const lateRerouteChance = random.between(0.05, 0.5);
+  if (random.chance(0.3)) return { lateRerouteChance };
+  const { daemonKillMs, proxyKillMs, machineMs, resetMs, daemonStopMs, fullStartMs } = never;
+  const calm = { daemonKillMs, proxyKillMs, machineMs, resetMs, daemonStopMs, fullStartMs };
+  return { lateRerouteChance, ...calm, proxyStopMs: 0 };
+}
+
+export function someFaults(random: Random): Omit<FaultMix, "proxyStopMs" | "lateRerouteChance"> {
   const calm = random.chance(0.12);
   const socket = {
     split: random.pick([0, 0.2, 0.8]),

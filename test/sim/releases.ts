@@ -33,19 +33,23 @@ export interface Releases {
   proxy(): Release;
   /** Whether the daemon is replaced when the faults end: requests end under the next one. */
   readonly replacesDaemon: boolean;
+  /** Whether all are of this release. */
+  readonly areOne: boolean;
 }
 
 export function someReleases(seed: number): Releases {
   const random = createRandom(seed ^ 0x9e3779b9);
   const kind = random.next();
-  if (kind < 0.65) return { daemon: () => present, proxy: () => present, replacesDaemon: false };
+  if (kind < 0.65)
+    return { daemon: () => present, proxy: () => present, replacesDaemon: false, areOne: true };
   if (kind < 0.9) {
     const either = (): Release => random.pick([previous, present]);
-    return { daemon: either, proxy: either, replacesDaemon: true };
+    return { daemon: either, proxy: either, replacesDaemon: true, areOne: false };
   }
   return {
     daemon: (healing) => (healing || random.chance(0.4) ? distant : present),
     proxy: () => present,
     replacesDaemon: true,
+    areOne: false,
   };
 }

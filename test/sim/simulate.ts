@@ -8,7 +8,13 @@ import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { mustBeAtRest } from "./checks/at-rest.js";
 import { simulatedBudgets } from "./checks/compare-usage.js";
 import { Witness } from "./checks/witness.js";
-import { type FaultMix, scheduleFaults, someFaults, someProxyStopMs } from "./faults.js";
+import {
+  type FaultMix,
+  scheduleFaults,
+  someFaults,
+  someLateReroutes,
+  someProxyStopMs,
+} from "./faults.js";
 import { DaemonProcess } from "./processes/daemon-process.js";
 import { Disk } from "./processes/disk.js";
 import { LeftSettles } from "./processes/left-settles.js";
@@ -84,7 +90,11 @@ class Simulation {
     this.#world = world;
     this.#releases = someReleases(seed);
     this.#left = new LeftSettles(world, () => this.#nowMs());
-    this.#mix = { ...someFaults(random), proxyStopMs: someProxyStopMs(seed) };
+    this.#mix = {
+      ...someFaults(random),
+      proxyStopMs: someProxyStopMs(seed),
+      ...someLateReroutes(seed),
+    };
     this.#bare = random.chance(0.1);
     this.#rules = this.#bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
     this.#flushIntervalMs = random.pick([0, 250, 990, 990]);
@@ -161,6 +171,7 @@ class Simulation {
       wireVersions: this.#releases.proxy().wireVersions,
       daemon: () => this.#daemon,
       onVerdictRead: (end) => this.#witness.verdicts.read(end),
+      onReroute: () => this.#answerLate(),
       left: this.#left,
     });
     this.#proxies[place] = proxy;
@@ -168,6 +179,17 @@ class Simulation {
     proxy.process.onDeath.push(
       () => void this.#world.after(this.#restartMs(), null, () => this.#startProxy(place)),
     );
+  }
+
+  /** Lets the daemon stand still until the deadline of what it is asked now has passed. */
+  #answerLate(): void {
+    const { random } = this.#world;
+    const chance = this.#mix.lateRerouteChance;
+    if (chance === 0 || this.#healing || !random.chance(chance)) return;
+    const { process } = this.#daemon;
+    if (!process.alive || process.pausedUntilMs > this.#world.nowMs) return;
+    this.#world.count("daemon paused as a target failed");
+    this.#world.pause(process, random.between(2_250, 2_700));
   }
 
   #requestEvery(meanMs: number): void {
@@ -245,6 +267,7 @@ class Simulation {
       proxies: this.#proxies,
       everyProxy: this.#everyProxy,
       left: this.#left,
+      releasesAreOne: this.#releases.areOne,
       nowMs: this.#nowMs(),
     });
   }

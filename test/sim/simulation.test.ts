@@ -42,6 +42,7 @@ t.test(
       "reroute refused, exact",
       "lease reported again between two targets",
       "late admission withdrawn",
+      "late target withdrawn",
       "hello of version 10 refused",
       "hello of version 9 refused",
       "proxy settles alone",

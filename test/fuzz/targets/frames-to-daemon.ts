@@ -112,9 +112,13 @@ async function housekeep(daemon: TestDaemon, random: Random): Promise<void> {
   if (random.chance(0.5)) await committing(daemon, daemon.flush());
   await committing(
     daemon,
-    sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve()),
+    sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    ),
   );
-  void sweepSpends(daemon.state, daemon.nowMs);
+  void sweepSpends(daemon.state, () => daemon.nowMs);
   await daemon.commit();
 }
 

@@ -109,7 +109,7 @@ t.test("while accounts are read none is forgotten, and no budget made or cleared
   t.equal(state.accountsLoading, true);
   t.equal(ask(proxy, "/team/a"), "admitted");
   freshAccount(childrenOf(daemon).get("a")!);
-  void sweepSpends(state, daemon.nowMs + 99 * hour);
+  void sweepSpends(state, () => daemon.nowMs + 99 * hour);
   t.equal(childrenOf(daemon).size, 1);
   const key = { user_path: "/team", period: "hourly" };
   for (const [op, body] of [
@@ -119,6 +119,6 @@ t.test("while accounts are read none is forgotten, and no budget made or cleared
   ] as const)
     t.match(await admin(daemon, proxy, op, body), { status: 503, message: /still reads/ }, op);
   state.accountsLoading = false;
-  void sweepSpends(state, daemon.nowMs + 99 * hour);
+  void sweepSpends(state, () => daemon.nowMs + 99 * hour);
   t.equal(childrenOf(daemon).size, 0);
 });

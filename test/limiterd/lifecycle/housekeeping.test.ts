@@ -168,16 +168,16 @@ t.test(
       sizes.add(changes.length);
       return write(changes);
     };
-    await sweepChildren(daemon.state, daemon.nowMs, pause);
+    await sweepChildren(daemon.state, () => daemon.nowMs, pause);
     t.equal(pauses, 20_000 / windowsPerSlice, "20,000 are examined, a slice at a time");
     daemon.nowMs += 10 * 60_000;
     pauses = 0;
-    await sweepChildren(daemon.state, daemon.nowMs, pause);
+    await sweepChildren(daemon.state, () => daemon.nowMs, pause);
     t.equal(book.childCount, 0);
     t.ok(Math.max(...sizes) <= windowsPerSlice, `slices of ${[...sizes].join(", ")}`);
     t.ok(pauses >= 20_000 / windowsPerSlice - 4);
     pauses = 0;
-    await sweepChildren(daemon.state, daemon.nowMs, pause);
+    await sweepChildren(daemon.state, () => daemon.nowMs, pause);
     t.equal(pauses, 0, "without children there is nothing to do");
   },
 );

@@ -1,5 +1,6 @@
 import t from "tap";
 import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
+import { windowsPerSlice } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
 import { askFor, settleOf, startDaemon } from "../in-memory-daemon.js";
@@ -27,13 +28,49 @@ t.test(
     t.same(children(), ["idle", "busy"]);
     t.equal(stored(), 2);
     daemon.nowMs += 119_000;
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    await sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    );
     t.same(children(), ["idle", "busy"], "a second too early");
     daemon.nowMs += 60_000;
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    await sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    );
     await daemon.commit();
     t.same(children(), ["busy"], "its request still runs");
     t.equal(stored(), 1);
+  },
+);
+
+t.test(
+  "a sweep that a failing store holds up leaves what is counted meanwhile alone",
+  async (t) => {
+    const daemon = startDaemon([template]);
+    const peer = daemon.proxy("p1");
+    const last = `/users/u${windowsPerSlice + 5}`;
+    for (let i = 0; i <= windowsPerSlice + 5; i++)
+      peer.send(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, 0));
+    await daemon.snapshot();
+    daemon.nowMs += 180_000;
+    daemon.store.broken = true;
+    const swept = sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    );
+    await daemon.commit();
+    daemon.nowMs += 180_000;
+    for (let i = 0; i < 5; i++) peer.send(settleOf(askFor(peer, 9000 + i, last)!, 1000 + i, 0));
+    t.equal(askFor(peer, 9100, last), null, "five a minute");
+    void daemon.snapshot();
+    daemon.store.broken = false;
+    await daemon.commit();
+    await swept;
+    t.equal(askFor(peer, 9101, last), null, "and no sixth after the sweep");
   },
 );
 
@@ -47,7 +84,11 @@ t.test("fifty thousand children come and go in bounded memory", async (t) => {
     if (i % 1000 !== 0) continue;
     daemon.nowMs += 10_000;
     await daemon.snapshot();
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    await sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    );
     most = Math.max(most, daemon.state.book.find(template)!.children.size);
   }
   t.ok(most < 25_000, `at most ${most} at once`);

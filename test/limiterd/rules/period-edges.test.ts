@@ -160,7 +160,11 @@ t.test(
                 daemon.nowMs += one.byMs;
                 break;
               case "sweep":
-                await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+                await sweepChildren(
+                  daemon.state,
+                  () => daemon.nowMs,
+                  () => Promise.resolve(),
+                );
                 break;
               case "snapshot":
                 await daemon.snapshot();

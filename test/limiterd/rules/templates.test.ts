@@ -102,7 +102,11 @@ for (const [op, body] of [
       peer.send(settleOf(running, 3, 5));
       t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "its tokens count now, its slot is free");
       await daemon.snapshot();
-      await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+      await sweepChildren(
+        daemon.state,
+        () => daemon.nowMs,
+        () => Promise.resolve(),
+      );
       const restarted = startDaemon([template], {
         store: daemon.store.crash(),
         nowMs: daemon.nowMs,
@@ -149,7 +153,11 @@ for (const [op, body] of [
         t.same(counts(next, shared), kept, name);
       };
       look("answered, its windows still in the store");
-      await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+      await sweepChildren(
+        daemon.state,
+        () => daemon.nowMs,
+        () => Promise.resolve(),
+      );
       look("some of them removed");
       await daemon.snapshot();
       look("after a snapshot");
@@ -167,7 +175,11 @@ t.test(
     await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
     peer.send(settleOf(askFor(peer, 3, "/users/ann")!, 2, 9));
     await daemon.snapshot();
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    await sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    );
     const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
     t.same(ofChild(next, template, "ann"), [1, 9, 0]);
   },
@@ -226,7 +238,11 @@ t.test(
     t.same(ofChild(daemon, template, "ann"), [0, 0, 0]);
     peer.send(settleOf(running, 2, 5));
     t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "the slot was the old rule's");
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    await sweepChildren(
+      daemon.state,
+      () => daemon.nowMs,
+      () => Promise.resolve(),
+    );
     t.same(windows(daemon), ["ann"], "bob is gone, ann's entry is the new rule's");
     await daemon.snapshot();
     t.equal(daemon.state.book.childCount, 1);

@@ -47,14 +47,17 @@ function open(nowMs: number, store = createMemoryStore()) {
 
 const day = (ms: number): number => Math.floor(ms / dayMs);
 
-t.test("of a range that ends just behind midnight the first moment of the day is found", async (t) => {
-  const midnight = (day(noonMs) + 1) * dayMs;
-  const { write, read } = open(noonMs);
-  await write([{ atMs: noonMs, nowMs: noonMs }]);
-  await write([{ atMs: midnight + 10 * dayMs, nowMs: midnight + 10 * dayMs }]);
-  t.same(read(midnight + 10 * dayMs, midnight + 10 * dayMs + 1), [midnight + 10 * dayMs]);
-  t.same(read(null, midnight + 10 * dayMs), [noonMs]);
-});
+t.test(
+  "of a range that ends just behind midnight the first moment of the day is found",
+  async (t) => {
+    const midnight = (day(noonMs) + 1) * dayMs;
+    const { write, read } = open(noonMs);
+    await write([{ atMs: noonMs, nowMs: noonMs }]);
+    await write([{ atMs: midnight + 10 * dayMs, nowMs: midnight + 10 * dayMs }]);
+    t.same(read(midnight + 10 * dayMs, midnight + 10 * dayMs + 1), [midnight + 10 * dayMs]);
+    t.same(read(null, midnight + 10 * dayMs), [noonMs]);
+  },
+);
 
 t.test(
   "whatever the clock did, an export of some days has their records, and retention removes what is old",

@@ -45,15 +45,18 @@ t.test("a call is answered, refused, or fails at its deadline", async (t) => {
   });
 });
 
-t.test("a change that no daemon has received wasn't made, and its failure says no more", async (t) => {
-  const harness = new ClientHarness();
-  const unsent = harness.client.call("rate-limits.put", {});
-  harness.advance(deadlineMs + expiryIntervalMs);
-  t.match(await unsent, {
-    ok: false,
-    failure: { status: 503, message: "the limiter daemon does not answer" },
-  });
-});
+t.test(
+  "a change that no daemon has received wasn't made, and its failure says no more",
+  async (t) => {
+    const harness = new ClientHarness();
+    const unsent = harness.client.call("rate-limits.put", {});
+    harness.advance(deadlineMs + expiryIntervalMs);
+    t.match(await unsent, {
+      ok: false,
+      failure: { status: 503, message: "the limiter daemon does not answer" },
+    });
+  },
+);
 
 t.test("a daemon of an earlier release isn't asked for what ends its connection", async (t) => {
   const harness = new ClientHarness({

@@ -22,6 +22,8 @@ export interface SystemAtRest {
   /** Those that run now. */
   readonly proxies: readonly ProxyProcess[];
   readonly left: LeftSettles;
+  /** The release before doesn't tell which verdicts came too late, or never. */
+  readonly releasesAreOne: boolean;
   /** Those too that were killed, or have stopped. */
   readonly everyProxy: readonly ProxyProcess[];
   readonly nowMs: number;
@@ -70,9 +72,14 @@ function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: Sys
   world.count("records", recorded.size);
 }
 
-function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): void {
+function mustBeCharged(
+  { world, witness, releasesAreOne }: SystemAtRest,
+  proxy: ProxyProcess,
+): void {
   const { id, served } = proxy;
   const survives = proxy.process.alive || proxy.stopped;
+  const left = survives && releasesAreOne ? witness.register.neverEnded(id) : null;
+  if (left !== null) world.fail(`nothing runs, and this stays counted: ${left}`);
   const charged = new Map<string, number>();
   for (const { proxyId, part, of, tokens } of witness.register.charges) {
     // What was admitted too late was never served.

@@ -102,6 +102,14 @@ export class RequestRegister {
       if (request.counted) this.withdraw(request, at, "unread verdict taken back");
   }
 
+  /** What counts for this proxy though no settle has ended or withdrawn it: its key, or null. */
+  neverEnded(proxyId: string): string | null {
+    const left = this.#requests.find(
+      (request) => request.proxyId === proxyId && request.counted && request.seq === 0,
+    );
+    return left === undefined ? null : keyOf(left, left.of.target);
+  }
+
   endedBy(request: WitnessedRequest, { seq }: Settle): void {
     if (request.seq !== 0 && request.seq !== seq)
       this.#world.fail(

@@ -15,4 +15,6 @@ export interface Mutant {
    * `npm run sim -- --mutants`.
    */
   readonly often: boolean;
+  /** The first seed that `npm test` tries, for one whose faults are in few seeds; by default 1. */
+  readonly from?: number;
 }

@@ -16,7 +16,7 @@ t.test("the bugs that are caught often are caught", { jobs: 2 }, async (t) => {
   for (const mutant of often) {
     t.test(mutant.name, async (t) => {
       const { caught, seeds } = await runMutant(mutant, {
-        from: 1,
+        from: mutant.from ?? 1,
         seeds: seedsPerMutant,
         untilCaught: true,
       });

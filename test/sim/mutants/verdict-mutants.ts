@@ -88,7 +88,8 @@ export const verdictMutants: readonly Mutant[] = [
     file: late,
     find: 'this.#outbox.add("untried",',
     put: 'void ("untried",',
-    often: false,
+    often: true,
+    from: 21,
   },
   {
     name: "request without a verdict reported, and counted again by its settle",

@@ -31,6 +31,8 @@ export interface ProxyOptions {
   daemon(): DaemonProcess;
   /** A verdict that admits is read; of its connection, the daemon's end. */
   onVerdictRead(end: object): void;
+  /** A target has failed, and the daemon is asked for the next one. */
+  onReroute(): void;
   readonly left: LeftSettles;
 }
 
@@ -52,13 +54,13 @@ export class ProxyProcess {
   #stopped = false;
 
   constructor(options: ProxyOptions) {
-    const { world, id, left, daemon, socketFaults } = options;
+    const { world, id, left, daemon, socketFaults, onReroute } = options;
     this.id = id;
     this.#options = options;
     this.process = world.process(id);
     world.trace(`${id} starts`);
     this.client = this.#newClient();
-    this.#requests = new ServedRequests(world, this.process, this.client);
+    this.#requests = new ServedRequests(world, this.process, this.client, onReroute);
     world.after(world.random.between(0, 20), this.process, () => this.#dial());
     left.watch(this.process, daemon, socketFaults);
   }

@@ -38,12 +38,15 @@ export class ServedRequests {
   readonly #world: World;
   readonly #owner: Process;
   readonly #client: LimiterClient;
+  readonly #onReroute: () => void;
   /** Questions that wait for the daemon's answer. */
   #unanswered = 0;
   /** Settles that wait for their acknowledgement. */
   #unsettled = 0;
 
-  constructor(world: World, owner: Process, client: LimiterClient) {
+  /** `onReroute`: a target has failed, and the daemon is asked for the next one. */
+  constructor(world: World, owner: Process, client: LimiterClient, onReroute: () => void) {
+    this.#onReroute = onReroute;
     this.#world = world;
     this.#owner = owner;
     this.#client = client;
@@ -115,6 +118,7 @@ export class ServedRequests {
       const untried = targets.filter((other) => other !== target);
       if (untried.length === 0) return this.#end(served, admission, 0);
       settles.push({ part: "attempt", target, tokens: 0 });
+      this.#onReroute();
       const asking = this.#client.reroute(admission, untried);
       this.#ask(`failover of request ${request.number}`, asking, ({ kind }) =>
         kind === "admitted"

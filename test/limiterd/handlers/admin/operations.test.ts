@@ -324,7 +324,11 @@ row(
       subject: "/kids",
       period: "day",
     });
-    await sweepChildren(site.daemon.state, site.daemon.nowMs, () => Promise.resolve());
+    await sweepChildren(
+      site.daemon.state,
+      () => site.daemon.nowMs,
+      () => Promise.resolve(),
+    );
     t.same(
       site.at("/kids"),
       { ann: [0, 0, 1] },
