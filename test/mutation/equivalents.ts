@@ -296,6 +296,18 @@ export const equivalents: readonly Equivalent[] = [
     why: "a piece is a little larger",
   },
   {
+    file: "proxy/limiter/spool/settle-directory.ts",
+    line: "const settlesPerPiece = 500;",
+    what: "500 becomes 501",
+    why: "a piece holds one more, and the file the same",
+  },
+  {
+    file: "proxy/routing/order-targets.ts",
+    line: "const noLoad = { inFlight: () => 0, latencyClass: () => 0 };",
+    what: "0 becomes 1",
+    why: "all targets are as busy and as fast as each other",
+  },
+  {
     file: "proxy/routing/target-load.ts",
     line: "return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));",
     what: "the condition is always false",
@@ -318,6 +330,18 @@ export const equivalents: readonly Equivalent[] = [
     line: "if (at === -1 || text.includes('\"error\"'))",
     what: "1 becomes 2",
     why: "of a text without usage the last character is parsed, which holds none",
+  },
+  {
+    file: "proxy/usage/price-usage.ts",
+    line: "webSearches * (price.perWebSearch ?? 0) +",
+    what: "?? has no fallback",
+    why: "null counts as 0 in a product",
+  },
+  {
+    file: "proxy/usage/price-usage.ts",
+    line: "fileSearches * (price.perFileSearch ?? 0));",
+    what: "?? has no fallback",
+    why: "null counts as 0 in a product",
   },
   {
     file: "proxy/usage/tap-stream.ts",

@@ -216,7 +216,6 @@ export class LimiterClient implements Limiter, LimiterLink {
   lost(): void {
     const wasLinked = this.#connection.lost();
     if (wasLinked) this.#read.connectionLost();
-    this.#notices.limited = true;
     this.#pending.connectionLost();
     this.#late.connectionLost();
     this.#outbox.connectionLost();

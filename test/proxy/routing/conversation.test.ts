@@ -77,3 +77,8 @@ t.test("a session's header says it before the body, whose texts needn't be ASCII
   t.not(of({}), of({}, Buffer.from('{"messages":[{"role":"user","content":"gruße"}]}')));
   t.equal(of({}, Buffer.from("{}")), null);
 });
+
+t.test("a body that is no object continues no conversation", async (t) => {
+  for (const body of ["null", "[]", '"hello"', "5"])
+    t.equal(conversationOf({ header: () => undefined }, Buffer.from(body)), null, body);
+});

@@ -12,11 +12,12 @@ const priced = (input: number): Price => ({
   perRequest: 0,
 });
 
-/** A list that knows `cheap` (1) and `dear` (9) of OpenAI, and counts its look-ups. */
+/** A list that knows `cheap` (1) and `dear` (9) of OpenAI and of `sim`, and counts look-ups. */
 function makeList(): PriceList & { lookUps: number } {
   const list = {
     lookUps: 0,
-    providerId: (baseUrl: string) => (baseUrl.includes("openai") ? "openai" : null),
+    providerId: (baseUrl: string, name: string) =>
+      baseUrl.includes("openai") || name === "sim" ? "openai" : null,
     price(_provider: string, model: string, nowMs: number) {
       list.lookUps++;
       if (model === "hourly") return priced(nowMs / 60_000);

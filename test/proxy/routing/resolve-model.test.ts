@@ -55,6 +55,7 @@ t.test("a provider's name may be one letter, and isn't empty", async (t) => {
   const short = buildCatalog([provider("a", ["m"])], [], new Map());
   t.equal(resolved(short, "a/x"), "a x");
   t.equal(resolved(short, "/m"), null);
+  t.equal(resolved(short, "ab"), null, "nor is a name that only begins like one at it");
 });
 
 t.test("a name is resolved in the documented order", async (t) => {

@@ -164,3 +164,9 @@ t.test("why our key was refused is said in the provider's words, or by its statu
   note(b, { ...failed(401, { credentials: true }), note: "the key has expired" });
   t.same(told, ["a refuses: 401", "b refuses: the key has expired"]);
 });
+
+t.test("what a client breaks off speaks neither for a target nor against it", async (t) => {
+  const { health, note } = healthAt();
+  note(a, failed(503), { ...answered, outcome: "client_gone" }, failed(503));
+  t.ok(health.isOpen(a));
+});

@@ -24,6 +24,22 @@ function routed(strategy: Strategy) {
   return { clock, load, names };
 }
 
+t.test("a target that was measured once is as fast as one that always was so", async (t) => {
+  const { load, names } = routed("latency");
+  for (const [target, times] of [
+    [a, 1],
+    [b, 9],
+  ] as const)
+    for (let i = 0; i < times; i++) {
+      load.begin(target);
+      load.end(target, 1000);
+    }
+  load.begin(c);
+  load.end(c, 9000);
+  t.equal(load.latencyClass(a), load.latencyClass(b));
+  t.equal(names().at(-1), "c");
+});
+
 t.test("least_busy takes the target with the fewest requests for its weight", async (t) => {
   const { load, names } = routed("least_busy");
   t.equal(names()[0], "b", "equals take their turns by weight");

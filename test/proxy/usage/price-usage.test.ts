@@ -354,3 +354,8 @@ t.test("the blended figure is three parts input and one part output", async (t) 
   );
   t.equal(blendedUsdPerMillion({ ...plain, rates: { input: null, output: 1, ...none } }), null);
 });
+
+t.test("searches for which nothing is listed cost nothing of their own", async (t) => {
+  const details = detailsOf(null, { webSearches: 2, fileSearches: 3 });
+  t.match(priceUsage(usage(10, 0, { details }), plain), { totalCost: 25_000_000 });
+});

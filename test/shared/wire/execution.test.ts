@@ -113,5 +113,6 @@ t.test(
         [null],
       );
     fc.assert(fc.property(execution, (record) => flawOf(record) === null));
+    t.equal(flawOf(recordIn(changedAt(18, "x".repeat(64)))), null, "as long as it may be");
   },
 );

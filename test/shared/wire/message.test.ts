@@ -19,6 +19,11 @@ function overTheWire(wire: readonly unknown[]): unknown {
 /** JSON's zero has no sign. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
 
+t.test("an operation without a body has none on the other side", async (t) => {
+  const sent: ToDaemon = { kind: "admin", id: 1, op: "status", body: undefined };
+  t.strictSame(toWire(sent), ["admin", 1, "status", null]);
+});
+
 t.test("every kind of message towards the daemon is decoded as it was encoded", async (t) => {
   for (const [kind, arbitrary] of Object.entries(toDaemon) as [string, fc.Arbitrary<ToDaemon>][]) {
     fc.assert(

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -28,6 +29,19 @@ async function newDirectory(t: Test) {
   await directory.prepare();
   return { path, directory, other: new SettleDirectory(path, "two") };
 }
+
+t.test("a directory of another user, or that others may write to, isn't used", async (t) => {
+  const { path, directory } = await newDirectory(t);
+  await directory.prepare();
+  chmodSync(path, 0o770);
+  await t.rejects(directory.prepare(), { message: /writable by nobody else/ });
+  chmodSync(path, 0o750);
+  await directory.prepare();
+  // Only root can give it away.
+  if (process.geteuid?.() !== 0) return;
+  chownSync(path, 12_345, 12_345);
+  await t.rejects(directory.prepare(), { message: /must belong to this user/ });
+});
 
 t.test("a file is there completely, for its user alone, and is taken by one proxy", async (t) => {
   const { path, directory, other } = await newDirectory(t);

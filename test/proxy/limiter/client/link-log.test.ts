@@ -1,0 +1,55 @@
+import t from "tap";
+import { createLinkLog } from "../../../../proxy/limiter/client/link-log.js";
+
+/** What is logged, as level, fields and text; nothing is throttled. */
+function logged() {
+  const lines: (readonly [level: string, fields: object, text: string])[] = [];
+  const at =
+    (level: string) =>
+    (fields: object, text: string): void =>
+      void lines.push([level, fields, text]);
+  const log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  const link = createLinkLog(
+    { socket: "/s", failureMode: "closed" } as Parameters<typeof createLinkLog>[0],
+    log as unknown as Parameters<typeof createLinkLog>[1],
+    (report) => () => report(3),
+  );
+  return { lines, link };
+}
+
+t.test("a reason is logged once, until the link has changed", async (t) => {
+  const { lines, link } = logged();
+  for (const reason of ["ENOENT", "ENOENT", "EACCES", "ENOENT"]) link.onUnreachable(reason);
+  t.same(
+    lines.map(([, fields]) => (fields as { reason: string }).reason),
+    ["ENOENT", "EACCES", "ENOENT"],
+  );
+  t.ok(link.onLinkChange(true));
+  link.onUnreachable("ENOENT");
+  t.equal(lines.length, 5);
+});
+
+t.test(
+  "a silent daemon, its answer, and what is left out are told with their numbers",
+  async (t) => {
+    const { lines, link } = logged();
+    link.onSilent(true);
+    link.onAnswering(12_340);
+    link.onLate();
+    link.onDropped();
+    t.match(lines, [
+      ["warn", { failure_mode: "closed" }, /is silent/],
+      ["info", { seconds: 12.3 }, /answers again/],
+      ["warn", { questions: 3 }, /in time/],
+      ["error", { settles: 3 }, /the oldest are dropped/],
+    ]);
+  },
+);
+
+t.test("the end of a link that is closed on purpose is no news", async (t) => {
+  const { lines, link } = logged();
+  link.close();
+  t.notOk(link.onLinkChange(false));
+  link.onUnreachable("ENOENT");
+  t.same(lines, []);
+});
