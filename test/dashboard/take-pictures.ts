@@ -13,6 +13,7 @@ const allPages = [
   "limits?scope=provider",
   "budgets",
   "explain",
+  "explain?path=/support/triage&model=smart",
   "usage",
   "usage?by=key&measure=tokens",
   "requests",

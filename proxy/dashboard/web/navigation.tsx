@@ -96,7 +96,7 @@ function SideFoot() {
       {(who?.kind === "admin" || who?.kind === "self") && (
         <div class="pulse">
           <Icon name="user" />
-          {texts.signedInAs(who.key_name ?? who.user_path ?? texts.admin)}
+          {texts.signedInAs(who.kind === "admin" ? texts.admin : (who.key_name ?? who.user_path))}
         </div>
       )}
       <div class="side-tools">

@@ -122,10 +122,11 @@ function Banners() {
   );
 }
 
-/** Before it is known who looks: nothing, or that the gateway doesn't answer. */
+/** Before it is known who looks: nothing, or why it isn't known. */
 function Waiting() {
-  const { connection, session } = useApp();
-  if (connection.state.value === "ok") return null;
+  const { session } = useApp();
+  const problem = session.problem.value;
+  if (problem === null) return null;
   return (
     <main class="page">
       <Empty
@@ -137,7 +138,7 @@ function Waiting() {
           </button>
         }
       >
-        {texts.gatewayAway}
+        {problem.message}
       </Empty>
     </main>
   );

@@ -1,36 +1,33 @@
 /** Who looks at the pages: the session of the cookie, which the gateway tells. */
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { Answer, GatewayClient } from "./gateway-client.js";
-
-/** `none`: nobody has signed in. `open`: the gateway asks nobody to. */
-export interface Session {
-  readonly kind: "open" | "none" | "admin" | "self";
-  readonly user_path?: string;
-  readonly key_name?: string;
-  readonly expires_at?: string;
-  readonly version?: string;
-}
+import type { SessionStatus, SignedIn } from "../../../../shared/api/session-status.js";
+import type { Answer, GatewayClient, Problem } from "./gateway-client.js";
 
 const address = "/dashboard/session";
 
 export class SessionHolder {
   readonly #client: GatewayClient;
-  readonly #session = signal<Session | null>(null);
+  readonly #session = signal<SignedIn | null>(null);
+  readonly #problem = signal<Problem | null>(null);
 
   constructor(client: GatewayClient) {
     this.#client = client;
   }
 
   /** Null until it is known. */
-  get session(): ReadonlySignal<Session | null> {
+  get session(): ReadonlySignal<SignedIn | null> {
     return this.#session;
   }
 
+  /** Why it isn't known. */
+  get problem(): ReadonlySignal<Problem | null> {
+    return this.#problem;
+  }
+
   async load(): Promise<void> {
-    const answer = await this.#client.get<Session>(address);
+    const answer = await this.#client.get<SessionStatus>(address);
+    this.#problem.value = answer.ok ? null : answer.problem;
     if (answer.ok) this.#session.value = answer.body;
-    else if (answer.problem.kind === "signed-out") this.#session.value = { kind: "none" };
-    else if (answer.problem.kind === "refused") this.#session.value = { kind: "open" };
   }
 
   async signIn(key: string): Promise<Answer<null>> {

@@ -1,6 +1,74 @@
-/** A page that is still to come. */
-import { PageHead } from "../../parts/page.js";
+/** Why a request would pass or be refused, and when it would pass. The question is the address. */
+import { useEffect, useState } from "preact/hooks";
+import type { Explanation } from "../../../../../shared/api/explanation.js";
+import type { Problem } from "../../data/gateway-client.js";
+import { type Question, questionBody, questionOf, questionQuery } from "../../logic/question.js";
+import { Age } from "../../parts/age.js";
+import { useApp } from "../../parts/app.js";
+import { Failed } from "../../parts/confirm.js";
+import { Card, Empty, PageHead } from "../../parts/page.js";
+import { explainTexts as texts } from "../../texts/explain-texts.js";
+import { ExplanationView } from "./explanation-view.js";
+import { QuestionForm } from "./question-form.js";
+
+interface Asked {
+  readonly body: Explanation | null;
+  readonly problem: Problem | null;
+  readonly heardMs: number;
+}
+
+const nothing: Asked = { body: null, problem: null, heardMs: 0 };
 
 export function ExplainPage() {
-  return <PageHead title="Explain" />;
+  const { client, router } = useApp();
+  const inAddress = questionOf(router.place.value.query);
+  const [question, setQuestion] = useState<Question>(inAddress);
+  const [asked, setAsked] = useState<Asked>(nothing);
+  const [isBusy, setBusy] = useState(false);
+  const ask = async (what: Question): Promise<void> => {
+    const body = questionBody(what);
+    if (body === null) return setAsked(nothing);
+    setBusy(true);
+    const answer = await client.send<Explanation>("POST", "/admin/explain", body);
+    setBusy(false);
+    setAsked(
+      answer.ok
+        ? { body: answer.body, problem: null, heardMs: performance.now() }
+        : { ...nothing, problem: answer.problem },
+    );
+  };
+  // A link to a question, or the browser's own buttons.
+  const address = JSON.stringify(inAddress);
+  useEffect(() => {
+    const what = JSON.parse(address) as Question;
+    setQuestion((now) => ({ ...what, key: what.key === "" ? now.key : what.key }));
+    void ask(what);
+  }, [address]);
+  return (
+    <>
+      <PageHead title={texts.title}>{texts.about}</PageHead>
+      <div class="stack">
+        <Card>
+          <QuestionForm
+            question={question}
+            isBusy={isBusy}
+            onChange={setQuestion}
+            onAsk={() => {
+              router.setQuery(questionQuery(question));
+              void ask(question);
+            }}
+          />
+        </Card>
+        {asked.problem !== null && <Failed>{asked.problem.message}</Failed>}
+        {asked.body !== null && (
+          <ExplanationView explanation={asked.body} age={<Age heardMs={asked.heardMs} />} />
+        )}
+        {asked.body === null && asked.problem === null && !isBusy && (
+          <Empty icon="explain" title={texts.start.title}>
+            {texts.start.text}
+          </Empty>
+        )}
+      </div>
+    </>
+  );
 }
