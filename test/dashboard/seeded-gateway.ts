@@ -101,6 +101,8 @@ interface SeededGateway {
   readonly masterKey: string | null;
   /** Sends so many rounds of requests, one after the other. */
   sendRounds(rounds: number): Promise<void>;
+  /** Goes on sending, one round after the other with a pause; ends with what it returns. */
+  keepSending(pauseMs: number): () => void;
   /** Kills the daemon, so that the pages can be seen without one. */
   killDaemon(): Promise<void>;
 }
@@ -133,16 +135,21 @@ export async function startSeededGateway(
     });
     await answer.arrayBuffer();
   };
+  const sendRound = (): Promise<unknown> =>
+    Promise.all(
+      callers.flatMap(([path, model, share]) =>
+        Array.from({ length: share }, () => call(path, model)),
+      ),
+    );
   return {
     url,
     masterKey,
     async sendRounds(count) {
-      for (let round = 0; round < count; round++)
-        await Promise.all(
-          callers.flatMap(([path, model, share]) =>
-            Array.from({ length: share }, () => call(path, model)),
-          ),
-        );
+      for (let round = 0; round < count; round++) await sendRound();
+    },
+    keepSending(pauseMs) {
+      const timer = setInterval(() => void sendRound().catch(() => undefined), pauseMs);
+      return () => clearInterval(timer);
     },
     killDaemon: () => daemon.kill("SIGKILL"),
   };

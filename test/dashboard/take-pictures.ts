@@ -22,6 +22,7 @@ const allPages = [
   "keys",
 ];
 const masterKey = "sk-pictures-of-the-dashboard-0123456789";
+const lineMs = 31_000;
 const widths = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
 
 const [folder = "dashboard-pictures", ...asked] = process.argv.slice(2);
@@ -31,6 +32,7 @@ mkdirSync(folder, { recursive: true });
 try {
   const gateway = await startSeededGateway({ teardown: (end) => void ends.push(end) }, masterKey);
   await gateway.sendRounds(4);
+  ends.push(gateway.keepSending(1_500));
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: ["--no-sandbox"],
@@ -60,6 +62,8 @@ async function takeAll(browser: Browser, { theme, name, viewport, url }: Look): 
     await page.goto(`${url}/dashboard/${address}`);
     await page.waitForSelector("h1");
     await page.waitForLoadState("networkidle");
+    // A line needs some samples.
+    if (address === "") await page.waitForTimeout(lineMs);
     const file = `${address.replace(/\W+/g, "-") || "overview"}-${name}-${theme}.png`;
     await page.screenshot({ path: join(folder, file), fullPage: true });
     await page.close();

@@ -3,7 +3,7 @@
  * next one is waited for, or fails: the page shows how old it is.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { Answer, GatewayClient, Problem } from "./gateway-client.js";
+import type { Answer, Problem } from "./gateway-client.js";
 
 export interface Polled<T> {
   /** The latest answer; null until there is one. */
@@ -14,23 +14,20 @@ export interface Polled<T> {
   readonly problem: Problem | null;
 }
 
-interface PollOptions {
-  /** 0: once. */
-  readonly everyMs: number;
-}
+/** Given up when the signal says so. */
+type Ask<T> = (signal: AbortSignal) => Promise<Answer<T>>;
 
 export class Poll<T> {
-  readonly #client: GatewayClient;
-  readonly #path: string;
+  readonly #ask: Ask<T>;
   readonly #everyMs: number;
   readonly #state = signal<Polled<T>>({ body: null, heardMs: 0, problem: null });
   #timer: ReturnType<typeof setTimeout> | null = null;
   #asking: AbortController | null = null;
   #running = false;
 
-  constructor(client: GatewayClient, path: string, { everyMs }: PollOptions) {
-    this.#client = client;
-    this.#path = path;
+  /** `everyMs` 0: once. */
+  constructor(ask: Ask<T>, everyMs: number) {
+    this.#ask = ask;
     this.#everyMs = everyMs;
   }
 
@@ -61,7 +58,7 @@ export class Poll<T> {
     const asking = new AbortController();
     this.#asking = asking;
     this.#later(null);
-    void this.#client.get<T>(this.#path, asking.signal).then((answer) => {
+    void this.#ask(asking.signal).then((answer) => {
       if (asking.signal.aborted) return;
       this.#asking = null;
       this.take(answer);

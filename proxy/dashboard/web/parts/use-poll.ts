@@ -1,12 +1,30 @@
 /** A question to the gateway for as long as a part of a page is shown. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Answer, GatewayClient } from "../data/gateway-client.js";
 import { Poll, type Polled } from "../data/poll.js";
 import { useApp } from "./app.js";
 
 /** Asks anew when the path changes. `everyMs` 0: once. */
 export function usePoll<T>(path: string, everyMs: number): Poll<T> {
   const { client } = useApp();
-  const poll = useMemo(() => new Poll<T>(client, path, { everyMs }), [client, path, everyMs]);
+  const poll = useMemo(
+    () => new Poll<T>((signal) => client.get(path, signal), everyMs),
+    [client, path, everyMs],
+  );
+  useEffect(() => poll.start(), [poll]);
+  return poll;
+}
+
+/** A question in several requests. `ask` must stay the same. */
+export function usePolled<T>(
+  ask: (client: GatewayClient, signal: AbortSignal) => Promise<Answer<T>>,
+  everyMs: number,
+): Poll<T> {
+  const { client } = useApp();
+  const poll = useMemo(
+    () => new Poll<T>((signal) => ask(client, signal), everyMs),
+    [client, ask, everyMs],
+  );
   useEffect(() => poll.start(), [poll]);
   return poll;
 }

@@ -75,6 +75,7 @@ export const shellTexts = {
     concurrent: "at once",
   },
   typeWord: (word: string) => `Type ${word} to confirm`,
+  time: "Time (UTC)",
   showTable: "Show as a table",
   showChart: "Show as a chart",
 } as const;

@@ -18,7 +18,7 @@ interface ExplanationViewProps {
 export function ExplanationView({ explanation, age }: ExplanationViewProps) {
   const { refusal, rules, budgets, targets, verdict } = explanation;
   return (
-    <>
+    <div class="stack explained">
       {refusal !== undefined && <RefusedThen refusal={refusal} />}
       <Verdict verdict={verdict} age={age} />
       <Card title={texts.rules.title}>
@@ -38,7 +38,7 @@ export function ExplanationView({ explanation, age }: ExplanationViewProps) {
         </Card>
       )}
       <ExplainedTargets targets={targets} />
-    </>
+    </div>
   );
 }
 

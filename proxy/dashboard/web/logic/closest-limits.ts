@@ -1,0 +1,34 @@
+/** Which limits and budgets are closest to their end. Pure. */
+import type { BudgetItem } from "../../../../shared/api/budget-item.js";
+import type { RuleItem } from "../../../../shared/api/rule-item.js";
+import { fullestCap, shareOf } from "./used-share.js";
+
+export interface ClosestLimit {
+  readonly kind: "requests" | "tokens" | "concurrent" | "budget";
+  readonly scope: string;
+  readonly subject: string;
+  readonly period_label: string;
+  readonly period_seconds: number;
+  readonly used: number;
+  readonly cap: number;
+}
+
+/** The first has most of its cap used; those of which nothing is used aren't among them. */
+export function closestLimits(
+  { rules, budgets }: { rules: readonly RuleItem[]; budgets: readonly BudgetItem[] },
+  count: number,
+): readonly ClosestLimit[] {
+  const all: ClosestLimit[] = [];
+  for (const rule of rules) {
+    const use = rule.per_child ? null : fullestCap(rule);
+    if (use !== null && use.used > 0) all.push({ ...nameOf(rule), ...use });
+  }
+  for (const budget of budgets)
+    if (!budget.per_child && budget.spent > 0)
+      all.push({ ...nameOf(budget), kind: "budget", used: budget.spent, cap: budget.amount });
+  return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
+}
+
+function nameOf({ scope, subject, period_label, period_seconds }: RuleItem | BudgetItem) {
+  return { scope, subject, period_label, period_seconds };
+}

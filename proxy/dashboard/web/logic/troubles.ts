@@ -1,0 +1,38 @@
+/** What isn't well with the gateway, each with what it means. Pure: the words are elsewhere. */
+import type { DaemonStatus, Health } from "../../../../shared/api/gateway-status.js";
+
+export type Trouble =
+  | { readonly kind: "store"; readonly reason: string }
+  | { readonly kind: "unsettled"; readonly count: number }
+  | { readonly kind: "inert"; readonly names: readonly string[]; readonly count: number }
+  | { readonly kind: "limits-off" }
+  | { readonly kind: "usage-off" }
+  | { readonly kind: "budgets-off" }
+  | { readonly kind: "dropped"; readonly count: number }
+  | { readonly kind: "older-proxies"; readonly count: number }
+  | { readonly kind: "targets"; readonly failing: number; readonly open: number }
+  | { readonly kind: "files" };
+
+/** Settles wait for a moment while all is well. */
+const unsettledMax = 100;
+
+/** `health`: of the proxy that is asked; null while it isn't known. */
+export function troublesOf(status: DaemonStatus, health: Health | null): readonly Trouble[] {
+  const troubles: Trouble[] = [];
+  const { store } = status;
+  if (store.failing !== null) troubles.push({ kind: "store", reason: store.failing });
+  if (!status.enabled) troubles.push({ kind: "limits-off" });
+  if (!status.usage_enabled) troubles.push({ kind: "usage-off" });
+  else if (!status.budgets_enabled) troubles.push({ kind: "budgets-off" });
+  const inert = status.inert_rules + status.inert_budgets;
+  if (inert > 0) troubles.push({ kind: "inert", names: status.inert, count: inert });
+  if (status.dropped_records > 0) troubles.push({ kind: "dropped", count: status.dropped_records });
+  if (status.older_proxies > 0)
+    troubles.push({ kind: "older-proxies", count: status.older_proxies });
+  const unsettled = health?.limiter?.unsettled ?? 0;
+  if (unsettled > unsettledMax) troubles.push({ kind: "unsettled", count: unsettled });
+  const { failing = 0, open = 0 } = health?.targets ?? {};
+  if (failing > 0) troubles.push({ kind: "targets", failing, open });
+  if (health?.capacity?.file_descriptors_exhausted === true) troubles.push({ kind: "files" });
+  return troubles;
+}

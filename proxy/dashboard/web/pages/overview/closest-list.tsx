@@ -1,0 +1,82 @@
+/** The limits and budgets of which most is used. */
+import { askLimitLists } from "../../data/limit-lists.js";
+import { hrefOf } from "../../data/router.js";
+import { type ClosestLimit, closestLimits } from "../../logic/closest-limits.js";
+import { formatCount, formatMoney } from "../../logic/numbers.js";
+import { periodText } from "../../parts/limits/limit-row.js";
+import { Meter } from "../../parts/meter.js";
+import { Card, Empty, WhenReady } from "../../parts/page.js";
+import { usePolled } from "../../parts/use-poll.js";
+import { budgetsTexts } from "../../texts/budgets-texts.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
+import { overviewTexts } from "../../texts/overview-texts.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+
+const texts = overviewTexts.closest;
+const shownMax = 10;
+const askEveryMs = 10_000;
+
+export function ClosestList() {
+  const lists = usePolled(askLimitLists, askEveryMs);
+  const polled = lists.state.value;
+  return (
+    <Card title={texts.title} note={polled.body?.isAll === false ? texts.some : undefined}>
+      <WhenReady polled={polled} onRetry={() => lists.refresh()}>
+        {(body) => {
+          const closest = closestLimits(body, shownMax);
+          if (closest.length > 0)
+            return (
+              <ul class="lines">
+                {closest.map((limit) => (
+                  <ClosestLine key={keyOf(limit)} limit={limit} />
+                ))}
+              </ul>
+            );
+          return body.rules.length + body.budgets.length > 0 ? (
+            <Empty icon="limits" title={texts.empty}>
+              {texts.emptyText}
+            </Empty>
+          ) : (
+            <Empty
+              icon="limits"
+              title={texts.none}
+              action={
+                <a class="button" href={hrefOf("limits")}>
+                  {texts.add}
+                </a>
+              }
+            >
+              {texts.noneText}
+            </Empty>
+          );
+        }}
+      </WhenReady>
+    </Card>
+  );
+}
+
+function keyOf({ kind, scope, subject, period_seconds }: ClosestLimit): string {
+  return `${kind} ${scope} ${subject} ${period_seconds}`;
+}
+
+function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
+  const { kind, scope, subject, used, cap } = limit;
+  const isBudget = kind === "budget";
+  const page = isBudget ? "budgets" : "limits";
+  const what = isBudget ? texts.budget : shellTexts.units[kind];
+  const words = isBudget ? budgetsTexts.periods : limitsTexts.periods;
+  return (
+    <li>
+      <div>
+        <a href={hrefOf(page, { scope: scope === "user_path" ? null : scope, search: subject })}>
+          <code>{subject}</code>
+        </a>
+        <div class="soft small">
+          {periodText(limit, words)}
+          {kind !== "concurrent" && ` · ${what}`}
+        </div>
+      </div>
+      <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatCount} />
+    </li>
+  );
+}

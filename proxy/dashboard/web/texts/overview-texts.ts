@@ -1,0 +1,67 @@
+/** The words of the first page. */
+
+export const overviewTexts = {
+  title: "Overview",
+  health: {
+    label: "Health",
+    well: "All is well",
+    daemon: (version: string, uptime: string) => `Limiter daemon ${version}, up ${uptime}`,
+    closed: "Refuses requests while the daemon is away",
+    open: "Lets requests pass while the daemon is away",
+    store: (size: string) => `Store ${size}`,
+    proxies: (count: number) => (count === 1 ? "1 proxy" : `${count} proxies`),
+  },
+  troubles: {
+    store: (reason: string) =>
+      `The store can't be written: ${reason}. Limits hold; what is counted now is lost if the daemon ends.`,
+    unsettled: (count: string) =>
+      `${count} requests wait to be settled: their tokens and costs aren't counted yet.`,
+    inert: (count: string, names: string) =>
+      `${count} limits or budgets do nothing as they are written: ${names}.`,
+    "limits-off": "Rate limits are off: nothing is refused.",
+    "usage-off": "Usage isn't tracked: token limits and budgets do nothing.",
+    "budgets-off": "Budgets are off: nothing is refused for its cost.",
+    dropped: (count: string) => `${count} usage records were dropped since the daemon's start.`,
+    "older-proxies": (count: string) => `${count} proxies are of an older release than the daemon.`,
+    targets: (failing: string, open: string) =>
+      `${failing} targets fail, ${open} of them are left alone for now.`,
+    files: "The proxy has no file descriptors left, and refuses connections.",
+  },
+  now: {
+    label: "Now",
+    requests: "Requests",
+    perSecond: "per second",
+    refused: "Refused",
+    refusedBy: (rules: string, budgets: string) =>
+      `per second: ${rules} by limits, ${budgets} by budgets`,
+    inFlight: "In flight",
+    holding: "hold slots now",
+    tokens: "Tokens",
+    perMinute: "per minute",
+    spent: "Spent today",
+    today: "US dollars, UTC day",
+    unknown: "–",
+  },
+  chart: {
+    title: "Requests per second, last 10 minutes",
+    admitted: "admitted",
+    refused: "refused",
+  },
+  closest: {
+    title: "Closest to the limit",
+    some: "among the first 1,000 limits and budgets",
+    empty: "Nothing is used",
+    emptyText: "Limits and budgets of which something is used are listed here, the fullest first.",
+    none: "No limits yet",
+    noneText: "Without limits and budgets every request passes.",
+    add: "Add a limit",
+    budget: "budget",
+  },
+  refusals: {
+    title: "Last refusals",
+    empty: "Nothing was refused",
+    emptyText:
+      "Requests that a limit or a budget refuses are listed here, since the daemon's start.",
+    explain: "Explain",
+  },
+} as const;
