@@ -4,7 +4,7 @@ import type { ListPage } from "../../../../shared/api/list-page.js";
 import type { RuleItem, RulePage } from "../../../../shared/api/rule-item.js";
 import type { Answer, GatewayClient } from "./gateway-client.js";
 
-export interface LimitLists {
+interface LimitLists {
   readonly rules: readonly RuleItem[];
   readonly budgets: readonly BudgetItem[];
   /** Whether there are none beside these. */

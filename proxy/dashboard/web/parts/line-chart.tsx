@@ -23,8 +23,6 @@ interface LineChartProps {
   /** Milliseconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
-  /** How much of the past is shown. */
-  readonly spanMs: number;
 }
 
 export function LineChart(props: LineChartProps) {
@@ -82,8 +80,10 @@ function ChartTable({ title, times, lines }: LineChartProps) {
 }
 
 const height = 190;
+/** A line of two points would be a wall. */
+const leastSeconds = 60;
 
-function Plot({ title, times, lines, spanMs }: LineChartProps) {
+function Plot({ title, times, lines }: LineChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const { preferences } = useApp();
@@ -98,7 +98,7 @@ function Plot({ title, times, lines, spanMs }: LineChartProps) {
       const { default: Plotter } = await import("uplot");
       if (!isWanted || frame.current === null) return;
       plot.current?.destroy();
-      const options = optionsFor(frame.current, { looks, spanMs, utc: Plotter.tzDate });
+      const options = optionsFor(frame.current, { looks, utc: Plotter.tzDate });
       plot.current = new Plotter(options, latest.current, frame.current);
     };
     const resize = new ResizeObserver(() => {
@@ -116,18 +116,17 @@ function Plot({ title, times, lines, spanMs }: LineChartProps) {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [theme, looks, spanMs]);
+  }, [theme, looks]);
   useEffect(() => plot.current?.setData(latest.current), [times]);
   return <div ref={frame} class="chart-frame" role="img" aria-label={title} />;
 }
 
 interface Drawing {
   readonly looks: string;
-  readonly spanMs: number;
   readonly utc: typeof UPlot.tzDate;
 }
 
-function optionsFor(frame: HTMLElement, { looks, spanMs, utc }: Drawing): UPlot.Options {
+function optionsFor(frame: HTMLElement, { looks, utc }: Drawing): UPlot.Options {
   const colour = (name: string): string => resolvedColour(frame, name);
   const axis: UPlot.Axis = {
     stroke: colour("--soft"),
@@ -142,11 +141,11 @@ function optionsFor(frame: HTMLElement, { looks, spanMs, utc }: Drawing): UPlot.
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     tzDate: (seconds) => utc(new Date(seconds * 1000), "UTC"),
     scales: {
-      x: { range: (_plot, _from, to) => [to - spanMs / 1000, to] },
+      x: { range: (_plot, from, to) => [Math.min(from, to - leastSeconds), to] },
       y: { range: (_plot, _from, to) => [0, Math.max(1, to * 1.1)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, space: 90, values: clockTimes },
+      { ...axis, grid: { show: false }, space: 90, size: 26, values: clockTimes },
       { ...axis, size: 44, space: 40 },
     ],
     series: [
@@ -164,7 +163,8 @@ function optionsFor(frame: HTMLElement, { looks, spanMs, utc }: Drawing): UPlot.
 }
 
 function clockTimes(_plot: UPlot, seconds: number[]): string[] {
-  return seconds.map((at) => new Date(at * 1000).toISOString().slice(11, 16));
+  const isShort = seconds.length > 1 && seconds[1]! - seconds[0]! < 60;
+  return seconds.map((at) => new Date(at * 1000).toISOString().slice(11, isShort ? 19 : 16));
 }
 
 /** A canvas knows no custom properties: an element says what they come to. */

@@ -16,8 +16,10 @@ export const overviewTexts = {
       `The store can't be written: ${reason}. Limits hold; what is counted now is lost if the daemon ends.`,
     unsettled: (count: string) =>
       `${count} requests wait to be settled: their tokens and costs aren't counted yet.`,
-    inert: (count: string, names: string) =>
-      `${count} limits or budgets do nothing as they are written: ${names}.`,
+    inert: (count: number, names: string) =>
+      count === 1
+        ? `One limit or budget does nothing as it is written: ${names}.`
+        : `${count} limits and budgets do nothing as they are written: ${names}.`,
     "limits-off": "Rate limits are off: nothing is refused.",
     "usage-off": "Usage isn't tracked: token limits and budgets do nothing.",
     "budgets-off": "Budgets are off: nothing is refused for its cost.",
@@ -29,7 +31,7 @@ export const overviewTexts = {
   },
   now: {
     label: "Now",
-    requests: "Requests",
+    admitted: "Admitted",
     perSecond: "per second",
     refused: "Refused",
     refusedBy: (rules: string, budgets: string) =>
@@ -63,5 +65,6 @@ export const overviewTexts = {
     emptyText:
       "Requests that a limit or a budget refuses are listed here, since the daemon's start.",
     explain: "Explain",
+    times: (count: number) => `${count} times`,
   },
 } as const;

@@ -55,7 +55,7 @@ function wordsFor(trouble: Trouble): string {
     case "store":
       return words.store(trouble.reason);
     case "inert":
-      return words.inert(formatCount(trouble.count), trouble.names.slice(0, namesMax).join("; "));
+      return words.inert(trouble.count, trouble.names.slice(0, namesMax).join("; "));
     case "targets":
       return words.targets(formatCount(trouble.failing), formatCount(trouble.open));
     case "unsettled":

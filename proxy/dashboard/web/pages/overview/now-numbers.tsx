@@ -20,7 +20,7 @@ export function NowNumbers() {
   return (
     <section class="card" aria-label={texts.label}>
       <dl class="numbers">
-        <Tile name={texts.requests} value={perSecond(rate?.admitted)} note={texts.perSecond} />
+        <Tile name={texts.admitted} value={perSecond(rate?.admitted)} note={texts.perSecond} />
         <Tile
           name={texts.refused}
           value={perSecond(refused)}

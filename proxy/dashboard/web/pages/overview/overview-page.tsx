@@ -10,8 +10,6 @@ import { HealthStrip } from "./health-strip.js";
 import { NowNumbers } from "./now-numbers.js";
 import { RefusalList } from "./refusal-list.js";
 
-const chartSpanMs = 10 * 60_000;
-
 export function OverviewPage() {
   return (
     <>
@@ -35,7 +33,6 @@ function RequestChart() {
   return (
     <LineChart
       title={texts.chart.title}
-      spanMs={chartSpanMs}
       times={rates.map(({ atMs }) => atMs)}
       lines={[
         {

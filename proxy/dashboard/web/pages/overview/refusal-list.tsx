@@ -1,18 +1,21 @@
-/** The last requests that were refused, each with the way to its explanation. */
-import type { RefusalItem, RefusalPage } from "../../../../../shared/api/refusal-item.js";
+/** The last refusals, those of one kind as one, each with the way to its explanation. */
+import type { RefusalPage } from "../../../../../shared/api/refusal-item.js";
 import { hrefOf } from "../../data/router.js";
 import { formatDuration, secondsBetween } from "../../logic/numbers.js";
+import { type RefusalGroup, refusalGroups } from "../../logic/refusal-groups.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
 import { usePoll } from "../../parts/use-poll.js";
 import { overviewTexts } from "../../texts/overview-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 
 const texts = overviewTexts.refusals;
+/** Of which equal ones are shown as one. */
+const askedMax = 100;
 const shownMax = 10;
 const askEveryMs = 5_000;
 
 export function RefusalList() {
-  const refusals = usePoll<RefusalPage>(`/admin/refusals?limit=${shownMax}`, askEveryMs);
+  const refusals = usePoll<RefusalPage>(`/admin/refusals?limit=${askedMax}`, askEveryMs);
   return (
     <Card title={texts.title}>
       <WhenReady polled={refusals.state.value} onRetry={() => refusals.refresh()}>
@@ -23,12 +26,8 @@ export function RefusalList() {
             </Empty>
           ) : (
             <ul class="lines">
-              {page.refusals.map((refusal, i) => (
-                <RefusalLine
-                  key={refusal.request_id ?? `${refusal.refused_at} ${i}`}
-                  refusal={refusal}
-                  serverTime={page.server_time}
-                />
+              {refusalGroups(page.refusals, shownMax).map((group) => (
+                <RefusalLine key={group.key} group={group} serverTime={page.server_time} />
               ))}
             </ul>
           )
@@ -39,13 +38,13 @@ export function RefusalList() {
 }
 
 function RefusalLine({
-  refusal,
+  group,
   serverTime,
 }: {
-  readonly refusal: RefusalItem;
+  readonly group: RefusalGroup;
   readonly serverTime: string;
 }) {
-  const { request_id, user_path, model, message, refused_at } = refusal;
+  const { request_id, user_path, model, message, refused_at } = group.latest;
   const age = formatDuration(secondsBetween(refused_at, serverTime));
   return (
     <li>
@@ -57,6 +56,7 @@ function RefusalLine({
             <code>{model}</code>
           </span>
         )}
+        {group.count > 1 && <span class="badge times">{texts.times(group.count)}</span>}
         <div class="soft small">{message}</div>
       </div>
       <div class="refusal-end">

@@ -1,0 +1,37 @@
+/** Refusals of one caller by one rule or budget as one: a client that tries again fills a list. */
+import type { RefusalItem } from "../../../../shared/api/refusal-item.js";
+
+export interface RefusalGroup {
+  /** What they have in common. */
+  readonly key: string;
+  readonly latest: RefusalItem;
+  readonly count: number;
+}
+
+/** `refusals`: newest first, and so are the groups. */
+export function refusalGroups(
+  refusals: readonly RefusalItem[],
+  groupsMax: number,
+): readonly RefusalGroup[] {
+  const groups = new Map<string, RefusalGroup>();
+  for (const refusal of refusals) {
+    const key = keyOf(refusal);
+    const known = groups.get(key);
+    if (known !== undefined) groups.set(key, { ...known, count: known.count + 1 });
+    else if (groups.size < groupsMax) groups.set(key, { key, latest: refusal, count: 1 });
+  }
+  return [...groups.values()];
+}
+
+/** The message says an amount that grows, so it is no part of it. */
+function keyOf(refusal: RefusalItem): string {
+  const by = "rule" in refusal ? refusal.rule : refusal.budget;
+  return JSON.stringify([
+    refusal.user_path,
+    refusal.model,
+    refusal.dimension,
+    by.scope,
+    by.subject,
+    by.period_seconds,
+  ]);
+}
