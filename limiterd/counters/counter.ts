@@ -43,19 +43,24 @@ export class Rule {
    * looked for in the store.
    */
   resets: number;
-  /** Null for a template. */
-  readonly own: Counter | null;
-  /** A template's children; empty for any other rule. */
-  children: ChildCounters;
+  readonly #nowMs: number;
+  readonly #childrenOf: (rule: Rule) => ChildCounters;
+  #own: Counter | null = null;
+  #children: ChildCounters | null = null;
   /**
    * Children that a reset dropped and that haven't been processed yet: one with requests in
    * flight is moved back from here.
    */
   retired: readonly ChildCounters[] = noChildren;
 
-  constructor(fields: RuleFields, { resets, nowMs, childrenOf }: RuleMaking) {
+  /** `id`: where it is known already. */
+  constructor(
+    fields: RuleFields,
+    { resets, nowMs, childrenOf }: RuleMaking,
+    id = ruleId(fields.definition),
+  ) {
     const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
-    this.id = ruleId(definition);
+    this.id = id;
     this.definition = ownDefinition(definition);
     this.periodMs = definition.periodSeconds * 1000;
     this.source = source;
@@ -63,8 +68,27 @@ export class Rule {
     this.updatedAtMs = updatedAtMs;
     this.sinceLsn = sinceLsn;
     this.resets = resets;
-    this.own = definition.perChild ? null : new Counter(this, "", newWindow(this.periodMs, nowMs));
-    this.children = childrenOf(this);
+    this.#nowMs = nowMs;
+    this.#childrenOf = childrenOf;
+  }
+
+  // Counters are made when they are first asked for: of 100,000 rules few are needed at a start.
+
+  /** Null for a template. */
+  get own(): Counter | null {
+    if (this.definition.perChild) return null;
+    this.#own ??= new Counter(this, "", newWindow(this.periodMs, this.#nowMs));
+    return this.#own;
+  }
+
+  /** A template's children; empty for any other rule. */
+  get children(): ChildCounters {
+    this.#children ??= this.#childrenOf(this);
+    return this.#children;
+  }
+
+  set children(children: ChildCounters) {
+    this.#children = children;
   }
 
   /** Replaces the caps; the identity and `perChild` stay. */

@@ -35,11 +35,12 @@ export class UnreadWindows {
 
   /** Takes a rule's own window into memory; once, before anything is counted in it. */
   readOwn(rule: Rule): void {
-    const found = rule.own === null ? null : this.find(rule, "");
-    if (rule.own === null || found === null) return;
+    const { own } = rule;
+    const found = own === null ? null : this.find(rule, "");
+    if (own === null || found === null) return;
     const { lsn, ...counts } = found;
-    Object.assign(rule.own.window, counts);
-    rule.own.restoredLsn = lsn;
+    Object.assign(own.window, counts);
+    own.restoredLsn = lsn;
   }
 
   /** Takes the window of a child that isn't in memory there; false: there is none. */

@@ -16,6 +16,9 @@ import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { KeyRing, type ManagedKey, nothing, type OldSecret } from "./key-ring.js";
 
+/** Most keys have neither labels nor old secrets: 200,000 of them needn't have a list each. */
+const none: readonly never[] = [];
+
 /** Writes a key as it is now. */
 export function keyChange({
   number,
@@ -98,7 +101,7 @@ function keyFromStored(
     oldSecrets,
     name,
     userPath,
-    labels,
+    labels: labels.length === 0 ? none : labels,
     models,
     createdAtMs,
     expiresAtMs,
@@ -110,6 +113,7 @@ function keyFromStored(
 
 function oldSecretsFromStored(value: unknown): readonly OldSecret[] | null {
   if (!Array.isArray(value)) return null;
+  if (value.length === 0) return none;
   const secrets: OldSecret[] = [];
   for (const item of value as unknown[]) {
     if (!Array.isArray(item)) return null;

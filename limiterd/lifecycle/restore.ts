@@ -8,6 +8,7 @@ import type { ProviderTypes } from "../../shared/config/model-name.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
+import type { Rule } from "../counters/counter.js";
 import { type StoredWindow, windowFromStored } from "../counters/stored-window.js";
 import { UnreadWindows } from "../counters/unread-windows.js";
 import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
@@ -15,7 +16,13 @@ import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
 import { RuleBook } from "../rules/rule-book.js";
-import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/stored-rule.js";
+import {
+  resetKey,
+  ruleChange,
+  ruleFromStored,
+  ruleRemovals,
+  storedRuleId,
+} from "../rules/stored-rule.js";
 import {
   type Epochs,
   type LostNumbers,
@@ -72,7 +79,8 @@ export function restore(
   let { lastLsn } = stored;
   for (const { key, value } of store.entries("rules")) {
     const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
-    book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, stored.resetLsn) }, nowMs);
+    const sinceLsn = Math.max(rule.sinceLsn, stored.resetLsn);
+    book.restore({ ...rule, sinceLsn }, nowMs, storedRuleId(key, rule));
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
   book.unread = new UnreadWindows((key) => storedWindow(store, key));
@@ -179,19 +187,21 @@ function applyConfigured(
   at: { readonly nowMs: number; readonly lsn: number },
 ): Change[] {
   const changes: Change[] = [];
-  const ids = configured.map(ruleId);
-  const declared = new Set(ids);
-  for (const rule of [...book.rules.values()]) {
-    if (rule.source !== "config" || declared.has(rule.id)) continue;
+  const declared = new Set<Rule>();
+  const written: RuleDefinition[] = [];
+  for (const definition of configured) {
+    // Its window isn't needed for this.
+    const known = book.rules.get(ruleId(definition));
+    if (known !== undefined) declared.add(known);
+    if (known?.source === "manual") continue;
+    if (known === undefined || !isSameRule(known.definition, definition)) written.push(definition);
+  }
+  for (const rule of book.rules.values()) {
+    if (rule.source !== "config" || declared.has(rule)) continue;
     book.delete(rule.definition);
     append(changes, ruleRemovals(rule.id));
   }
-  for (const [i, definition] of configured.entries()) {
-    // Its window isn't needed for this.
-    const known = book.rules.get(ids[i]!);
-    if (known?.source === "manual") continue;
-    if (known !== undefined && isSameRule(known.definition, definition)) continue;
+  for (const definition of written)
     changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
-  }
   return changes;
 }

@@ -102,10 +102,7 @@ export class RuleBook {
     return this.#counterPool.size;
   }
 
-  /**
-   * Creates a rule, or replaces the caps of the one with this identity; live counters stay unless
-   * `perChild` changes.
-   */
+  /** Creates a rule, or edits its caps; live counters stay unless `perChild` changes. */
   put(definition: RuleDefinition, { source, nowMs, lsn }: RuleWriting): Rule {
     const known = this.find(definition);
     if (known === null) {
@@ -127,10 +124,10 @@ export class RuleBook {
     );
   }
 
-  /** A rule from the store, as it was; before any reset. Its windows are read later. */
-  restore(fields: RuleFields, nowMs: number): Rule {
+  /** A rule of the store, under its id; before any reset. Its windows are read later. */
+  restore(fields: RuleFields, nowMs: number, id?: string): Rule {
     this.#sinceMs = Math.min(this.#sinceMs, fields.createdAtMs);
-    const rule = this.#make(fields, nowMs);
+    const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
     return rule;
   }
@@ -234,8 +231,9 @@ export class RuleBook {
     return this.#templates.forgetIdle(nowMs, examined);
   }
 
-  #make(fields: RuleFields, nowMs: number): Rule {
-    const rule = new Rule(fields, { resets: this.#resets, nowMs, childrenOf: this.#childrenOf });
+  #make(fields: RuleFields, nowMs: number, id?: string): Rule {
+    const making = { resets: this.#resets, nowMs, childrenOf: this.#childrenOf };
+    const rule = new Rule(fields, making, id);
     this.#rules.set(rule.id, rule);
     this.#index.add(rule);
     if (rule.definition.perChild) this.#templates.add(rule);

@@ -5,7 +5,13 @@
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { type RuleDefinition, type RuleSource, scopes } from "../../shared/domain/rule.js";
+import {
+  effectiveSubject,
+  type RuleDefinition,
+  type RuleSource,
+  ruleId,
+  scopes,
+} from "../../shared/domain/rule.js";
 import { isMoment } from "../../shared/time.js";
 import { windowKey } from "../counters/stored-window.js";
 import type { Change } from "../store/store.js";
@@ -85,6 +91,23 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     updatedAtMs,
     sinceLsn,
   };
+}
+
+/**
+ * The id of a rule that was read under a key: the key itself, unless something else was written
+ * there. A text that is put together would have to be hashed and copied.
+ */
+export function storedRuleId(key: string | number, { definition }: StoredRule): string {
+  const { scope, subject, periodSeconds } = definition;
+  const effective = effectiveSubject(scope, subject);
+  const period = `\n${periodSeconds}`;
+  return typeof key === "string" &&
+    key.length === scope.length + 1 + effective.length + period.length &&
+    key.startsWith(`${scope}\n`) &&
+    key.startsWith(effective, scope.length + 1) &&
+    key.endsWith(period)
+    ? key
+    : ruleId(definition);
 }
 
 /** In `epochs`, [lsn]: the last reset of all rules. It counts as the `sinceLsn` of each of them. */

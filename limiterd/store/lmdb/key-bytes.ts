@@ -29,7 +29,9 @@ export function keyToBytes(key: string | number): Buffer {
 export function keyFromBytes(bytes: Uint8Array): string | number | null {
   const first = bytes[0];
   if (first === undefined) return null;
-  const stored = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const stored = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (first < textMark) return numberFromBytes(stored);
   if (first === textMark && stored[1]! >= firstUnmarked) return null;
   const key = textFromBytes(first === textMark ? stored.subarray(1) : stored);
@@ -83,13 +85,19 @@ function numberBytes(bits: bigint): number {
   return (bits & 0xfffffffffn) !== 0n ? 6 : 4;
 }
 
+/** Where a number is put together from its bytes. */
+const bits = Buffer.alloc(8);
+
 function numberFromBytes(stored: Buffer): number | null {
-  if (stored.length > 9) return null;
-  const bytes = Buffer.alloc(9);
-  stored.copy(bytes);
-  const bits = ((bytes.readBigUInt64BE() ^ numberMark) << 4n) | BigInt(bytes[8]! >> 4);
-  if (bits >= 1n << 63n) return null;
-  bytes.writeBigUInt64BE(bits);
-  const key = bytes.readDoubleBE();
-  return keyToBytes(key).equals(stored) ? key : null;
+  const { length } = stored;
+  // The steps of `numberBytes`, each of which was needed: the bytes that the one before lacks.
+  const [from, to] = length === 4 ? [0, 4] : length === 6 ? [4, 6] : length === 8 ? [6, 8] : [8, 9];
+  if (length !== to || stored[0]! >> 4 !== 1 || (length === 9 && (stored[8]! & 15) !== 0))
+    return null;
+  if (length > 4 && stored.subarray(from, to).every((byte) => byte === 0)) return null;
+  for (let i = 0; i < 8; i++)
+    bits[i] = (((stored[i] ?? 0) & 15) << 4) | ((stored[i + 1] ?? 0) >> 4);
+  const key = bits.readDoubleBE();
+  // There is one NaN among those that we have written, and nothing below 0.
+  return bits[0]! < 128 && (!Number.isNaN(key) || keyToBytes(key).equals(stored)) ? key : null;
 }

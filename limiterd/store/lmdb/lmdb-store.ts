@@ -78,8 +78,12 @@ export class LmdbStore implements Store {
   }
 
   *entries(table: Table): Iterable<Entry> {
-    for (const { key, value } of this.#readable(table, this.#db(table).getRange({})))
-      yield { key, value: this.#unseal(table, key, value) };
+    // A start reads 100,000: one generator, not two.
+    for (const { key: bytes, value } of this.#db(table).getRange({})) {
+      const key = keyFromBytes(bytes);
+      if (key === null) this.#reportKey(table, bytes);
+      else yield { key, value: this.#unseal(table, key, value) };
+    }
   }
 
   get(table: Table, key: string | number): readonly unknown[] | undefined {
@@ -113,11 +117,12 @@ export class LmdbStore implements Store {
     for (const { key: bytes, value } of entries) {
       const key = keyFromBytes(bytes);
       if (key !== null) yield { key, value };
-      else this.#reportKey(table, Buffer.from(bytes).toString("hex"));
+      else this.#reportKey(table, bytes);
     }
   }
 
-  #reportKey(table: Table, key: string): void {
+  #reportKey(table: Table, bytes: Uint8Array): void {
+    const key = Buffer.from(bytes).toString("hex");
     const known = `${table} ${key}`;
     if (this.#unreadableKeys.has(known) || this.#unreadableKeys.size >= unreadableKeysMax) return;
     this.#unreadableKeys.add(known);

@@ -1,0 +1,72 @@
+import t from "tap";
+import { Children } from "../../../limiterd/counters/children.js";
+import { Rule } from "../../../limiterd/counters/counter.js";
+import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
+import { ruleChange, ruleFromStored, storedRuleId } from "../../../limiterd/rules/stored-rule.js";
+import { ruleId } from "../../../shared/domain/rule.js";
+import { now, rule } from "./book-of.js";
+
+const stored = (definition: ReturnType<typeof rule>) => ({
+  definition,
+  source: "config" as const,
+  createdAtMs: now,
+  updatedAtMs: now,
+  sinceLsn: 7,
+});
+
+t.test("a rule comes back as it was written, under the same id", (t) => {
+  for (const definition of [
+    rule("user_path", "/", 0, { requests: 1 }),
+    rule("user_path", "/Team/ä", 3_153_600_000, { tokens: 1 }),
+    rule("provider", "OpenAI", 60, { requests: 1 }),
+    rule("model", "Org/İmodel", 60, { requests: 1 }),
+  ]) {
+    const { key, value } = ruleChange({ id: ruleId(definition), ...stored(definition) });
+    const read = ruleFromStored(value!)!;
+    t.same(read, stored(definition));
+    t.equal(storedRuleId(key, read), ruleId(definition));
+  }
+  t.end();
+});
+
+t.test("a rule is known by what it limits, whatever it was written under", (t) => {
+  const { id, ...fields } = { id: "user_path\n/team\n60", ...stored(rule("user_path", "/team")) };
+  for (const key of [
+    "user_path\n/other\n60",
+    "user_path\n/team\n61",
+    "user_path\n/team\n0",
+    "user_path\n/tea\n060",
+    "provider \n/team\n60",
+    "user_path /team\n60",
+    "user_path\n/team 60",
+    `${id}0`,
+    "",
+    60,
+  ])
+    t.equal(storedRuleId(key, fields), id, JSON.stringify(key));
+  t.end();
+});
+
+t.test("a rule has no counter and no children before they are asked for", (t) => {
+  const pool = new CounterPool([1, 2], 10);
+  let made = 0;
+  const making = {
+    resets: 0,
+    nowMs: now,
+    childrenOf(of: Rule) {
+      made++;
+      return new Children(of, pool);
+    },
+  };
+  for (const perChild of [false, true]) {
+    const one = new Rule(stored({ ...rule("user_path", "/team"), perChild }), making);
+    t.equal(made, 0);
+    t.equal(one.own === null, perChild);
+    t.equal(one.own, one.own, "the same one each time");
+    t.match(one.own ?? {}, perChild ? {} : { child: "", window: { currentRequests: 0 } });
+    t.equal(one.children, one.children);
+    t.equal(made, 1);
+    made = 0;
+  }
+  t.end();
+});
