@@ -13,6 +13,7 @@ import {
 } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
+import { SortedList } from "../../shared/long-lists.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
 import { AccountSweep } from "./account-sweep.js";
@@ -55,7 +56,7 @@ export class BudgetBook {
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
   #dirty: Account[] = [];
-  #sorted: readonly Budget[] | null = null;
+  readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
   readonly #sweep = new AccountSweep(this.#budgets);
 
   /** An empty book; `childrenMax` bounds the children of each template. */
@@ -117,7 +118,7 @@ export class BudgetBook {
     const budget = newBudget(id, fields, this.#resets.get(id) ?? neverReset);
     this.#index.add(budget);
     this.#budgets.set(id, budget);
-    this.#sorted = null;
+    this.#sorted.add(budget);
     return budget;
   }
 
@@ -130,7 +131,7 @@ export class BudgetBook {
   #remove(budget: Budget): void {
     this.#index.remove(budget);
     this.#budgets.delete(budget.id);
-    this.#sorted = null;
+    this.#sorted.remove(budget);
   }
 
   find(key: BudgetKey): Budget | null {
@@ -139,10 +140,7 @@ export class BudgetBook {
 
   /** All budgets in the order (scope, subject, period). */
   sorted(): readonly Budget[] {
-    this.#sorted ??= [...this.#budgets.values()].sort((a, b) =>
-      compareBudgets(a.definition, b.definition),
-    );
-    return this.#sorted;
+    return this.#sorted.all(this.#budgets.values());
   }
 
   /** When a budget was last reset, and its last resets; before the budget is restored. */

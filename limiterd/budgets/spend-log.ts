@@ -14,8 +14,8 @@ import { spendKey } from "./stored-budget.js";
 
 /** Writes what was spent, in the commit of the settles that spent it. */
 export interface SpendLog extends Contributor {
-  /** Hands out the accounts whose own entries are behind the log, each once. */
-  takeBehind(): Account[];
+  /** Hands out the accounts whose own entries are behind the log, however many there are. */
+  takeBehind(): ReadonlySet<Account>;
   /** Removes the entries up to a key, once the accounts' own entries cover them. */
   removals(recordKey: number): Change[];
 }
@@ -33,8 +33,9 @@ export interface SpendsLogged {
 export function createSpendLog(
   book: BudgetBook,
   usage: Pick<UsageLog, "lastKey">,
-  { keys, behind }: SpendsLogged,
+  { keys, behind: left }: SpendsLogged,
 ): SpendLog {
+  let behind = left;
   return {
     changes() {
       const value: unknown[] = [];
@@ -52,8 +53,8 @@ export function createSpendLog(
     },
     committed() {},
     takeBehind() {
-      const taken = [...behind];
-      behind.clear();
+      const taken = behind;
+      behind = new Set();
       return taken;
     },
     removals(recordKey) {

@@ -32,12 +32,24 @@ export async function flushUsage(
     await writer.write(rollups.changes(slice, usage.lastKey));
     rollups.committed(slice);
   }
-  for (let i = 0; i < accounts.length; i += perSlice) {
+  for (const slice of slicesOf(accounts, perSlice)) {
     writer.closeBatch();
-    const slice = accounts.slice(i, i + perSlice).filter((account) => budgets.isCurrent(account));
-    await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
+    const current = slice.filter((account) => budgets.isCurrent(account));
+    await writer.write(current.map((account) => spendChange(account, usage.lastKey)));
   }
   await writeSlices(writer, [rollupProgressChange(coveredKey), ...spendLog.removals(coveredKey)]);
   usage.rolledUpKey = coveredKey;
   rollups.forget();
+}
+
+/** None is taken before its slice's turn: there may be 200,000. */
+function* slicesOf<T>(items: Iterable<T>, perSlice: number): Generator<T[]> {
+  let slice: T[] = [];
+  for (const item of items) {
+    slice.push(item);
+    if (slice.length < perSlice) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
 }

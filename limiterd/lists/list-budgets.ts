@@ -11,8 +11,14 @@ import type {
 } from "../../shared/api/budget-item.js";
 import type { ExplainedBudget } from "../../shared/api/explanation.js";
 import { budgetsInert } from "../../shared/config/inert-rule.js";
-import { budgetPeriodLabel, budgetScopes, compareBudgets } from "../../shared/domain/budget.js";
+import {
+  type BudgetKey,
+  budgetPeriodLabel,
+  budgetScopes,
+  compareBudgets,
+} from "../../shared/domain/budget.js";
 import { sumUsd } from "../../shared/domain/money.js";
+import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
 import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
@@ -28,7 +34,7 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   const sorted = state.budgets.sorted();
   const { items, last } = pageOf(
     sorted,
-    query.after === null ? 0 : firstAfter(sorted, query.after),
+    query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
     query.limit,
     (budget) =>
       (scope === undefined || budget.definition.scope === scope) &&
@@ -42,15 +48,14 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   };
 }
 
-function firstAfter(sorted: readonly Budget[], after: string): number {
+/** The key that a page's `next` names. */
+function keyOf(after: string): BudgetKey {
   const [scope = "", subject = "", periodSeconds] = after.split("\n");
-  const key = {
+  return {
     scope: scope === "label" ? "label" : "user_path",
     subject,
     periodSeconds: Number(periodSeconds),
-  } as const;
-  const index = sorted.findIndex(({ definition }) => compareBudgets(definition, key) > 0);
-  return index === -1 ? sorted.length : index;
+  };
 }
 
 function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem {

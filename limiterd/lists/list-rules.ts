@@ -5,12 +5,12 @@
 
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
 import type { InertReason } from "../../shared/config/inert-rule.js";
-import { periodLabel, type RuleKey, scopes } from "../../shared/domain/rule.js";
+import { compareRules, periodLabel, type RuleKey, scopes } from "../../shared/domain/rule.js";
+import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
 import type { RuleBook } from "../rules/rule-book.js";
-import { firstAfter } from "../rules/sorted-rules.js";
 import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
 
 interface ListOptions {
@@ -30,7 +30,7 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
   const { scope, source } = query.chosen;
   const sorted = book.sorted();
-  const from = query.after === null ? 0 : firstAfter(sorted, keyOf(query.after));
+  const from = query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareRules);
   const { items, last } = pageOf(
     sorted,
     from,

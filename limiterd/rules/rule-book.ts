@@ -7,12 +7,14 @@
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ProviderTypes } from "../../shared/config/model-name.js";
 import {
+  compareRules,
   type RuleDefinition,
   type RuleKey,
   type RuleSource,
   ruleId,
 } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import { SortedList } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
@@ -22,7 +24,6 @@ import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
 import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
-import { createSortedRules } from "./sorted-rules.js";
 import { type Forgotten, Templates } from "./templates.js";
 
 /** When and by whom a rule is written. */
@@ -36,7 +37,7 @@ interface RuleWriting {
 export class RuleBook {
   readonly #rules = new Map<string, Rule>();
   readonly #index: RuleIndex;
-  readonly #sorted = createSortedRules();
+  readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
   readonly #dirty: DirtyWindows;
@@ -175,7 +176,7 @@ export class RuleBook {
 
   /** All rules in the order (scope, subject, period). */
   sorted(): readonly Rule[] {
-    return this.#sorted.all(this.#rules);
+    return this.#sorted.all(this.#rules.values());
   }
 
   /**

@@ -176,12 +176,6 @@ export const equivalents: readonly Equivalent[] = [
     why: "settles are durable in the order of their numbers",
   },
   {
-    file: "limiterd/lifecycle/flush-usage.ts",
-    line: "for (let i = 0; i < accounts.length; i += perSlice) {",
-    what: "< becomes <=",
-    why: "the last slice may be empty, and writes nothing",
-  },
-  {
     file: "limiterd/lifecycle/restore.ts",
     line: "book.sorted();",
     what: "the statement is left out",
