@@ -46,6 +46,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   refusals: daemonCallsMax,
   status: daemonCallsMax,
   "usage-summary": daemonCallsMax,
+  "usage-records": daemonCallsMax,
 };
 
 /**

@@ -4,9 +4,9 @@
  */
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
+import { type ExportedRecord, isExportedRecord } from "../../shared/export/exported-record.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
-import { type ExportedRecord, isExportedRecord } from "./exported-record.js";
 import type { OpenWindow } from "./window-flags.js";
 
 /** Which records to export. */

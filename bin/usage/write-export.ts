@@ -1,7 +1,7 @@
 /** Writes an export page by page; a slow reader delays the request for the next page. */
-import type { ExportedRecord } from "./exported-record.js";
+import type { ExportedRecord } from "../../shared/export/exported-record.js";
+import { csvHeader, csvLine } from "../../shared/export/usage-csv.js";
 import type { ProgressLine } from "./progress-line.js";
-import { csvHeader, csvLine } from "./usage-csv.js";
 import type { UsagePage } from "./usage-pages.js";
 
 export const exportFormats = ["ndjson", "csv"] as const;

@@ -59,6 +59,8 @@ export interface Store {
   range(table: Table, range: KeyRange): readonly Entry[];
   /** As `range`, the keys alone. */
   keys(table: Table, range: KeyRange): readonly (string | number)[];
+  /** The last `limit` keys of a range, in descending order. */
+  lastKeys(table: Table, range: KeyRange): readonly (string | number)[];
   /**
    * Writes all changes or none. Resolved: they survive the end of this process. Rejects with
    * `StoreFailingError`, after which it may be tried again, or with `StoreBrokenError`.

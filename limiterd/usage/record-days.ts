@@ -23,7 +23,7 @@ export interface RecordKeys {
 }
 
 /** Of records that are looked for: the moments in which they ended; null: all. */
-interface Moments {
+export interface Moments {
   readonly fromMs: number | null;
   readonly beforeMs: number | null;
 }

@@ -26,6 +26,8 @@ export interface UsageLog extends Contributor {
   rolledUpKey: number;
   /** Adds the record of a settle that the open batch of the journal has taken. */
   add(record: UsageRecord, nowMs: number): void;
+  /** Of the batch that gathers, under the key that it will have. */
+  readonly open: UnwrittenRecords;
   /** Of the batches that are closed. */
   unwritten(): readonly UnwrittenRecords[];
   /** Hands out the sums that have changed, and begins to count anew what there is to write. */
@@ -69,6 +71,9 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
     },
     set rolledUpKey(key) {
       rolledUpKey = key;
+    },
+    get open() {
+      return { key: lastKey + 1, records: open };
     },
     add(record, nowMs) {
       // A batch stays open while the store fails, for days and steps of the clock.

@@ -5,19 +5,23 @@ import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { dayMs, parseDay } from "../../shared/utc-day.js";
 import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
+import type { Moments } from "./record-days.js";
 import type { Days } from "./usage-reader.js";
 
 export interface UsageWindow extends Days {
   readonly userPath: string;
 }
 
-export interface ExportPage {
+/** A record's place in the order of recording. */
+interface RecordPlace {
+  readonly key: number;
+  readonly index: number;
+}
+
+/** `beforeMs`: the first moment behind the window. */
+export interface ExportPage extends Moments {
   /** The `next` of the page before, or null to begin. */
-  readonly after: { readonly key: number; readonly index: number } | null;
-  /** Null: all there are. */
-  readonly fromMs: number | null;
-  /** The first moment behind the window. */
-  readonly beforeMs: number | null;
+  readonly after: RecordPlace | null;
   readonly userPath: string;
   readonly limit: number;
 }
@@ -61,17 +65,40 @@ export function parseGrouping(body: unknown): Checked<Grouping | null> {
 /** `{after, limit, user_path?, start_date?, end_date?}`. */
 export function parseExportPage(body: unknown): Checked<ExportPage> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
-  const { after = null, limit = exportedRecordsMax } = body;
+  const page = parseRecordsPage(body, exportedRecordsMax);
+  if (!page.ok) return page;
+  const path = parsePath(body);
+  if (!path.ok) return path;
+  const moments = parseMoments(body);
+  if (!moments.ok) return moments;
+  return {
+    ok: true,
+    value: { ...page.value, ...moments.value, userPath: path.value },
+  };
+}
+
+/** `{after?, limit?}` of a page of records, which has at most `max`. */
+export function parseRecordsPage(
+  body: Fields,
+  max: number,
+): Checked<Pick<ExportPage, "after" | "limit">> {
+  const { after = null, limit = max } = body;
   const cursor = typeof after === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(after) : null;
   if (after !== null && cursor === null)
     return wrong("after must be the next of the page before", "after");
-  if (!isCount(limit, 1) || limit > exportedRecordsMax)
-    return wrong(
-      `limit must be an integer from 1 to ${exportedRecordsMax}, not ${show(limit)}`,
-      "limit",
-    );
-  const path = parsePath(body);
-  if (!path.ok) return path;
+  if (!isCount(limit, 1) || limit > max)
+    return wrong(`limit must be an integer from 1 to ${max}, not ${show(limit)}`, "limit");
+  return {
+    ok: true,
+    value: {
+      after: cursor === null ? null : { key: Number(cursor[1]), index: Number(cursor[2]) },
+      limit,
+    },
+  };
+}
+
+/** `{start_date?, end_date?}`: days in UTC, both included, of any number. */
+export function parseMoments(body: Fields): Checked<Moments> {
   const start = isAbsent(body["start_date"]) ? null : parseDate(body, "start_date");
   if (start !== null && !start.ok) return start;
   const end = isAbsent(body["end_date"]) ? null : parseDate(body, "end_date");
@@ -81,11 +108,8 @@ export function parseExportPage(body: unknown): Checked<ExportPage> {
   return {
     ok: true,
     value: {
-      after: cursor === null ? null : { key: Number(cursor[1]), index: Number(cursor[2]) },
       fromMs: start?.value ?? null,
       beforeMs: end === null ? null : end.value + dayMs,
-      userPath: path.value,
-      limit,
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
 import { type Store, throwMalformed } from "../store/store.js";
-import type { RecordKeys } from "./record-days.js";
+import type { Moments, RecordKeys } from "./record-days.js";
 import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
@@ -22,6 +22,12 @@ export interface UsageReader {
 export interface Days {
   readonly fromDay: string;
   readonly toDay: string;
+}
+
+interface RecordBatch {
+  readonly key: number;
+  /** In the order in which they were recorded. */
+  readonly records: readonly UsageRecord[];
 }
 
 /** Sums to read: those under a prefix (`rollup-keys.ts`) of some days, as a view shows them. */
@@ -159,6 +165,39 @@ export async function readRecords(
 }
 
 /**
+ * The batches of records from the newest one to the oldest, from the key `from` on downwards: what
+ * isn't written yet, too, as of the first; of the others those that may hold records that ended in
+ * these moments. Throws `StoreUnreadableError`.
+ */
+export function* newestBatches(
+  { store, usage }: Pick<UsageReader, "store" | "usage">,
+  moments: Moments,
+  from: number,
+): Generator<RecordBatch> {
+  const held = [...usage.unwritten(), usage.open];
+  const storedBefore = Math.min(held[0]!.key, from + 1);
+  const ranges = usage.days.keysOf(moments, storedBefore).toReversed();
+  for (const batch of held.toReversed()) if (batch.key <= from) yield batch;
+  for (const range of ranges)
+    for (let { before } = range; ; ) {
+      const keys = store.lastKeys("usage", { from: range.from, before, limit: keysPerLook });
+      if (keys.length === 0) break;
+      for (const key of keys.map(Number)) {
+        const value = store.get("usage", key);
+        before = key;
+        // Removed meanwhile, with all before it.
+        if (value !== undefined) yield { key, records: storedRecords(store, key, value) };
+      }
+    }
+}
+
+const keysPerLook = 64;
+
+function storedRecords(store: Store, key: number, value: readonly unknown[]): UsageRecord[] {
+  return recordsFromStored(value) ?? throwMalformed(store, "usage", key);
+}
+
+/**
  * The batches of records in ranges of keys, from `fromKey` on: one short look at the store for each
  * as it is asked for. Throws `StoreUnreadableError`.
  */
@@ -166,14 +205,13 @@ export function* batchesIn(
   store: Store,
   ranges: readonly RecordKeys[],
   fromKey = 0,
-): Generator<{ readonly key: number; readonly records: readonly UsageRecord[] }> {
+): Generator<RecordBatch> {
   for (const { from, before } of ranges)
     for (let next = Math.max(from, fromKey); next < before; ) {
       const [entry] = store.range("usage", { from: next, before, limit: 1 });
       if (entry === undefined) break;
       const key = Number(entry.key);
-      const records = recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key);
-      yield { key, records };
+      yield { key, records: storedRecords(store, key, entry.value) };
       next = key + 1;
     }
 }

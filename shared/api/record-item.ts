@@ -47,8 +47,18 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly service_tier: ServiceTier | null;
 }
 
-/** Of the export, in the order of recording. */
+/** Of GET /admin/usage/records, newest first. */
 export interface RecordPage extends ListPage {
+  readonly records: readonly RecordItem[];
+  /**
+   * When the last record that was looked at ended, listed or not; null if there was none. With a
+   * filter that leaves out most, a page may be short, or empty, and yet not be the last.
+   */
+  readonly looked_back_to: string | null;
+}
+
+/** A page of the daemon's export, in the order of recording. */
+export interface RecordExport extends ListPage {
   readonly records: readonly RecordItem[];
   /** How much of the records has been looked at, from 0 to 1. */
   readonly progress: number;

@@ -37,6 +37,7 @@ export const adminOps = [
   "status",
   "usage.status",
   "usage.summary",
+  "usage.records",
   "usage.export",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
@@ -67,6 +68,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "status",
   "usage.status",
   "usage.summary",
+  "usage.records",
   "usage.export",
 ]);
 

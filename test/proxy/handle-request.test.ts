@@ -218,6 +218,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   refusals: ["GET", "/admin/refusals"],
   status: ["GET", "/admin/status"],
   "usage-summary": ["GET", "/admin/usage"],
+  "usage-records": ["GET", "/admin/usage/records"],
 };
 
 t.test("each endpoint that costs no admission has a bound of its own", async (t) => {

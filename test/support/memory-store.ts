@@ -53,6 +53,10 @@ export function createMemoryStore(
     range(name, range) {
       return this.keys(name, range).map(entryAt(name));
     },
+    lastKeys(name, range) {
+      const all = this.keys(name, { ...range, limit: Number.POSITIVE_INFINITY });
+      return all.toReversed().slice(0, range.limit);
+    },
     keys(name, { from, before, limit }) {
       const all = sortedKeys(name);
       const first = placeOf(all, from);

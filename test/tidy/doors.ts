@@ -194,6 +194,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/rules",
     "limiterd/counters",
     "limiterd/budgets",
+    "limiterd/usage",
   ],
   "limiterd/handlers/admin": ["limiterd/lists", "limiterd/state", ...limiterdBelowState],
   "limiterd/handlers": ["limiterd/handlers/admin", "limiterd/state", ...limiterdBelowState],
@@ -212,6 +213,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
   "shared/config": ["shared", "shared/access", "shared/domain", "shared/usage"],
   "shared/api": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/config"],
+  "shared/export": ["shared", "shared/domain", "shared/api"],
   ...inOrder(
     ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
     [

@@ -79,6 +79,7 @@ export function handleAdmin(
       return handleSessions(state, { op, body }, nowMs, ports);
     case "usage.status":
     case "usage.summary":
+    case "usage.records":
     case "usage.export":
       return handleUsage(state, { op, body }, nowMs, ports);
     case "budgets.list":

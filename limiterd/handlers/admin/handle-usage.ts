@@ -6,6 +6,8 @@ import { unreachable } from "../../../shared/assert.js";
 import { type Checked, isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import type { AdminOp, Grouping } from "../../../shared/wire/admin-op.js";
+import { listRecords } from "../../lists/list-records.js";
+import { parseRecordQuery } from "../../lists/record-query.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
 import {
@@ -50,6 +52,11 @@ function answerOf(
     if (!state.settings.usageEnabled) return usageIsOff();
     const page = parseExportPage(body);
     return page.ok ? { ok: true, value: exportRecords(state, page.value, nowMs) } : page;
+  }
+  if (op === "usage.records") {
+    if (!state.settings.usageEnabled) return usageIsOff();
+    const query = parseRecordQuery(body);
+    return query.ok ? { ok: true, value: listRecords(state, query.value, nowMs) } : query;
   }
   const window = parseUsageWindow(body);
   if (!window.ok) return window;

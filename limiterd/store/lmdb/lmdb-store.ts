@@ -106,6 +106,14 @@ export class LmdbStore implements Store {
     return Array.from(firstOf(this.#readable(table, found), limit), ({ key }) => key);
   }
 
+  lastKeys(table: Table, { from, before, limit }: KeyRange): (string | number)[] {
+    const [start, end] = [keyToBytes(before), keyToBytes(from)];
+    const found = this.#db(table)
+      .getKeys({ start, exclusiveStart: true, end, inclusiveEnd: true, reverse: true })
+      .map((key) => ({ key, value: null }));
+    return Array.from(firstOf(this.#readable(table, found), limit), ({ key }) => key);
+  }
+
   /**
    * The entries whose keys can be read. One that can't be is passed over: it is from damage below
    * our layer, or an earlier release.

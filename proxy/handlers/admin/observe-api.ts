@@ -3,11 +3,15 @@
  * children of a template, the requests in flight, the last refusals, and usage by groups. Nothing
  * is changed.
  */
+import type { UsageSummary } from "../../../shared/api/usage-report.js";
 import { bad, type Checked, good } from "../../../shared/checked.js";
+import { invalid } from "../../../shared/error-code.js";
+import { summaryCsv } from "../../../shared/export/summary-csv.js";
 import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
+import { fileHeaders, formatOf } from "./file-format.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
 import { type ListOf, listParameters, replyList } from "./reply-list.js";
 
@@ -38,7 +42,7 @@ export function observe(
     case "status":
       return ask(context, "status", good(null));
     case "usage-summary":
-      return ask(context, "usage.summary", summaryOf(query, context.gateway.nowMs()));
+      return summarize(context);
   }
 }
 
@@ -55,7 +59,26 @@ async function ask(
   replyJson(exchange, 200, answer.body);
 }
 
-const summaryParameters = ["user_path", "by", "days", "start_date", "end_date"];
+/** As JSON, or the groups as a file. */
+async function summarize(context: RequestContext<"limiter" | "nowMs">): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const question = summaryOf(exchange.query, gateway.nowMs());
+  const parameters = new URLSearchParams(exchange.query);
+  const format = formatOf(parameters.get("format"), ["json", "csv"]);
+  if (!format.ok) return failAdmin(context, format.failure);
+  if (format.value === "json") return ask(context, "usage.summary", question);
+  if (!question.ok) return failAdmin(context, question.failure);
+  if (!parameters.has("by"))
+    return failAdmin(context, invalid("by is required for a file: its lines are the groups", "by"));
+  const answer = await gateway.limiter.call("usage.summary", question.value);
+  if (!answer.ok) return failAdmin(context, answer.failure);
+  const { groups, usage } = answer.body as UsageSummary;
+  record.end(200, "answered");
+  const name = `sluice-usage-${usage.start_date}-${usage.end_date}`;
+  exchange.reply(200, fileHeaders(exchange, "csv", name), summaryCsv(groups), "utf8");
+}
+
+const summaryParameters = ["user_path", "by", "days", "start_date", "end_date", "format"];
 
 /** `{user_path, start_date, end_date, by}`: the days are those of GET /v1/usage. */
 function summaryOf(query: string, nowMs: number): Checked<unknown> {

@@ -6,6 +6,7 @@ import type { BudgetList } from "../../../shared/api/budget-item.js";
 import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";
 import type { LeasePage } from "../../../shared/api/lease-item.js";
 import type { ListPage } from "../../../shared/api/list-page.js";
+import type { RecordPage } from "../../../shared/api/record-item.js";
 import type { RefusalPage } from "../../../shared/api/refusal-item.js";
 import type { RuleList } from "../../../shared/api/rule-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
@@ -25,8 +26,9 @@ type ItemsField = Exclude<
   | keyof ListedKeys
   | keyof KeyPage
   | keyof LeasePage
-  | keyof RefusalPage,
-  keyof ListPage | "issued"
+  | keyof RefusalPage
+  | keyof RecordPage,
+  keyof ListPage | "issued" | "looked_back_to"
 >;
 
 /** One of the daemon's lists. */
@@ -39,9 +41,13 @@ export interface ListOf {
   /** What the whole list is; `never`: the answer is always a page. */
   readonly whole: "object" | "array" | "never";
   readonly headers: readonly string[];
+  /** Fields of the daemon's last page that go with a page, beside its items. */
+  readonly further?: readonly string[];
+  /** How often the daemon is asked for one page, which is short then; without it, until full. */
+  readonly questionsMax?: number;
 }
 
-type Parameters = Readonly<Record<string, unknown>>;
+export type Parameters = Readonly<Record<string, unknown>>;
 
 /** The parameters of a query by name; a number stays text if it isn't one. */
 export function listParameters(query: string): Checked<Parameters> {
@@ -115,8 +121,11 @@ async function replyWhole(
   exchange.end();
 }
 
-/** One page, full unless it is the last: the daemon looks at a bounded number of items at once. */
-async function replyPage(
+/**
+ * One page, full unless it is the last, or the list bounds the questions: the daemon looks at a
+ * bounded number of items at once.
+ */
+export async function replyPage(
   context: RequestContext<"limiter">,
   list: ListOf,
   parameters: Parameters,
@@ -124,19 +133,25 @@ async function replyPage(
   const { exchange, record } = context;
   const items: unknown[] = [];
   let page = await askPage(context, list, parameters);
-  for (;;) {
+  for (let asked = 1; ; asked++) {
     if (!page.ok) return failAdmin(context, page.failure);
     append(items, page.items);
     const room = Number(parameters["limit"]) - items.length;
-    if (page.next === null || room <= 0 || exchange.gone) break;
+    if (page.next === null || room <= 0 || exchange.gone || asked === list.questionsMax) break;
     page = await askPage(context, list, { ...parameters, limit: room, after: page.next });
   }
   record.end(200, "answered");
-  const { serverTime, next } = page;
+  const { serverTime, next, answer } = page;
+  const further = (list.further ?? []).map((field) => [field, answer[field]] as const);
   replyJson(
     exchange,
     200,
-    { [list.pageItems]: items, server_time: serverTime, next },
+    {
+      [list.pageItems]: items,
+      ...Object.fromEntries(further),
+      server_time: serverTime,
+      next,
+    },
     list.headers,
   );
 }
@@ -147,10 +162,11 @@ type PageAnswer =
       readonly items: readonly unknown[];
       readonly serverTime: string;
       readonly next: string | null;
+      readonly answer: Readonly<Record<string, unknown>>;
     }
   | { readonly ok: false; readonly failure: Failure };
 
-async function askPage(
+export async function askPage(
   { gateway }: RequestContext<"limiter">,
   { op, items }: ListOf,
   body: Parameters,
@@ -163,11 +179,12 @@ async function askPage(
     items: answer[items] as readonly unknown[],
     serverTime: answer["server_time"] as string,
     next: answer["next"] as string | null,
+    answer,
   };
 }
 
 /** Writes a piece; resolves when the client has room for more or is gone. */
-function writerTo(exchange: Exchange): (text: string) => Promise<void> {
+export function writerTo(exchange: Exchange): (text: string) => Promise<void> {
   let resume = (): void => {};
   exchange.onGone(() => resume());
   return (text) =>

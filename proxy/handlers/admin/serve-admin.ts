@@ -7,6 +7,7 @@ import { handleDeniedJwts } from "./denied-jwts-api.js";
 import { explainRequest } from "./explain-request.js";
 import { handleLimits } from "./limits-api.js";
 import { observe } from "./observe-api.js";
+import { replyRecords } from "./records-api.js";
 import { replyTargets } from "./targets-api.js";
 
 export function serveAdmin(context: RequestContext, endpoint: AdminEndpoint): Promise<void> {
@@ -37,6 +38,8 @@ export function serveAdmin(context: RequestContext, endpoint: AdminEndpoint): Pr
     case "status":
     case "usage-summary":
       return observe(context, endpoint);
+    case "usage-records":
+      return replyRecords(context);
     default:
       return unreachable(endpoint);
   }

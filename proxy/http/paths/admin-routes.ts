@@ -19,7 +19,8 @@ export type AdminEndpoint =
   | "in-flight"
   | "refusals"
   | "status"
-  | "usage-summary";
+  | "usage-summary"
+  | "usage-records";
 
 type Methods = Readonly<Record<string, AdminEndpoint>>;
 
@@ -39,6 +40,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/refusals", { GET: "refusals" }],
   ["/admin/status", { GET: "status" }],
   ["/admin/usage", { GET: "usage-summary" }],
+  ["/admin/usage/records", { GET: "usage-records" }],
   ["/admin/explain", { POST: "explain" }],
 ];
 

@@ -202,6 +202,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/refusals"],
   ["GET", "/admin/status"],
   ["GET", "/admin/usage"],
+  ["GET", "/admin/usage/records"],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
 ];
 

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { recordFields } from "../../../bin/usage/exported-record.js";
+import { recordFields } from "../../../shared/export/exported-record.js";
 import { run } from "../../bin/command-session.js";
 import { runProgram } from "../../bin/program-run.js";
 import { type ExecutedRequest, settleMany } from "../../support/crash/settle-load.js";

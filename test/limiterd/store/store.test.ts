@@ -120,6 +120,19 @@ for (const [name, make] of stores) {
         );
       }
       t.same(store.keys("usage", { from: 31, before: 40, limit: 9 }), []);
+      for (const [from, before, limit, found] of [
+        [10, 30, 1, [20]],
+        [10, 20, 9, [10]],
+        [10, 21, 9, [20, 10]],
+        [20, 25, 9, [20]],
+        [0, 2 ** 50, 2, [30, 20]],
+        [11, 20, 9, []],
+        [31, 40, 9, []],
+        [0, 10, 9, []],
+        [10, 11, 0, []],
+        [30, 10, 9, []],
+      ] as const)
+        t.same(store.lastKeys("usage", { from, before, limit }), found, `${from} to ${before}`);
     },
   );
 

@@ -26,6 +26,7 @@ function disk(): Disk {
       entries: () => [],
       get: () => undefined,
       range: () => [],
+      lastKeys: () => [],
       keys: () => [],
       commit(changes) {
         if (self.fail) return Promise.reject(new Error("no space"));

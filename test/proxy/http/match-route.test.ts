@@ -82,6 +82,7 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/refusals", "refusals", "admin"],
   ["GET", "/admin/status", "status", "admin"],
   ["GET", "/admin/usage", "usage-summary", "admin"],
+  ["GET", "/admin/usage/records", "usage-records", "admin"],
   ["GET", "/openapi.json", "openapi", "model"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],

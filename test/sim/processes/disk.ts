@@ -105,6 +105,11 @@ class OpenDisk implements Store {
     return this.keys(table, range).map((key) => this.#disk.entry(table, key));
   }
 
+  lastKeys(table: Table, range: KeyRange): (string | number)[] {
+    const all = this.#disk.keys(table, { ...range, limit: Number.POSITIVE_INFINITY });
+    return all.toReversed().slice(0, range.limit);
+  }
+
   keys(table: Table, range: KeyRange): (string | number)[] {
     return this.#disk.keys(table, range);
   }

@@ -6,8 +6,8 @@ import {
   type FieldKind,
   isExportedRecord,
   recordFields,
-} from "../../../bin/usage/exported-record.js";
-import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
+} from "../../../shared/export/exported-record.js";
+import { csvHeader, csvLine } from "../../../shared/export/usage-csv.js";
 import { anyRecord, usageRecord } from "./usage-records.js";
 
 /** A reader of RFC 4180 that shares no code with the writer: one character after the other. */

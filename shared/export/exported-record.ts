@@ -1,6 +1,6 @@
 /** A usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
-import { isAbsent, isCount, isObject } from "../../shared/checked.js";
-import { picoFromUsd } from "../../shared/domain/money.js";
+import { isAbsent, isCount, isObject } from "../checked.js";
+import { picoFromUsd } from "../domain/money.js";
 
 /**
  * `text` is any text; `texts` a list of them; `count` an integer from 0; `usd` US dollars, null if

@@ -1,8 +1,8 @@
 /** Usage records for tests, as the daemon exports them. */
 import fc from "fast-check";
-import { type ExportedRecord, recordFields } from "../../../bin/usage/exported-record.js";
 import { costPicoUsdMax } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
+import { type ExportedRecord, recordFields } from "../../../shared/export/exported-record.js";
 
 const texts = fc.string({ unit: fc.constantFrom(..."=+-@'\",;\t\r\n ab/ü𝄞＝") });
 const amounts = fc.nat({ max: Number.MAX_SAFE_INTEGER });

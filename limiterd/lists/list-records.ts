@@ -1,0 +1,56 @@
+/**
+ * Usage records as GET /admin/usage/records lists them (docs/admin-api.md): newest first, those
+ * that aren't written yet included. It looks back in slices, so that no admission waits for it, and
+ * no further than a bounded number of records at once.
+ */
+import type { RecordItem, RecordPage } from "../../shared/api/record-item.js";
+import { recordsPerTurn } from "../../shared/bounds.js";
+import { formatMillis } from "../../shared/time.js";
+import type { DaemonState } from "../state.js";
+import { newestBatches } from "../usage/usage-reader.js";
+import type { UsageRecord } from "../usage/usage-records.js";
+import { isWanted, type RecordQuery } from "./record-query.js";
+import { recordItem } from "./show-record.js";
+
+/** Records that one page looks at; an entry of the store counts as some of them itself. */
+const examinedMax = 20_000;
+/** What it takes to find an entry of the store, in records that are read. */
+const recordsPerEntry = 4;
+
+/**
+ * One page, from the record before `after` on. Pages stay right when records come, and when old
+ * ones are removed, between them. Rejects with `StoreUnreadableError`.
+ */
+export async function listRecords(
+  state: Pick<DaemonState, "store" | "usage" | "keys" | "labelsOf" | "yieldToEventLoop">,
+  query: RecordQuery,
+  nowMs: number,
+): Promise<RecordPage> {
+  const { after, limit } = query;
+  const records: RecordItem[] = [];
+  let last: UsageRecord | null = null;
+  let examined = 0;
+  let sinceTurn = 0;
+  const page = (next: string | null): RecordPage => ({
+    records,
+    looked_back_to: last === null ? null : formatMillis(last.atMs),
+    server_time: formatMillis(nowMs),
+    next,
+  });
+  const batches = newestBatches(state, query, after?.key ?? Number.POSITIVE_INFINITY);
+  for (const { key, records: batch } of batches) {
+    const from = key === after?.key ? Math.min(after.index, batch.length) : batch.length;
+    for (let index = from - 1; index >= 0; index--) {
+      last = batch[index]!;
+      examined++;
+      if (isWanted(last, query)) records.push(recordItem(state, `${key}.${index}`, last));
+      if (records.length >= limit || examined >= examinedMax) return page(`${key}.${index}`);
+    }
+    examined += recordsPerEntry;
+    sinceTurn += batch.length + recordsPerEntry;
+    if (sinceTurn < recordsPerTurn) continue;
+    sinceTurn = 0;
+    await state.yieldToEventLoop();
+  }
+  return page(null);
+}

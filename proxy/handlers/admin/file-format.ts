@@ -1,0 +1,42 @@
+/** `format` of an endpoint that answers with a file, too, and the headers of such an answer. */
+import { bad, type Checked, good, isAbsent, show } from "../../../shared/checked.js";
+import type { Exchange } from "../../http/exchange.js";
+import { requestIdHeaders } from "../../http/respond.js";
+
+const contentTypes = {
+  csv: "text/csv; charset=utf-8; header=present",
+  ndjson: "application/x-ndjson",
+} as const;
+
+export type FileFormat = keyof typeof contentTypes;
+
+/** One of the `known`; `json`, the answer itself, when none is asked for. */
+export function formatOf<Format extends string>(
+  written: unknown,
+  known: readonly ["json", ...Format[]],
+): Checked<"json" | Format> {
+  if (isAbsent(written)) return good("json");
+  const format = known.find((name) => name === written);
+  return format === undefined
+    ? bad(`format must be one of ${known.join(", ")}, not ${show(written)}`, "format")
+    : good(format);
+}
+
+/** A browser saves the answer under the name, which is made of plain characters. */
+export function fileHeaders(
+  exchange: Exchange,
+  format: FileFormat,
+  name: string,
+): readonly string[] {
+  return [
+    "content-type",
+    contentTypes[format],
+    "content-disposition",
+    `attachment; filename="${name}.${format}"`,
+    "x-content-type-options",
+    "nosniff",
+    "cache-control",
+    "no-store",
+    ...requestIdHeaders(exchange),
+  ];
+}

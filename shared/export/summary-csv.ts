@@ -1,0 +1,31 @@
+/** The groups of a summary of usage as CSV, a line for each. Pure. */
+import type { UsageGroup } from "../api/usage-report.js";
+import { lineOfCells, textCell } from "./csv-line.js";
+
+const counts = [
+  "requests",
+  "input_tokens",
+  "output_tokens",
+  "total_tokens",
+  "unpriced_requests",
+  "total_cost",
+] as const;
+
+/** With a header; `name` is empty for what isn't a key with a name. Costs are US dollars. */
+export function summaryCsv(groups: readonly UsageGroup[]): string {
+  return [
+    lineOfCells(["key", "name", ...counts]),
+    ...groups.map((group) =>
+      lineOfCells([
+        textCell(group.key),
+        textCell(group.name ?? ""),
+        ...counts.map((field) => plainNumber(group[field])),
+      ]),
+    ),
+  ].join("");
+}
+
+/** Digits without an exponent; sums end at the micro-dollar. */
+function plainNumber(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(6).replace(/0+$/, "");
+}
