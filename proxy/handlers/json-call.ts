@@ -12,10 +12,11 @@ import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
-import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
+import { promptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { chooseDialect, needsResponses } from "../dialects/choose-dialect.js";
 import { tunedFor } from "../dialects/fit-tuning.js";
+import { overrideRequest } from "../dialects/override-request.js";
 import { signedForGoogle } from "../dialects/signed-for-google.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
@@ -42,6 +43,10 @@ export async function readJsonCall(
     ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
     : { ok: false, failure };
 }
+
+/** Before the operator's fields are set. */
+type FittedRequest = TargetRequest & { readonly body: Buffer };
+type Asked = Parameters<ModelCall["requestTo"]>;
 
 const none: readonly string[] = [];
 
@@ -118,12 +123,13 @@ class JsonCall implements ModelCall {
     return true;
   }
 
-  requestTo(
-    provider: ProviderConfig,
-    model: string,
-    rewriters: readonly RewriterName[],
-    isNamed = true,
-  ): TargetRequest {
+  requestTo(...asked: Asked): TargetRequest {
+    const request = overrideRequest(this.#fitted(asked), asked[0], asked[1]);
+    return Object.assign(request, { body: this.#sendable(request.body) });
+  }
+
+  /** In the provider's dialect, as the client means it. */
+  #fitted([provider, model, rewriters, isNamed = true]: Asked): FittedRequest {
     const { operation, translation } = this.#dialect(provider, model)!;
     const rewritten = this.#rewritten(rewriters);
     if (translation !== null)
@@ -146,7 +152,7 @@ class JsonCall implements ModelCall {
     provider: ProviderConfig,
     model: string,
     { bytes, savedBytes }: Rewritten,
-  ): TargetRequest {
+  ): FittedRequest {
     const { stream, includeUsage, members } = this.#body;
     const askUsage =
       (this.operation === "chat_completions" || this.operation === "completions") &&
@@ -163,10 +169,10 @@ class JsonCall implements ModelCall {
     return { ...this.#asItIs(body, savedBytes), hideUsageChunk: askUsage };
   }
 
-  #asItIs(body: Buffer, savedBytes: number): TargetRequest {
+  #asItIs(body: Buffer, savedBytes: number): FittedRequest {
     return {
       operation: this.operation,
-      body: this.#sendable(body),
+      body,
       savedBytes,
       hideUsageChunk: false,
       translator: null,
@@ -174,7 +180,7 @@ class JsonCall implements ModelCall {
     };
   }
 
-  #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): TargetRequest {
+  #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): FittedRequest {
     const { operation, translation } = target;
     const translated =
       savedBytes === 0
@@ -197,7 +203,7 @@ class JsonCall implements ModelCall {
       this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
     return {
       operation,
-      body: this.#sendable(Buffer.from(writeExactly(translated.body))),
+      body: Buffer.from(writeExactly(translated.body)),
       savedBytes,
       hideUsageChunk,
       translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
@@ -251,10 +257,4 @@ function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(
     names.filter((name) => Object.hasOwn(object, name)).map((name) => [name, object[name]]),
   );
-}
-
-/** Null: no rewriter knows where its prompts are. */
-function promptDialect(operation: JsonOperation): PromptDialect | null {
-  if (operation === "chat_completions") return operation;
-  return operation === "messages" || operation === "count_tokens" ? "messages" : null;
 }

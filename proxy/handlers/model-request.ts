@@ -7,6 +7,7 @@ import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { scanObject } from "../body/scan-json.js";
+import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -222,6 +223,7 @@ async function send(
       headers: translator === null ? sent : withoutDialect(sent),
       body,
       isRepeatable: true,
+      timeouts: overridesFor(provider, target.model, operation),
     },
     headers: [...headers, "x-sluice-target", targetHeader(target), ...droppedHeaders(dropped)],
     operation: call.operation,

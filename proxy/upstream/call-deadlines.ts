@@ -18,9 +18,18 @@ export interface Deadlines {
  * The timer runs from the first call until a tick finds none, so that a short call costs no timer
  * of its own.
  */
-export function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderConfig): Deadlines {
+export function createDeadlines({
+  firstByteTimeoutMs,
+  idleTimeoutMs,
+  perModel,
+}: Pick<ProviderConfig, "firstByteTimeoutMs" | "idleTimeoutMs" | "perModel">): Deadlines {
   const watch = new TimeoutWatch();
-  const tickMs = tickMsFor(firstByteTimeoutMs, idleTimeoutMs);
+  const shortestMs = perModel.reduce(
+    (ms, { firstByteTimeoutMs: first, totalTimeoutMs: total }) =>
+      Math.min(ms, first ?? Infinity, total ?? Infinity),
+    firstByteTimeoutMs,
+  );
+  const tickMs = tickMsFor(shortestMs, idleTimeoutMs);
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
     if (timer !== null) clearInterval(timer);

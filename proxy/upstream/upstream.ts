@@ -26,6 +26,14 @@ export interface UpstreamRequest {
    * or submitted may not.
    */
   readonly isRepeatable: boolean;
+  /** Where they aren't the provider's. */
+  readonly timeouts?: RequestTimeouts | null;
+}
+
+/** The deadlines of one attempt, as `ModelOverrides` says. */
+export interface RequestTimeouts {
+  readonly firstByteTimeoutMs: number | null;
+  readonly totalTimeoutMs: number | null;
 }
 
 /**

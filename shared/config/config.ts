@@ -10,6 +10,7 @@ import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits } from "./chat-traits.js";
 import type { Network } from "./ip-network.js";
+import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
   CredentialHeader,
@@ -54,6 +55,8 @@ export interface ProviderConfig {
   readonly chat: ChatTraits;
   /** What the operator says of its models, for translated requests; the first that fits applies. */
   readonly modelTraits: readonly OwnModelTraits[];
+  /** What the operator wants of requests to its models; the first that fits applies. */
+  readonly perModel: readonly ModelOverrides[];
   /** Whether a translation drops what the provider's dialect can't say, or refuses it. */
   readonly translation: TranslationMode;
   /** The limit on output tokens if its dialect requires one and the caller sets none. */

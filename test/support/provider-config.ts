@@ -19,6 +19,7 @@ export function providerConfig(
     apiVersion: null,
     chat: traits.chat,
     modelTraits: [],
+    perModel: [],
     translation: "lenient",
     maxTokensDefault: 32_000,
     models: null,

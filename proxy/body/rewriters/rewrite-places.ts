@@ -9,10 +9,17 @@
  *
  * Not here: validation. What hasn't the form of its dialect is left alone.
  */
+import type { JsonOperation } from "../model-body.js";
 import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-json.js";
 
 /** The dialects whose prompts are known. */
 export type PromptDialect = "chat_completions" | "messages";
+
+/** Null: no rewriter knows where its prompts are. */
+export function promptDialect(operation: JsonOperation): PromptDialect | null {
+  if (operation === "chat_completions") return operation;
+  return operation === "messages" || operation === "count_tokens" ? "messages" : null;
+}
 
 /** A range to take out, in characters of its text. */
 export interface Cut {

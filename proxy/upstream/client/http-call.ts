@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import type { Deadlines } from "../call-deadlines.js";
 import { asUpstreamFailure, isConnectionLost, noSuchStatus } from "../errors/upstream-failure.js";
 import type { Watched } from "../timeout-watch.js";
-import type { UpstreamCall, UpstreamSink } from "../upstream.js";
+import type { RequestTimeouts, UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { DecodedAnswer, decodedAnswer, EncodedSource } from "./decoded-answer.js";
 
 /** The connection that works for a call. */
@@ -65,10 +65,20 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   readonly #decode: typeof decodedAnswer;
 
-  constructor(sink: UpstreamSink, deadlines: Deadlines, decode: typeof decodedAnswer) {
+  readonly #timeouts: RequestTimeouts | null;
+  /** Ends the attempt, whatever comes meanwhile; null: nothing does. */
+  #total: Watched | null = null;
+
+  constructor(
+    sink: UpstreamSink,
+    deadlines: Deadlines,
+    decode: typeof decodedAnswer,
+    timeouts: RequestTimeouts | null | undefined = null,
+  ) {
     this.#sink = sink;
     this.#deadlines = deadlines;
     this.#decode = decode;
+    this.#timeouts = timeouts ?? null;
   }
 
   /**
@@ -90,8 +100,28 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.#reused = connection.isUsed;
     connection.isUsed = true;
     connection.isSilent = true;
-    this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
+    const { firstByteTimeoutMs = null, totalTimeoutMs = null } = this.#timeouts ?? {};
+    this.timeoutTicks =
+      firstByteTimeoutMs === null
+        ? this.#deadlines.firstByteTimeoutTicks
+        : this.#deadlines.timeoutTicksFor(firstByteTimeoutMs);
     this.#deadlines.watch(this);
+    if (totalTimeoutMs !== null) this.#watchTotal(totalTimeoutMs);
+  }
+
+  #watchTotal(ms: number): void {
+    this.#total = {
+      idleTicks: 0,
+      timeoutTicks: this.#deadlines.timeoutTicksFor(ms),
+      watchIndex: -1,
+      onTimedOut: () => this.#endAfter(`no end of the response after ${ms} ms`),
+    };
+    this.#deadlines.watch(this.#total);
+  }
+
+  #unwatch(): void {
+    this.#deadlines.unwatch(this);
+    if (this.#total !== null) this.#deadlines.unwatch(this.#total);
   }
 
   /** A long upload: a provider that still reads isn't idle. */
@@ -129,13 +159,13 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   onComplete(): void {
     this.#running = false;
-    this.#deadlines.unwatch(this);
+    this.#unwatch();
     if (!this.#aborted) this.#sink.onEnd();
   }
 
   onError(error: Error): void {
     this.#running = false;
-    this.#deadlines.unwatch(this);
+    this.#unwatch();
     if (this.#aborted) return;
     const sendAnew = this.#sendAnew;
     if (sendAnew === null || !this.#foundClosed(error))
@@ -150,14 +180,16 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   onTimedOut(): void {
-    this.abort();
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
-    this.#sink.onFailure({
-      kind: "timed_out",
-      reason: this.#begun
-        ? `nothing for ${idleTimeoutMs} ms`
-        : `no response for ${firstByteTimeoutMs} ms`,
-    });
+    const firstByteMs = this.#timeouts?.firstByteTimeoutMs ?? firstByteTimeoutMs;
+    this.#endAfter(
+      this.#begun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteMs} ms`,
+    );
+  }
+
+  #endAfter(reason: string): void {
+    this.abort();
+    this.#sink.onFailure({ kind: "timed_out", reason });
   }
 
   /** The client doesn't read: the provider can't time out. */
@@ -190,7 +222,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   abort(): void {
     this.#aborted = true;
     this.#decoded?.stop();
-    this.#deadlines.unwatch(this);
+    this.#unwatch();
     if (this.#running) this.connection?.socket?.destroy(aborted);
   }
 }

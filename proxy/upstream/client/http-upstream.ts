@@ -45,9 +45,17 @@ export function createHttpUpstream(
   const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
   const isAnthropic = provider.type === "anthropic";
   return {
-    send({ method, path, isNative, headers: given, body, isRepeatable }, sink): UpstreamCall {
+    send(
+      { method, path, isNative, headers: given, body, isRepeatable, timeouts },
+      sink,
+    ): UpstreamCall {
       const key = keys.choose();
-      const call = new HttpCall(masked(sink, secretsWith(key), 299), deadlines, decodedAnswer);
+      const call = new HttpCall(
+        masked(sink, secretsWith(key), 299),
+        deadlines,
+        decodedAnswer,
+        timeouts,
+      );
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;

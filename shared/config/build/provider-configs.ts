@@ -20,6 +20,7 @@ import {
   providerSettings,
   simulatorModels,
 } from "../settings/provider-settings.js";
+import { buildOverrides } from "./build-overrides.js";
 import { ownModelTraits } from "./own-model-traits.js";
 
 /** Where its key may be. */
@@ -128,7 +129,7 @@ function readOverride(preset: Preset, env: Environment, problems: string[]): Ove
 }
 
 function fromDeclared(
-  { at, name, fields, modelTraits }: DeclaredProvider,
+  { at, name, fields, modelTraits, perModel }: DeclaredProvider,
   preset: Preset | null,
   override: Override | null,
   problems: string[],
@@ -165,7 +166,7 @@ function fromDeclared(
   if (valid === null) return null;
   const config = fromFields(name, valid, preset, override);
   const traits = ownModelTraits({ at, modelTraits }, config.operations, problems);
-  return { ...config, modelTraits: traits };
+  return { ...config, modelTraits: traits, perModel: buildOverrides({ at, perModel }, problems) };
 }
 
 function typeOf(
@@ -231,6 +232,7 @@ function fromFields(
     apiVersion: fields.api_version,
     chat: quirks?.chat ?? traits.chat,
     modelTraits: [],
+    perModel: [],
     translation: fields.translation,
     maxTokensDefault: fields.max_tokens_default,
     models: ownModels?.map((model) => modelName(type, model)) ?? (listsModels ? null : []),

@@ -8,7 +8,7 @@ import type { Scope } from "../../domain/rule.js";
 import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
-import type { ModelTraitsFields } from "../settings/model-traits-settings.js";
+import type { ModelTraitsFields, PerModelFields } from "../settings/model-traits-settings.js";
 import type { PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
 import type { RewriterFields } from "../settings/rewriter-settings.js";
@@ -27,6 +27,7 @@ export interface DeclaredProvider {
   /** Null if it was no mapping; so below. */
   readonly fields: ReadFields<ProviderFields> | null;
   readonly modelTraits: readonly { readonly fields: ReadFields<ModelTraitsFields> | null }[];
+  readonly perModel: readonly { readonly fields: ReadFields<PerModelFields> | null }[];
 }
 
 export interface DeclaredTarget {

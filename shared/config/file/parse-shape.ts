@@ -11,7 +11,12 @@ import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
-import { type ModelTraitsFields, modelTraitsSettings } from "../settings/model-traits-settings.js";
+import {
+  type ModelTraitsFields,
+  modelTraitsSettings,
+  type PerModelFields,
+  perModelSettings,
+} from "../settings/model-traits-settings.js";
 import {
   type PriceFields,
   priceSettings,
@@ -157,6 +162,8 @@ const priceSchemas = {
   tiers: optionalList("must be a list of tiers", { min: 0, max: 100, what: "tiers" }),
 };
 const traitsSchemas = requiredOrNull(modelTraitsSettings);
+const perModelSchemas = requiredOrNull(perModelSettings);
+const entries = optionalList("must be a list of entries", { min: 0, max: 100, what: "entries" });
 const providerSchemas = {
   ...Object.fromEntries(
     Object.entries(providerSettings).map(([key, { kind, defaultValue }]) => [
@@ -164,7 +171,8 @@ const providerSchemas = {
       optional<unknown, unknown>(kind, defaultValue),
     ]),
   ),
-  model_traits: optionalList("must be a list of entries", { min: 0, max: 100, what: "entries" }),
+  model_traits: entries,
+  per_model: entries,
 };
 
 const virtualModelSchemas = {
@@ -187,17 +195,20 @@ const targetSchemas = {
 
 function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredProvider {
   const place = { raw: raw ?? {}, at };
-  const read = readTable<ProviderFields & { readonly model_traits: readonly unknown[] }>(
+  const read = readTable<ProviderFields & Readonly<Record<"model_traits" | "per_model", unknown>>>(
     providerSchemas,
     place,
     problems,
   );
-  if (read === null) return { at, name, fields: null, modelTraits: [] };
-  const { model_traits: entries, ...fields } = read;
-  const modelTraits = readItems({ raw: entries, at: `${at}.model_traits` }, problems).map(
+  if (read === null) return { at, name, fields: null, modelTraits: [], perModel: [] };
+  const { model_traits: traits, per_model: overrides, ...fields } = read;
+  const modelTraits = readItems({ raw: traits, at: `${at}.model_traits` }, problems).map(
     (entry) => ({ fields: readTable<ModelTraitsFields>(traitsSchemas, entry, problems) }),
   );
-  return { at, name, fields, modelTraits };
+  const perModel = readItems({ raw: overrides, at: `${at}.per_model` }, problems).map((entry) => ({
+    fields: readTable<PerModelFields>(perModelSchemas, entry, problems),
+  }));
+  return { at, name, fields, modelTraits, perModel };
 }
 
 function readPrice(entry: Named, problems: string[]): DeclaredPrice {

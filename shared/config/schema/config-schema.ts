@@ -7,7 +7,7 @@ import { candidatesMax } from "../../bounds.js";
 import { numberSchema } from "../kinds/number-kinds.js";
 import { type JsonSchema, orVariable, type ValueKind } from "../kinds/value-kind.js";
 import { jwtSettings } from "../settings/jwt-settings.js";
-import { modelTraitsSettings } from "../settings/model-traits-settings.js";
+import { modelTraitsSettings, perModelSettings } from "../settings/model-traits-settings.js";
 import { presets } from "../settings/presets.js";
 import { priceSettings, tierSettings } from "../settings/price-settings.js";
 import { providerSettings } from "../settings/provider-settings.js";
@@ -117,6 +117,12 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
     model_traits: {
       description: "What its models take, where the built-in table doesn't know.",
       ...listOf(mapping(tableSchemas(modelTraitsSettings), requiredOf(modelTraitsSettings)), {
+        max: 100,
+      }),
+    },
+    per_model: {
+      description: "How requests to its models are sent.",
+      ...listOf(mapping(tableSchemas(perModelSettings), requiredOf(perModelSettings)), {
         max: 100,
       }),
     },

@@ -1,8 +1,11 @@
 /**
  * The fields of an entry of a provider's `model_traits` in the file: what models take of a
- * translated request. `../build/own-model-traits.ts` makes `OwnModelTraits` of them.
+ * translated request; and those of an entry of `per_model`: how requests to models are sent.
+ * `../build/own-model-traits.ts` and `../build/build-overrides.ts` check how they fit together.
  */
 import { tokensPerResponseMax } from "../../bounds.js";
+import { operations } from "../../operation.js";
+import { bodyFieldNames, bodyFields } from "../kinds/body-kinds.js";
 import { boolean, choice } from "../kinds/choice-kinds.js";
 import { modelPatterns, names } from "../kinds/list-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
@@ -68,3 +71,46 @@ export const modelTraitsSettings = {
 
 /** The checked fields of an entry; null for those that the file leaves out. */
 export type ModelTraitsFields = FieldValues<typeof modelTraitsSettings>;
+
+const timeout = integer({ min: 1, max: 86_400_000 });
+
+export const perModelSettings = {
+  models: field({
+    kind: modelPatterns,
+    defaultText: null,
+    meaning:
+      "The models, by their names at the provider; * stands for any characters. The first entry that names a model, and the operation, applies.",
+  }),
+  operations: field({
+    kind: names(operations, { itemsMin: 1 }),
+    defaultText: "all",
+    meaning: "The operations of the provider whose requests it is for.",
+  }),
+  first_byte_timeout_ms: field({
+    kind: timeout,
+    defaultText: "the provider's",
+    meaning: "How long the answer may take to begin.",
+  }),
+  total_timeout_ms: field({
+    kind: timeout,
+    defaultText: "none",
+    meaning: "How long one attempt may take, to the last byte of its answer.",
+  }),
+  set: field({
+    kind: bodyFields,
+    defaultText: "none",
+    meaning: "Fields that the request has, whatever the client says.",
+  }),
+  defaults: field({
+    kind: bodyFields,
+    defaultText: "none",
+    meaning: "Fields that the request has if the client leaves them out, or gives null.",
+  }),
+  drop: field({
+    kind: bodyFieldNames,
+    defaultText: "none",
+    meaning: "Fields of the client's that are left out.",
+  }),
+} as const satisfies Readonly<Record<string, Field<unknown>>>;
+
+export type PerModelFields = FieldValues<typeof perModelSettings>;

@@ -11,7 +11,10 @@ import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../shared/config/settings/jwt-settings.js";
-import { modelTraitsSettings } from "../../../shared/config/settings/model-traits-settings.js";
+import {
+  modelTraitsSettings,
+  perModelSettings,
+} from "../../../shared/config/settings/model-traits-settings.js";
 import { baseUrlVariable, modelsVariable } from "../../../shared/config/settings/preset.js";
 import { presets } from "../../../shared/config/settings/presets.js";
 import { priceSettings, tierSettings } from "../../../shared/config/settings/price-settings.js";
@@ -62,6 +65,7 @@ t.test(
       ["## Prices\n", priceSettings],
       ["An entry of `tiers`:", tierSettings],
       ["An entry of `model_traits`:", modelTraitsSettings],
+      ["An entry of `per_model`:", perModelSettings],
       ["## JWT issuers\n", jwtSettings],
       ["## Rewriters\n", rewriterSettings],
     ] as const;
@@ -102,6 +106,8 @@ t.test(
       "tiers",
       ...Object.keys(modelTraitsSettings),
       "model_traits",
+      ...Object.keys(perModelSettings),
+      "per_model",
       ...Object.keys(rewriterSettings),
     ];
     for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);

@@ -6,7 +6,10 @@ import { parseShape } from "../../../../shared/config/file/parse-shape.js";
 import type { JsonSchema } from "../../../../shared/config/kinds/value-kind.js";
 import { configSchema } from "../../../../shared/config/schema/config-schema.js";
 import { jwtSettings } from "../../../../shared/config/settings/jwt-settings.js";
-import { modelTraitsSettings } from "../../../../shared/config/settings/model-traits-settings.js";
+import {
+  modelTraitsSettings,
+  perModelSettings,
+} from "../../../../shared/config/settings/model-traits-settings.js";
 import { priceSettings, tierSettings } from "../../../../shared/config/settings/price-settings.js";
 import { providerSettings } from "../../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../../shared/config/settings/rewriter-settings.js";
@@ -99,11 +102,12 @@ t.test("every setting is in it, with its meaning and its default", async (t) => 
       path,
     );
   }
-  const { model_traits: traits } = definition("provider")["properties"]!;
+  const { model_traits: traits, per_model: perModel } = definition("provider")["properties"]!;
   const { tiers } = definition("price")["properties"]!;
   for (const [table, node] of [
     [providerSettings, definition("provider")],
     [modelTraitsSettings, traits!["items"]!],
+    [perModelSettings, perModel!["items"]!],
     [priceSettings, definition("price")],
     [tierSettings, tiers!["items"]!],
     [jwtSettings, definition("issuer")],

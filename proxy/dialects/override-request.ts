@@ -1,0 +1,88 @@
+/**
+ * What the operator wants of requests to a model (docs/configuration.md, `per_model`), and a body
+ * with the fields that it says. The body is the one that the provider gets, in its own dialect.
+ */
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { type ModelOverrides, tunedOperations } from "../../shared/config/model-overrides.js";
+import type { Operation } from "../../shared/operation.js";
+import { type JsonMember, scanObject } from "../body/scan-json.js";
+import { namesModel } from "./variants/model-pattern.js";
+
+/** The first entry for the model and the operation; null: there is none. */
+export function overridesFor(
+  { perModel }: Pick<ProviderConfig, "perModel">,
+  model: string,
+  operation: Operation,
+): ModelOverrides | null {
+  if (perModel.length === 0) return null;
+  const name = model.toLowerCase();
+  const found = perModel.find(
+    ({ models, operations }) =>
+      (operations === null || operations.includes(operation)) &&
+      models.some((pattern) => namesModel(pattern, name)),
+  );
+  return found ?? null;
+}
+
+interface OverriddenBody {
+  readonly bytes: Buffer;
+  /** Fields of the request that were left out. */
+  readonly dropped: readonly string[];
+}
+
+interface Fitted {
+  readonly operation: Operation;
+  readonly body: Buffer;
+  readonly dropped: readonly string[];
+}
+
+/** A request to a model as the operator wants it; the same object, changed. */
+export function overrideRequest<R extends Fitted>(
+  request: R,
+  provider: Pick<ProviderConfig, "perModel">,
+  model: string,
+): R {
+  const { operation, body, dropped } = request;
+  const overrides = overridesFor(provider, model, operation);
+  const overridden = overrides === null ? null : overriddenBody(overrides, operation, body);
+  if (overridden === null) return request;
+  return Object.assign(request, {
+    body: overridden.bytes,
+    dropped: [...dropped, ...overridden.dropped],
+  });
+}
+
+const tuned: readonly string[] = tunedOperations;
+
+/** `body` is a valid JSON object. Null: nothing of it changes. */
+function overriddenBody(
+  { set, defaults, drop }: ModelOverrides,
+  operation: Operation,
+  body: Buffer,
+): OverriddenBody | null {
+  if (!tuned.includes(operation) || set.length + defaults.length + drop.length === 0) return null;
+  const text = body.toString("latin1");
+  const members = scanObject(text);
+  const given = new Set(members.filter((member) => !isNull(text, member)).map(({ key }) => key));
+  const added = [...set, ...defaults.filter(({ name }) => !given.has(name))];
+  const gone = new Set([...added.map(({ name }) => name), ...drop]);
+  const dropped = drop.filter((name) => given.has(name));
+  if (added.length === 0 && !members.some(({ key }) => gone.has(key))) return null;
+  const kept = members
+    .filter(({ key }) => !gone.has(key))
+    .map(({ key, start, end }) => `${quoted(key)}:${text.slice(start, end)}`);
+  const all = [...kept, ...added.map(({ name, json }) => `"${name}":${json}`)];
+  return { bytes: Buffer.from(`{${all.join(",")}}`, "latin1"), dropped };
+}
+
+/** A key may have been written with escapes for characters that Latin-1 doesn't have. */
+function quoted(key: string): string {
+  return JSON.stringify(key).replace(
+    /[\u0100-\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function isNull(text: string, { start, end }: JsonMember): boolean {
+  return end - start === 4 && text.startsWith("null", start);
+}
