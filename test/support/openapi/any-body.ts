@@ -3,14 +3,13 @@
  * fault that the schema forbids.
  */
 import fc from "fast-check";
-import { resolved, type Schema } from "./document.js";
+import { document, resolved, type Schema } from "./document.js";
 
 type Fields = Record<string, unknown>;
 
 /** A value that the schema allows. Texts are plain: what they may hold is said in words. */
 export function anyBody(schema: Schema): fc.Arbitrary<unknown> {
-  const { $ref, anyOf, enum: words, ...own } = { ...resolved(schema), ...schema };
-  if ($ref === userPathRef) return userPath;
+  const { anyOf, enum: words, ...own } = { ...resolved(schema), ...schema };
   if (words !== undefined) return fc.constantFrom(...(words as readonly unknown[]));
   if (anyOf !== undefined) return fc.oneof(...(anyOf as readonly Schema[]).map(anyBody));
   const types = typesOf(own);
@@ -22,7 +21,6 @@ function typesOf({ type = "string" }: Schema): readonly string[] {
   return typeof type === "string" ? [type] : (type as readonly string[]);
 }
 
-const userPathRef = "#/components/schemas/UserPath";
 const word = /^[A-Za-z0-9_-]{1,20}$/;
 const userPath = fc
   .array(fc.stringMatching(word), { maxLength: 5 })
@@ -41,6 +39,7 @@ function ofType(type: string, schema: Schema): fc.Arbitrary<unknown> {
       return fc.double({ min: min!, max: max!, noNaN: true });
     case "array":
       return fc.array(anyBody(schema["items"] as Schema), {
+        minLength: (schema["minItems"] as number | undefined) ?? 0,
         maxLength: (schema["maxItems"] as number | undefined) ?? 5,
       });
     case "object":
@@ -55,11 +54,13 @@ function anyString({ format, pattern }: Schema): fc.Arbitrary<unknown> {
     return fc
       .date({ min: new Date("2100-01-01"), max: new Date("2200-01-01"), noInvalidDate: true })
       .map((date) => date.toISOString());
+  if (pattern === pathPattern) return userPath;
   const isPlain = pattern === undefined || pattern === notBlank;
   return fc.stringMatching(isPlain ? word : new RegExp(String(pattern)));
 }
 
 const notBlank = "\\S";
+const pathPattern = document.components.schemas["UserPath"]!["pattern"];
 
 function anyObject(schema: Schema): fc.Arbitrary<unknown> {
   const properties = schema["properties"] as Readonly<Record<string, Schema>>;
@@ -120,11 +121,11 @@ function wrongValues(property: Schema): readonly unknown[] {
   // One that says no type takes everything.
   if (types.filter((type) => type !== undefined).length === 0) return [];
   const isText = types.includes("string");
-  const { minimum, maximum, minLength, maxLength, pattern, format, maxItems } = {
+  const { minimum, maximum, minLength, maxLength, pattern, format, minItems, maxItems } = {
     ...branches[0],
     ...schema,
   } as Readonly<Record<string, number | undefined>>;
-  const isClosed = schema["enum"] !== undefined || branches.some((each) => "enum" in each);
+  const isClosed = schema["enum"] !== undefined || String(pattern).startsWith("^(?:");
   return [
     ...(types.includes("object") ? [] : [{ a: 1 }]),
     ...(types.includes("array") ? [] : [["a"]]),
@@ -138,6 +139,7 @@ function wrongValues(property: Schema): readonly unknown[] {
     ...(isText && maxLength !== undefined ? ["a".repeat(maxLength + 1)] : []),
     ...(isText && (isClosed || format !== undefined) ? ["no such"] : []),
     ...(isText && String(pattern) === notBlank ? [" "] : []),
+    ...(minItems === undefined ? [] : [[]]),
     ...(maxItems === undefined ? [] : [Array.from({ length: maxItems + 1 }, (_, i) => `a${i}`)]),
   ];
 }

@@ -70,7 +70,7 @@ function undescribed({ url, status, headers }: AnswerHead): ResponseObject | nul
   if (status === 405 && !headers.has("allow")) return null;
   const schemas = url.startsWith("/admin")
     ? ["AdminError"]
-    : ["Error", "MessagesError", "GoogleError"];
+    : ["ErrorEnvelope", "MessagesError", "GoogleError"];
   const schema = { anyOf: schemas.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
   const text = { schema: { type: "string" } };
   return {

@@ -7,9 +7,12 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { document, type Schema } from "./document.js";
 
 // Answers have no other offset than Z.
-const formats = {
+const formats: Readonly<Record<string, RegExp | true>> = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/,
   date: /^\d{4}-\d\d-\d\d$/,
+  // For generators of clients; what an integer may be here is in its bounds.
+  int64: true,
+  binary: true,
 };
 const ajv = new Ajv2020({
   allErrors: true,

@@ -107,13 +107,15 @@ function withoutOverlooked(body: Fields): Fields {
   };
 }
 
-/** Right bodies of a schema, always the same, of which every field counts. */
-async function rightBodies(id: string, schema: Schema): Promise<Fields[]> {
-  const bodies = fc.sample(anyBody(schema), { numRuns: 150, seed: 31 });
-  const right: Fields[] = [];
-  for (const body of bodies.map((each) => withoutOverlooked(each as Fields)))
-    if ((await problemOf(id, body)) === null) right.push(body);
-  return right;
+/** Right bodies of a schema, always the same: one for each choice of fields. */
+async function rightBodies(id: string, schema: Schema): Promise<readonly Fields[]> {
+  const right = new Map<string, Fields>();
+  for (const body of fc.sample(anyBody(schema), { numRuns: 1000, seed: 31 })) {
+    const counted = withoutOverlooked(body as Fields);
+    const fields = Object.keys(counted).toSorted().join();
+    if (!right.has(fields) && (await problemOf(id, counted)) === null) right.set(fields, counted);
+  }
+  return [...right.values()];
 }
 
 t.test("a body with one fault that its schema forbids is a 400 that names the field", async (t) => {
