@@ -3,6 +3,7 @@
  * and stop.
  */
 import { isUtf8 } from "node:buffer";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../shared/config/config.js";
 import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
@@ -92,6 +93,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     }
   }
   let stopping = false;
+  const answering = new Set<Promise<void>>();
   const capacity = createCapacity(config.server, log);
   const gateway = await createGateway({
     config,
@@ -117,7 +119,10 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     connections: capacity.connections,
     memory: capacity.memory,
     stalledClientMs: config.server.stalledClientMs,
-    handle: (exchange) => void handleRequest(gateway, exchange),
+    handle(exchange) {
+      const answered = handleRequest(gateway, exchange).finally(() => answering.delete(answered));
+      answering.add(answered);
+    },
   }).catch(async (error: unknown) => {
     await closeAll();
     throw error;
@@ -139,6 +144,9 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
       gateway.sessions.drain();
       await listener.close(config.server.drainMs);
       await gateway.sessions.ended();
+      // What was cut is settled before its handler ends.
+      const answered = Promise.allSettled(answering);
+      await Promise.race([answered, delay(settleGraceMs, null, { ref: false })]);
       await limiter.client.drained(settleGraceMs);
       await closeAll();
       if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());

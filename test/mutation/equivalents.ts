@@ -338,6 +338,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "null counts as 0 in a product",
   },
   {
+    file: "proxy/usage/response-meter.ts",
+    line: "this.#keptBytes = 0;",
+    what: "the statement is left out",
+    why: "nothing is kept, or given back, after it",
+  },
+  {
     file: "proxy/usage/tap-stream.ts",
     line: "if (start < chunk.length) {",
     what: "the condition is always true",

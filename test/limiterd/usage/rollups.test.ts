@@ -38,15 +38,16 @@ t.test(
     });
     const peer = daemon.proxy("p");
     spend(peer, 1, "/a", { keyId: "key_1" });
-    // Each path is two sums of its own.
-    const others = rollupCellsMax / 2;
+    // Each path and those above it are two sums of their own.
+    const others = rollupCellsMax / 20;
     for (const [seq, wave] of [
       [2, "x"],
       [3, "y"],
     ] as const) {
       t.ok(daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`));
       spend(peer, seq, "/b");
-      for (let i = 0; i < others; i++) daemon.state.usage.add(recordOn(`/${wave}${i}`), noonMs);
+      for (let i = 0; i < others; i++)
+        daemon.state.usage.add(recordOn(`/${wave}${i}/2/3/4/5/6/7/8/9/10`), noonMs);
       await daemon.flush();
     }
     t.equal(

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { findUsage, mergeUsage, usageAtEnd } from "../../../proxy/usage/find-usage.js";
 import { readUsage } from "../../../proxy/usage/read-usage.js";
+import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import {
   callsPerResponseMax,
   detailFields,
@@ -46,6 +47,18 @@ t.test("a detail that is invalid counts as 0, one beyond its whole is cut to it"
     audio_input_tokens: 10,
   });
   t.same(of({ completion_tokens_details: { reasoning_tokens: 9 } }), { reasoning_tokens: 5 });
+  for (const [tokens, counted] of [
+    [tokensPerResponseMax, { audio_input_tokens: tokensPerResponseMax }],
+    [tokensPerResponseMax + 1, {}],
+  ] as const)
+    t.same(
+      of({
+        prompt_tokens: tokensPerResponseMax,
+        completion_tokens: 0,
+        prompt_tokens_details: { audio_tokens: tokens },
+      }),
+      counted,
+    );
   t.same(of({ cache_creation: { ephemeral_1h_input_tokens: 4 } }), {}, "nothing was written");
   for (const tier of ["auto", "made-up", 7, null]) t.same(of({ service_tier: tier }), {});
   for (const details of ["no object", 5, []]) t.same(of({ prompt_tokens_details: details }), {});
