@@ -8,7 +8,7 @@ export function bannerText(config: Config): string {
   return `sluice ${version}\nconfiguration: ${configurationSource(config)}`;
 }
 
-/** The address, a request to try, and notes on a simulator and an open gateway. */
+/** The address, the dashboard's, a request to try, and notes on a simulator and an open gateway. */
 export function readyText(options: {
   readonly url: string;
   readonly open: boolean;
@@ -18,6 +18,7 @@ export function readyText(options: {
   const url = options.url.replace(/\/+$/, "");
   const lines = [
     `ready:         ${url}`,
+    `dashboard:     ${url}/dashboard/`,
     "",
     "Try it:",
     "",

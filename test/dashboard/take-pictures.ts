@@ -1,6 +1,7 @@
 /**
  * Pictures of the dashboard's pages: `npm run pictures -- FOLDER [PAGE…]`. In light and dark, at
- * the width of a desk and of a phone. Needs Debian's chromium.
+ * the width of a desk and of a phone. `npm run pictures -- readme` makes those of the README.
+ * Needs Debian's chromium.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +29,7 @@ const widths = { desk: { width: 1280, height: 860 }, phone: { width: 390, height
 const [folder = "dashboard-pictures", ...asked] = process.argv.slice(2);
 const pages = asked.length === 0 ? allPages : asked.map((page) => page.replace("overview", ""));
 const ends: (() => unknown)[] = [];
-mkdirSync(folder, { recursive: true });
+if (folder !== "readme") mkdirSync(folder, { recursive: true });
 try {
   const gateway = await startSeededGateway({ teardown: (end) => void ends.push(end) }, masterKey);
   await gateway.sendRounds(4);
@@ -38,9 +39,11 @@ try {
     args: ["--no-sandbox"],
   });
   ends.push(() => browser.close());
-  for (const theme of ["light", "dark"] as const)
-    for (const [name, viewport] of Object.entries(widths))
-      await takeAll(browser, { theme, name, viewport, url: gateway.url });
+  if (folder === "readme") await takeReadme(browser, gateway.url);
+  else
+    for (const theme of ["light", "dark"] as const)
+      for (const [name, viewport] of Object.entries(widths))
+        await takeAll(browser, { theme, name, viewport, url: gateway.url });
 } finally {
   for (const end of ends.reverse()) await end();
 }
@@ -61,12 +64,30 @@ async function takeAll(browser: Browser, { theme, name, viewport, url }: Look): 
     page.on("pageerror", (error) => console.error(`${address}: ${error.message}`));
     await page.goto(`${url}/dashboard/${address}`);
     await page.waitForSelector("h1");
-    await page.waitForLoadState("networkidle");
+    await page.waitForTimeout(1_000);
     // A line needs some samples.
     if (address === "") await page.waitForTimeout(lineMs);
     const file = `${address.replace(/\W+/g, "-") || "overview"}-${name}-${theme}.png`;
     await page.screenshot({ path: join(folder, file), fullPage: true });
     await page.close();
+  }
+  await context.close();
+}
+
+/** The first page in both themes, as much of it as a screen shows. */
+async function takeReadme(browser: Browser, url: string): Promise<void> {
+  const into = "docs/pictures";
+  mkdirSync(into, { recursive: true });
+  const viewport = { width: 1280, height: 900 };
+  const context = await browser.newContext({ viewport, colorScheme: "light" });
+  await signIn(context, url);
+  const page = await context.newPage();
+  await page.goto(`${url}/dashboard/`);
+  await page.waitForTimeout(3 * lineMs);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.waitForTimeout(1_000);
+    await page.screenshot({ path: join(into, `dashboard-${colorScheme}.png`) });
   }
   await context.close();
 }

@@ -18,8 +18,8 @@ const askDeadlineMs = 20_000;
 
 const connection = new ConnectionWatch();
 const client = new GatewayClient({
-  onOutcome(problem) {
-    connection.heard(problem);
+  onOutcome(problem, path) {
+    connection.heard(problem, path);
     if (problem?.kind === "signed-out") session.ended();
   },
   deadlineMs: askDeadlineMs,
@@ -29,7 +29,7 @@ const app: App = {
   client,
   clock: new Clock(),
   connection,
-  live: new LiveFeed(client),
+  live: new LiveFeed(client, connection),
   preferences: new Preferences(browserMemory(), document.documentElement),
   router: new Router(),
   session,

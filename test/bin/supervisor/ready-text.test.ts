@@ -30,6 +30,10 @@ t.test(
       text,
       `  curl ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}'\n`,
     );
+    t.same(text.split("\n").slice(0, 2), [
+      `ready:         ${url}`,
+      `dashboard:     ${url}/dashboard/`,
+    ]);
     t.match(text, /^Note: the provider simulator is a simulator: /m);
     t.match(text, /^Note: the gateway is open/m);
   },

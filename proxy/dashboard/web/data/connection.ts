@@ -12,9 +12,16 @@ export class ConnectionWatch {
     return this.#state;
   }
 
-  /** Null: a success. */
-  heard(problem: Problem | null): void {
+  /** Null: a success. `path`: what was asked; the proxy answers some of it without its daemon. */
+  heard(problem: Problem | null, path: string): void {
     const kind = problem?.kind;
-    this.#state.value = kind === "daemon-away" || kind === "unreachable" ? kind : "ok";
+    if (kind === "daemon-away" || kind === "unreachable") this.#state.value = kind;
+    else if (path.startsWith("/admin/") || this.#state.value === "unreachable")
+      this.#state.value = "ok";
+  }
+
+  /** The live stream tells of the daemon's end and return. */
+  daemonIs(away: boolean): void {
+    this.#state.value = away ? "daemon-away" : "ok";
   }
 }

@@ -38,7 +38,7 @@ interface Question {
 
 interface GatewayClientPorts {
   /** Told of each outcome: null is a success. */
-  readonly onOutcome: (problem: Problem | null) => void;
+  readonly onOutcome: (problem: Problem | null, path: string) => void;
   /** Milliseconds after which a question is given up. */
   readonly deadlineMs: number;
 }
@@ -67,7 +67,8 @@ export class GatewayClient {
   async #ask<T>(question: Question): Promise<Answer<T>> {
     const answer = await this.#exchange<T>(question);
     // Whoever gave a question up doesn't want to hear of it.
-    if (question.signal?.aborted !== true) this.#ports.onOutcome(answer.ok ? null : answer.problem);
+    if (question.signal?.aborted !== true)
+      this.#ports.onOutcome(answer.ok ? null : answer.problem, question.path);
     return answer;
   }
 

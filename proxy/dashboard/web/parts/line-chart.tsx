@@ -134,6 +134,7 @@ function optionsFor(frame: HTMLElement, { looks, utc }: Drawing): UPlot.Options 
     grid: { stroke: colour("--line"), width: 1 },
     ticks: { show: false },
   };
+  const points = { show: false };
   return {
     width: frame.clientWidth,
     height,
@@ -155,8 +156,8 @@ function optionsFor(frame: HTMLElement, { looks, utc }: Drawing): UPlot.Options 
         .map(
           (look): UPlot.Series =>
             look === "first"
-              ? { stroke: colour("--accent"), width: 2, fill: colour("--accent-weak") }
-              : { stroke: colour("--bad"), width: 2, dash: [5, 4] },
+              ? { stroke: colour("--accent"), width: 2, fill: colour("--accent-weak"), points }
+              : { stroke: colour("--bad"), width: 2, dash: [5, 4], points },
         ),
     ],
   };
