@@ -5,6 +5,7 @@
  */
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
+import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
@@ -103,6 +104,10 @@ interface DaemonCounts {
   denied: number;
   overBudget: number;
   settled: number;
+  /** Of settles that were counted, cached answers left out. */
+  tokens: number;
+  /** Of usage records that were kept. */
+  readonly cost: MoneySum;
   /** Settles that were repeated and not counted again. */
   repeatedSettles: number;
   /** Invalid usage records, of settles that were counted without them. */
@@ -119,6 +124,8 @@ export function newCounts(): DaemonCounts {
     denied: 0,
     overBudget: 0,
     settled: 0,
+    tokens: 0,
+    cost: emptySum(),
     repeatedSettles: 0,
     droppedRecords: 0,
     closedPeers: 0,

@@ -4,6 +4,7 @@
  * compile. `/health` and `/ready` have room of their own.
  */
 import { readsWaitingMax } from "../shared/bounds.js";
+import { watchersMax } from "./dashboard/live-bounds.js";
 import type { FreeEndpoint } from "./http/match-route.js";
 
 /** Each is a call to a provider. */
@@ -41,6 +42,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "auth-keys-delete": daemonCallsMax,
   "denied-jwts": daemonCallsMax,
   explain: daemonCallsMax,
+  live: watchersMax,
   targets: repliesMax,
   "in-flight": daemonCallsMax,
   refusals: daemonCallsMax,

@@ -18,6 +18,7 @@ import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
 import type { SharedReads } from "./capacity/shared-reads.js";
 import type { LoadDashboard } from "./dashboard/dashboard-files.js";
+import type { LiveFeed } from "./dashboard/live-feed.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
@@ -56,6 +57,7 @@ export interface Gateway {
   readonly credentials: Credentials;
   readonly pages: TrustedPages;
   readonly sessionKeeping: SessionKeeping;
+  readonly liveFeed: LiveFeed;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;

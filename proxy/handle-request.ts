@@ -13,6 +13,7 @@ import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
+import { streamLive } from "./handlers/dashboard/live-stream.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
@@ -220,6 +221,8 @@ function serve(context: RequestContext, endpoint: Exclude<Endpoint, SelfBounded>
       return answerModels(context);
     case "usage":
       return replyUsage(context);
+    case "live":
+      return streamLive(context);
     default:
       return serveAdmin(context, endpoint);
   }

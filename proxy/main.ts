@@ -10,15 +10,14 @@ import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
-import { SignInAttempts } from "./auth/session/sign-in-attempts.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
 import { FairTurns } from "./capacity/fair-turns.js";
 import { FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
-import { createDashboardLoader } from "./dashboard/bundle-files.js";
-import { digest, newSessionToken, sameSecret, sessionMark } from "./digests.js";
+import { createDashboard } from "./create-dashboard.js";
+import { digest, sameSecret } from "./digests.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
 import { type Gateway, providerOf } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
@@ -141,6 +140,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     survives: (error) => !(error instanceof BrokenLimiterState),
     async stop() {
       stopping = true;
+      gateway.liveFeed.close();
       gateway.sessions.drain();
       await listener.close(config.server.drainMs);
       await gateway.sessions.ended();
@@ -210,13 +210,7 @@ async function createGateway({
       hosts: new Set([...config.server.allowedHosts, config.server.host.toLowerCase()]),
       origins: new Set(config.server.corsOrigins),
     },
-    sessionKeeping: {
-      attempts: new SignInAttempts(),
-      trustedProxies: config.server.trustedProxies,
-      newToken: newSessionToken,
-      hashOf: hashKey,
-      markOf: sessionMark,
-    },
+    ...createDashboard(config, limiter),
     limiter,
     providers,
     targetOrder: createTargetOrder(prices.costOf, targetLoad),
@@ -255,6 +249,5 @@ async function createGateway({
     isUtf8,
     newSpool: createSpoolFile,
     loadOpenapi: createOpenapiLoader(log),
-    loadDashboard: createDashboardLoader(),
   };
 }

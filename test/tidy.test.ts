@@ -67,6 +67,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",
   },
+  "proxy/create-dashboard.ts": {
+    kind: "main",
+    why: "wires the dashboard: its clocks, a timer, random tokens",
+  },
   "proxy/connect-providers.ts": {
     kind: "main",
     why: "wires the ways to each provider",

@@ -32,6 +32,7 @@ export function applySettle(
   }
   proxy.settledSeq = message.seq;
   counts.settled++;
+  if (message.part !== "cached") counts.tokens += message.tokens;
   const { seq } = message;
   const arrived = { proxy, message, held, infersLate: peer.wireVersion < tellsVerdictsRead };
   // First: what is counted now is in the batch that holds the settle.

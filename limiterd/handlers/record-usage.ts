@@ -2,6 +2,7 @@
  * Records the execution of a settle that counts for the first time: in the budgets, the usage
  * records and their sums.
  */
+import { addCost } from "../../shared/domain/money.js";
 import { flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonState } from "../state.js";
@@ -24,6 +25,7 @@ export function recordUsage(
     return state.onDroppedRecord(proxyId, flaw, settle.record);
   }
   const record = recordOf(settle, settle.record, nowMs);
+  if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
   // First the budgets, which may look up in the sums what was spent before this.
   state.budgets.charge(record, state.labelsOf(record.keyId), nowMs);
   state.usage.add(record, nowMs);

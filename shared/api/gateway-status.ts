@@ -36,6 +36,10 @@ export interface DaemonStatus {
   /** Refused by a budget: they are in `refused`, too. */
   readonly over_budget: number;
   readonly settled: number;
+  /** Of settled requests, answers from the cache left out. */
+  readonly tokens: number;
+  /** Of settled requests that have a price. */
+  readonly cost: number;
   readonly repeated_settles: number;
   readonly dropped_records: number;
   /** Sums of usage that have reached the largest number that they can show. */

@@ -213,6 +213,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "auth-keys-delete": ["DELETE", "/admin/auth-keys/k"],
   "denied-jwts": ["GET", "/admin/denied-jwts"],
   explain: ["POST", "/admin/explain"],
+  live: ["GET", "/admin/live"],
   targets: ["GET", "/admin/targets"],
   "in-flight": ["GET", "/admin/in-flight"],
   refusals: ["GET", "/admin/refusals"],

@@ -68,7 +68,7 @@ const limiterdBelowState = [
 export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/egress": [],
   "proxy/body": ["proxy/capacity"],
-  "proxy/dashboard": ["proxy/http"],
+  "proxy/dashboard": ["proxy/http", "proxy/limiter"],
   "proxy/limiter": [],
   "proxy/limiter/client": ["proxy/limiter"],
   "proxy/limiter/spool": ["proxy/limiter"],

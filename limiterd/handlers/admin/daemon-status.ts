@@ -8,6 +8,7 @@ import {
   inertBudget,
   inertRule,
 } from "../../../shared/config/inert-rule.js";
+import { sumUsd } from "../../../shared/domain/money.js";
 import { formatSeconds } from "../../../shared/time.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
@@ -45,6 +46,8 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     denied: counts.denied,
     over_budget: counts.overBudget,
     settled: counts.settled,
+    tokens: counts.tokens,
+    cost: sumUsd(counts.cost),
     repeated_settles: counts.repeatedSettles,
     dropped_records: counts.droppedRecords,
     saturated_sums: state.usage.rollups.saturated,

@@ -10,7 +10,10 @@ import { observe } from "./observe-api.js";
 import { replyRecords } from "./records-api.js";
 import { replyTargets } from "./targets-api.js";
 
-export function serveAdmin(context: RequestContext, endpoint: AdminEndpoint): Promise<void> {
+export function serveAdmin(
+  context: RequestContext,
+  endpoint: Exclude<AdminEndpoint, "live">,
+): Promise<void> {
   switch (endpoint) {
     case "rate-limits-children":
       return observe(context, endpoint);

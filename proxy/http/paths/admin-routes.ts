@@ -15,6 +15,7 @@ export type AdminEndpoint =
   | "auth-keys-delete"
   | "denied-jwts"
   | "explain"
+  | "live"
   | "targets"
   | "in-flight"
   | "refusals"
@@ -41,6 +42,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/status", { GET: "status" }],
   ["/admin/usage", { GET: "usage-summary" }],
   ["/admin/usage/records", { GET: "usage-records" }],
+  ["/admin/live", { GET: "live" }],
   ["/admin/explain", { POST: "explain" }],
 ];
 

@@ -1,0 +1,206 @@
+/**
+ * What happens, for everybody who watches it (docs/admin-api.md, "Live"): once a second the
+ * daemon's status, the last refusals and the pages of rules on their screens, each asked for once,
+ * however many watch. While nobody does, nothing is asked. `live-stream.ts` has the connections.
+ */
+import type { DaemonStatus } from "../../shared/api/gateway-status.js";
+import type { LiveEvents } from "../../shared/api/live-event.js";
+import type { RefusalPage } from "../../shared/api/refusal-item.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+import type { CallOutcome } from "../limiter/limiter.js";
+import { keepAliveMs, pagesPerTick, refusalsPerTick, tickMs, watchersMax } from "./live-bounds.js";
+import { LiveRules, type RuleQuery } from "./live-rules.js";
+
+/** One connection. */
+export interface Watcher {
+  /** The rules on its screen; null: none. */
+  readonly query: RuleQuery | null;
+  /** Whether it has read what was written. */
+  readonly ready: boolean;
+  /** Whether it still may watch; null: nobody can say now. */
+  mayWatch(): Promise<boolean | null>;
+  write(events: Buffer): void;
+  end(): void;
+}
+
+interface FeedPorts {
+  call(op: AdminOp, body: unknown): Promise<CallOutcome>;
+  /** Whether the daemon is there: an answer would be waited for as long as by an admission. */
+  reachable(): boolean;
+  setTimer(ms: number, run: () => void): void;
+  monoMs(): number;
+  nowMs(): number;
+}
+
+/** A watcher, and what it knows. */
+interface Watching {
+  readonly watcher: Watcher;
+  /** Whether it has the page of rules as it was at the last tick. */
+  hasPage: boolean;
+  writtenMonoMs: number;
+}
+
+/** Of an event's data as text: names in it are JSON, so no line of it can be another field. */
+function eventText(name: keyof LiveEvents, data: string, id = ""): string {
+  return `event: ${name}\n${id === "" ? "" : `id: ${id}\n`}data: ${data}\n\n`;
+}
+
+function textOf<Name extends keyof LiveEvents>(name: Name, data: LiveEvents[Name]): string {
+  return eventText(name, JSON.stringify(data));
+}
+
+export class LiveFeed {
+  readonly #ports: FeedPorts;
+  readonly #watching = new Set<Watching>();
+  readonly #rules = new LiveRules();
+  #ticking = false;
+  #closed = false;
+  #ticks = 0;
+  /** Of the last tick; null: there was none, or the daemon was away. */
+  #status: DaemonStatus | null = null;
+  #lost = false;
+
+  constructor(ports: FeedPorts) {
+    this.#ports = ports;
+  }
+
+  get watchers(): number {
+    return this.#watching.size;
+  }
+
+  /** Whether nobody else may watch. */
+  get isFull(): boolean {
+    return this.#closed || this.#watching.size >= watchersMax;
+  }
+
+  /** What it returns ends it. */
+  watch(watcher: Watcher): () => void {
+    const watching = { watcher, hasPage: false, writtenMonoMs: this.#ports.monoMs() };
+    this.#watching.add(watching);
+    if (!this.#ticking) {
+      this.#ticking = true;
+      void this.#tick();
+    }
+    return () => void this.#watching.delete(watching);
+  }
+
+  /** Ends all streams; browsers will look for another proxy. */
+  close(): void {
+    this.#closed = true;
+    for (const { watcher } of this.#watching) watcher.end();
+    this.#watching.clear();
+  }
+
+  async #tick(): Promise<void> {
+    const beganMonoMs = this.#ports.monoMs();
+    try {
+      if (!this.#ports.reachable()) this.#tellLost("the limiter daemon does not answer");
+      else await this.#look();
+      this.#keepAlive();
+    } finally {
+      const waitMs = Math.max(0, tickMs - (this.#ports.monoMs() - beganMonoMs));
+      if (this.#watching.size > 0) this.#ports.setTimer(waitMs, () => void this.#tick());
+      else this.#rest();
+    }
+  }
+
+  async #look(): Promise<void> {
+    await this.#endSessions();
+    const status = await this.#ports.call("status", null);
+    if (status.ok) await this.#tell(status.body as DaemonStatus);
+    else this.#tellLost(status.failure.message);
+  }
+
+  /** Nobody watches any more. */
+  #rest(): void {
+    this.#ticking = false;
+    this.#status = null;
+    this.#lost = false;
+    this.#rules.keep(new Set());
+  }
+
+  /** First: who has signed out is told nothing more. */
+  async #endSessions(): Promise<void> {
+    const asked = [...this.#watching].map(async (watching) => {
+      if ((await watching.watcher.mayWatch()) !== false || !this.#watching.has(watching)) return;
+      this.#watching.delete(watching);
+      watching.watcher.write(Buffer.from(textOf("ended", {})));
+      watching.watcher.end();
+    });
+    await Promise.all(asked);
+  }
+
+  async #tell(status: DaemonStatus): Promise<void> {
+    const tick = { server_time: new Date(this.#ports.nowMs()).toISOString(), status };
+    const back = this.#lost ? textOf("back", {}) : "";
+    this.#lost = false;
+    this.#writeAll(back + eventText("tick", JSON.stringify(tick), String(++this.#ticks)));
+    const before = this.#status;
+    this.#status = status;
+    if (before !== null) await this.#tellRefused(before, status);
+    await this.#tellRules();
+  }
+
+  async #tellRefused(before: DaemonStatus, status: DaemonStatus): Promise<void> {
+    const isAnother = status.refused < before.refused;
+    const count = status.refused - (isAnother ? 0 : before.refused);
+    if (count === 0) return;
+    // Refusals are numbered as they are counted: of later ones the next tick tells.
+    const after = String(status.refused + 1);
+    const limit = Math.min(count, refusalsPerTick);
+    const page = await this.#ports.call("refusals.list", { after, limit });
+    if (!page.ok) return;
+    const { refusals } = page.body as RefusalPage;
+    const told = refusals.toReversed().map((refusal) => textOf("refused", refusal));
+    const more = count - refusals.length;
+    this.#writeAll(told.join("") + (more > 0 ? textOf("refused", { more }) : ""));
+  }
+
+  async #tellRules(): Promise<void> {
+    const queries = new Map<string, RuleQuery>();
+    for (const { watcher } of this.#watching)
+      if (watcher.query !== null) queries.set(watcher.query.key, watcher.query);
+    this.#rules.keep(new Set(queries.keys()));
+    for (const query of this.#rules.turns([...queries.values()], pagesPerTick)) {
+      const page = await this.#ports.call("rate-limits.list", query.parameters);
+      if (!page.ok) continue;
+      const { changed, whole } = this.#rules.next(query, page.body);
+      for (const watching of this.#watching) {
+        if (watching.watcher.query?.key !== query.key) continue;
+        const items = watching.hasPage ? changed : whole();
+        watching.hasPage = watching.watcher.ready;
+        if (!watching.hasPage) continue;
+        if (items !== null) this.#write(watching, Buffer.from(eventText("rules", items)));
+      }
+    }
+  }
+
+  #tellLost(message: string): void {
+    this.#status = null;
+    if (this.#lost) return;
+    this.#lost = true;
+    this.#writeAll(textOf("lost", { message }));
+  }
+
+  #keepAlive(): void {
+    const nowMonoMs = this.#ports.monoMs();
+    for (const watching of this.#watching)
+      if (watching.watcher.ready && nowMonoMs - watching.writtenMonoMs >= keepAliveMs)
+        this.#write(watching, Buffer.from(": keep-alive\n\n"));
+  }
+
+  /** To all that have read what was written; the others miss it, and get their page anew. */
+  #writeAll(text: string): void {
+    if (text === "") return;
+    const bytes = Buffer.from(text);
+    for (const watching of this.#watching) {
+      if (watching.watcher.ready) this.#write(watching, bytes);
+      else watching.hasPage = false;
+    }
+  }
+
+  #write(watching: Watching, bytes: Buffer): void {
+    watching.writtenMonoMs = this.#ports.monoMs();
+    watching.watcher.write(bytes);
+  }
+}

@@ -1,0 +1,218 @@
+/** The live stream through real processes: what is told, when it ends, and who may have it. */
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import t, { type Test } from "tap";
+import { watchersMax } from "../../../proxy/dashboard/live-bounds.js";
+import { chat } from "../../support/client.js";
+import { makeSite, type Site } from "../../support/processes/processes.js";
+
+const masterKey = "master-key-of-the-test";
+const byMaster = { authorization: `Bearer ${masterKey}` };
+const yaml = `
+server: { master_key: ${masterKey}, drain_seconds: 60 }
+providers: { sim: { type: simulator } }
+rate_limits: { user_paths: [{ path: /team, limits: [{ period: day, max_requests: 1 }] }] }
+`;
+
+interface Event {
+  readonly name: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface Stream {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  /** The next event with one of these names; others are passed over. */
+  next(...names: readonly string[]): Promise<Event>;
+  /** Resolved with whether the response is complete. */
+  readonly ended: Promise<boolean>;
+  close(): void;
+}
+
+function watch(
+  url: string,
+  { query = "", headers = byMaster }: { query?: string; headers?: Record<string, string> } = {},
+): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest(`${url}/admin/live${query}`, { headers, agent: false }, (answer) => {
+      const events: Event[] = [];
+      let text = "";
+      let look = (): void => {};
+      answer.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece;
+        const blocks = text.split("\n\n");
+        text = blocks.pop()!;
+        for (const block of blocks) {
+          const name = /^event: (\w+)$/m.exec(block)?.[1];
+          if (name !== undefined)
+            events.push({ name, data: JSON.parse(/^data: (.*)$/m.exec(block)![1]!) });
+        }
+        look();
+      });
+      const ended = new Promise<boolean>((end) => {
+        answer.once("close", () => end(answer.complete));
+        answer.on("error", () => {});
+      });
+      resolve({
+        status: answer.statusCode!,
+        headers: answer.headers,
+        ended,
+        close: () => asked.destroy(),
+        next: (...names) =>
+          new Promise((found) => {
+            look = () => {
+              const at = events.findIndex(({ name }) => names.includes(name));
+              if (at < 0) return;
+              look = () => {};
+              found(events.splice(0, at + 1)[at]!);
+            };
+            look();
+          }),
+      });
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+async function start(t: Pick<Test, "teardown">): Promise<Site & { readonly url: string }> {
+  const site = makeSite(t, yaml);
+  await site.startDaemon();
+  return { ...site, url: (await site.startProxy()).ready };
+}
+
+const site = await start(t);
+const { url } = site;
+const asTeam = (): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...byMaster, "content-type": "application/json", "x-sluice-user-path": "/team" },
+    body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "hi" }] }),
+  });
+
+t.test("who watches sees requests, refusals and rules as they happen", async (t) => {
+  const stream = await watch(url, { query: "?rules=true&limit=10&search=team" });
+  t.equal(stream.status, 200);
+  t.match(stream.headers, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+  });
+  const { data } = await stream.next("tick");
+  t.match(data, { status: { settled: 0, tokens: 0, cost: 0, refused: 0, in_flight: 0 } });
+  t.match((await stream.next("rules")).data, {
+    whole: true,
+    rate_limits: [{ subject: "/team", requests_used: 0 }],
+  });
+  t.equal((await asTeam()).status, 200);
+  t.match((await stream.next("rules")).data, {
+    whole: false,
+    rate_limits: [{ subject: "/team", requests_used: 1 }],
+  });
+  t.equal((await asTeam()).status, 429);
+  t.match((await stream.next("refused")).data, {
+    user_path: "/team",
+    model: "sim-fast",
+    message: /limit of 1 reached/,
+  });
+  let counted: Readonly<Record<string, unknown>>;
+  do counted = (await stream.next("tick")).data["status"] as typeof counted;
+  while (counted["settled"] === 0);
+  t.match(counted, { settled: 1, refused: 1, over_budget: 0 });
+  t.ok((counted["tokens"] as number) > 0);
+  stream.close();
+});
+
+t.test("wrong parameters are refused as on the list, and so is who may not see it", async (t) => {
+  const refusals: readonly (readonly [string, Record<string, string>, number])[] = [
+    ["?rules=true&limit=0", byMaster, 400],
+    ["?rules=true&colour=red", byMaster, 400],
+    ["?rules=maybe", byMaster, 400],
+    ["?limit=5", byMaster, 400],
+    ["?rules=true&rules=true", byMaster, 400],
+    ["", {}, 401],
+    ["", { authorization: "Bearer wrong" }, 401],
+    ["", { cookie: `sluice=${"A".repeat(43)}` }, 401],
+    ["", { cookie: `sluice=${"A".repeat(43)}`, "sec-fetch-site": "cross-site" }, 403],
+  ];
+  for (const [query, headers, status] of refusals) {
+    const stream = await watch(url, { query, headers });
+    t.equal(stream.status, status, `${query} ${JSON.stringify(headers)}`);
+    stream.close();
+  }
+});
+
+t.test("a stream ends with its session", async (t) => {
+  const signIn = await fetch(`${url}/dashboard/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: url },
+    body: JSON.stringify({ key: masterKey }),
+  });
+  const cookie = signIn.headers.get("set-cookie")!.split(";")[0]!;
+  const stream = await watch(url, { headers: { cookie, "sec-fetch-site": "same-origin" } });
+  await stream.next("tick");
+  const out = await fetch(`${url}/dashboard/session`, {
+    method: "DELETE",
+    headers: { cookie, origin: url },
+  });
+  t.equal(out.status, 204);
+  await stream.next("ended");
+  t.equal(await stream.ended, true);
+});
+
+t.test("so many may watch a proxy, and one more when one has left", async (t) => {
+  const streams = [];
+  for (let i = 0; i < watchersMax; i++) streams.push(await watch(url));
+  t.ok(streams.every(({ status }) => status === 200));
+  const refused = await watch(url);
+  t.match(refused, { status: 503, headers: { "retry-after": "1" } });
+  streams[0]!.close();
+  await streams[0]!.ended;
+  for (;;) {
+    const another = await watch(url);
+    streams.push(another);
+    if (another.status === 200) break;
+  }
+  await streams.at(-1)!.next("tick");
+  for (const stream of streams) stream.close();
+});
+
+t.test("the daemon's death is told within two seconds, and its return", async (t) => {
+  const site = makeSite(t, yaml);
+  const daemon = await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  const stream = await watch(url);
+  await stream.next("tick");
+  const killedMs = performance.now();
+  await daemon.kill("SIGKILL");
+  await stream.next("lost");
+  const ms = performance.now() - killedMs;
+  t.ok(ms < 2000, `${ms} ms`);
+  await site.startDaemon();
+  await stream.next("back");
+  await stream.next("tick");
+  stream.close();
+});
+
+t.test("a proxy that stops doesn't wait for who watches", async (t) => {
+  const site = makeSite(t, yaml);
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  const stream = await watch(proxy.ready);
+  await stream.next("tick");
+  const stoppedMs = performance.now();
+  await proxy.kill("SIGTERM");
+  t.equal(await stream.ended, true, "the response is complete");
+  const ms = performance.now() - stoppedMs;
+  t.ok(ms < 10_000, `long before drain_seconds: ${ms} ms`);
+});
+
+t.test("an open gateway's stream ends with its first key", async (t) => {
+  const site = makeSite(t, "providers: { sim: { type: simulator } }");
+  await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  const stream = await watch(url, { headers: {} });
+  await stream.next("tick");
+  t.equal((await chat(url, { model: "sim-fast" })).status, 200);
+  await fetch(`${url}/admin/auth-keys`, { method: "POST", body: "{}" });
+  await stream.next("ended");
+  t.equal(await stream.ended, true);
+});

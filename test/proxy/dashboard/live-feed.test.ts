@@ -1,0 +1,262 @@
+import t from "tap";
+import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/dashboard/live-bounds.js";
+import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
+import type { CallOutcome } from "../../../proxy/limiter/limiter.js";
+import { failure } from "../../../shared/error-code.js";
+
+interface Told {
+  readonly event: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface FakeWatcher {
+  readonly watcher: Watcher & { ready: boolean };
+  readonly told: Told[];
+  comments: number;
+  ended: boolean;
+  may: boolean | null;
+  leave(): void;
+}
+
+interface Rule {
+  readonly scope: "user_path";
+  readonly subject: string;
+  readonly period_seconds: number;
+  requests_used: number;
+}
+
+const rule = (subject: string): Rule => ({
+  scope: "user_path",
+  subject,
+  period_seconds: 60,
+  requests_used: 0,
+});
+
+/** A daemon that counts what it is asked, and a clock that is turned by hand. */
+class World {
+  readonly asked: string[] = [];
+  readonly refusalsAsked: unknown[] = [];
+  status = { refused: 0, admitted: 0 };
+  rules: Rule[] = [rule("/a"), rule("/b")];
+  away = false;
+  reachable = true;
+  monoMs = 0;
+  #timers: (() => void)[] = [];
+  readonly feed = new LiveFeed({
+    call: (op, body) => Promise.resolve(this.#answer(op, body)),
+    reachable: () => this.reachable,
+    setTimer: (_, run) => void this.#timers.push(run),
+    monoMs: () => this.monoMs,
+    nowMs: () => 0,
+  });
+
+  #answer(op: string, body: unknown): CallOutcome {
+    this.asked.push(op);
+    if (this.away) return { ok: false, failure: failure("limiter_unavailable", "it is away") };
+    if (op === "status") return { ok: true, body: { ...this.status } };
+    if (op === "rate-limits.list")
+      return { ok: true, body: { rate_limits: this.rules.map((each) => ({ ...each })) } };
+    this.refusalsAsked.push(body);
+    const { after, limit } = body as { after: string; limit: number };
+    const newest = Math.min(Number(after) - 1, this.status.refused);
+    const refusals = Array.from({ length: limit }, (_, i) => ({ number: newest - i }));
+    return { ok: true, body: { refusals } };
+  }
+
+  watch(key: string | null = null): FakeWatcher {
+    const told: Told[] = [];
+    const fake: FakeWatcher = {
+      told,
+      comments: 0,
+      ended: false,
+      may: true,
+      watcher: {
+        query: key === null ? null : { key, parameters: { search: key } },
+        ready: true,
+        mayWatch: () => Promise.resolve(fake.may),
+        write(bytes) {
+          for (const block of bytes.toString().split("\n\n").slice(0, -1)) {
+            if (block.startsWith(":")) {
+              fake.comments++;
+              continue;
+            }
+            const event = /^event: (\w+)$/m.exec(block)![1]!;
+            told.push({ event, data: JSON.parse(/^data: (.*)$/m.exec(block)![1]!) });
+          }
+        },
+        end() {
+          fake.ended = true;
+        },
+      },
+      leave: () => {},
+    };
+    fake.leave = this.feed.watch(fake.watcher);
+    return fake;
+  }
+
+  /** Lets what is asked be answered. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async tick(ms = 1000): Promise<void> {
+    await this.settle();
+    this.monoMs += ms;
+    for (const run of this.#timers.splice(0)) run();
+    await this.settle();
+  }
+
+  get waits(): boolean {
+    return this.#timers.length > 0;
+  }
+}
+
+const events = ({ told }: FakeWatcher): readonly string[] => told.map(({ event }) => event);
+const rulesTold = ({ told }: FakeWatcher): readonly unknown[] =>
+  told.filter(({ event }) => event === "rules").map(({ data }) => data);
+
+t.test("one question serves all who watch, and none is asked while nobody does", async (t) => {
+  const world = new World();
+  const watchers = Array.from({ length: 5 }, () => world.watch("same"));
+  await world.settle();
+  t.same(world.asked, ["status", "rate-limits.list"]);
+  for (const watcher of watchers) t.same(events(watcher), ["tick", "rules"]);
+  t.match(watchers[0]!.told[0], {
+    data: { server_time: "1970-01-01T00:00:00.000Z", status: { admitted: 0 } },
+  });
+  await world.tick();
+  t.equal(world.asked.length, 4);
+  for (const { leave } of watchers) leave();
+  await world.tick();
+  t.notOk(world.waits, "the last one has left");
+  const { length } = world.asked;
+  await world.tick();
+  t.equal(world.asked.length, length);
+  t.same(events(world.watch()), []);
+  await world.settle();
+  t.ok(world.waits, "and the next one begins it anew");
+});
+
+t.test("of a page's rules those are told that have changed", async (t) => {
+  const world = new World();
+  const first = world.watch("page");
+  await world.tick();
+  t.match(rulesTold(first), [{ whole: true, rate_limits: { length: 2 } }], "nothing has changed");
+  world.rules[1]!.requests_used = 5;
+  const late = world.watch("page");
+  await world.tick();
+  t.match(rulesTold(first)[1], {
+    whole: false,
+    rate_limits: [{ subject: "/b", requests_used: 5 }],
+  });
+  t.match(rulesTold(late), [{ whole: true, rate_limits: { length: 2 } }]);
+  for (const rules of [[rule("/a")], [rule("/a"), rule("/c")], [rule("/c"), rule("/a")], []]) {
+    world.rules = rules;
+    await world.tick();
+    t.match(rulesTold(first).at(-1), { whole: true, rate_limits: { length: rules.length } });
+  }
+});
+
+t.test("whoever reads too slowly misses ticks, and gets the page anew", async (t) => {
+  const world = new World();
+  const slow = world.watch("page");
+  const quick = world.watch("page");
+  await world.settle();
+  slow.watcher.ready = false;
+  world.rules[0]!.requests_used = 1;
+  for (let i = 0; i < 3; i++) await world.tick();
+  t.equal(slow.told.length, 2, "nothing is queued for it");
+  t.equal(events(quick).filter((event) => event === "tick").length, 4);
+  slow.watcher.ready = true;
+  await world.tick();
+  t.match(rulesTold(slow).at(-1), { whole: true, rate_limits: [{ requests_used: 1 }, {}] });
+});
+
+t.test("each refusal is told once, and of many how many more there were", async (t) => {
+  const world = new World();
+  world.status.refused = 7;
+  const watcher = world.watch();
+  const numbers = (): unknown[] =>
+    watcher.told.filter(({ event }) => event === "refused").map(({ data }) => data);
+  await world.settle();
+  t.same(numbers(), [], "not those from before");
+  world.status.refused = 9;
+  await world.tick();
+  t.same(numbers(), [{ number: 8 }, { number: 9 }], "the oldest first");
+  t.same(world.refusalsAsked, [{ after: "10", limit: 2 }]);
+  await world.tick();
+  t.equal(numbers().length, 2);
+  world.status.refused = 109;
+  await world.tick();
+  t.same(numbers().slice(-2), [{ number: 109 }, { more: 80 }]);
+  t.equal(numbers().length, 2 + 21);
+  world.status.refused = 1;
+  await world.tick();
+  t.same(numbers().at(-1), { number: 1 }, "of another daemon, which counts anew");
+});
+
+t.test("the daemon's absence is told once, and its return", async (t) => {
+  const world = new World();
+  const watcher = world.watch("page");
+  await world.settle();
+  world.away = true;
+  for (let i = 0; i < 3; i++) await world.tick();
+  t.same(events(watcher), ["tick", "rules", "lost"]);
+  t.match(watcher.told.at(-1), { data: { message: "it is away" } });
+  for (let ms = 0; ms < keepAliveMs; ms += 5000) await world.tick(5000);
+  t.equal(watcher.comments, 1, "meanwhile a comment keeps the connection");
+  t.notOk(watcher.ended);
+  world.away = false;
+  world.reachable = false;
+  const { length } = world.asked;
+  await world.tick();
+  t.equal(world.asked.length, length, "what isn't there isn't asked");
+  world.reachable = true;
+  world.status.refused = 40;
+  await world.tick();
+  t.same(events(watcher).slice(3), ["back", "tick"], "what it missed isn't told as news");
+});
+
+t.test("a stream ends with its session, before anything more is told", async (t) => {
+  const world = new World();
+  const ending = world.watch("page");
+  const unsure = world.watch("page");
+  await world.settle();
+  ending.may = false;
+  unsure.may = null;
+  await world.tick();
+  t.same(events(ending), ["tick", "rules", "ended"]);
+  t.ok(ending.ended);
+  t.equal(world.feed.watchers, 1);
+  t.same(events(unsure).at(-1), "tick", "while nobody can say, nobody is signed out");
+});
+
+t.test("so many may watch, and a proxy that stops ends them all", async (t) => {
+  const world = new World();
+  const watchers = Array.from({ length: watchersMax }, () => world.watch());
+  t.ok(world.feed.isFull);
+  watchers[0]!.leave();
+  t.notOk(world.feed.isFull);
+  await world.settle();
+  world.feed.close();
+  t.ok(world.feed.isFull, "nobody begins to watch then");
+  t.ok(watchers.slice(1).every(({ ended }) => ended));
+  await world.tick();
+  t.notOk(world.waits);
+});
+
+t.test("of many different pages a few are asked for in each tick, in turns", async (t) => {
+  const world = new World();
+  const watchers = Array.from({ length: 10 }, (_, i) => world.watch(`page ${i}`));
+  await world.settle();
+  for (let ticks = 1; ticks <= 5; ticks++) {
+    t.equal(world.asked.filter((op) => op === "rate-limits.list").length, ticks * pagesPerTick);
+    for (const each of world.rules) each.requests_used++;
+    await world.tick();
+  }
+  const counts = watchers.map((watcher) => rulesTold(watcher).length);
+  t.ok(
+    counts.every((count) => count >= 2),
+    `all come round: ${counts.join(" ")}`,
+  );
+});
