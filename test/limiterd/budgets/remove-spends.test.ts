@@ -110,6 +110,27 @@ t.test("accounts that are there again keep their entries, wherever a crash comes
   t.equal(seen.at(-1), "1,3,4");
 });
 
+t.test("what is spent while former accounts go counts once, wherever a crash comes", async (t) => {
+  const last = `/users/u${children - 1}`;
+  for (let commits = 1; commits <= 14; commits++) {
+    const { daemon, proxy } = begin();
+    await daemon.commit();
+    daemon.store.commitsLeft = commits;
+    proxy.peer.send({ kind: "admin", id: ++proxy.id, op: "budgets.delete", body: key });
+    proxy.peer.send({ kind: "admin", id: ++proxy.id, op: "budgets.put", body: template });
+    for (let turn = 0; turn < 12; turn++) {
+      const committed = daemon.commit();
+      // Its batch is open when the next slice is made.
+      spend(proxy, last, usd);
+      await committed;
+    }
+    const after = await restarted(daemon);
+    const settles = after.state.proxies.get("p", noon).settledSeq;
+    if (after.state.budgets.budgets.size > 0)
+      t.equal(spentBy(after, last), 1 + settles - children, `after ${commits} commits`);
+  }
+});
+
 t.test("a start removes what a withdrawn budget had spent in slices", async (t) => {
   const { daemon, sizes } = begin();
   const [made] = daemon.state.budgets.sorted();
