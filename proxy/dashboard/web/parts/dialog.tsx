@@ -23,6 +23,7 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
     const before = document.activeElement;
     const opened = dialog.current;
     opened?.showModal();
+    opened?.querySelector<HTMLElement>("[data-first=true]")?.focus();
     return () => {
       opened?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

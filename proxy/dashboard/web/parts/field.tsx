@@ -1,6 +1,6 @@
 /** Fields of forms: a label, a control, a hint, and the error that is tied to it. */
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { Icon } from "./icon.js";
 
 interface FieldProps {
@@ -17,6 +17,7 @@ interface TextFieldProps extends FieldProps {
   /** Fixed-width letters, for paths and names. */
   readonly mono?: boolean;
   readonly placeholder?: string;
+  /** Has the focus when it appears. */
   readonly autoFocus?: boolean;
   readonly suggestions?: readonly string[];
   /** What a password manager may put in. */
@@ -25,6 +26,11 @@ interface TextFieldProps extends FieldProps {
 
 export function TextField(props: TextFieldProps) {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  // A dialog isn't open yet, and does so itself.
+  useEffect(() => {
+    if (props.autoFocus === true) input.current?.focus();
+  }, []);
   const { label, hint, error = null, value, onInput, kind = "text", mono = false } = props;
   const { suggestions } = props;
   return (
@@ -41,8 +47,8 @@ export function TextField(props: TextFieldProps) {
         autocapitalize="off"
         spellcheck={false}
         placeholder={props.placeholder ?? ""}
-        // biome-ignore lint/a11y/noAutofocus: in a dialog that the reader has just opened
-        autoFocus={props.autoFocus === true}
+        ref={input}
+        data-first={props.autoFocus === true}
         value={value}
         aria-invalid={error !== null}
         aria-describedby={`${id}-note`}

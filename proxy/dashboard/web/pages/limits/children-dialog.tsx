@@ -23,7 +23,7 @@ export function ChildrenDialog({
   const [search, setSearch] = useState("");
   const asked = new URLSearchParams({
     subject: rule.subject,
-    period_seconds: String(rule.period_seconds),
+    period: String(rule.period_seconds),
     limit: String(rowsMax),
     ...(search === "" ? {} : { search }),
   });

@@ -37,6 +37,8 @@ export function SignInPage() {
             void submit();
           }}
         >
+          {/* For password managers, which want a name beside a password. */}
+          <input type="text" autocomplete="username" value={shellTexts.product} readOnly hidden />
           <TextField
             label={texts.key}
             kind="password"
