@@ -11,7 +11,7 @@ await runService({
   async start(options) {
     const proxy = await startProxy(options);
     return {
-      ready: { ready: proxy.url, open: proxy.open },
+      ready: { ready: proxy.url, admin: proxy.adminUrl, open: proxy.open },
       survives: (error) => proxy.survives(error),
       stop: () => proxy.stop(),
     };

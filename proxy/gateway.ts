@@ -22,7 +22,7 @@ import type { LiveFeed } from "./dashboard/live-feed.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
-import type { FreeEndpoint } from "./http/match-route.js";
+import type { FreeEndpoint, Served } from "./http/match-route.js";
 import type { CallOutcome, Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";
@@ -58,6 +58,8 @@ export interface Gateway {
   readonly pages: TrustedPages;
   readonly sessionKeeping: SessionKeeping;
   readonly liveFeed: LiveFeed;
+  /** By the listener that a request has come to. */
+  readonly served: Served;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;

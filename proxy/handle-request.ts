@@ -67,7 +67,7 @@ async function answerRequest(
   exchange: Exchange,
   record: RequestRecord,
 ): Promise<void> {
-  const match = matchRoute(exchange.method, exchange.path);
+  const match = matchRoute(exchange.method, exchange.path, gateway.served);
   if (gateway.pages.origins.size > 0 && answeredPreflight(gateway, exchange, match))
     return record.end(204, "answered");
   const isProbe = match.kind === "endpoint" && match.area === "health";
@@ -109,7 +109,7 @@ function authenticated(
   match: Extract<RouteMatch, { readonly kind: "endpoint" }>,
 ): Promise<Authentication> {
   const { credentials, limiter } = gateway;
-  const cookie = sessionOf(gateway, match, exchange);
+  const cookie = gateway.served === "models" ? null : sessionOf(gateway, match, exchange);
   // Where nobody needs a key, a cookie from before says nothing.
   if (cookie !== null && !(credentials.open && limiter.keysExist !== true))
     return authenticateSession(gateway, match.area, exchange, cookie);

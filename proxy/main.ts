@@ -10,6 +10,7 @@ import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
+import { trustedPages } from "./auth/web-page.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
 import { createCapacity, type ProxyCapacity } from "./capacity/create-capacity.js";
 import { FairTurns } from "./capacity/fair-turns.js";
@@ -29,6 +30,7 @@ import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import type { Limiter } from "./limiter/limiter.js";
 import { SettleSpool } from "./limiter/spool/settle-spool.js";
+import { openListeners } from "./open-listeners.js";
 import { healthNotices } from "./routing/health-notices.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
@@ -46,6 +48,8 @@ interface ProxyOptions {
 
 interface RunningProxy {
   readonly url: string;
+  /** Where /admin and the dashboard are: the same, unless they have a port of their own. */
+  readonly adminUrl: string;
   /**
    * Whether requests need no credentials: there is no master key, no JWT issuer and, as far as is
    * known, no managed key.
@@ -113,13 +117,12 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     for (const { passthrough } of providers) passthrough?.close();
     await Promise.all(providers.map(({ upstream }) => upstream.close()));
   };
-  const listener = await listenHttp({
-    listen: { host: config.server.host, port: config.server.port },
-    connections: capacity.connections,
-    memory: capacity.memory,
-    stalledClientMs: config.server.stalledClientMs,
-    handle(exchange) {
-      const answered = handleRequest(gateway, exchange).finally(() => answering.delete(answered));
+  const listeners = await openListeners(gateway, capacity, {
+    listen: listenHttp,
+    handle(ofListener, exchange) {
+      const answered = handleRequest(ofListener, exchange).finally(() =>
+        answering.delete(answered),
+      );
       answering.add(answered);
     },
   }).catch(async (error: unknown) => {
@@ -128,21 +131,23 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
   });
   await limiter.linkedInTime;
   const openNow = open && limiter.client.keysExist !== true;
+  const { url, adminUrl } = listeners;
   log.info(
-    { url: listener.url, providers: [...gateway.providers.keys()], open: openNow },
+    { url, admin_url: adminUrl, providers: [...gateway.providers.keys()], open: openNow },
     openNow
       ? "proxy listens; it is open: there is neither a master key nor a managed key"
       : "proxy listens",
   );
   return {
-    url: listener.url,
+    url,
+    adminUrl,
     open: openNow,
     survives: (error) => !(error instanceof BrokenLimiterState),
     async stop() {
       stopping = true;
       gateway.liveFeed.close();
       gateway.sessions.drain();
-      await listener.close(config.server.drainMs);
+      await listeners.close(config.server.drainMs);
       await gateway.sessions.ended();
       // What was cut is settled before its handler ends.
       const answered = Promise.allSettled(answering);
@@ -202,15 +207,13 @@ async function createGateway({
       jwt,
       userPathHeader: config.server.userPathHeader,
       open,
-      adminOpen: open && isLoopback(config.server.host),
+      adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
       sameSecret,
       hashKey,
     },
-    pages: {
-      hosts: new Set([...config.server.allowedHosts, config.server.host.toLowerCase()]),
-      origins: new Set(config.server.corsOrigins),
-    },
+    pages: trustedPages(config.server),
     ...createDashboard(config, limiter),
+    served: "all",
     limiter,
     providers,
     targetOrder: createTargetOrder(prices.costOf, targetLoad),

@@ -57,7 +57,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     terminal,
     verbose: flags.verbose === true,
     stopDeadlineMs: config.server.drainMs + stopGraceMs + killGraceMs,
-    readyText: ({ ready, open }) => readyText({ url: ready, open, config }),
+    readyText: ({ ready, admin, open }) => readyText({ url: ready, admin, open, config }),
   });
   // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and
   // don't get that signal.

@@ -11,6 +11,8 @@ export function bannerText(config: Config): string {
 /** The address, the dashboard's, a request to try, and notes on a simulator and an open gateway. */
 export function readyText(options: {
   readonly url: string;
+  /** Where /admin and the dashboard are. */
+  readonly admin: string;
   readonly open: boolean;
   readonly config: Config;
 }): string {
@@ -18,7 +20,7 @@ export function readyText(options: {
   const url = options.url.replace(/\/+$/, "");
   const lines = [
     `ready:         ${url}`,
-    `dashboard:     ${url}/dashboard/`,
+    `dashboard:     ${options.admin.replace(/\/+$/, "")}/dashboard/`,
     "",
     "Try it:",
     "",

@@ -35,7 +35,7 @@ interface Service {
 interface StartedService {
   /** Resolved with why the service must end at once, without a stop; the message is printed. */
   readonly broken?: Promise<Error>;
-  readonly ready: { readonly ready: string; readonly open?: boolean };
+  readonly ready: { readonly ready: string; readonly admin?: string; readonly open?: boolean };
   /**
    * Whether the service goes on after an error that nothing has caught, as far as the error tells.
    * Without it, none is survived.

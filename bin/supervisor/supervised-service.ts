@@ -30,6 +30,8 @@ export interface ServiceEvents {
 /** The message that a service sends when it is ready. */
 export interface ServiceReady {
   readonly ready: string;
+  /** The proxy's: where /admin and the dashboard are. */
+  readonly admin: string;
   readonly open: boolean;
 }
 
@@ -160,7 +162,9 @@ function readyFrom(message: unknown): ServiceReady | null {
     typeof message.ready !== "string"
   )
     return null;
-  return { ready: message.ready, open: "open" in message && message.open === true };
+  const { ready } = message;
+  const admin = "admin" in message && typeof message.admin === "string" ? message.admin : ready;
+  return { ready, admin, open: "open" in message && message.open === true };
 }
 
 function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {

@@ -5,6 +5,7 @@
  *
  * Not here: what browsers ask before they send a request with credentials (`cors.ts`).
  */
+import type { Config } from "../../shared/config/config.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { RequestHeaders } from "../http/exchange.js";
 
@@ -14,6 +15,17 @@ export interface TrustedPages {
   readonly hosts: ReadonlySet<string>;
   /** Origins of pages, as browsers send them. */
   readonly origins: ReadonlySet<string>;
+}
+
+/** Those of a configuration: its own names, and the lists of its operator. */
+export function trustedPages({
+  host,
+  admin,
+  allowedHosts,
+  corsOrigins,
+}: Pick<Config["server"], "host" | "admin" | "allowedHosts" | "corsOrigins">): TrustedPages {
+  const own = [host, ...(admin === null ? [] : [admin.host])].map((name) => name.toLowerCase());
+  return { hosts: new Set([...allowedHosts, ...own]), origins: new Set(corsOrigins) };
 }
 
 /** An IP address, or a name that always means this host: no page comes from a host named so. */

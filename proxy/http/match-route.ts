@@ -201,9 +201,23 @@ export function areaOf(path: string): Area {
   return path === "/admin" || path.startsWith("/admin/") ? "admin" : "model";
 }
 
-export function matchRoute(method: string, path: string): RouteMatch {
+/** What a listener serves: all, or one half of it where /admin has a port of its own. */
+export type Served = "all" | "models" | "admin";
+
+/** Both halves have health, the description of the API, and the caller's own usage. */
+const everywhere: ReadonlySet<Endpoint> = new Set(["openapi", "usage"]);
+
+function isServed({ area, methods }: PathEndpoints, served: Served): boolean {
+  if (served === "all" || area === "health") return true;
+  const isAdmin = area === "admin" || area === "dashboard";
+  if (isAdmin === (served === "admin")) return true;
+  return Object.values(methods).some((endpoint) => everywhere.has(endpoint));
+}
+
+export function matchRoute(method: string, path: string, served: Served = "all"): RouteMatch {
   const found = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
   if (found === undefined) return { kind: "unknown", area: areaOf(path) };
+  if (!isServed(found, served)) return { kind: "unknown", area: found.area };
   const { area, methods } = found;
   const named = method === "HEAD" && headIsGet(found) ? "GET" : method;
   const endpoint = Object.hasOwn(methods, named) ? methods[named] : undefined;

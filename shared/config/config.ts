@@ -158,6 +158,8 @@ export interface Config {
   readonly server: {
     readonly host: string;
     readonly port: number;
+    /** Where /admin and the dashboard are served; null: with everything else. */
+    readonly admin: { readonly host: string; readonly port: number } | null;
     readonly masterKey: string | null;
     readonly allowOpen: boolean;
     /** In lower case. */

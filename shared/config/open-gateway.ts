@@ -24,7 +24,10 @@ export function isLoopback(host: string): boolean {
 
 /** Why the proxy doesn't start without a managed key, or null if it does. */
 export function openBeyondLoopback(config: Pick<Config, "server" | "jwtIssuers">): string | null {
-  const { host, allowOpen } = config.server;
-  if (!isUnlocked(config) || allowOpen || isLoopback(host)) return null;
-  return `server.host ${host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, issue a key (sluice keys issue), or set SLUICE_ALLOW_OPEN=true if that is what you want`;
+  const { host, admin, allowOpen } = config.server;
+  if (!isUnlocked(config) || allowOpen) return null;
+  const places = [["server.host", host] as const, ["server.admin.host", admin?.host] as const];
+  const beyond = places.find(([, address]) => address !== undefined && !isLoopback(address));
+  if (beyond === undefined) return null;
+  return `${beyond.join(" ")} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, issue a key (sluice keys issue), or set SLUICE_ALLOW_OPEN=true if that is what you want`;
 }

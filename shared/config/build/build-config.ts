@@ -112,6 +112,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     server: {
       host: values.host,
       port: values.port,
+      admin: values.adminPort === null ? null : { host: values.adminHost, port: values.adminPort },
       masterKey: values.masterKey,
       allowOpen: values.allowOpen,
       allowedHosts: values.allowedHosts,

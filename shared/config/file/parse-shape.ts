@@ -52,6 +52,8 @@ import { budgetSection, listNames, readLimitLists, ruleSection } from "./read-li
 
 /** The sections that hold nothing but scalar settings. */
 const scalarSections = ["server", "limiter", "usage", "cache"];
+/** Those within them. */
+const nestedSections: Readonly<Record<string, readonly string[]>> = { server: ["admin"] };
 /** The other keys at the top, besides the scalar settings there. */
 const topKeys = [
   "providers",
@@ -71,7 +73,12 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const top = readSection({ raw: document ?? {}, at: "" }, topKeys, scalars, problems);
   const section = (name: string, below: readonly string[] = []): Mapping =>
     readSection({ raw: top[name] ?? {}, at: name }, below, scalars, problems);
-  for (const name of scalarSections) section(name);
+  for (const name of scalarSections) {
+    const below = nestedSections[name] ?? [];
+    const entries = section(name, below);
+    for (const inner of below)
+      readSection({ raw: entries[inner] ?? {}, at: `${name}.${inner}` }, [], scalars, problems);
+  }
   const rateLimits = section(ruleSection.name, listNames(ruleSection));
   const budgets = section(budgetSection.name, listNames(budgetSection));
   const named = (name: string): readonly Named[] =>

@@ -54,10 +54,20 @@ const sectionMeanings: Readonly<Record<string, string>> = {
 function scalarSettings(): { sections: Record<string, Properties>; top: Properties } {
   const sections: Record<string, Properties> = {};
   const top: Record<string, JsonSchema> = {};
+  const nested: Record<string, Record<string, JsonSchema>> = {};
   for (const setting of Object.values<Setting<unknown>>(settings)) {
-    const [section, name] = setting.path.split(".") as [string, string?];
+    const [section, name, inner] = setting.path.split(".") as [string, string?, string?];
     if (name === undefined) top[section] = settingSchema(setting);
-    else sections[section] = { ...sections[section], [name]: settingSchema(setting) };
+    else if (inner === undefined)
+      sections[section] = { ...sections[section], [name]: settingSchema(setting) };
+    else {
+      const at = `${section}.${name}`;
+      nested[at] = { ...nested[at], [inner]: settingSchema(setting) };
+    }
+  }
+  for (const [path, properties] of Object.entries(nested)) {
+    const [section, name] = path.split(".") as [string, string];
+    sections[section] = { ...sections[section], [name]: mapping(properties) };
   }
   return { sections, top };
 }

@@ -40,6 +40,27 @@ export const serverSettings = {
     meaning:
       "The token that opens all of /v1 and /admin; with neither it nor a JWT issuer or a managed key the gateway is open.",
   }),
+  adminHost: setting({
+    path: "server.admin.host",
+    env: "SLUICE_ADMIN_HOST",
+    flag: null,
+    kind: host,
+    defaultValue: "127.0.0.1",
+    defaultText: "127.0.0.1",
+    unit: null,
+    meaning: "The address that server.admin.port is on.",
+  }),
+  adminPort: setting<number | null>({
+    path: "server.admin.port",
+    env: "SLUICE_ADMIN_PORT",
+    flag: null,
+    kind: integer({ min: 0, max: 65_535 }),
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "A port of its own for /admin and the dashboard, which server.port then doesn't serve; 0 chooses any free one.",
+  }),
   allowOpen: setting({
     path: "server.allow_open",
     env: "SLUICE_ALLOW_OPEN",

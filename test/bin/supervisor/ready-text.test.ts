@@ -25,7 +25,7 @@ t.test("the banner names the version and where the configuration is from", async
 t.test(
   "the built-in default prints a request to try, and notes that it is open and a simulator",
   async (t) => {
-    const text = readyText({ url: `${url}/`, open: true, config: simulator });
+    const text = readyText({ url: `${url}/`, admin: url, open: true, config: simulator });
     t.match(
       text,
       `  curl ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}'\n`,
@@ -52,7 +52,7 @@ t.test(
         models: ["gpt-4o"],
       },
     ] as const;
-    const text = readyText({ url, open: false, config: { ...config, providers } });
+    const text = readyText({ url, admin: url, open: false, config: { ...config, providers } });
     t.match(text, ` -H "Authorization: Bearer $SLUICE_MASTER_KEY" `);
     t.notMatch(text, /secret/);
     t.notMatch(text, /Note:/);
@@ -70,14 +70,14 @@ t.test("with JWT issuers only, the request has a token", async (t) => {
     keys: { kind: "file", path: "/keys" },
   } as const;
   t.match(
-    readyText({ url, open: false, config: { ...simulator, jwtIssuers: [issuer] } }),
+    readyText({ url, admin: url, open: false, config: { ...simulator, jwtIssuers: [issuer] } }),
     ` -H "Authorization: Bearer $TOKEN" `,
   );
 });
 
 t.test("where only managed keys open the gateway, the request has one", async (t) => {
   t.match(
-    readyText({ url, open: false, config: simulator }),
+    readyText({ url, admin: url, open: false, config: simulator }),
     ` -H "Authorization: Bearer $SLUICE_KEY" `,
   );
 });
@@ -104,5 +104,5 @@ t.test("the example is the first model that the configuration names", async (t) 
 
 t.test("a quote in a model's name doesn't end the shell's", async (t) => {
   const config = { ...simulator, providers: [{ ...simulator.providers[0]!, models: ["it's"] }] };
-  t.match(readyText({ url, open: false, config }), `{"model":"it'\\''s",`);
+  t.match(readyText({ url, admin: url, open: false, config }), `{"model":"it'\\''s",`);
 });

@@ -207,3 +207,17 @@ t.test(
     t.notOk(isModelOperation("passthrough"), "it is limited, but names no operation");
   },
 );
+
+t.test("where /admin has a port of its own, each serves its half", async (t) => {
+  for (const [method, path, endpoint, area] of endpoints) {
+    const isAdmin = area === "admin" || area === "dashboard";
+    const isBoth = area === "health" || endpoint === "usage" || endpoint === "openapi";
+    const served = (by: "models" | "admin"): boolean =>
+      matchRoute(method, path, by).kind === "endpoint";
+    t.equal(served("models"), isBoth || !isAdmin, `${method} ${path}`);
+    t.equal(served("admin"), isBoth || isAdmin, `${method} ${path}, admin`);
+  }
+  t.match(matchRoute("GET", "/admin/status", "models"), { kind: "unknown", area: "admin" });
+  t.match(matchRoute("GET", "/dashboard/x", "models"), { kind: "unknown", area: "dashboard" });
+  t.match(matchRoute("PATCH", "/admin/status", "models"), { kind: "unknown" });
+});

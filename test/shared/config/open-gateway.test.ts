@@ -47,4 +47,10 @@ t.test("an open gateway listens beyond loopback only if that is allowed", async 
   t.equal(said("server: { host: 0.0.0.0 }", { SLUICE_MASTER_KEY: "mk" }), null);
   t.equal(said("server: { host: 0.0.0.0, allow_open: true }"), null);
   t.equal(said(`server: { host: 0.0.0.0 }\n${issuer}`), null);
+  t.match(
+    said("server: { admin: { host: 0.0.0.0, port: 8081 } }"),
+    /^server\.admin\.host 0\.0\.0\.0 is not loopback/,
+  );
+  t.equal(said("server: { admin: { host: 0.0.0.0 } }"), null, "it has no port");
+  t.equal(said("server: { admin: { port: 8081 } }"), null);
 });

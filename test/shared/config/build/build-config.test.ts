@@ -9,6 +9,7 @@ const builtIn: Config = {
   server: {
     host: "127.0.0.1",
     port: 8080,
+    admin: null,
     masterKey: null,
     allowOpen: false,
     allowedHosts: [],
@@ -94,6 +95,7 @@ log_level: warn
       server: {
         host: "0.0.0.0",
         port: 81,
+        admin: null,
         masterKey: null,
         allowOpen: true,
         allowedHosts: [],

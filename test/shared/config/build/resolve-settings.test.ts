@@ -47,6 +47,8 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
   > = {
     host: ["0.0.0.0", "::1", "0.0.0.0"],
     port: ["9", 8, 9],
+    adminHost: ["10.0.0.1", "::1", "10.0.0.1"],
+    adminPort: ["9", 8, 9],
     masterKey: ["mk", "other", "mk"],
     allowOpen: ["yes", false, true],
     allowedHosts: ["a.example, B.example", ["c"], ["a.example", "b.example"]],
