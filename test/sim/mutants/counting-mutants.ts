@@ -190,6 +190,7 @@ export const countingMutants: readonly Mutant[] = [
     find: "return counter !== null && counter.inFlight > 0 ? counter : null;",
     put: "return null;",
     often: true,
+    from: 10,
   },
   {
     name: "sweep drops a child's gauge in use",
