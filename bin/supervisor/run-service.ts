@@ -44,6 +44,9 @@ interface StartedService {
   stop(): Promise<void>;
 }
 
+/** Each rule may have a warning: 10,000 lines would hold up a start by a third of a second. */
+const warningsLoggedMax = 100;
+
 /** How long flushing the last log lines may take. */
 const flushDeadlineMs = 1_000;
 
@@ -64,12 +67,19 @@ export async function runService(service: Service): Promise<never> {
   const lastResort: LastResort = { survives: () => false };
   onLastResort(log, lastResort);
   // `sluice up` has already printed them, once for both services.
-  for (const warning of warnings) log[process.connected === true ? "info" : "warn"](warning);
+  logWarnings(warnings, (text) => log[process.connected === true ? "info" : "warn"](text));
   const hardExit = stopRequested.then(() => exitAfter(config.server.drainMs + stopGraceMs, log));
   const served = serve(service, { config, kept, log, session, stopRequested, lastResort });
   const exitCode = await Promise.race([served, hardExit]);
   await flushLog(log);
   process.exit(exitCode);
+}
+
+/** The first ones, and how many more there are. */
+function logWarnings(warnings: readonly string[], log: (text: string) => void): void {
+  for (const warning of warnings.slice(0, warningsLoggedMax)) log(warning);
+  const further = warnings.length - warningsLoggedMax;
+  if (further > 0) log(`${further} further warnings: sluice config check prints all of them`);
 }
 
 async function serve(
@@ -95,7 +105,7 @@ async function serve(
   // If the parent died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   // On a full disk the next start takes its time, too.
-  kept
+  const keeping = kept
     .write(config)
     .catch(({ message }: Error) =>
       log.info({ reason: message }, "what was parsed of the configuration can't be kept"),
@@ -109,6 +119,7 @@ async function serve(
   log.info({ reason }, "stopping");
   try {
     await started.stop();
+    await keeping;
     return exitCodes.ok;
   } catch (error) {
     log.error({ err: error }, "the stop failed");

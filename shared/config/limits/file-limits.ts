@@ -72,6 +72,7 @@ export function mergeLimits<S extends string, L extends PeriodLimit>(
   fromFile: readonly Declared<S, L>[],
   fromEnv: readonly EnvLimits<S, L>[],
 ): readonly Declared<S, L>[] {
+  if (fromEnv.length === 0) return fromFile;
   const subjectOf = ({ scope, subject }: { readonly scope: S; readonly subject: string }): string =>
     id({ scope, subject, periodSeconds: 0 });
   const replaced = new Set(fromEnv.map(subjectOf));

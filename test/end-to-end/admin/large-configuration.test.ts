@@ -18,10 +18,15 @@ function configuration(cap: number): string {
     (_, i) =>
       `    - { path: /team/app-${i}, limits: [{ period: minute, max_requests: ${cap} }] }\n`,
   );
+  const gone = Array.from(
+    { length: 120 },
+    (_, i) => `    - { name: gone-${i}, limits: [{ period: minute, max_requests: 1 }] }\n`,
+  );
   return `
 providers: { test: { type: openai, base_url: "http://127.0.0.1:9/v1", api_key: ${secret}, models: [m] } }
 rate_limits:
-  user_paths:
+  providers:
+${gone.join("")}  user_paths:
 ${rules.join("")}`;
 }
 
@@ -55,6 +60,13 @@ t.test(
       );
 
     const first = await start();
+    for (const { output } of first.parts)
+      t.same(
+        [/no such provider is configured/g, /20 further warnings: sluice config check/g].map(
+          (warning) => output().match(warning)?.length,
+        ),
+        [100, 1],
+      );
     t.equal(first.cap, 7);
     await changed(files.map(() => ""));
     await stop(first);
