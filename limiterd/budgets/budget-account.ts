@@ -7,6 +7,7 @@ import type { MoneySum } from "../../shared/domain/money.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
+import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
 import { clearPeriod, type Spends } from "./spend.js";
 
 /** One account: a budget's own, or that of one direct child of a template. */
@@ -86,7 +87,7 @@ export interface Budget {
   resets: readonly BudgetReset[];
   /** Null for a template. */
   own: Account | null;
-  children: Map<string, Account>;
+  children: AccountsByName<Account>;
   /**
    * Reads the account of a child that a start has left in the store; null once all are in memory,
    * or none of them counts.
@@ -128,7 +129,7 @@ export function newBudget(
     generation: resets.at(-1)?.generation ?? 0,
     resets,
     own: null,
-    children: new Map(),
+    children: new ChildAccounts(),
     unread: null,
     bounds: unknownBounds,
   };

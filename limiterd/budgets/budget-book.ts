@@ -32,6 +32,7 @@ import {
 } from "./budget-account.js";
 import { BudgetIndex, type ChildAccount } from "./budget-index.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
+import { ChildAccounts } from "./child-accounts.js";
 import { type PeriodSpend, periodsMax } from "./spend.js";
 
 export interface BudgetBookPorts {
@@ -174,7 +175,7 @@ export class BudgetBook {
     budget.bounds = unknownBounds;
     if (budget.own !== null) budget.own = newAccount(budget, "");
     // Not cleared: the former children are still being removed from the store.
-    budget.children = new Map();
+    budget.children = new ChildAccounts();
     budget.unread = null;
   }
 

@@ -4,8 +4,9 @@
  */
 import fc from "fast-check";
 import t from "tap";
-import { childOf } from "../../../limiterd/budgets/budget-account.js";
+import { type Account, childOf } from "../../../limiterd/budgets/budget-account.js";
 import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
+import { ChildAccounts } from "../../../limiterd/budgets/child-accounts.js";
 import { spendsFromStored, spendsToStored } from "../../../limiterd/budgets/spend.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
@@ -346,4 +347,75 @@ t.test("an edit keeps the budget and when it was made, and says when it was edit
     own: null,
   });
   t.equal(book.budgets.size, 1);
+});
+
+const childAccount = (child: string): Account => ({ child }) as Account;
+
+t.test(
+  "property: the accounts of children are held as a Map would hold them, below its first bound and above",
+  (t) => {
+    const name = fc.nat({ max: 6000 }).map((n) => `child-${n}`);
+    fc.assert(
+      fc.property(
+        fc.boolean(),
+        fc.array(fc.tuple(fc.constantFrom("set", "delete", "set"), name), { maxLength: 60 }),
+        (isLarge, steps) => {
+          const map = new Map<string, Account>();
+          const accounts = new ChildAccounts<Account>();
+          for (let i = 0; isLarge && i < 5000; i++) {
+            map.set(`child-${i}`, childAccount(`child-${i}`));
+            accounts.set(`child-${i}`, map.get(`child-${i}`)!);
+          }
+          for (const [step, child] of steps) {
+            const now = childAccount(child);
+            if (step === "set") {
+              map.set(child, now);
+              accounts.set(child, now);
+            } else t.equal(accounts.delete(child), map.delete(child));
+            t.equal(accounts.has(child), map.has(child));
+            t.equal(accounts.get(child), map.get(child));
+            t.equal(accounts.size, map.size);
+          }
+          t.same([...accounts.keys()].sort(), [...map.keys()].sort());
+          t.same(new Set(accounts.values()), new Set(map.values()));
+        },
+      ),
+      { numRuns: 60 },
+    );
+    t.end();
+  },
+);
+
+t.test("of 200,000 children none of its Maps has more than some thousands", (t) => {
+  for (const nameOf of [
+    (i: number) => `user-${String(i).padStart(8, "0")}`,
+    (i: number) => String(i),
+    (i: number) => `${i.toString(36)}@example.com`,
+    (i: number) => `${String(i * 7919).padStart(12, "0")}-0000-4000-8000-000000000000`,
+  ]) {
+    const maps: Map<string, Account>[] = [];
+    const accounts = new ChildAccounts<Account>(() => {
+      const map = new Map<string, Account>();
+      maps.push(map);
+      return map;
+    });
+    for (let i = 0; i < 200_000; i++) accounts.set(nameOf(i), childAccount(""));
+    t.equal(accounts.size, 200_000);
+    const largest = Math.max(...maps.map(({ size }) => size));
+    t.ok(largest <= 4096, `${nameOf(1)}: ${largest}`);
+  }
+  t.end();
+});
+
+t.test("a walk goes on while children come and go", (t) => {
+  const accounts = new ChildAccounts<Account>();
+  for (let i = 0; i < 10_000; i++) accounts.set(`c${i}`, childAccount(`c${i}`));
+  let walked = 0;
+  for (const { child } of accounts.values()) {
+    accounts.delete(child);
+    walked++;
+  }
+  t.equal(walked, 10_000);
+  t.equal(accounts.size, 0);
+  t.end();
 });
