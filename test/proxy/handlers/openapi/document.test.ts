@@ -1,12 +1,15 @@
 /** Whether `docs/openapi.json` is a document that tools can read. */
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import t from "tap";
+import { faultsOf } from "../../../support/openapi/any-body.js";
 import {
   document,
   documentText,
   type MediaType,
   operations,
   resolved,
+  type Schema,
 } from "../../../support/openapi/document.js";
 import { problemsOf } from "../../../support/openapi/schemas.js";
 
@@ -42,20 +45,84 @@ t.test("operations have names of their own, by which clients call them", async (
   );
 });
 
+interface Example {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly value: unknown;
+}
+
+function examplesIn(name: string, content: Content = {}): readonly Example[] {
+  return Object.values(content).flatMap(({ schema, example, examples = {} }) =>
+    [example, ...Object.values(examples).map(({ value }) => value)]
+      .filter((value) => value !== undefined)
+      .map((value) => ({ name, schema, value })),
+  );
+}
+
+const examples = operations.flatMap(({ operation: { operationId, requestBody, responses } }) => [
+  ...examplesIn(`the request of ${operationId}`, requestBody?.content),
+  ...Object.entries(responses).flatMap(([status, response]) =>
+    examplesIn(`${status} of ${operationId}`, resolved(response).content),
+  ),
+]);
+
 t.test("every example is what its schema says", async (t) => {
-  let checked = 0;
-  const check = (name: string, content: Content | undefined): void => {
-    for (const { schema, example, examples = {} } of Object.values(content ?? {}))
-      for (const each of [example, ...Object.values(examples).map(({ value }) => value)]) {
-        if (each === undefined) continue;
-        t.same(problemsOf(schema, each), [], name);
-        checked++;
-      }
-  };
-  for (const { operation } of operations) {
-    check(`the request of ${operation.operationId}`, operation.requestBody?.content);
-    for (const [status, response] of Object.entries(operation.responses))
-      check(`${status} of ${operation.operationId}`, resolved(response).content);
-  }
-  t.ok(checked > 100, `${checked} examples`);
+  for (const { name, schema, value } of examples) t.same(problemsOf(schema, value), [], name);
+  t.ok(examples.length > 100, `${examples.length} examples`);
 });
+
+t.test(
+  "integers that may be large say so, for clients whose integers are of 32 bits",
+  async (t) => {
+    const small: string[] = [];
+    const look = (part: unknown, at: string): void => {
+      if (typeof part !== "object" || part === null) return;
+      const { type, format, maximum } = part as Schema;
+      const isSmall = typeof maximum === "number" && maximum < 2 ** 31;
+      if ([type].flat().includes("integer") && format !== "int64" && !isSmall) small.push(at);
+      for (const [name, each] of Object.entries(part)) look(each, `${at}/${name}`);
+    };
+    look(document, "");
+    t.same(small, []);
+  },
+);
+
+/** A copy in which an object has the fields that are described, and no others. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closed);
+  if (typeof part !== "object" || part === null) return part;
+  const copy = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, closed(each)]));
+  const isOpen = copy["properties"] === undefined || copy["additionalProperties"] !== undefined;
+  return isOpen ? copy : { ...copy, additionalProperties: false };
+}
+
+t.test("the checker of answers judges as ajv does", async (t) => {
+  const formats = {
+    "date-time": /T[\d:.]+Z$/,
+    date: /^[\d-]{10}$/,
+    int64: true,
+    binary: true,
+  } as const;
+  const ajv = new Ajv2020({ strict: false, formats, meta: false, validateSchema: false });
+  ajv.addSchema({ components: { schemas: closed(document.components.schemas) } }, "document");
+  const judges = new Map<string, ValidateFunction>();
+  const counts = { right: 0, wrong: 0 };
+  for (const { name, schema, value } of examples) {
+    const text = JSON.stringify(closed(schema)).replaceAll('"#/', '"document#/');
+    const isRight = judges.get(text) ?? ajv.compile(JSON.parse(text) as Schema);
+    if (judges.has(text)) continue;
+    judges.set(text, isRight);
+    const faults = isFields(value) ? faultsOf(schema, value).map(({ body }) => body) : [];
+    for (const each of [value, null, 1, "a", [], {}, ...faults]) {
+      const judged = isRight(each);
+      counts[judged ? "right" : "wrong"]++;
+      if ((problemsOf(schema, each).length === 0) !== judged)
+        t.fail(`${name}: ${JSON.stringify(each)}: ${problemsOf(schema, each)}`);
+    }
+  }
+  t.ok(counts.right > 50 && counts.wrong > 1000, JSON.stringify(counts));
+});
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
