@@ -49,6 +49,8 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   status: daemonCallsMax,
   "usage-summary": daemonCallsMax,
   "usage-records": daemonCallsMax,
+  providers: repliesMax,
+  config: repliesMax,
 };
 
 /**

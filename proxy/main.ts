@@ -180,6 +180,7 @@ async function createGateway({
   const providers = await connectProviders(config, { files: capacity.files, log });
   const models = createModelCatalog(config, {
     upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
+    nowMs: () => Date.now(),
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
     onLearned: (provider, count) =>
       log.info({ provider, models: count }, "learned a provider's models"),
@@ -220,6 +221,7 @@ async function createGateway({
     targetLoad,
     targetHealth: new TargetHealth({
       monoMs: () => performance.now(),
+      nowMs: () => Date.now(),
       configOf: (target) => providerOf({ providers }, target).config,
       ...healthNotices(log),
     }),

@@ -20,6 +20,7 @@ import {
 interface ModelCatalogPorts {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   schedule(ms: number, run: () => void): void;
+  nowMs(): number;
   onLearned(provider: string, models: number): void;
   onFailed(provider: string, reason: string): void;
 }
@@ -31,6 +32,8 @@ export interface ModelCatalog {
    * be known then.
    */
   firstLearned(): Promise<void>;
+  /** When a provider has last listed its models, in wall time; null: never, or it isn't asked. */
+  learnedAtMs(provider: string): number | null;
   /** The providers that may list their models, and never have. */
   unlearned(): readonly string[];
   stop(): void;
@@ -45,6 +48,7 @@ const modelsMax = 20_000;
 /** Starts to learn at once. */
 export function createModelCatalog(config: Config, ports: ModelCatalogPorts): ModelCatalog {
   const learned = new Map<string, readonly string[]>();
+  const learnedAtMs = new Map<string, number>();
   /** Those that have no list. */
   const listless = new Set<string>();
   const queried = config.providers.filter((provider) => provider.models === null);
@@ -64,6 +68,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     void fetchModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
       if (answer.ok) {
         learned.set(provider.name, answer.models);
+        learnedAtMs.set(provider.name, ports.nowMs());
         catalog = build();
         if (first) ports.onLearned(provider.name, answer.models.length);
       } else {
@@ -94,6 +99,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     current: () => catalog,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
+    learnedAtMs: (provider) => learnedAtMs.get(provider) ?? null,
     unlearned,
     stop() {
       stopped = true;

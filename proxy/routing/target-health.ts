@@ -14,6 +14,8 @@ import { CircuitBreaker } from "./circuit-breaker.js";
 
 export interface HealthPorts {
   readonly monoMs: () => number;
+  /** Wall time, for people. */
+  readonly nowMs: () => number;
   readonly configOf: (target: Target) => Pick<ProviderConfig, "breakerFailures" | "breakerOpenMs">;
   onOpened(target: Target, why: string, openMs: number): void;
   onClosed(target: Target): void;
@@ -40,6 +42,12 @@ interface FailingTarget {
   readonly retryInMs: number;
 }
 
+/** The last attempts at a provider, as they ended; null: there was none. */
+interface LastAttempts {
+  readonly wellAtMs: number | null;
+  readonly failure: { readonly atMs: number; readonly model: string; readonly why: string } | null;
+}
+
 interface Failing {
   readonly target: Target;
   readonly breaker: CircuitBreaker;
@@ -50,6 +58,8 @@ export class TargetHealth {
   readonly #ports: HealthPorts;
   /** By the target's name; those that have failed since their last answer. */
   readonly #failing = new Map<string, Failing>();
+  /** By the provider's name: as many as are configured. */
+  readonly #last = new Map<string, LastAttempts>();
 
   constructor(ports: HealthPorts) {
     this.#ports = ports;
@@ -80,8 +90,29 @@ export class TargetHealth {
 
   note(target: Target, startedMonoMs: number, attempt: Attempt): void {
     const verdict = verdictOf(attempt);
+    if (verdict !== null) this.#noteLast(target, verdict, attempt);
     if (verdict === "failed") this.#failed(target, startedMonoMs, attempt);
     else if (verdict === "well" && this.#failing.size > 0) this.#answered(target, startedMonoMs);
+  }
+
+  #noteLast(
+    { provider, model }: Target,
+    verdict: "failed" | "well",
+    { failed, note }: Attempt,
+  ): void {
+    const atMs = this.#ports.nowMs();
+    const { wellAtMs, failure } = this.lastOf(provider);
+    this.#last.set(
+      provider,
+      verdict === "well"
+        ? { wellAtMs: atMs, failure }
+        : { wellAtMs, failure: { atMs, model, why: failed?.why ?? note ?? "" } },
+    );
+  }
+
+  /** The last attempts at a provider since this proxy's start. */
+  lastOf(provider: string): LastAttempts {
+    return this.#last.get(provider) ?? { wellAtMs: null, failure: null };
   }
 
   #failed(target: Target, startedMs: number, { failed, note }: Attempt): void {

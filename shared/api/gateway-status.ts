@@ -112,7 +112,7 @@ export interface Readiness {
 }
 
 /** A target that has failed since its last answer, as this proxy has seen it. */
-interface TargetItem {
+export interface TargetItem {
   /** `provider/model`. */
   readonly target: string;
   /** `open`: it is left alone for now. */

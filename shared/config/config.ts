@@ -152,6 +152,21 @@ interface RewriterConfig {
   readonly models: readonly string[] | null;
 }
 
+/** A scalar setting as it is in force. */
+export interface EffectiveSetting {
+  /** In the file: `server.port`. */
+  readonly path: string;
+  /** As it was given, or the default as the page shows it; of a secret `set` or `not set`. */
+  readonly value: string;
+  readonly source: "flag" | "variable" | "file" | "default";
+  /** The flag's or the variable's; else null. */
+  readonly name: string | null;
+  readonly unit: string | null;
+  readonly secret: boolean;
+  /** One sentence. */
+  readonly meaning: string;
+}
+
 export interface Config {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
@@ -231,4 +246,6 @@ export interface Config {
     readonly budgets: readonly BudgetDefinition[];
   };
   readonly logLevel: LogLevel;
+  /** The scalar settings, for people. */
+  readonly settings: readonly EffectiveSetting[];
 }

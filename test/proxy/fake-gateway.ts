@@ -77,6 +77,7 @@ export function fakeCapacity(): Capacity {
 export function fakeTargetHealth(): TargetHealth {
   return new TargetHealth({
     monoMs: () => 0,
+    nowMs: () => 0,
     configOf: () => ({ breakerFailures: 0, breakerOpenMs: 1 }),
     onOpened() {},
     onClosed() {},
@@ -89,6 +90,7 @@ export function fakeGateway(yaml: string): FakeGateway {
   const { config } = accepted(yaml);
   const models = createModelCatalog(config, {
     upstreams: new Map(),
+    nowMs: () => 0,
     schedule: () => {},
     onLearned: () => {},
     onFailed: () => {},

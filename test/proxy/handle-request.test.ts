@@ -220,6 +220,8 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   status: ["GET", "/admin/status"],
   "usage-summary": ["GET", "/admin/usage"],
   "usage-records": ["GET", "/admin/usage/records"],
+  providers: ["GET", "/admin/providers"],
+  config: ["GET", "/admin/config"],
 };
 
 t.test("each endpoint that costs no admission has a bound of its own", async (t) => {

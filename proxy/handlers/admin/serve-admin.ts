@@ -7,6 +7,7 @@ import { handleDeniedJwts } from "./denied-jwts-api.js";
 import { explainRequest } from "./explain-request.js";
 import { handleLimits } from "./limits-api.js";
 import { observe } from "./observe-api.js";
+import { replyConfig, replyProviders } from "./providers-api.js";
 import { replyRecords } from "./records-api.js";
 import { replyTargets } from "./targets-api.js";
 
@@ -41,6 +42,10 @@ export function serveAdmin(
     case "status":
     case "usage-summary":
       return observe(context, endpoint);
+    case "providers":
+      return replyProviders(context);
+    case "config":
+      return replyConfig(context);
     case "usage-records":
       return replyRecords(context);
     default:

@@ -2,9 +2,10 @@
  * GET /admin/targets: the targets that have failed since their last answer, as this proxy has seen
  * it.
  */
-import type { TargetList } from "../../../shared/api/gateway-status.js";
+import type { TargetItem, TargetList } from "../../../shared/api/gateway-status.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
+import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 
@@ -15,13 +16,19 @@ export async function replyTargets({
 }: RequestContext<"targetHealth" | "nowMs">): Promise<void> {
   record.end(200, "answered");
   const body: TargetList = {
-    targets: gateway.targetHealth.report().map(({ target, state, failures, retryInMs }) => ({
-      target: targetName(target),
-      state,
-      failures,
-      retry_in_seconds: Math.ceil(retryInMs / 1000),
-    })),
+    targets: failingTargets(gateway),
     server_time: formatMillis(gateway.nowMs()),
   };
   replyJson(exchange, 200, body);
+}
+
+export function failingTargets({
+  targetHealth,
+}: Pick<Gateway, "targetHealth">): readonly TargetItem[] {
+  return targetHealth.report().map(({ target, state, failures, retryInMs }) => ({
+    target: targetName(target),
+    state,
+    failures,
+    retry_in_seconds: Math.ceil(retryInMs / 1000),
+  }));
 }

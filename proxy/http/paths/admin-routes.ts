@@ -21,7 +21,9 @@ export type AdminEndpoint =
   | "refusals"
   | "status"
   | "usage-summary"
-  | "usage-records";
+  | "usage-records"
+  | "providers"
+  | "config";
 
 type Methods = Readonly<Record<string, AdminEndpoint>>;
 
@@ -43,6 +45,8 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/usage", { GET: "usage-summary" }],
   ["/admin/usage/records", { GET: "usage-records" }],
   ["/admin/live", { GET: "live" }],
+  ["/admin/providers", { GET: "providers" }],
+  ["/admin/config", { GET: "config" }],
   ["/admin/explain", { POST: "explain" }],
 ];
 

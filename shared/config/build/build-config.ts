@@ -37,7 +37,7 @@ import { buildIssuers } from "./jwt-issuers.js";
 import { type ProxyVariables, proxyFor, readProxyVariables } from "./outbound-proxies.js";
 import { buildPrices } from "./prices.js";
 import { buildProviders } from "./provider-configs.js";
-import { decidedBy, resolveSettings } from "./resolve-settings.js";
+import { decidedBy, describeSettings, resolveSettings } from "./resolve-settings.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
 /** A valid configuration with warnings about it, or every problem. */
@@ -147,6 +147,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     },
     budgets: { enabled: values.budgetsEnabled, budgets },
     logLevel: values.logLevel,
+    settings: describeSettings({ ...sources, file: shape.settings }),
   };
   return {
     ok: true,

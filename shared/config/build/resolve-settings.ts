@@ -3,8 +3,9 @@
  * file, the file overrides the default (docs/configuration.md).
  */
 import { isAbsent } from "../../checked.js";
+import type { EffectiveSetting } from "../config.js";
 import { type Environment, variable } from "../environment.js";
-import { kindProblem } from "../kinds/value-kind.js";
+import { kindProblem, never } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";
 import { type Flags, flagName, type Setting } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
@@ -37,6 +38,36 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
   }
   // The table gave both the keys and the types.
   return values as SettingValues;
+}
+
+/**
+ * Each setting as it is in force, and where that comes from. A value that messages must not quote
+ * is a secret: only whether it is set is told. The sources are without problems.
+ */
+export function describeSettings(sources: SettingSources): readonly EffectiveSetting[] {
+  return Object.values<Setting<unknown>>(settings).map((setting) => {
+    const { path, unit, meaning, kind, defaultText } = setting;
+    const given = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
+    const isSecret = kind.quotable === never;
+    const shown =
+      given === undefined ? defaultText : kind.quotable(given.raw) ? textOfRaw(given.raw) : "set";
+    return {
+      path,
+      value: isSecret ? (given === undefined ? "not set" : "set") : shown,
+      source: given === undefined ? "default" : sourceNames[given.place],
+      name: given === undefined || given.place === "file" ? null : given.name,
+      unit,
+      secret: isSecret,
+      meaning,
+    };
+  });
+}
+
+const sourceNames = { flags: "flag", environment: "variable", file: "file" } as const;
+
+function textOfRaw(raw: unknown): string {
+  if (typeof raw === "string") return raw.trim();
+  return Array.isArray(raw) ? raw.map(textOfRaw).join(", ") : JSON.stringify(raw);
 }
 
 /** The sources that give a setting a value, strongest first. A blank variable or key gives none. */

@@ -83,6 +83,8 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/status", "status", "admin"],
   ["GET", "/admin/usage", "usage-summary", "admin"],
   ["GET", "/admin/usage/records", "usage-records", "admin"],
+  ["GET", "/admin/providers", "providers", "admin"],
+  ["GET", "/admin/config", "config", "admin"],
   ["GET", "/openapi.json", "openapi", "model"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],

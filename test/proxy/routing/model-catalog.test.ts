@@ -79,6 +79,7 @@ function bench(
   } as unknown as Config;
   const catalog = createModelCatalog(config, {
     upstreams: new Map(Object.entries(providers)),
+    nowMs: () => 5_000,
     schedule: (ms, run) => void timers.push({ ms, run }),
     onLearned: (provider, count) => void reports.push(`${provider} ${count}`),
     onFailed: (provider, reason) => void reports.push(`${provider}: ${reason}`),

@@ -36,6 +36,7 @@ function healthAt() {
   const told: string[] = [];
   const health = new TargetHealth({
     monoMs: () => clock.nowMs,
+    nowMs: () => 1_000_000 + clock.nowMs,
     configOf: () => ({ breakerFailures: 2, breakerOpenMs: 1000 }),
     onOpened: ({ provider }, why, openMs) => told.push(`${provider} opens: ${why}, ${openMs}`),
     onClosed: ({ provider }) => told.push(`${provider} closes`),
@@ -52,6 +53,23 @@ function healthAt() {
   };
   return { clock, told, health, note, order };
 }
+
+t.test(
+  "the last success and the last failure of a provider are known, and when they were",
+  async (t) => {
+    const { clock, health, note } = healthAt();
+    t.same(health.lastOf("a"), { wellAtMs: null, failure: null });
+    note(a, failed(503));
+    clock.nowMs = 5;
+    note(a, answered);
+    note(b, failed(404));
+    t.same(health.lastOf("a"), {
+      wellAtMs: 1_000_005,
+      failure: { atMs: 1_000_000, model: a.model, why: "503" },
+    });
+    t.same(health.lastOf("b"), { wellAtMs: null, failure: null }, "a missing model says nothing");
+  },
+);
 
 t.test("while all is well the order is handed through as it is", async (t) => {
   const { health, note } = healthAt();

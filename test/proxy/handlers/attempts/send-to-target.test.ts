@@ -52,6 +52,7 @@ async function run(
   const config = providerConfig({ name: "openai", retries });
   const targetHealth = new TargetHealth({
     monoMs: () => 0,
+    nowMs: () => 0,
     configOf: () => ({ breakerFailures: isOpen ? 1 : 0, breakerOpenMs: 1000 }),
     onOpened() {},
     onClosed() {},

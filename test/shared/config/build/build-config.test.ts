@@ -2,7 +2,17 @@ import t from "tap";
 import type { Config } from "../../../../shared/config/config.js";
 import { problemLine } from "../../../../shared/config/problems.js";
 import { providerConfig } from "../../../support/provider-config.js";
-import { accepted, problemsOf, refused, samplePath } from "../build-sample.js";
+import { accepted as acceptedWhole, problemsOf, refused, samplePath } from "../build-sample.js";
+
+/** Without the list for people, which is tested in `resolve-settings.test.ts`. */
+function accepted(...args: Parameters<typeof acceptedWhole>): {
+  readonly ok: true;
+  readonly config: Config;
+  readonly warnings: readonly string[];
+} {
+  const { config, warnings } = acceptedWhole(...args);
+  return { ok: true, config: { ...config, settings: [] }, warnings };
+}
 
 const builtIn: Config = {
   file: null,
@@ -55,6 +65,7 @@ const builtIn: Config = {
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [] },
   budgets: { enabled: true, budgets: [] },
   logLevel: "info",
+  settings: [],
 };
 
 const env = { HOME: "/home/a" };

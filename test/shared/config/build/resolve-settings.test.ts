@@ -1,5 +1,8 @@
 import t from "tap";
-import { resolveSettings } from "../../../../shared/config/build/resolve-settings.js";
+import {
+  describeSettings,
+  resolveSettings,
+} from "../../../../shared/config/build/resolve-settings.js";
 import { noProblems } from "../../../../shared/config/problems.js";
 import { flagName } from "../../../../shared/config/settings/setting.js";
 import { settings } from "../../../../shared/config/settings/settings.js";
@@ -95,6 +98,58 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     t.same(values[name as keyof typeof settings], value, name);
   }
 });
+
+t.test(
+  "the settings in force are told with where they come from, a secret without itself",
+  async (t) => {
+    const described = (
+      sources: Partial<Record<"flags" | "env" | "file", Record<string, unknown>>>,
+    ): Map<string, ReturnType<typeof describeSettings>[number]> =>
+      new Map(
+        describeSettings({
+          flags: sources.flags ?? {},
+          env: (sources.env ?? {}) as Record<string, string>,
+          file: new Map(Object.entries(sources.file ?? {})),
+        }).map((setting) => [setting.path, setting]),
+      );
+    const given = described({
+      flags: { port: "81" },
+      env: {
+        PORT: "82",
+        HOST: "::1",
+        SLUICE_ALLOWED_HOSTS: "a.example, b.example",
+        LOG_LEVEL: " ",
+      },
+      file: { "server.allow_open": true, log_level: "warn", "cache.enabled": null },
+    });
+    const table = [
+      ["server.port", "81", "flag", "--port"],
+      ["server.host", "::1", "variable", "HOST"],
+      ["server.allowed_hosts", "a.example, b.example", "variable", "SLUICE_ALLOWED_HOSTS"],
+      ["server.allow_open", "true", "file", null],
+      ["log_level", "warn", "file", null],
+      ["cache.enabled", "false", "default", null],
+      ["server.drain_seconds", "25", "default", null],
+      ["server.master_key", "not set", "default", null],
+    ] as const;
+    for (const [path, value, source, name] of table)
+      t.match(given.get(path), { path, value, source, name }, path);
+    t.equal(given.size, Object.keys(settings).length);
+    const secret = "s3cr3t-0123456789-0123456789-0123456789";
+    for (const { path, env, kind } of Object.values(settings)) {
+      if (kind.quotable("text") && kind.label !== "secret") continue;
+      for (const sources of [
+        { file: { [path]: secret } },
+        env === null ? {} : { env: { [env]: secret } },
+      ]) {
+        const all = [...described(sources).values()];
+        t.notMatch(JSON.stringify(all), /s3cr3t/, path);
+        if (Object.keys(sources).length > 0)
+          t.match(described(sources).get(path), { value: "set", secret: true }, path);
+      }
+    }
+  },
+);
 
 t.test("a blank variable and an empty key count as not given", async (t) => {
   t.same(
