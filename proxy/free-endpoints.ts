@@ -33,6 +33,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "rate-limits-reset-one": daemonCallsMax,
   "rate-limits-reset": daemonCallsMax,
   budgets: daemonCallsMax,
+  "budgets-children": daemonCallsMax,
   "budgets-reset-one": daemonCallsMax,
   "budgets-reset": daemonCallsMax,
   "budgets-settings": daemonCallsMax,

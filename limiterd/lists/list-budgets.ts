@@ -88,7 +88,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
 }
 
 /** What is left is negative once more was spent than the amount; the ratio isn't clamped either. */
-function money(
+export function money(
   { budgets: book }: DaemonState,
   account: Account,
   nowMs: number,

@@ -10,6 +10,7 @@ import {
   good,
   isAbsent,
   isCount,
+  isObject,
   show,
 } from "../../shared/checked.js";
 
@@ -60,6 +61,15 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
     search: isAbsent(search) ? "" : search.toLowerCase(),
     chosen,
   });
+}
+
+/** The body of a list of children: what names the template, and `{limit?, search?}`. */
+export function parseChildrenQuery(
+  body: unknown,
+): Checked<{ readonly key: object; readonly query: ListQuery }> {
+  const { limit = null, search = null, ...key } = isObject(body) ? body : {};
+  const query = parseListQuery({ limit, search }, {});
+  return query.ok ? good({ key, query: query.value }) : query;
 }
 
 /** Whether a name has the text of a query in it, in capitals or not. */

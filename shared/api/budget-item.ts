@@ -67,6 +67,19 @@ export interface BudgetList extends Timed {
 
 export interface BudgetPage extends BudgetList, ListPage {}
 
+/** One child of a template. */
+export interface BudgetChildItem extends Required<BudgetMoney> {
+  /** The child's path. */
+  readonly subject: string;
+}
+
+/** Of GET /admin/budgets/children: those first that have spent most of their amounts. */
+export interface BudgetChildList extends Timed {
+  readonly children: readonly BudgetChildItem[];
+  /** How many children have spent anything lately, whatever was searched for. */
+  readonly total: number;
+}
+
 /** A budget as its caller sees it (GET /v1/usage): a template as the caller's own child of it. */
 export interface BudgetStatus
   extends BudgetFacts,

@@ -2,7 +2,7 @@
  * The state of the daemon (GET /admin/status) and of one proxy (GET /health, /ready and
  * /admin/targets). Counts of events are since the start of their process.
  */
-import type { FailureMode } from "../config/config.js";
+import type { EffectiveSetting, FailureMode } from "../config/config.js";
 import type { Timed } from "./list-page.js";
 
 /** Of GET /admin/status, and `sluice status`. */
@@ -126,4 +126,13 @@ export interface TargetItem {
 /** Of GET /admin/targets. */
 export interface TargetList extends Timed {
   readonly targets: readonly TargetItem[];
+}
+
+/** Of GET /admin/config: the settings of one proxy as they are in force. */
+export interface SettingsList {
+  readonly version: string;
+  /** The file that was read; null: there is none. */
+  readonly file: string | null;
+  /** The scalar settings, in the order of docs/configuration.md. */
+  readonly settings: readonly EffectiveSetting[];
 }

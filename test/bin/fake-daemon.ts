@@ -236,6 +236,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "jwts.deny":
     case "jwts.allow":
     case "rate-limits.children":
+    case "budgets.children":
     case "leases.list":
     case "refusals.list":
     case "explain":

@@ -204,6 +204,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "rate-limits-reset-one": ["POST", "/admin/rate-limits/reset-one"],
   "rate-limits-reset": ["POST", "/admin/rate-limits/reset"],
   budgets: ["GET", "/admin/budgets"],
+  "budgets-children": ["GET", "/admin/budgets/children"],
   "budgets-reset-one": ["POST", "/admin/budgets/reset-one"],
   "budgets-reset": ["POST", "/admin/budgets/reset"],
   "budgets-settings": ["GET", "/admin/budgets/settings"],

@@ -83,6 +83,7 @@ export function handleAdmin(
     case "usage.export":
       return handleUsage(state, { op, body }, nowMs, ports);
     case "budgets.list":
+    case "budgets.children":
     case "budgets.put":
     case "budgets.delete":
     case "budgets.reset-one":

@@ -7,22 +7,25 @@ import type { BudgetSettings } from "../../../shared/api/budget-item.js";
 import { parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import {
-  type BudgetKey,
   budgetGrammar,
   budgetId,
-  budgetPeriodLabel,
   parseBudgetKey,
   parseBudgetResetOne,
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { failure, invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import type { Budget } from "../../budgets/budget-account.js";
 import { removeSpends, spendKeys } from "../../budgets/remove-spends.js";
 import { anchorsChange, budgetChange, resetChange } from "../../budgets/stored-budget.js";
+import {
+  listBudgetChildren,
+  nameOfBudget,
+  unknownBudget,
+} from "../../lists/list-budget-children.js";
 import { budgetChoices, listBudgets } from "../../lists/list-budgets.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { type DaemonState, isLimited } from "../../state.js";
@@ -43,6 +46,7 @@ type Handler = (state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
 
 const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.list": list,
+  "budgets.children": listTop,
   "budgets.put": put,
   "budgets.delete": remove,
   "budgets.reset-one": resetOne,
@@ -83,6 +87,11 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   if (query !== null) ports.answer(listBudgets(state, query, nowMs));
 }
 
+function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const listed = checkedValue(listBudgetChildren(state, body, nowMs), ports);
+  void listed?.then(ports.answer);
+}
+
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const move = checkedValue(parseMove(budgetGrammar, body), ports);
   if (move === null) return;
@@ -99,7 +108,10 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   if (moved !== null && state.budgets.find(moved) === null) return ports.fail(unknownBudget(moved));
   if (moved !== null && known !== null)
     return ports.fail(
-      invalid(`there is a ${nameOf(definition)} already: it can't replace another`, "replaces"),
+      invalid(
+        `there is a ${nameOfBudget(definition)} already: it can't replace another`,
+        "replaces",
+      ),
     );
   const before = isLimited(state);
   // What was settled until now is in the batch that closes here.
@@ -157,14 +169,6 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 
 function removal({ id }: Budget): Change {
   return { table: "budgets", key: id, value: undefined };
-}
-
-function unknownBudget(key: BudgetKey): Failure {
-  return failure("budget_not_found", `no ${nameOf(key)}`);
-}
-
-function nameOf({ scope, subject, periodSeconds }: BudgetKey): string {
-  return `${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`;
 }
 
 function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -3,7 +3,7 @@
  * checks its whole body before it changes anything, and is answered once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { isObject, parseConfirmation } from "../../../shared/checked.js";
+import { parseConfirmation } from "../../../shared/checked.js";
 import { inertRule } from "../../../shared/config/inert-rule.js";
 import {
   parseRuleKey,
@@ -18,7 +18,7 @@ import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
 import { listChildren } from "../../lists/list-children.js";
-import { parseListQuery } from "../../lists/list-query.js";
+import { parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listRules, ruleChoices } from "../../lists/list-rules.js";
 import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";
@@ -68,10 +68,9 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 
 /** The body: a rule as in a reset of one, with `limit` and `search`. */
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const { limit = null, search = null, ...key } = isObject(body) ? body : {};
-  const query = checkedValue(parseListQuery({ limit, search }, {}), ports);
-  if (query === null) return;
-  const named = checkedValue(parseRuleResetOne(key), ports);
+  const asked = checkedValue(parseChildrenQuery(body), ports);
+  if (asked === null) return;
+  const named = checkedValue(parseRuleResetOne(asked.key), ports);
   if (named === null) return;
   const rule = state.book.find(named);
   if (rule === null) return ports.fail(unknownRule(named));
@@ -87,7 +86,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
       ),
     );
   const { yieldToEventLoop } = state;
-  void listChildren(rule, query, { nowMs, yieldToEventLoop }).then(ports.answer);
+  void listChildren(rule, asked.query, { nowMs, yieldToEventLoop }).then(ports.answer);
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -13,7 +13,7 @@ import { type ListOf, replyList } from "./reply-list.js";
 
 type LimitsEndpoint = Exclude<
   Extract<AdminEndpoint, `rate-limits${string}` | `budgets${string}`>,
-  "rate-limits-children"
+  "rate-limits-children" | "budgets-children"
 >;
 
 export async function handleLimits(

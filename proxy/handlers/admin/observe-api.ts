@@ -17,7 +17,12 @@ import { type ListOf, listParameters, replyList } from "./reply-list.js";
 
 type ObserveEndpoint = Extract<
   AdminEndpoint,
-  "rate-limits-children" | "in-flight" | "refusals" | "status" | "usage-summary"
+  | "rate-limits-children"
+  | "budgets-children"
+  | "in-flight"
+  | "refusals"
+  | "status"
+  | "usage-summary"
 >;
 
 const leases = pages("leases.list", "in_flight");
@@ -35,6 +40,8 @@ export function observe(
   switch (endpoint) {
     case "rate-limits-children":
       return ask(context, "rate-limits.children", listParameters(query));
+    case "budgets-children":
+      return ask(context, "budgets.children", listParameters(query));
     case "in-flight":
       return replyList(context, leases, query);
     case "refusals":

@@ -2,9 +2,8 @@
  * GET /admin/providers and /admin/config (docs/admin-api.md): what this proxy knows of its
  * providers, and its settings with where each comes from. No credential is in either.
  */
-import type { TargetItem } from "../../../shared/api/gateway-status.js";
+import type { SettingsList, TargetItem } from "../../../shared/api/gateway-status.js";
 import type { PriceItem, ProviderItem, ProviderList } from "../../../shared/api/provider-item.js";
-import type { SettingsList } from "../../../shared/api/settings-list.js";
 import { shortName } from "../../../shared/checked.js";
 import type { AliasConfig, ProviderConfig } from "../../../shared/config/config.js";
 import type { Price } from "../../../shared/domain/price.js";

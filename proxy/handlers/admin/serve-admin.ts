@@ -17,6 +17,7 @@ export function serveAdmin(
 ): Promise<void> {
   switch (endpoint) {
     case "rate-limits-children":
+    case "budgets-children":
       return observe(context, endpoint);
     case "rate-limits":
     case "rate-limits-reset-one":

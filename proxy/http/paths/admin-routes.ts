@@ -6,6 +6,7 @@ export type AdminEndpoint =
   | "rate-limits-reset-one"
   | "rate-limits-reset"
   | "budgets"
+  | "budgets-children"
   | "budgets-reset-one"
   | "budgets-reset"
   | "budgets-settings"
@@ -35,6 +36,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/auth-keys", { GET: "auth-keys", POST: "auth-keys" }],
   ["/admin/denied-jwts", { GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" }],
   ["/admin/budgets", { GET: "budgets", PUT: "budgets", DELETE: "budgets" }],
+  ["/admin/budgets/children", { GET: "budgets-children" }],
   ["/admin/budgets/reset-one", { POST: "budgets-reset-one" }],
   ["/admin/budgets/reset", { POST: "budgets-reset" }],
   ["/admin/budgets/settings", { GET: "budgets-settings", PUT: "budgets-settings" }],

@@ -204,6 +204,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/live"],
   ["GET", "/admin/usage"],
   ["GET", "/admin/usage/records"],
+  ["GET", "/admin/budgets/children"],
   ["GET", "/admin/providers"],
   ["GET", "/admin/config"],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],

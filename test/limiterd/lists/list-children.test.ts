@@ -1,4 +1,5 @@
 import t from "tap";
+import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
 
 const day = { period: "day" };
@@ -69,4 +70,58 @@ t.test("of many children, looked at in slices, the fullest are found", async (t)
     limit: 2,
   });
   t.match(list, { children: [{ subject: "/u/n17" }, { subject: "/u/n4999" }], total: 5000 });
+});
+
+t.test("the children of a budget that have spent most are listed first", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noon,
+    budgets: [
+      budget("/users", 86_400, 2, { perChild: true }),
+      budget("/team", 86_400, 1),
+      budget("/many", 3600, 1, { perChild: true }),
+    ],
+  });
+  const proxy = client(daemon);
+  spend(proxy, "/users/ann/app", 0.5 * usd);
+  spend(proxy, "/users/bob", 3 * usd);
+  spend(proxy, "/users/Anton", 1 * usd);
+  for (let n = 0; n < 5000; n++) spend(proxy, `/many/n${n}`, 0.001 * usd);
+  spend(proxy, "/many/n4321", 0.5 * usd);
+  const users = { user_path: "/users", period: "daily" };
+  t.match(await ask(daemon, "budgets.children", { ...users, limit: 1 }), {
+    children: [{ subject: "/users/bob", spent: 3, remaining: -1, usage_ratio: 1.5 }],
+    total: 3,
+    server_time: "2026-11-21T12:00:00.000Z",
+  });
+  t.match(await ask(daemon, "budgets.children", { ...users, search: "AN" }), {
+    children: [
+      { subject: "/users/Anton", spent: 1 },
+      { subject: "/users/ann", usage_ratio: 0.25 },
+    ],
+    total: 3,
+  });
+  t.match(
+    await ask(daemon, "budgets.children", { user_path: "/many", period: "hourly", limit: 2 }),
+    {
+      children: [
+        { subject: "/many/n4321", spent: 0.501 },
+        { subject: "/many/n0", spent: 0.001 },
+      ],
+      total: 5000,
+    },
+  );
+  for (const [body, expected] of [
+    [
+      { user_path: "/gone", period: "daily" },
+      { status: 404, code: "budget_not_found" },
+    ],
+    [
+      { user_path: "/team", period: "daily" },
+      { param: "subject", message: /is no template/ },
+    ],
+    [{ user_path: "/users" }, { param: "period" }],
+    [{ ...users, limit: 0 }, { param: "limit" }],
+    [{ ...users, after: "x" }, { param: "after" }],
+  ] as const)
+    t.match(await refusal(ask(daemon, "budgets.children", body)), expected);
 });

@@ -83,6 +83,7 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/status", "status", "admin"],
   ["GET", "/admin/usage", "usage-summary", "admin"],
   ["GET", "/admin/usage/records", "usage-records", "admin"],
+  ["GET", "/admin/budgets/children", "budgets-children", "admin"],
   ["GET", "/admin/providers", "providers", "admin"],
   ["GET", "/admin/config", "config", "admin"],
   ["GET", "/openapi.json", "openapi", "model"],

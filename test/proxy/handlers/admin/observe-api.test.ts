@@ -31,6 +31,9 @@ t.test("each asks the daemon for one thing", async (t) => {
     body: { of: "rate-limits.children" },
     asked: [["rate-limits.children", { user_path: "/users", period: "300", limit: 5 }]],
   });
+  t.match(await get("budgets-children", "user_path=/users&period=daily"), {
+    asked: [["budgets.children", { user_path: "/users", period: "daily" }]],
+  });
   t.match(await get("in-flight"), {
     body: { in_flight: [1], server_time: "now", next: null },
     asked: [["leases.list", { limit: 200 }]],

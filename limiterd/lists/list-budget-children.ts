@@ -1,0 +1,72 @@
+/**
+ * The children of a budget's template that have spent most of their amounts, as GET
+ * /admin/budgets/children lists them (docs/admin-api.md). Reading changes nothing.
+ */
+import type { BudgetChildItem, BudgetChildList } from "../../shared/api/budget-item.js";
+import { bad, type Checked, good } from "../../shared/checked.js";
+import {
+  type BudgetKey,
+  budgetPeriodLabel,
+  parseBudgetResetOne,
+} from "../../shared/domain/budget.js";
+import { type Failure, failure } from "../../shared/error-code.js";
+import { formatMillis } from "../../shared/time.js";
+import type { Budget } from "../budgets/budget-account.js";
+import type { DaemonState } from "../state.js";
+import { fullestChildren } from "./fullest-children.js";
+import { money } from "./list-budgets.js";
+import { type ListQuery, parseChildrenQuery } from "./list-query.js";
+
+/** The body: a budget as in a reset of one, with `limit` and `search`. */
+export function listBudgetChildren(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+): Checked<Promise<BudgetChildList>> {
+  const asked = parseChildrenQuery(body);
+  if (!asked.ok) return asked;
+  const key = parseBudgetResetOne(asked.value.key);
+  if (!key.ok) return key;
+  const budget = state.budgets.find(key.value);
+  if (budget === null) return { ok: false, failure: unknownBudget(key.value) };
+  if (budget.own !== null)
+    return bad(`the ${nameOfBudget(key.value)} is no template: it has no children`, "subject");
+  if (budget.unread !== null)
+    return {
+      ok: false,
+      failure: failure(
+        "limiter_unavailable",
+        "the children are still being read: the daemon has just started",
+      ),
+    };
+  return good(fullest(state, budget, asked.value.query, nowMs));
+}
+
+async function fullest(
+  state: DaemonState,
+  { children }: Budget,
+  query: ListQuery,
+  nowMs: number,
+): Promise<BudgetChildList> {
+  const total = children.size;
+  const items = await fullestChildren(
+    children.keys(),
+    query,
+    (name) => {
+      const account = children.get(name)!;
+      const item: BudgetChildItem = { subject: account.subject, ...money(state, account, nowMs) };
+      return { usedRatio: item.usage_ratio, item };
+    },
+    { nowMs, yieldToEventLoop: state.yieldToEventLoop },
+  );
+  return { children: items, total, server_time: formatMillis(nowMs) };
+}
+
+/** For a client, who names it so: `daily budget on user_path /team`. */
+export function nameOfBudget({ scope, subject, periodSeconds }: BudgetKey): string {
+  return `${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`;
+}
+
+export function unknownBudget(key: BudgetKey): Failure {
+  return failure("budget_not_found", `no ${nameOfBudget(key)}`);
+}
