@@ -6,6 +6,7 @@ import {
   rateBetween,
   ratesOf,
   type Sample,
+  spacedSamples,
   withSample,
 } from "../../../proxy/dashboard/web/logic/rates.js";
 
@@ -70,6 +71,23 @@ t.test("whatever totals come in whatever order, no rate is negative or infinite"
       );
     }),
   );
+});
+
+t.test("a line has one point for each stretch that is over, and none that moves", async (t) => {
+  const samples = Array.from({ length: 600 }, (_, i) => sample(1_000 * (i + 3), 10 * i));
+  const spaced = spacedSamples(samples, 5_000);
+  t.same(
+    spaced.slice(0, 3).map(({ atMs }) => atMs),
+    [4_000, 9_000, 14_000],
+  );
+  t.ok(spaced.length <= 120, `${spaced.length}`);
+  t.ok(
+    ratesOf(spaced).every(({ admitted }) => admitted === 10),
+    "and says the same as all of them",
+  );
+  const later = spacedSamples(samples.slice(60), 5_000);
+  t.same(later.slice(1), spaced.slice(-later.length + 1));
+  t.same(spacedSamples([], 5_000), []);
 });
 
 t.test("the current rate spans what is asked for, and isn't told of one sample", async (t) => {

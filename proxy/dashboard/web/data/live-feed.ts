@@ -6,6 +6,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
 import type { Timed } from "../../../../shared/api/list-page.js";
+import type { LiveEvents } from "../../../../shared/api/live-event.js";
 import type { UsageSummary } from "../../../../shared/api/usage-report.js";
 import { type Sample, withSample } from "../logic/rates.js";
 import type { ConnectionWatch } from "./connection.js";
@@ -15,8 +16,6 @@ const keepMs = 10 * 60_000;
 const askEveryMs = 5_000;
 /** A stream that is silent for so long, once a second as it should speak, isn't passed on. */
 const silentMs = 6_000;
-
-type Tick = Timed & { readonly status: DaemonStatus };
 
 interface Live {
   /** Null until the daemon has told. */
@@ -75,7 +74,7 @@ export class LiveFeed {
     this.#streamOpenedMs = performance.now();
     this.#isLost = false;
     stream.addEventListener("tick", ({ data }: MessageEvent<string>) => {
-      const { status, server_time } = JSON.parse(data) as Tick;
+      const { status, server_time } = JSON.parse(data) as LiveEvents["tick"];
       this.#take(status, Date.parse(server_time));
     });
     stream.addEventListener("lost", () => this.#daemonIs(true));

@@ -64,6 +64,18 @@ export function rateBetween(before: Sample, after: Sample): Rate {
   };
 }
 
+/**
+ * The last sample of each stretch of time that is over: a line of them is neither jagged nor longer
+ * than a table may be. Stretches begin at multiples of `stepMs`, so that points don't move.
+ */
+export function spacedSamples(samples: readonly Sample[], stepMs: number): readonly Sample[] {
+  const stretch = ({ atMs }: Sample): number => Math.floor(atMs / stepMs);
+  return samples.filter((sample, i) => {
+    const next = samples[i + 1];
+    return next !== undefined && stretch(next) > stretch(sample);
+  });
+}
+
 /** Each of the samples with the one before it. */
 export function ratesOf(samples: readonly Sample[]): readonly Rate[] {
   return samples.slice(1).map((sample, i) => rateBetween(samples[i]!, sample));

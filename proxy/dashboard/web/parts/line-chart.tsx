@@ -32,10 +32,10 @@ export function LineChart(props: LineChartProps) {
     <section class="card">
       <div class="card-head">
         <h2>{title}</h2>
-        <ul class="chart-legend small soft">
+        <ul class="line-legend small soft">
           {lines.map(({ name, look }) => (
             <li key={name}>
-              <span class={look === "first" ? "chart-line" : "chart-line dashed"} />
+              <span class={look === "first" ? "line-swatch" : "line-swatch dashed"} />
               {name}
             </li>
           ))}
@@ -46,7 +46,7 @@ export function LineChart(props: LineChartProps) {
           </li>
         </ul>
       </div>
-      <div class="chart">{isTable ? <ChartTable {...props} /> : <Plot {...props} />}</div>
+      <div class="line-chart">{isTable ? <ChartTable {...props} /> : <Plot {...props} />}</div>
     </section>
   );
 }
@@ -118,7 +118,7 @@ function Plot({ title, times, lines }: LineChartProps) {
     };
   }, [theme, looks]);
   useEffect(() => plot.current?.setData(latest.current), [times]);
-  return <div ref={frame} class="chart-frame" role="img" aria-label={title} />;
+  return <div ref={frame} class="line-frame" role="img" aria-label={title} />;
 }
 
 interface Drawing {

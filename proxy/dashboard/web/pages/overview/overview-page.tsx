@@ -1,6 +1,6 @@
 /** How the gateway is: whether it is well, what it does now, what is nearly used up. */
 
-import { ratesOf } from "../../logic/rates.js";
+import { ratesOf, spacedSamples } from "../../logic/rates.js";
 import { useApp } from "../../parts/app.js";
 import { LineChart } from "../../parts/line-chart.js";
 import { PageHead } from "../../parts/page.js";
@@ -9,6 +9,9 @@ import { ClosestList } from "./closest-list.js";
 import { HealthStrip } from "./health-strip.js";
 import { NowNumbers } from "./now-numbers.js";
 import { RefusalList } from "./refusal-list.js";
+
+/** Of the line: 120 points in ten minutes. */
+const stepMs = 5_000;
 
 export function OverviewPage() {
   return (
@@ -29,7 +32,7 @@ export function OverviewPage() {
 
 function RequestChart() {
   const { live } = useApp();
-  const rates = ratesOf(live.live.value.samples);
+  const rates = ratesOf(spacedSamples(live.live.value.samples, stepMs));
   return (
     <LineChart
       title={texts.chart.title}
