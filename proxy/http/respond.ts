@@ -115,9 +115,22 @@ export function speaksGoogle({ path }: Pick<Exchange, "path">): boolean {
 }
 
 /** Its errors have the status, and a name for it that their clients know. */
-function googleEnvelope(status: number, message: string): object {
+function googleEnvelope(
+  status: number,
+  message: string,
+): {
+  readonly error: { readonly code: number; readonly message: string; readonly status: string };
+} {
   const name = googleStatuses.get(status) ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT");
   return { error: { code: status, message, status: name } };
+}
+
+/** Google's clients read the time to wait here, and not in a header. */
+function googleRefusal({ status, message }: Failure, waitSeconds: number): object {
+  const retryDelay = `${Math.ceil(waitSeconds)}s`;
+  const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }];
+  const { error } = googleEnvelope(status, message);
+  return { error: { ...error, details } };
 }
 
 const googleStatuses: ReadonlyMap<number, string> = new Map([
@@ -190,7 +203,11 @@ export function replyRefused(
     ? refusalForClient(exchange.header("user-agent"), breach, refused, nowMs)
     : null;
   const { status } = worded ?? refused;
-  const body = worded === null ? envelopeFor(exchange, refused) : wordedEnvelope(exchange, worded);
+  const usual = (): object =>
+    speaksGoogle(exchange)
+      ? googleRefusal(refused, breach.waitSeconds)
+      : envelopeFor(exchange, refused);
+  const body = worded === null ? usual() : wordedEnvelope(exchange, worded);
   replyJson(
     exchange,
     status,

@@ -6,7 +6,7 @@ export const steps = ["task", "again", "stream", "json", "abort", "busy", "day"]
 export type Step = (typeof steps)[number];
 
 /** The dialect that a client speaks. */
-export type ClientDialect = "chat" | "messages" | "responses";
+export type ClientDialect = "chat" | "messages" | "responses" | "google";
 
 /** One step of one client on one provider. */
 export interface Job {

@@ -15,6 +15,12 @@ export interface Recorded {
   readonly inFlight: number;
 }
 
+/** Of base URLs that aren't as OpenAI's. */
+const paths: ReadonlyMap<string, string> = new Map([
+  ["azure", "/openai/v1"],
+  ["gemini", "/v1beta/openai"],
+]);
+
 export interface Gateway {
   /** Without a path. */
   readonly url: string;
@@ -40,7 +46,7 @@ export async function startGateway(standIn: StandIn): Promise<Gateway> {
     { teardown: (ending: () => unknown) => void endings.push(ending) },
     `
 providers:
-${hosts.map((host) => `  ${host.name}: { ${host.settings}, base_url: "${standIn.url}/${host.name}${host.name === "azure" ? "/openai/v1" : "/v1"}", api_key: key-of-${host.name}, models: ${JSON.stringify(host.models)}, retries: 0 }`).join("\n")}
+${hosts.map((host) => `  ${host.name}: { ${host.settings}, base_url: "${standIn.url}/${host.name}${paths.get(host.name) ?? "/v1"}", api_key: key-of-${host.name}, models: ${JSON.stringify(host.models)}, retries: 0 }`).join("\n")}
 rate_limits:
   user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 100 }] }]
 `,

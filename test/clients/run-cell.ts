@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/client.js";
-import type { Client, Job, Outcome, Step } from "./client.js";
+import type { Client, ClientDialect, Job, Outcome, Step } from "./client.js";
 import { type Gateway, patienceMs, settled } from "./gateway.js";
 import type { Host, Operation } from "./providers/hosts.js";
 import { note, word } from "./providers/script.js";
@@ -64,10 +64,16 @@ function resultOf({ client, host, model }: Cell, steps: readonly StepResult[]): 
 
 const isConversation = (step: Step): boolean => !["abort", "busy", "day"].includes(step);
 
+const operations: Readonly<Record<ClientDialect, Operation>> = {
+  chat: "chat/completions",
+  messages: "messages",
+  responses: "responses",
+  google: "generateContent",
+};
+
 /** Whether the provider has what the client calls, so that nothing is translated. */
 function speaksTo({ client, host }: Cell): boolean {
-  const operations = { chat: "chat/completions", messages: "messages", responses: "responses" };
-  return host.rules[operations[client.dialect] as Operation] !== undefined;
+  return host.rules[operations[client.dialect]] !== undefined;
 }
 
 /** Without Sluice. */

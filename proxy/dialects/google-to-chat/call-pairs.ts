@@ -14,6 +14,7 @@ interface OpenCall {
 export class OpenCalls {
   readonly #open: OpenCall[] = [];
   readonly #used = new Set<string>();
+  readonly #answered = new Set<string>();
 
   /** The id of a call in the chat request: the client's, unless an earlier call has the same. */
   begin(givenId: string | null, name: string): string {
@@ -39,6 +40,13 @@ export class OpenCalls {
         : this.#open.findIndex(
             (call) => call.name === name && (call.givenId === null || (givenId ?? "") === ""),
           );
-    return at === -1 ? null : this.#open.splice(at, 1)[0]!.id;
+    if (at === -1) return null;
+    if (givenId !== null) this.#answered.add(givenId);
+    return this.#open.splice(at, 1)[0]!.id;
+  }
+
+  /** Whether the call of this id has its result already. */
+  hasResult(givenId: string | null): boolean {
+    return givenId !== null && this.#answered.has(givenId);
   }
 }

@@ -124,11 +124,7 @@ class Turns {
     const name = isAbsent(result["name"]) ? "" : this.#reader.text(result["name"], `${at}.name`);
     const id = isAbsent(result["id"]) ? null : this.#reader.text(result["id"], `${at}.id`);
     const callId = this.#calls.answeredBy(id, name);
-    if (callId === null)
-      return this.#reader.refuse(
-        at,
-        "must answer a call of the content before it: none has this id, or this name",
-      );
+    if (callId === null) return this.#refuseResult(id, at);
     const { content, parts } = googleResultContent(result, at, this.#reader);
     const message = { role: "tool", tool_call_id: callId, content };
     if (parts.length === 0) return void this.#results.push(message);
@@ -139,6 +135,17 @@ class Turns {
     }
     this.#results.push(message);
     append(this.#attached, splitToolResult(parts, callId).attached);
+  }
+
+  /** gemini-cli repeats the results of a conversation that it takes up again. */
+  #refuseResult(id: string | null, at: string): void {
+    if (this.#calls.hasResult(id))
+      this.#reader.drop(at, "must be the only result of its call", "which takes one");
+    else
+      this.#reader.refuse(
+        at,
+        "must answer a call of the content before it: none has this id, or this name",
+      );
   }
 
   #modelPart(part: JsonObject, at: string): void {

@@ -30,9 +30,11 @@ export function endpointAddress(url: string): EndpointAddress {
   return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
 }
 
-/** `/v1beta/models/{model}:generateContent`, of any version of that API. */
+/**
+ * `/v1beta/models/{model}:generateContent`, of any version of that API; a model may have colons.
+ */
 const ofGoogle = new RegExp(
-  `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))([^:]+):(${Object.values(googleMethods).join("|")})$`,
+  `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
 );
 
 /** The first of these words ends the model's name, which may hold slashes. */

@@ -1,4 +1,5 @@
 /** The agents of the matrix, each with the settings that its users have. */
+import { join } from "node:path";
 import type { Job } from "../client.js";
 import { type Agent, agentClient } from "./agent.js";
 
@@ -127,4 +128,74 @@ opencode --model sluice/anthropic/claude-opus-4-8
   ],
 };
 
-export const agents = [claudeCode, codex, opencode].map(agentClient);
+const geminiCli: Agent = {
+  id: "gemini-cli",
+  title: "gemini-cli 0.61",
+  dialect: "google",
+  command: ".bin/gemini",
+  setUp: `\`\`\`sh
+export GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8080
+export GEMINI_API_KEY=sk-sluice-…
+gemini --model anthropic/claude-opus-4-8
+\`\`\``,
+  files: () => ({
+    ".gemini/settings.json": JSON.stringify({
+      security: { auth: { selectedType: "gemini-api-key" } },
+      general: { enableAutoUpdate: false, disableAutoUpdate: true },
+      privacy: { usageStatisticsEnabled: false },
+    }),
+  }),
+  env: ({ url, key }) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: key }),
+  args: (job) => [
+    "--skip-trust",
+    "--yolo",
+    ...(isLater(job) ? ["--resume", "latest"] : []),
+    "--model",
+    job.model,
+    "--prompt",
+    job.prompt,
+  ],
+};
+
+const continueConfig = (apiBase: string, apiKey: string, model: string): string => `name: Sluice
+version: 1.0.0
+schema: v1
+models:
+  - name: sluice
+    provider: openai
+    model: ${model}
+    apiBase: ${apiBase}
+    apiKey: ${apiKey}
+    useResponsesApi: false
+    capabilities: [tool_use]
+    roles: [chat]
+`;
+
+const continueCli: Agent = {
+  id: "continue",
+  title: "Continue cn 1.5",
+  dialect: "chat",
+  command: ".bin/cn",
+  setUp: `\`~/.continue/config.yaml\`:
+
+\`\`\`yaml
+${continueConfig("http://127.0.0.1:8080/v1", "sk-sluice-…", "anthropic/claude-opus-4-8")}\`\`\`
+
+\`\`\`sh
+cn
+\`\`\``,
+  files: ({ url, key, model }) => ({
+    ".continue/config.yaml": continueConfig(`${url}/v1`, key, model),
+  }),
+  env: () => ({ CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_ALLOW_ANONYMOUS_TELEMETRY: "0" }),
+  args: (job) => [
+    "--print",
+    "--auto",
+    "--config",
+    join(job.directory, "home/.continue/config.yaml"),
+    ...(isLater(job) ? ["--resume"] : []),
+    job.prompt,
+  ],
+};
+
+export const agents = [claudeCode, codex, opencode, geminiCli, continueCli].map(agentClient);

@@ -22,11 +22,12 @@ import {
   toolFieldsNeedTools,
 } from "./chat-rules.js";
 import { type ChatShape, chatShape, openaiFields } from "./chat-shape.js";
+import { googleRules } from "./google-rules.js";
 import { messagesFormRules, messagesRules } from "./messages-rules.js";
 import { responsesFormRules, responsesRules } from "./responses-rules.js";
 import { anyObject, nullable, optional, type Rule, text } from "./shape.js";
 
-export type Operation = "chat/completions" | "messages" | "responses";
+export type Operation = "chat/completions" | "messages" | "responses" | "generateContent";
 
 export interface Host {
   /** As Sluice knows it: a preset's or a type's name. */
@@ -166,6 +167,7 @@ export const hosts: readonly Host[] = [
         ...everywhere,
         thoughtSignatures,
       ],
+      generateContent: googleRules,
     },
     chat: { ...plainStyle, wholeCalls: true, signsCalls: true },
   },

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { chatAnswer, chatChunks, readChat } from "./chat-answers.js";
+import { googleAnswer, googleChunks, readGoogle } from "./google-answers.js";
 import { type Host, hosts, type Operation } from "./hosts.js";
 import { messagesAnswer, messagesEvents, readMessages } from "./messages-answers.js";
 import { readResponses, responsesAnswer, responsesEvents } from "./responses-answers.js";
@@ -92,7 +93,9 @@ class Answers {
   async serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const [, name = "", ...rest] = new URL(request.url!, "http://stand-in").pathname.split("/");
     const host = hosts.find((each) => each.name === name);
-    const operation = rest.join("/").replace(/^(?:openai\/)?v1\//, "") as Operation;
+    const written = rest.join("/").replace(/^(?:(?:openai\/)?v1|v1beta\/openai)\//, "");
+    const ofGoogle = /^v1beta\/models\/[^:]+:(stream)?[gG]enerateContent$/.exec(written);
+    const operation = (ofGoogle === null ? written : "generateContent") as Operation;
     const text = await bodyOf(request);
     const rules = host?.rules[operation];
     if (host === undefined || rules === undefined) {
@@ -112,13 +115,14 @@ class Answers {
         error: { type: "invalid_request_error", message: problem, param: null, code: null },
       });
     }
-    await this.#answer(host, operation, body, response);
+    const isStream = ofGoogle === null ? body["stream"] === true : ofGoogle[1] !== undefined;
+    await this.#answer(host, operation, { body, isStream }, response);
   }
 
   async #answer(
     host: Host,
     operation: Operation,
-    body: Json,
+    { body, isStream }: { readonly body: Json; readonly isStream: boolean },
     response: http.ServerResponse,
   ): Promise<void> {
     const dialect = this.#dialect(host, operation, body);
@@ -131,7 +135,7 @@ class Answers {
     account.inputTokens += input;
     account.outputTokens += output;
     if (operation === "responses" && body["store"] !== false) this.#store(whole, body);
-    if (body["stream"] !== true) return send(response, 200, whole);
+    if (!isStream) return send(response, 200, whole);
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of dialect.events(reply)) response.write(asEvent(event, operation));
     response.end(operation === "chat/completions" ? "data: [DONE]\n\n" : "");
@@ -152,6 +156,12 @@ class Answers {
           read: readMessages,
           whole: (reply) => messagesAnswer(body, reply, numbered),
           events: (reply) => messagesEvents(body, reply, numbered),
+        };
+      case "generateContent":
+        return {
+          read: readGoogle,
+          whole: (reply) => googleAnswer(body, reply, numbered),
+          events: (reply) => googleChunks(body, reply, numbered),
         };
       case "responses":
         return {
@@ -196,6 +206,12 @@ class Answers {
 }
 
 function tokensOf(whole: Json): { readonly input: number; readonly output: number } {
+  const google = whole["usageMetadata"] as Readonly<Record<string, number>> | undefined;
+  if (google !== undefined)
+    return {
+      input: google["promptTokenCount"]!,
+      output: google["candidatesTokenCount"]! + google["thoughtsTokenCount"]!,
+    };
   const usage = whole["usage"] as Readonly<Record<string, number>>;
   return {
     input:
@@ -210,7 +226,8 @@ function listed(host: Host | undefined): readonly Json[] {
 
 function asEvent(event: Json, operation: Operation): string {
   const data = `data: ${JSON.stringify(event)}\n\n`;
-  return operation === "chat/completions" ? data : `event: ${String(event["type"])}\n${data}`;
+  const isNamed = operation === "messages" || operation === "responses";
+  return !isNamed ? data : `event: ${String(event["type"])}\n${data}`;
 }
 
 function send(response: http.ServerResponse, status: number, body: Json): void {

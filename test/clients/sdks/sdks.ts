@@ -37,6 +37,19 @@ function anthropic(major: number, version: string): Sdk {
   };
 }
 
+function google(major: number, version: string): Sdk {
+  return {
+    id: `google-${major}`,
+    title: `@google/genai ${version}`,
+    dialect: "google",
+    steps: all,
+    setUp: js(
+      `new GoogleGenAI({ apiKey: "sk-sluice-…", httpOptions: { baseUrl: "http://127.0.0.1:8080" } })`,
+    ),
+    command: [process.execPath, "google.mjs", `genai-${major}`],
+  };
+}
+
 type VercelKind = "chat" | "responses" | "messages";
 
 function vercel(generation: number, provider: number, kind: VercelKind): Sdk {
@@ -132,6 +145,8 @@ const table: readonly Sdk[] = [
   openai(7, "responses"),
   anthropic(0, "0.30"),
   anthropic(1, "1.12"),
+  google(2, "2.32"),
+  google(3, "3.1"),
   vercel(5, 2, "chat"),
   vercel(5, 2, "responses"),
   vercel(5, 2, "messages"),

@@ -429,6 +429,26 @@ t.test(
   },
 );
 
+t.test("Google's clients read the time to wait in the refusal itself", async (t) => {
+  const exchange = new FakeExchange({ path: "/v1beta/models:generateContent" });
+  const breach = {
+    scope: "user_path",
+    subject: "/a",
+    periodSeconds: 60,
+    dimension: "requests",
+    cap: 1,
+    waitSeconds: 41.5,
+  } as const;
+  replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
+  t.match(bodyOf(exchange), {
+    error: {
+      code: 429,
+      status: "RESOURCE_EXHAUSTED",
+      details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "42s" }],
+    },
+  });
+});
+
 t.test("who speaks Anthropic's dialect is told by the path, or else by its version", async (t) => {
   const version = ["anthropic-version", "2023-06-01"];
   const table: readonly (readonly [path: string, headers: readonly string[], speaks: boolean])[] = [

@@ -129,6 +129,13 @@ t.test("a result finds its call by its id, else by its name and place", async (t
     [{ role: "model", parts: [call("f", {})] }, { parts: [result("f", {}), result("f", {})] }],
   ])
     t.match(refusal({ contents }), /functionResponse must answer a call of the content before it/);
+  const repeated = [
+    { role: "model", parts: [call("f", {}, "a")] },
+    { parts: [result("f", { output: "1" }, "a"), result("f", { output: "1" }, "a")] },
+  ];
+  t.match(messagesOf(repeated), [{ role: "assistant" }, { role: "tool", content: "1" }]);
+  t.equal((messagesOf(repeated) as unknown[]).length, 2);
+  t.strictSame(translated({ contents: repeated }).dropped, ["contents[].parts[].functionResponse"]);
 });
 
 t.test("contents of one role are one turn, with the results before all else", async (t) => {

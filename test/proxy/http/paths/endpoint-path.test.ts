@@ -99,6 +99,11 @@ t.test("Google's clients name the model in the path", async (t) => {
     ["//v1beta/models/a%2Fb:streamGenerateContent", "/v1beta/models:streamGenerateContent", "a/b"],
     ["/v1beta/tunedModels/x:generateContent", "/v1beta/models:generateContent", "tunedModels/x"],
     ["/v1beta/models/x:predict", "/v1beta/models/x:predict", null],
+    [
+      "/v1beta/models/ollama/qwen3:27b:streamGenerateContent",
+      "/v1beta/models:streamGenerateContent",
+      "ollama/qwen3:27b",
+    ],
     ["/v1beta/models/%ff:generateContent", "/v1beta/models/%ff:generateContent", null],
     ["/v1beta/models", "/v1beta/models", null],
     ["/v1/models/llama:8b", "/v1/models/llama:8b", null],

@@ -1,0 +1,145 @@
+/**
+ * What Gemini's own API refuses in a request to generate content: fields that it doesn't know, and
+ * calls without their results or their signatures.
+ */
+import {
+  anyObject,
+  anything,
+  arrayOf,
+  either,
+  type FieldShapes,
+  flag,
+  isJson,
+  type Json,
+  listOf,
+  nullable,
+  objectOf,
+  oneOf,
+  optional,
+  type Rule,
+  text,
+} from "./shape.js";
+
+const call = objectOf({ id: optional(text), name: text, args: optional(anyObject) });
+const result = objectOf({
+  id: optional(text),
+  name: text,
+  response: anyObject,
+  parts: optional(arrayOf(anyObject)),
+});
+const part = objectOf({
+  text: optional(text),
+  thought: optional(flag),
+  thoughtSignature: optional(text),
+  functionCall: optional(call),
+  functionResponse: optional(result),
+  inlineData: optional(objectOf({ mimeType: text, data: text, displayName: optional(text) })),
+  fileData: optional(anyObject),
+});
+const content: FieldShapes = { role: optional(oneOf("user", "model")), parts: arrayOf(part) };
+const declaration = objectOf({
+  name: text,
+  description: optional(text),
+  parameters: optional(anyObject),
+  parametersJsonSchema: optional(anything),
+});
+const config: FieldShapes = Object.fromEntries(
+  [
+    "temperature",
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "stopSequences",
+    "candidateCount",
+    "responseMimeType",
+    "responseSchema",
+    "responseJsonSchema",
+    "thinkingConfig",
+    "seed",
+    "presencePenalty",
+    "frequencyPenalty",
+  ].map((name) => [name, nullable(anything)]),
+);
+
+const shape = objectOf({
+  model: optional(text),
+  contents: arrayOf(objectOf(content), { min: 1 }),
+  systemInstruction: optional(either(objectOf(content), text)),
+  tools: optional(
+    arrayOf(
+      objectOf({
+        functionDeclarations: optional(arrayOf(declaration)),
+        googleSearch: optional(anyObject),
+        urlContext: optional(anyObject),
+      }),
+    ),
+  ),
+  toolConfig: optional(anyObject),
+  generationConfig: optional(objectOf(config)),
+  safetySettings: optional(arrayOf(anyObject)),
+});
+
+const contentsOf = (body: Json): readonly Json[] => listOf(body["contents"]);
+const partsOf = (each: Json | undefined): readonly Json[] => listOf(each?.["parts"]);
+const has = (name: string) => (each: Json) => each[name] !== undefined;
+
+/** gemini-cli repeats results of the same id when it resumes a conversation. */
+function resultsIn(each: Json | undefined): number {
+  const results = partsOf(each).flatMap(({ functionResponse: result }, i) =>
+    isJson(result) ? [result["id"] ?? i] : [],
+  );
+  return new Set(results).size;
+}
+
+const pairs: Rule = {
+  source: "https://github.com/google-gemini/gemini-cli/issues/1329",
+  problem(body) {
+    const contents = contentsOf(body);
+    for (const [i, each] of contents.entries()) {
+      const calls = partsOf(each).filter(has("functionCall")).length;
+      if (calls === 0) continue;
+      if (calls !== resultsIn(contents[i + 1]))
+        return `contents[${i}]: Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.`;
+    }
+    return null;
+  },
+};
+
+/** Of the first call of each step since the user's last text. */
+const signatures: Rule = {
+  source: "https://ai.google.dev/gemini-api/docs/thought-signatures",
+  problem(body) {
+    const contents = contentsOf(body);
+    const turn = contents.findLastIndex(
+      (each) => each["role"] === "user" && partsOf(each).some(has("text")),
+    );
+    for (const [i, each] of contents.entries()) {
+      const first = partsOf(each).find(has("functionCall"));
+      if (i > turn && first !== undefined && typeof first["thoughtSignature"] !== "string")
+        return `contents[${i}]: Function call is missing a thought_signature in functionCall parts.`;
+    }
+    return null;
+  },
+};
+
+const bothSchemas: Rule = {
+  source: "https://ai.google.dev/api/generate-content#GenerationConfig",
+  problem({ generationConfig }) {
+    if (!isJson(generationConfig)) return null;
+    const { responseMimeType: type, responseSchema, responseJsonSchema } = generationConfig;
+    const schema = responseSchema ?? responseJsonSchema;
+    return schema !== undefined && type !== "application/json"
+      ? "a response schema needs the response mime type application/json"
+      : null;
+  },
+};
+
+export const googleRules: readonly Rule[] = [
+  {
+    source: "https://generativelanguage.googleapis.com/$discovery/rest?version=v1beta",
+    problem: (body) => shape(body, ""),
+  },
+  pairs,
+  signatures,
+  bothSchemas,
+];
