@@ -4,15 +4,15 @@
  *
  * Source: ai.google.dev, "Thought signatures", and gemini-cli, which sends it.
  */
+import { signatureOfOthers } from "./translation/thought-signature.js";
 
 /** In base64, the beginning of every signature that Sluice has written. */
 const own = "c2x1aWNlX3";
 const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${own}[^"]*"`, "g");
-const ofOtherModel = "skip_thought_signature_validator";
 
 /** The same Buffer, if it has none. A quote in a text is escaped, so what is found is a field. */
 export function signedForGoogle(body: Buffer): Buffer {
   if (!body.includes(own)) return body;
-  const text = body.toString("latin1").replace(ownSignature, `$1${ofOtherModel}"`);
+  const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);
   return Buffer.from(text, "latin1");
 }

@@ -15,7 +15,7 @@ import { promptBytes } from "../body/prompt-bytes.js";
 import { promptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { chooseDialect, needsResponses } from "../dialects/choose-dialect.js";
-import { tunedFor } from "../dialects/fit-tuning.js";
+import { fittedBody, mayBeFitted } from "../dialects/fit-native.js";
 import { overrideRequest } from "../dialects/override-request.js";
 import { signedForGoogle } from "../dialects/signed-for-google.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
@@ -47,8 +47,6 @@ export async function readJsonCall(
 /** Before the operator's fields are set. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
 type Asked = Parameters<ModelCall["requestTo"]>;
-
-const none: readonly string[] = [];
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
@@ -134,8 +132,9 @@ class JsonCall implements ModelCall {
     const rewritten = this.#rewritten(rewriters);
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
-    const mayDiffer = !isNamed && operation === "chat_completions" && this.#mayTranslate();
-    const tuned = mayDiffer ? tunedFor(provider, model, rewritten.bytes) : null;
+    const target = { operation, provider, model, isNamed };
+    const mayDiffer = mayBeFitted(target) && this.#mayTranslate();
+    const tuned = mayDiffer ? fittedBody(target, rewritten.bytes) : null;
     if (tuned === null) return this.#untranslated(provider, model, rewritten);
     const { bytes, dropped } = tuned;
     return { ...this.#untranslated(provider, model, { ...rewritten, bytes }), dropped };
@@ -176,7 +175,7 @@ class JsonCall implements ModelCall {
       savedBytes,
       hideUsageChunk: false,
       translator: null,
-      dropped: none,
+      dropped: [],
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * What a host of chat completions takes beyond what all of them take. Only translated requests are
- * fitted to it: a client that speaks chat completions itself knows its provider.
+ * What a host of chat completions takes beyond what all of them take. Translated requests are
+ * fitted to it; a client's own only where what the host refuses is known (`native`).
  *
  * The rows are from the hosts' own API references as of November 2026, else from their published
  * clients' types. What a *model* takes is in `proxy/dialects/variants/model-families.ts`.
@@ -19,6 +19,18 @@ export type OptionalChatField =
   | "verbosity"
   | "service_tier"
   | "parallel_tool_calls";
+
+/** What a host refuses in a message, whoever has written it. */
+export interface NativeRules {
+  /** Whether a field that it doesn't know, in a request or in a message, is refused. */
+  readonly refusesUnknown: boolean;
+  /** Of an assistant's message, beyond those that all take. */
+  readonly assistantFields: readonly string[];
+  /** Whether messages other than a tool's may have a `name`. */
+  readonly takesNames: boolean;
+  /** Whether it knows that name for the limit of the output, whichever its own is. */
+  readonly takesMaxCompletionTokens: boolean;
+}
 
 export interface ChatTraits {
   /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
@@ -54,7 +66,19 @@ export interface ChatTraits {
   readonly takesCustomTools: boolean;
   /** Whether it reads Gemini's signatures of calls, which its models require back. */
   readonly takesSignatures: boolean;
+  /** Null: a request in its own dialect passes as it came. */
+  readonly native: NativeRules | null;
 }
+
+/** Of hosts that pass over what they don't know. */
+export const lenientHost: NativeRules = {
+  refusesUnknown: false,
+  assistantFields: [],
+  takesNames: true,
+  takesMaxCompletionTokens: true,
+};
+
+export const strictHost: NativeRules = { ...lenientHost, refusesUnknown: true };
 
 /** A host of which nothing else is known, such as a server of open models. */
 export const plainChat: ChatTraits = {
@@ -70,6 +94,7 @@ export const plainChat: ChatTraits = {
   countsTokens: false,
   takesCustomTools: false,
   takesSignatures: false,
+  native: null,
 };
 
 /** OpenAI's own, also at Azure. */

@@ -14,6 +14,7 @@ import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
   CredentialHeader,
+  NativeMode,
   PassthroughAccess,
   ProviderType,
   TranslationMode,
@@ -59,6 +60,8 @@ export interface ProviderConfig {
   readonly perModel: readonly ModelOverrides[];
   /** Whether a translation drops what the provider's dialect can't say, or refuses it. */
   readonly translation: TranslationMode;
+  /** Whether a request that isn't translated is fitted to what its provider refuses. */
+  readonly nativeRequests: NativeMode;
   /** The limit on output tokens if its dialect requires one and the caller sets none. */
   readonly maxTokensDefault: number;
   /** Null: the provider's `/models` lists them. `*` stands for any id. */

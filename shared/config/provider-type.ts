@@ -1,7 +1,7 @@
 /** The types of providers, and for each the operations, the address and the header for the key. */
 
 import { isGoogleOperation, type Operation, operations } from "../operation.js";
-import { type ChatTraits, openaiChat, plainChat } from "./chat-traits.js";
+import { type ChatTraits, openaiChat, plainChat, strictHost } from "./chat-traits.js";
 
 export const providerTypes = [
   "openai",
@@ -25,6 +25,11 @@ export type PassthroughAccess = "off" | "master_key" | "all";
 export const translationModes = ["lenient", "strict"] as const;
 
 export type TranslationMode = (typeof translationModes)[number];
+
+/** Whether a client's own request is fitted to what its host is known to refuse. */
+export const nativeModes = ["fitted", "untouched"] as const;
+
+export type NativeMode = (typeof nativeModes)[number];
 
 interface TypeTraits {
   /** Null: there is no common address. */
@@ -91,6 +96,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
       optionalFields: new Set(),
       earlierReasoning: "refused",
       takesSignatures: true,
+      native: strictHost,
     },
     keepAliveMs: serviceKeepAliveMs,
   },

@@ -21,6 +21,7 @@ export function providerConfig(
     modelTraits: [],
     perModel: [],
     translation: "lenient",
+    nativeRequests: "fitted",
     maxTokensDefault: 32_000,
     models: null,
     passthrough: null,

@@ -46,6 +46,26 @@ export function readSignedId(id: string): CallIdentity {
   };
 }
 
+/** Google's word for calls of other models, and for those whose signature a client has lost. */
+export const signatureOfOthers = "skip_thought_signature_validator";
+
+/**
+ * Every message of `messages` that calls tools with a signature at its first call, which Gemini's
+ * models from 3 on require. Source: ai.google.dev, "Thought signatures".
+ */
+export function withSignatures(
+  messages: readonly JsonObject[],
+  model: string,
+): readonly JsonObject[] {
+  if (!/gemini/i.test(model) || /gemini-[12]\b/i.test(model)) return messages;
+  return messages.map((message) => {
+    const [first, ...others] = (message["tool_calls"] as readonly JsonObject[] | undefined) ?? [];
+    if (first === undefined || first["extra_content"] !== undefined) return message;
+    const extra_content = { google: { thought_signature: signatureOfOthers } };
+    return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
+  });
+}
+
 /** Removes the signatures for other providers than Gemini, which refuse unknown fields. */
 export function withoutSignatures(messages: readonly JsonObject[]): readonly JsonObject[] {
   return messages.map((message) => {

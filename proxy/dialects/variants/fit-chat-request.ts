@@ -11,7 +11,7 @@ import type {
 } from "../../../shared/config/chat-traits.js";
 import type { Effort } from "../../../shared/config/model-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
-import { withoutSignatures } from "../translation/thought-signature.js";
+import { withoutSignatures, withSignatures } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
 import { nineCharacterId, shortCallId } from "./call-id.js";
 import { orderMessages, withTexts } from "./message-order.js";
@@ -20,7 +20,7 @@ import { refuseImages } from "./refuse-images.js";
 import { schemaInstruction } from "./schema-instruction.js";
 import type { ChatTargetTraits } from "./target-traits.js";
 
-interface ChatHost {
+export interface ChatHost {
   readonly chat: ChatTraits;
   readonly traits: ChatTargetTraits;
   /** The model's name at the provider. */
@@ -77,7 +77,11 @@ const hints: readonly OptionalChatField[] = [
 
 const toldFields: readonly OptionalChatField[] = ["verbosity", "service_tier"];
 
-function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: RequestCheck): void {
+export function fitOptionalFields(
+  out: Fields,
+  { optionalFields }: ChatTraits,
+  check: RequestCheck,
+): void {
   for (const field of hints) if (!optionalFields.has(field)) delete out[field];
   for (const field of toldFields) {
     if (out[field] === undefined || optionalFields.has(field)) continue;
@@ -168,7 +172,7 @@ export function fitToolChoice(
   out["tool_choice"] = "auto";
 }
 
-function fitMaxTokens(
+export function fitMaxTokens(
   out: Fields,
   field: MaxTokensField,
   { outputTokensMax }: ChatModelTraits,
@@ -181,7 +185,7 @@ function fitMaxTokens(
 }
 
 /** A schema that the host wouldn't enforce goes into the prompt. */
-function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
+export function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
   const { response_format: format } = out;
   if (!isObject(format) || format["type"] !== "json_schema") return [];
   const definition = isObject(format["json_schema"]) ? format["json_schema"] : {};
@@ -193,11 +197,13 @@ function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObj
   return [{ role: "system", content: schemaInstruction(definition["schema"]) }];
 }
 
-function fitMessages(messages: readonly JsonObject[], host: ChatHost): readonly JsonObject[] {
-  const { chat } = host;
+export function fitMessages(
+  messages: readonly JsonObject[],
+  { chat, model }: Pick<ChatHost, "chat" | "model">,
+): readonly JsonObject[] {
   const fitted = messages.map((message) => withIds(withReasoning(message, chat), chat));
-  const unsigned = chat.takesSignatures ? fitted : withoutSignatures(fitted);
-  const ordered = orderMessages(unsigned, chat.messageOrder);
+  const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);
+  const ordered = orderMessages(signed, chat.messageOrder);
   return chat.takesTextParts ? ordered : withTexts(ordered);
 }
 
@@ -211,7 +217,8 @@ function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): J
   // Clients that don't know of thinking put its pieces together to an empty one.
   if (isWanted && earlierReasoning === "required" && (reasoning ?? "") === "")
     return { ...rest, reasoning_content: noReasoning };
-  if (isWanted && reasoning !== undefined) return { ...rest, reasoning_content: reasoning };
+  if (isWanted && reasoning !== undefined)
+    return blocks === undefined ? message : { ...rest, reasoning_content: reasoning };
   return reasoning === undefined && blocks === undefined ? message : rest;
 }
 
@@ -219,8 +226,10 @@ function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
   if (callIds === "any") return message;
   const fit = callIds === "forty_characters" ? shortCallId : nineCharacterId;
   const { tool_call_id: id, tool_calls: calls } = message;
-  if (typeof id === "string") return { ...message, tool_call_id: fit(id) };
+  if (typeof id === "string")
+    return fit(id) === id ? message : { ...message, tool_call_id: fit(id) };
   if (!Array.isArray(calls)) return message;
+  if (calls.every(({ id: of }: JsonObject) => fit(String(of)) === of)) return message;
   return {
     ...message,
     tool_calls: (calls as readonly JsonObject[]).map((call) => ({

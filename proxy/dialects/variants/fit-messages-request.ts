@@ -93,6 +93,20 @@ function whyNotThinking(out: Fields, taken: MessagesModelTraits["thinking"]): st
     : null;
 }
 
+/** For a client's own request, from which thinking of other makers was taken. */
+export function dropUnsignedThinking(
+  out: Fields,
+  traits: MessagesTargetTraits | null,
+  check: RequestCheck,
+): void {
+  const { thinking, messages } = out;
+  if (traits?.thinking !== "budget" || !isObject(thinking) || thinking["type"] !== "enabled")
+    return;
+  if (!continuesWithoutThinking(messages as readonly JsonObject[])) return;
+  check.drop("thinking", "must be left out: the last calls came without signed thinking");
+  delete out["thinking"];
+}
+
 /** Models with a budget refuse a turn that thinks and whose calls came without thinking. */
 function continuesWithoutThinking(messages: readonly JsonObject[]): boolean {
   const last = messages.findLast(({ role }) => role === "assistant");

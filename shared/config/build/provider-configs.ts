@@ -234,6 +234,7 @@ function fromFields(
     modelTraits: [],
     perModel: [],
     translation: fields.translation,
+    nativeRequests: fields.native_requests,
     maxTokensDefault: fields.max_tokens_default,
     models: ownModels?.map((model) => modelName(type, model)) ?? (listsModels ? null : []),
     passthrough: fields.passthrough,

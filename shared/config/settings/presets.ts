@@ -3,7 +3,7 @@
  * them (docs/configuration.md), and how they differ from their type. How these join the file's
  * providers is in `../build/provider-configs.ts`.
  */
-import { openaiChat, plainChat } from "../chat-traits.js";
+import { lenientHost, openaiChat, plainChat, strictHost } from "../chat-traits.js";
 import { openaiOperations } from "../provider-type.js";
 import { ownPresets } from "./own-presets.js";
 import { type Preset, preset } from "./preset.js";
@@ -41,6 +41,7 @@ export const presets: readonly Preset[] = [
       optionalFields: new Set(["user", "service_tier", "parallel_tool_calls"]),
       earlierReasoning: "refused",
       messageOrder: "any",
+      native: { ...strictHost, assistantFields: ["reasoning"] },
     },
   }),
   preset({
@@ -82,6 +83,7 @@ export const presets: readonly Preset[] = [
       takesTextParts: false,
       messageOrder: "any",
       takesOutputSchema: false,
+      native: { ...lenientHost, takesMaxCompletionTokens: false },
     },
   }),
   preset({
@@ -97,6 +99,12 @@ export const presets: readonly Preset[] = [
       earlierReasoning: "refused",
       messageOrder: "alternating",
       callIds: "nine_characters",
+      native: {
+        ...strictHost,
+        assistantFields: ["prefix"],
+        takesNames: false,
+        takesMaxCompletionTokens: false,
+      },
     },
   }),
   preset({
@@ -135,6 +143,7 @@ export const presets: readonly Preset[] = [
       optionalFields: new Set(["user", "parallel_tool_calls"]),
       earlierReasoning: "refused",
       takesTextParts: false,
+      native: { ...strictHost, assistantFields: ["reasoning"] },
     },
   }),
   preset({
@@ -178,6 +187,7 @@ export const presets: readonly Preset[] = [
       optionalFields: new Set(["prompt_cache_key", "safety_identifier"]),
       earlierReasoning: "required",
       messageOrder: "any",
+      native: lenientHost,
     },
   }),
   preset({

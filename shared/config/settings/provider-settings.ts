@@ -11,6 +11,8 @@ import { apiKey, apiKeys, ownHeaders } from "../kinds/secret-kinds.js";
 import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
 import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
 import {
+  type NativeMode,
+  nativeModes,
   type PassthroughAccess,
   type ProviderType,
   providerTypes,
@@ -134,6 +136,14 @@ export const providerSettings = {
     unit: null,
     meaning:
       "Whether a request that is translated is sent without what the provider's dialect can't say, and X-Sluice-Dropped names it, or is refused (strict).",
+  }),
+  native_requests: field<NativeMode>({
+    kind: choice(nativeModes),
+    defaultValue: "fitted",
+    defaultText: "fitted",
+    unit: null,
+    meaning:
+      "Whether a request that isn't translated is sent without what its provider is known to refuse, and X-Sluice-Dropped names it, or passes as it came (untouched).",
   }),
   proxy: field<string | null>({
     kind: outboundProxy,

@@ -1,0 +1,58 @@
+/**
+ * A client's own request for Anthropic messages, without thinking that Anthropic didn't sign: a
+ * conversation that began at a model of another maker has it, with a signature of Sluice's, and
+ * Anthropic would refuse it. All else goes as it came, byte for byte.
+ */
+import { jsonDepthMax } from "../../shared/bounds.js";
+import { isObject } from "../../shared/checked.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { parseBodyExactly } from "../body/exact-json.js";
+import { nestedDeeperThan } from "../body/json-depth.js";
+import { type TunedBody, withMembers } from "./fit-tuning.js";
+import { RequestCheck } from "./translation/request-check.js";
+import { carriesReasoning, noSignature } from "./translation/thinking-blocks.js";
+import type { JsonObject } from "./translation/translation.js";
+import { dropUnsignedThinking } from "./variants/fit-messages-request.js";
+import { messagesTraitsOf } from "./variants/target-traits.js";
+
+/** What the signatures of other makers' thinking begin with, in JSON. */
+const marks = [`"${noSignature}"`, '"openai_reasoning:'];
+
+/** A body of messages, which is valid. Null: it has no such thinking. */
+export function signedForAnthropic(
+  provider: ProviderConfig,
+  model: string,
+  bytes: Buffer,
+): TunedBody | null {
+  if (provider.type !== "anthropic" || provider.nativeRequests === "untouched") return null;
+  if (!marks.some((mark) => bytes.includes(mark))) return null;
+  const body = parseBodyExactly(bytes.toString("latin1"));
+  if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
+  const given = body["messages"];
+  if (!Array.isArray(given)) return null;
+  const messages = given.flatMap(withSignedThinking);
+  if (messages.length === given.length && messages.every((one, i) => one === given[i])) return null;
+  const check = new RequestCheck(false);
+  check.drop("messages[].content[]", "must be signed", "messages[].content[] (thinking)");
+  const out: Record<string, unknown> = { ...body, messages };
+  dropUnsignedThinking(out, messagesTraitsOf(provider, model), check);
+  const changed = Object.keys(body).filter((name) => out[name] !== body[name]);
+  const result = check.result(out);
+  return result.ok ? { bytes: withMembers(bytes, changed, out), dropped: result.dropped } : null;
+}
+
+/** None, for a message of nothing else: Anthropic refuses an empty one. */
+function withSignedThinking(message: unknown): readonly unknown[] {
+  if (!isObject(message) || message["role"] !== "assistant") return [message];
+  const { content } = message;
+  if (!Array.isArray(content) || !content.some(isForeign)) return [message];
+  const signed = content.filter((block) => !isForeign(block));
+  return signed.length === 0 ? [] : [{ ...message, content: signed }];
+}
+
+function isForeign(block: unknown): block is JsonObject {
+  if (!isObject(block)) return false;
+  const { type, signature } = block;
+  if (type !== "thinking" && type !== "redacted_thinking") return false;
+  return signature === noSignature || carriesReasoning(block);
+}
