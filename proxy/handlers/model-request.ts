@@ -5,6 +5,7 @@
 
 import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { scanObject } from "../body/scan-json.js";
 import { overridesFor } from "../dialects/override-request.js";
@@ -17,6 +18,7 @@ import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import { watchedUpstream } from "../objects/answer-watch.js";
 import { foreignObject, rememberOwner, remembersOwners } from "../objects/object-access.js";
+import { repeatedNaming } from "../objects/object-body.js";
 import { madeIds, namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
 import { withOwnFirst } from "../routing/affinity.js";
@@ -52,6 +54,8 @@ export async function modelRequest(
   const read = await readCall(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   try {
+    const repeated = repeatedIn(context, read.call);
+    if (repeated !== null) return await refuseUnadmitted(context, repeated);
     const foreign = await foreignObject(
       context.gateway,
       context.caller,
@@ -70,6 +74,14 @@ function namedBy(
   { body, operation }: ModelCall,
 ): readonly string[] | null {
   return caller.isOperator || body === null ? [] : namedIds(body, operation);
+}
+
+/** A name that hides another: nothing is looked for where all may be named. */
+function repeatedIn(
+  { caller }: RequestContext<never>,
+  { body, operation }: ModelCall,
+): Failure | null {
+  return caller.isOperator || body === null ? null : repeatedNaming(body, operation);
 }
 
 function readCall(

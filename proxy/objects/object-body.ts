@@ -4,9 +4,10 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
+import type { Operation } from "../../shared/operation.js";
 import { kindOf, parseJson } from "../body/json-value.js";
 import { stringEnd } from "../body/scan-json.js";
-import { naming } from "./object-ids.js";
+import { mayName, naming } from "./object-ids.js";
 
 /** Why a body isn't taken: a 400; null: it is. */
 export function objectBodyProblem(
@@ -21,19 +22,47 @@ export function objectBodyProblem(
     return invalid("the body must be a JSON object: it is not valid JSON", "body");
   if (!isObject(body))
     return invalid(`the body must be a JSON object, not ${kindOf(body)}`, "body");
-  const read = new Map<string, number>();
+  for (const [name, value] of membersIn(body)) {
+    const problem = memberProblem(name, value);
+    if (problem !== null) return invalid(problem, name);
+  }
+  return repeatedProblem(text, body);
+}
+
+/**
+ * Why a request to a model isn't taken: one of its fields that name an object is there twice, and
+ * the provider might read the other one. In a tool's input the same names mean nothing, so how they
+ * are written isn't looked at.
+ */
+export function repeatedNaming(bytes: Buffer, operation: Operation): Failure | null {
+  if (!mayName(bytes, operation)) return null;
+  const isTwice = (name: string): boolean => {
+    const first = bytes.indexOf(`"${name}"`);
+    return first !== -1 && bytes.includes(`"${name}"`, first + name.length);
+  };
+  if (!bytes.includes("\\u") && ![...naming, "id"].some(isTwice)) return null;
+  const text = bytes.toString("latin1");
+  return repeatedProblem(text, parseJson(text));
+}
+
+/** The members of all objects in a body, however deep. */
+function* membersIn(body: unknown): Generator<readonly [name: string, value: unknown]> {
   const open: unknown[] = [body];
   while (open.length > 0) {
     const value = open.pop();
     if (Array.isArray(value)) for (const item of value) open.push(item);
     else if (isObject(value))
       for (const name in value) {
-        const problem = memberProblem(name, value[name]);
-        if (problem !== null) return invalid(problem, name);
-        if (isCounted(name)) read.set(name, (read.get(name) ?? 0) + 1);
+        yield [name, value[name]];
         open.push(value[name]);
       }
   }
+}
+
+function repeatedProblem(text: string, body: unknown): Failure | null {
+  const read = new Map<string, number>();
+  for (const [name] of membersIn(body))
+    if (isCounted(name)) read.set(name, (read.get(name) ?? 0) + 1);
   const repeated = repeatedName(text, read);
   return repeated === null ? null : invalid(`${repeated} is given more than once`, repeated);
 }

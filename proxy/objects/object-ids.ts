@@ -53,9 +53,7 @@ export function namedIds(
   body: Buffer,
   operation: Operation | null = null,
 ): readonly string[] | null {
-  const isNaming = (sign: Buffer): boolean => body.includes(sign);
-  const hasFurther = operation !== "chat_completions" && operation !== "messages";
-  if (!signs.some(isNaming) && !(hasFurther && furtherSigns.some(isNaming))) return [];
+  if (!mayName(body, operation)) return [];
   const ids = new Set<string>();
   const open: unknown[] = [parseJson(body.toString("latin1"))];
   while (open.length > 0) {
@@ -69,6 +67,13 @@ export function namedIds(
       }
   }
   return ids.size > namedMax ? null : [...ids];
+}
+
+/** False: a JSON body names no object. */
+export function mayName(body: Buffer, operation: Operation | null): boolean {
+  const isNaming = (sign: Buffer): boolean => body.includes(sign);
+  const hasFurther = operation !== "chat_completions" && operation !== "messages";
+  return signs.some(isNaming) || (hasFurther && furtherSigns.some(isNaming));
 }
 
 function addIds(ids: Set<string>, value: unknown): void {

@@ -77,11 +77,7 @@ const hints: readonly OptionalChatField[] = [
 
 const toldFields: readonly OptionalChatField[] = ["verbosity", "service_tier"];
 
-export function fitOptionalFields(
-  out: Fields,
-  { optionalFields }: ChatTraits,
-  check: RequestCheck,
-): void {
+function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: RequestCheck): void {
   for (const field of hints) if (!optionalFields.has(field)) delete out[field];
   for (const field of toldFields) {
     if (out[field] === undefined || optionalFields.has(field)) continue;

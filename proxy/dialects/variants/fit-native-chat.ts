@@ -5,14 +5,17 @@
  * Not here: hosts of which nothing is known, and what only a model refuses (`fitChatTuning`).
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import type { ChatTraits, NativeRules } from "../../../shared/config/chat-traits.js";
+import type {
+  ChatTraits,
+  NativeRules,
+  OptionalChatField,
+} from "../../../shared/config/chat-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
   type ChatHost,
   fitMaxTokens,
   fitMessages,
-  fitOptionalFields,
   fitSampling,
   fitToolChoice,
   outputSchemaInWords,
@@ -29,7 +32,7 @@ export function fitNativeChat(
   const given = body["messages"];
   if (native === null || !Array.isArray(given) || !given.every(isMessage)) return null;
   const out: Record<string, unknown> = { ...body };
-  if (native.refusesUnknown) fitOptionalFields(out, chat, check);
+  if (native.refusesUnknown) dropOpenaiFields(out, chat, check);
   fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
   fitToolChoice(out, traits, check);
   if (!native.takesMaxCompletionTokens && typeof body["max_completion_tokens"] === "number")
@@ -42,6 +45,28 @@ export function fitNativeChat(
     messages.length === given.length && messages.every((message, i) => message === given[i]);
   if (!isSame) out["messages"] = messages;
   return out;
+}
+
+/** What OpenAI has added for itself, and its clients send unasked. */
+const ofOpenai: readonly OptionalChatField[] = [
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "prompt_cache_options",
+  "verbosity",
+];
+
+function dropOpenaiFields(
+  out: Record<string, unknown>,
+  { optionalFields }: ChatTraits,
+  check: RequestCheck,
+): void {
+  for (const field of ofOpenai) {
+    if (out[field] === undefined || optionalFields.has(field)) continue;
+    check.drop(field, "must be left out: the provider refuses it");
+    delete out[field];
+  }
 }
 
 /** That templates want one system message is a guess at most hosts. */
@@ -65,7 +90,7 @@ function isMessage(value: unknown): value is JsonObject {
 }
 
 const fieldsOfAll: Readonly<Record<string, readonly string[]>> = {
-  tool: ["role", "content", "tool_call_id", "name"],
+  tool: ["role", "content", "tool_call_id"],
   assistant: ["role", "content", "tool_calls", "refusal"],
 };
 const usualFields = ["role", "content"];

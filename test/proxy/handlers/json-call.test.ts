@@ -8,6 +8,7 @@ import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js"
 import { openaiChat } from "../../../shared/config/chat-traits.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { providerTraits } from "../../../shared/config/provider-type.js";
+import { findPreset } from "../../../shared/config/settings/presets.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { bytesOf } from "../fake-gateway.js";
@@ -452,6 +453,39 @@ t.test(
       [bodyOf("llama", ',"max_tokens":50'), []],
       "by the name that the host knows",
     );
+  },
+);
+
+t.test(
+  "a client's own request goes without what the host refuses, and else as it came",
+  async (t) => {
+    const mistral = providerConfig({ name: "mistral", chat: findPreset("mistral")!.chat });
+    const text = (message: string, more = ""): string =>
+      `{"model":"x", "seed":12345678901234567890,"messages":[${message}]${more}}`;
+    const cases: readonly (readonly [string, string, readonly string[]])[] = [
+      [
+        text('{"role":"user","content":"grüße","name":"ann"}', ',"stream_options":{}'),
+        '{"model":"x","seed":12345678901234567890,"messages":[{"role":"user","content":"grüße"}]}',
+        ["messages[].name"],
+      ],
+      [text('{"role": "user","content":"grüße"}'), text('{"role": "user","content":"grüße"}'), []],
+      [text("7"), text("7"), []],
+    ];
+    for (const [given, sent, dropped] of cases) {
+      const call = await callOf("chat_completions", given);
+      const fitted = call.requestTo(mistral, "x", []);
+      t.same([(fitted.body as Buffer).toString(), fitted.dropped], [sent, dropped]);
+      const untouched = { ...mistral, nativeRequests: "untouched" } as const;
+      t.equal((call.requestTo(untouched, "x", []).body as Buffer).toString(), given);
+    }
+    const anthropic = providerConfig({ name: "anthropic", type: "anthropic" });
+    const thinking = '{"type":"thinking","thinking":"hm","signature":"unsigned"}';
+    const said = (blocks: string): string =>
+      `{"model":"x","max_tokens":9,"messages":[{"role":"assistant","content":[${blocks}]}]}`;
+    const call = await callOf("messages", said(`${thinking},{"type":"text","text":"a"}`));
+    const { body, dropped } = call.requestTo(anthropic, "x", []);
+    t.equal((body as Buffer).toString(), said('{"type":"text","text":"a"}'));
+    t.same(dropped, ["messages[].content[] (thinking)"]);
   },
 );
 

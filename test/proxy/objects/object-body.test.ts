@@ -1,6 +1,6 @@
 import t from "tap";
 import { isUtf8Text } from "../../../proxy/body/is-utf8-text.js";
-import { objectBodyProblem } from "../../../proxy/objects/object-body.js";
+import { objectBodyProblem, repeatedNaming } from "../../../proxy/objects/object-body.js";
 
 const problem = (body: string | Buffer): string | undefined =>
   objectBodyProblem(Buffer.from(body as string), isUtf8Text)?.message;
@@ -40,5 +40,27 @@ t.test(
       ['{"container":{"id":"a\\u00a0"}}', "container must not have white space around it"],
     ];
     for (const [body, message] of bad) t.match(problem(body), message, body);
+  },
+);
+
+t.test(
+  "a request to a model names each object once, and may spell tools as it likes",
+  async (t) => {
+    const repeated = (body: string): string | undefined =>
+      repeatedNaming(Buffer.from(body), "responses")?.message;
+    const good = [
+      "{}",
+      '{"previous_response_id":"a"}',
+      '{"input":[{"id":"a","file_id":"a"},{"id":"b","file_id":"a"}],"text":"\\u00e9 \\"file_id\\":1"}',
+      '{"input":[{"arguments":{"Container":"a","file_id":" b"}}]}',
+    ];
+    for (const body of good) t.equal(repeated(body), undefined, body);
+    for (const [body, name] of [
+      ['{"previous_response_id":"a","previous_response_id":"b"}', "previous_response_id"],
+      ['{"previous_response_id":"a","previous\\u005fresponse_id":null}', "previous_response_id"],
+      ['{"conversation":{"id":"a","id":"b"}}', "id"],
+      ['{"input":[{"file_id":"a"}],"input":[],"tools":[{"file_ids":["file_id"]}]}', "file_id"],
+    ] as const)
+      t.equal(repeated(body), `${name} is given more than once`, body);
   },
 );

@@ -69,7 +69,12 @@ const cases: readonly Case[] = [
       ],
       max_tokens: 9,
     },
-    dropped: ["messages[].name", "messages[].reasoning_content", "messages[].content[].role"],
+    dropped: [
+      "user",
+      "messages[].name",
+      "messages[].reasoning_content",
+      "messages[].content[].role",
+    ],
   },
   {
     name: "Groq and Cerebras call it reasoning",
