@@ -136,6 +136,64 @@ const listedMessages = {
 
 const plain = { model: "smart", messages: [{ role: "user", content: "hi" }] };
 
+/** Of Gemini's own API; the model is usually in the path. */
+const googleRequest = {
+  model: "smart",
+  systemInstruction: { parts: [{ text: "be brief" }] },
+  contents: [
+    {
+      role: "user",
+      parts: [{ text: "look" }, { inline_data: { mime_type: "image/png", data: "AAAA" } }],
+    },
+    {
+      role: "model",
+      parts: [
+        { text: "hm", thought: true },
+        { functionCall: { id: "a", name: "f.x", args: { n: 1 } }, thoughtSignature: "CvcB" },
+        { functionCall: { name: "g" } },
+      ],
+    },
+    {
+      role: "function",
+      parts: [
+        { functionResponse: { name: "g", response: { error: "no" } } },
+        {
+          functionResponse: {
+            id: "a",
+            name: "f.x",
+            response: { output: "yes" },
+            parts: [{ inlineData: { mimeType: "image/png", data: "AAAA" } }],
+          },
+        },
+      ],
+    },
+  ],
+  tools: [
+    {
+      functionDeclarations: [
+        {
+          name: "f.x",
+          parameters: {
+            type: "OBJECT",
+            properties: { n: { type: "INTEGER", nullable: true, minimum: 0 } },
+          },
+        },
+        { name: "g", parametersJsonSchema: { type: "object" } },
+      ],
+    },
+    { googleSearch: {} },
+  ],
+  toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["g"] } },
+  generationConfig: {
+    temperature: 0.5,
+    maxOutputTokens: 100,
+    stopSequences: ["x"],
+    responseMimeType: "application/json",
+    responseSchema: { type: "ARRAY", items: { type: "STRING" }, minItems: "1" },
+    thinkingConfig: { includeThoughts: true, thinkingBudget: 100 },
+  },
+};
+
 export const requestSamples: readonly RequestSample[] = [
   { operation: "chat_completions", body: chatRequest },
   { operation: "chat_completions", body: messagesRequestAsChat },
@@ -149,6 +207,9 @@ export const requestSamples: readonly RequestSample[] = [
   { operation: "responses", body: responsesRequest },
   { operation: "responses", body: responsesRequest },
   { operation: "responses", body: { model: "smart", input: "hi", stream: true } },
+  { operation: "generate_content", body: googleRequest },
+  { operation: "stream_generate_content", body: googleRequest },
+  { operation: "count_content_tokens", body: { generateContentRequest: googleRequest } },
   { operation: "count_tokens", body: messagesRequest },
   { operation: "embeddings", body: { model: "smart", input: ["a", "b"], dimensions: 8 } },
   { operation: "speech", body: { model: "smart", input: "hi", voice: "alloy", stream: true } },

@@ -30,6 +30,7 @@ import { requestSamples } from "../samples/request-samples.js";
 
 const sizes = { levels: 60_000, items: 200_000, chars: 6_000_000 };
 const speakers = ["chat_completions", "messages", "responses"] as const;
+const clients = [...speakers, "stream_generate_content"] as const;
 const mutators = Object.fromEntries(
   speakers.map((name) => {
     const { answers, streams } = spoken[name];
@@ -177,7 +178,7 @@ async function finish(exchange: FakeExchange, forwarding: Promise<Forwarded>): P
 const nothingYet = (): Promise<null> => new Promise((resolve) => setImmediate(() => resolve(null)));
 
 async function tryForward(random: Random): Promise<void> {
-  const operation: Spoken = random.pick(speakers);
+  const operation = random.pick(clients);
   const speaker: Spoken = random.pick(speakers);
   const dialect = chooseDialect(operation, new Set<Operation>([speaker]));
   const { bytes, status, headers } = answerOf(speaker, random);

@@ -9,6 +9,7 @@ import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
 import { isCount } from "../../../shared/checked.js";
 import type { RewriterName } from "../../../shared/config/config.js";
 import { findPreset } from "../../../shared/config/settings/presets.js";
+import { isGoogleOperation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
 import { bytesOf } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
@@ -98,8 +99,9 @@ export async function tryBody(
   must(isCount(sent.savedBytes), "saved bytes");
   const body = await bytesOf(sent.body!);
   const fields = JSON.parse(body.toString()) as { readonly model?: unknown };
+  const meant = isGoogleOperation(sent.operation) ? `models/${model}` : model;
   must(
-    fields.model === model || !isWellFormed(model),
+    fields.model === meant || !isWellFormed(model),
     () => `the model ${JSON.stringify(model)} is sent as ${JSON.stringify(fields.model)}`,
   );
 }
