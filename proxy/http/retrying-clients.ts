@@ -1,10 +1,10 @@
 /**
  * Clients that sleep through a long wait, for hours and without a word, because they follow
- * `retry-after` however far away it is, or try for minutes, and don't read `x-should-retry`. They
- * are recognized by their User-Agent, and get a refusal in the words at which they stop and tell
- * their user (docs/http-api.md, "Clients that need other words").
+ * `retry-after` however far away it is, and don't read `x-should-retry`. They are recognized by
+ * their User-Agent, and get a refusal in the words at which they stop and tell their user
+ * (docs/http-api.md, "Clients that need other words").
  *
- * Seen with the clients themselves: Codex 0.169, opencode 1.18, Continue's cn 1.5.
+ * Seen with the clients themselves: Codex 0.169, opencode 1.18.
  */
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
@@ -31,7 +31,7 @@ export function refusalForClient(
   const endMs = nowMs + breach.waitSeconds * 1000;
   if (userAgent === undefined) return null;
   if (/^codex[_-]/i.test(userAgent)) return forCodex(refused, endMs);
-  return /^(?:opencode|continue-cli)\//i.test(userAgent) ? outOfQuota(breach, endMs) : null;
+  return /^opencode\//i.test(userAgent) ? forOpencode(breach, endMs) : null;
 }
 
 /** It stops at this type, and shows the header and the time. */
@@ -47,10 +47,10 @@ function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
 }
 
 /**
- * opencode retries a 429, and any error in which it finds "rate limit", "rate_limit" or a number
- * such as 500: so this names no number but the time. Continue retries by the status alone.
+ * It retries a 429, and any error in which it finds "rate limit", "rate_limit" or a number such as
+ * 500: so this names no number but the time.
  */
-function outOfQuota(breach: Breach | BudgetBreach, endMs: number): Refusal {
+function forOpencode(breach: Breach | BudgetBreach, endMs: number): Refusal {
   const until = new Date(endMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
   return {
     status: 402,

@@ -12,6 +12,8 @@ export interface Agent {
   readonly setUp: string;
   /** For one whose every turn takes seconds. */
   readonly hosts?: readonly string[];
+  /** What it isn't asked to do. */
+  readonly without?: Step;
   /** The files of its home, by their path. */
   files(job: Job): Readonly<Record<string, string>>;
   env(job: Job): Record<string, string>;
@@ -26,7 +28,7 @@ export function agentClient(agent: Agent): Client {
     id: agent.id,
     title: agent.title,
     dialect: agent.dialect,
-    steps: agentSteps,
+    steps: agentSteps.filter((step) => step !== agent.without),
     setUp: agent.setUp,
     ...(agent.hosts === undefined ? {} : { hosts: agent.hosts }),
     isThere: () => existsSync(binary(agent.command)),

@@ -175,6 +175,8 @@ const continueCli: Agent = {
   id: "continue",
   title: "Continue cn 1.5",
   dialect: "chat",
+  // It tries for two minutes, whatever it is told.
+  without: "day",
   command: ".bin/cn",
   setUp: `\`~/.continue/config.yaml\`:
 

@@ -406,13 +406,6 @@ t.test(
       ["/v1/responses", "codex_exec/0.169.0", 60, 429, { error: { type: "rate_limit_error" } }],
       ["/v1/chat/completions", "opencode/1.18", 61, 402, { error: { type: "insufficient_quota" } }],
       [
-        "/v1/chat/completions",
-        "Continue-CLI/1.5.47",
-        61,
-        402,
-        { error: { type: "insufficient_quota" } },
-      ],
-      [
         "/v1/messages",
         "opencode/1.18",
         61,
