@@ -38,7 +38,7 @@ export function conversationIn(fields: Fields): string | null {
     named(isObject(conversation) ? conversation["id"] : conversation) ??
     (isObject(metadata) ? (named(metadata["session_id"]) ?? named(metadata["user_id"])) : null) ??
     named(fields["user"]) ??
-    firstMessage(fields["messages"] ?? fields["input"])
+    firstMessage(fields["messages"] ?? fields["input"] ?? fields["contents"])
   );
 }
 
@@ -50,7 +50,8 @@ function firstMessage(messages: unknown): string | null {
   if (typeof messages === "string") return named(messages.slice(0, messageCharsMax));
   if (!Array.isArray(messages)) return null;
   const first: unknown = messages.find((item) => isObject(item) && item["role"] === "user");
-  const content = isObject(first) ? first["content"] : undefined;
+  // Gemini's own API calls it parts.
+  const content = isObject(first) ? first["content" in first ? "content" : "parts"] : undefined;
   if (content === undefined || nestedDeeperThan(content, jsonDepthMax)) return null;
   return beginningOf(content);
 }

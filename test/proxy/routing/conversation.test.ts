@@ -24,6 +24,7 @@ t.test("a conversation is known by what says it best", async (t) => {
     [{ input: hello }, '"hello"'],
     [{ input: "hello" }, "hello"],
     [{ input: "" }, null],
+    [{ contents: [{ role: "user", parts: [{ text: "hello" }] }] }, '[{"text":"hello"}]'],
     [{ messages: [] }, null],
     [{ messages: [null, 5, { role: "user" }] }, null],
     [{ prompt: "hello" }, null],
