@@ -20,11 +20,11 @@ import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
 import { beforeAnyText } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/find-usage.js";
-import { EventSplitter, formatEvent } from "./event-stream.js";
+import { EventSplitter } from "./event-stream.js";
+import { streamWriter } from "./stream-writer.js";
 import type { AnswerTranslator, TranslatedAnswer } from "./translated-upstream.js";
 import {
   type AnswerContext,
-  type ClientEvent,
   type EventTranslator,
   type Translation,
   UntranslatableAnswer,
@@ -54,6 +54,7 @@ class DialectTranslator implements AnswerTranslator {
   readonly #memory: AnswerMemory;
   readonly #eventCharsMax: number;
   readonly #splitter: EventSplitter;
+  readonly #writer: ReturnType<typeof streamWriter>;
   #events: EventTranslator | null = null;
   #buffered: Buffer[] = [];
   /** Taken for what a stream keeps. */
@@ -73,6 +74,7 @@ class DialectTranslator implements AnswerTranslator {
     this.#memory = memory;
     this.#eventCharsMax = eventCharsMax;
     this.#splitter = new EventSplitter(eventCharsMax);
+    this.#writer = streamWriter(context.streamForm);
   }
 
   get usage(): unknown {
@@ -96,6 +98,10 @@ class DialectTranslator implements AnswerTranslator {
 
   get wantsStream(): boolean {
     return this.#context.request["stream"] === true;
+  }
+
+  get streamType(): string {
+    return this.#writer.contentType;
   }
 
   translateBuffered(): TranslatedAnswer {
@@ -129,28 +135,30 @@ class DialectTranslator implements AnswerTranslator {
     const events = this.#eventTranslator();
     let text = "";
     for (const { event, data } of this.#translation.asEvents(value))
-      text += formatted(events.push(event, data));
-    return { form: "events", bytes: Buffer.from(text + formatted(events.end())) };
+      text += this.#writer.write(events.push(event, data));
+    text += this.#writer.write(events.end()) + this.#writer.end();
+    return { form: "events", bytes: Buffer.from(text) };
   }
 
   push(chunk: Buffer): Buffer | null {
     const events = this.#eventTranslator();
     let text = "";
     for (const { event, data } of this.#splitter.push(chunk))
-      text += formatted(events.push(event, data));
+      text += this.#writer.write(events.push(event, data));
     if (this.refused === null) {
       if (this.#splitter.overflow !== null) {
         this.untranslatedBytes = textBytesIn(this.#splitter.overflow);
         this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;
       } else if (!this.#hasMemory(events))
         this.refused = "there is no memory for what the translation of the stream keeps";
-      if (this.refused !== null) text += formatted(events.refuse(this.refused));
+      if (this.refused !== null) text += this.#writer.write(events.refuse(this.refused));
     }
+    if (events.failed) text += this.#writer.end();
     return text === "" ? null : Buffer.from(text);
   }
 
   end(): Buffer | null {
-    const text = formatted(this.#eventTranslator().end());
+    const text = this.#writer.write(this.#eventTranslator().end()) + this.#writer.end();
     return text === "" ? null : Buffer.from(text);
   }
 
@@ -175,10 +183,4 @@ function textBytesIn(data: string): number {
   const elided = new ElidedJson(streamEventBytesMax, (before) => beforeAnyText.test(before));
   elided.append(Buffer.from(data));
   return elided.textBytes;
-}
-
-function formatted(events: readonly ClientEvent[]): string {
-  let text = "";
-  for (const event of events) text += formatEvent(event);
-  return text;
 }

@@ -37,6 +37,8 @@ export interface AnswerTranslator extends TranslationReport {
   translateBuffered(): TranslatedAnswer;
   /** Whether the client requested a stream. */
   readonly wantsStream: boolean;
+  /** The content type of a stream for the client. */
+  readonly streamType: string;
   /** Translates a piece of a stream; null when the client gets nothing for it. */
   push(chunk: Buffer): Buffer | null;
   /** The last bytes for the client, after the provider's stream has ended normally. */
@@ -84,9 +86,11 @@ class TranslatingSink implements UpstreamSink {
         .startsWith("text/event-stream")
         ? "stream"
         : "buffered";
-    const { wantsStream } = this.#translator;
+    const { wantsStream, streamType } = this.#translator;
     if (this.#form === "buffered" && wantsStream) this.#heldHead = { status, rawHeaders };
     else if (this.#form === "stream" && !wantsStream) this.#refuseStream(status, rawHeaders);
+    else if (this.#form === "stream" && !streamType.startsWith("text/event-stream"))
+      this.#sink.onHead(status, withContentType(rawHeaders, streamType));
     else this.#sink.onHead(status, rawHeaders);
   }
 
@@ -104,7 +108,7 @@ class TranslatingSink implements UpstreamSink {
     this.#heldHead = null;
     this.#sink.onHead(
       status,
-      isStream ? withContentType(rawHeaders, "text/event-stream; charset=utf-8") : rawHeaders,
+      isStream ? withContentType(rawHeaders, this.#translator.streamType) : rawHeaders,
     );
   }
 

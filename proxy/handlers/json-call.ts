@@ -27,7 +27,7 @@ import { notOffered } from "../routing/not-offered.js";
 import { LargeBody } from "../upstream/large-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
-import { googleBody, googleProblem, otherModel, streamFormProblem } from "./model-in-path.js";
+import { googleBody, googleProblem, otherModel, streamForm } from "./model-in-path.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -98,8 +98,6 @@ class JsonCall implements ModelCall {
     if (dialect === null) return notOffered(provider, this.operation);
     const { operation, translation } = dialect;
     if (translation === null) return null;
-    const problem = streamFormProblem(this.operation, this.#source.exchange.query);
-    if (problem !== null) return problem;
     if (!this.#mayTranslate()) return noMemory();
     const translated = this.#inDialect({ provider, model, operation, translation });
     return translated.ok ? null : translated.failure;
@@ -192,6 +190,7 @@ class JsonCall implements ModelCall {
       nowSeconds: Math.floor(nowMs() / 1000),
       requestId: exchange.ownId,
       provider: target.provider.name,
+      streamForm: streamForm(this.operation, exchange.query),
       request: fieldsOf(translation.repeatedFrom?.(this.#object()) ?? this.#object(), [
         "stream",
         ...translation.repeats,

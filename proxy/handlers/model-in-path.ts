@@ -44,16 +44,10 @@ export function googleBody(bytes: Buffer, model: string): Buffer {
   return Buffer.from(writeExactly(body));
 }
 
-/**
- * Why a stream can't be translated for this client: without `alt=sse` it wants one array that comes
- * in pieces, which only Google sends.
- */
-export function streamFormProblem(operation: Operation, query: string): Failure | null {
-  if (operation !== "stream_generate_content" || /(?:^|&)alt=sse(?:&|$)/i.test(query)) return null;
-  return invalid(
-    "alt must be sse in the query: the model's provider doesn't stream in Google's other form",
-    "alt",
-  );
+/** How a client that calls this wants its stream: Google's, without `alt=sse`, as one array. */
+export function streamForm(operation: Operation, query: string): "events" | "array" {
+  const isArray = operation === "stream_generate_content" && !/(?:^|&)alt=sse(?:&|$)/i.test(query);
+  return isArray ? "array" : "events";
 }
 
 function mayNameModel(bytes: Buffer): boolean {

@@ -36,6 +36,8 @@ export interface AnswerContext {
   readonly requestId: string;
   /** The provider's name, as in `RequestOptions`. */
   readonly provider: string;
+  /** How its stream is written: as server-sent events, or as one array of their data. */
+  readonly streamForm?: "events" | "array";
   /** Of the client's body `stream`, and the fields that answers repeat (`Translation.repeats`). */
   readonly request: JsonObject;
 }

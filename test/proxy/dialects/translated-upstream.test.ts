@@ -26,6 +26,7 @@ const lower = (wantsStream = false): AnswerTranslator => {
       };
     },
     wantsStream,
+    streamType: "text/event-stream; charset=utf-8",
     push: (chunk) => {
       if (chunk.includes("?")) throw new UntranslatableAnswer("a question is no event");
       return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
@@ -190,6 +191,7 @@ t.test("an error in Sluice's own code isn't treated as the provider's", async (t
       throw new TypeError("ours");
     },
     wantsStream: false,
+    streamType: "text/event-stream; charset=utf-8",
     push: () => null,
     end: () => null,
     failed: false,
@@ -210,6 +212,7 @@ t.test(
       buffer: () => {},
       translateBuffered: () => ({ form: "answer", bytes: Buffer.alloc(0) }),
       wantsStream: true,
+      streamType: "text/event-stream; charset=utf-8",
       push: (chunk) => {
         failed = chunk.includes("?");
         return failed ? Buffer.from("error") : chunk;

@@ -1,0 +1,46 @@
+/** How the events of a translated stream are written for the client. */
+import { formatEvent } from "./event-stream.js";
+import type { AnswerContext, ClientEvent } from "./translation/translation.js";
+
+interface StreamWriter {
+  readonly contentType: string;
+  write(events: readonly ClientEvent[]): string;
+  /** What closes the stream, once. */
+  end(): string;
+}
+
+export function streamWriter(form: AnswerContext["streamForm"]): StreamWriter {
+  return form === "array" ? new ArrayWriter() : eventWriter;
+}
+
+const eventWriter: StreamWriter = {
+  contentType: "text/event-stream; charset=utf-8",
+  write(events) {
+    let text = "";
+    for (const event of events) text += formatEvent(event);
+    return text;
+  },
+  end: () => "",
+};
+
+/** One JSON array, which Google sends in pieces to clients that don't ask for events. */
+class ArrayWriter implements StreamWriter {
+  readonly contentType = "application/json; charset=utf-8";
+  #state: "new" | "begun" | "ended" = "new";
+
+  write(events: readonly ClientEvent[]): string {
+    let text = "";
+    for (const { data } of events) {
+      text += `${this.#state === "new" ? "[" : ",\r\n"}${data}`;
+      this.#state = "begun";
+    }
+    return text;
+  }
+
+  end(): string {
+    if (this.#state === "ended") return "";
+    const text = this.#state === "new" ? "[]" : "]";
+    this.#state = "ended";
+    return text;
+  }
+}
