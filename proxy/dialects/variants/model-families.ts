@@ -81,7 +81,9 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^deepseek-(?:reasoner|v[4-9])/, { ...deepseek, takesForcedCalls: false }],
   [/^deepseek/, deepseek],
   [/^grok-3-mini/, { ...common, efforts: ["low", "high"] }],
-  [/^kimi-k2(?:\.\d|-thinking)/, { ...plain(null), takesForcedCalls: false }],
+  // A 400 for any temperature but 1: https://github.com/BerriAI/litellm/pull/29687
+  [/^kimi-k2\.\d/, { ...plain(null), sampling: "none", takesForcedCalls: false }],
+  [/^kimi-k2-thinking/, { ...plain(null), takesForcedCalls: false }],
   [/^(?:grok|qwen|qwq|kimi|moonshot|glm|llama|gemma|phi)/, plain(null)],
   [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plain(null)],
 ];

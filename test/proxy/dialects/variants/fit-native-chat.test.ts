@@ -155,6 +155,14 @@ const cases: readonly Case[] = [
     dropped: ["messages[].extra_content"],
   },
   {
+    name: "Kimi has one temperature",
+    host: "moonshot",
+    model: "kimi-k2.6",
+    given: { messages: [hello], temperature: 0.1, top_p: 1 },
+    sent: { messages: [hello] },
+    dropped: ["temperature"],
+  },
+  {
     name: "but not of its older models",
     host: "gemini",
     model: "gemini-2.5-flash",

@@ -43,7 +43,7 @@ t.test("models of chat completions, by their makers' names", async (t) => {
     ["Qwen/Qwen3-32B", null, "", "all"],
     ["mistral-large-latest", null, "", "all"],
     ["deepseek-v4-pro", null, "low medium high max", "all"],
-    ["kimi-k2.6", null, "", "all"],
+    ["kimi-k2.6", null, "", "none"],
     ["deepseek-chat", null, "low medium high max", "all"],
     ["grok-4-fast", null, "", "all"],
     ["my-deployment", null, "low medium high", "all"],
