@@ -29,7 +29,7 @@ Each client reads three notes with its tools, one first and then two at once, an
 | sign | meaning |
 |---|---|
 | ✓ | all of it works |
-| ○ | the client speaks the provider's dialect, so that Sluice passes its requests on as they are, and fails without Sluice in the same way: below is what the provider refuses. Another client of the list, or another dialect of the same SDK, works |
+| ○ | the client speaks the provider's dialect, so that Sluice translates nothing, and fails without Sluice in the same way: below is what the provider refuses. Another client of the list, or another dialect of the same SDK, works |
 | … | doesn't work yet; the reason is below |
 | – | not tried |
 
