@@ -54,34 +54,22 @@ export async function modelRequest(
   const read = await readCall(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   try {
-    const repeated = repeatedIn(context, read.call);
-    if (repeated !== null) return await refuseUnadmitted(context, repeated);
-    const foreign = await foreignObject(
-      context.gateway,
-      context.caller,
-      namedBy(context, read.call),
-    );
-    if (foreign !== null) return await refuseUnadmitted(context, foreign);
+    const problem = await objectProblem(context, read.call);
+    if (problem !== null) return await refuseUnadmitted(context, problem);
     await serveCall(context, read.call);
   } finally {
     read.call.close();
   }
 }
 
-/** What the call names of what providers keep; nothing is looked for where all may be named. */
-function namedBy(
-  { caller }: RequestContext<never>,
+/** Of what providers keep: why this caller mustn't name it. All of it is the operator's. */
+async function objectProblem(
+  { gateway, caller }: RequestContext,
   { body, operation }: ModelCall,
-): readonly string[] | null {
-  return caller.isOperator || body === null ? [] : namedIds(body, operation);
-}
-
-/** A name that hides another: nothing is looked for where all may be named. */
-function repeatedIn(
-  { caller }: RequestContext<never>,
-  { body, operation }: ModelCall,
-): Failure | null {
-  return caller.isOperator || body === null ? null : repeatedNaming(body, operation);
+): Promise<Failure | null> {
+  if (caller.isOperator || body === null) return null;
+  const repeated = repeatedNaming(body, operation);
+  return repeated ?? foreignObject(gateway, caller, namedIds(body, operation));
 }
 
 function readCall(

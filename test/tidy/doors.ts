@@ -128,6 +128,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     ]),
   ),
   "proxy/dialects/variants": ["proxy/dialects/translation", "proxy/body"],
+  "proxy/dialects/native": ["proxy/dialects/translation", "proxy/dialects/variants", "proxy/body"],
   "proxy/dialects": [
     ...dialectPairs,
     "proxy/dialects/variants",
@@ -167,6 +168,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/handlers": [
     "proxy/gateway",
     "proxy/handlers/attempts",
+    "proxy/dialects/native",
     "proxy/dialects/translation",
     ...proxyBelowGateway,
   ],

@@ -1,5 +1,5 @@
 /** A client's own request, for a provider of the same dialect, fitted to what that refuses. */
-import type { Operation } from "../../shared/operation.js";
+import type { Operation } from "../../../shared/operation.js";
 import { mayBeTuned, type TunedBody, type TunedTarget, tunedFor } from "./fit-tuning.js";
 import { signedForAnthropic } from "./signed-for-anthropic.js";
 

@@ -3,17 +3,17 @@
  * conversation that began at a model of another maker has it, with a signature of Sluice's, and
  * Anthropic would refuse it. All else goes as it came, byte for byte.
  */
-import { jsonDepthMax } from "../../shared/bounds.js";
-import { isObject } from "../../shared/checked.js";
-import type { ProviderConfig } from "../../shared/config/config.js";
-import { parseBodyExactly } from "../body/exact-json.js";
-import { nestedDeeperThan } from "../body/json-depth.js";
+import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import { parseBodyExactly } from "../../body/exact-json.js";
+import { nestedDeeperThan } from "../../body/json-depth.js";
+import { RequestCheck } from "../translation/request-check.js";
+import { carriesReasoning, noSignature } from "../translation/thinking-blocks.js";
+import type { JsonObject } from "../translation/translation.js";
+import { dropUnsignedThinking } from "../variants/fit-messages-request.js";
+import { messagesTraitsOf } from "../variants/target-traits.js";
 import { type TunedBody, withMembers } from "./fit-tuning.js";
-import { RequestCheck } from "./translation/request-check.js";
-import { carriesReasoning, noSignature } from "./translation/thinking-blocks.js";
-import type { JsonObject } from "./translation/translation.js";
-import { dropUnsignedThinking } from "./variants/fit-messages-request.js";
-import { messagesTraitsOf } from "./variants/target-traits.js";
 
 /** What the signatures of other makers' thinking begin with, in JSON. */
 const marks = [`"${noSignature}"`, '"openai_reasoning:'];

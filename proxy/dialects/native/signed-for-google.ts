@@ -4,7 +4,7 @@
  *
  * Source: ai.google.dev, "Thought signatures", and gemini-cli, which sends it.
  */
-import { signatureOfOthers } from "./translation/thought-signature.js";
+import { signatureOfOthers } from "../translation/thought-signature.js";
 
 /** In base64, the beginning of every signature that Sluice has written. */
 const own = "c2x1aWNlX3";

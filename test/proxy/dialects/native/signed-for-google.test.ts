@@ -1,6 +1,6 @@
 import t from "tap";
-import { signedForGoogle } from "../../../proxy/dialects/signed-for-google.js";
-import { keptAsSignature } from "../../../proxy/dialects/to-chat/kept-reasoning.js";
+import { signedForGoogle } from "../../../../proxy/dialects/native/signed-for-google.js";
+import { keptAsSignature } from "../../../../proxy/dialects/to-chat/kept-reasoning.js";
 
 t.test("Google gets its own signatures, and its word for those of other models", async (t) => {
   const blocks = [{ type: "redacted_thinking", data: "ab+/" }];

@@ -3,17 +3,17 @@
  * what its host is known to refuse and, where a virtual model sends the request to a model that the
  * client hasn't named, to what that model refuses. All else goes as it came, byte for byte.
  */
-import { jsonDepthMax } from "../../shared/bounds.js";
-import { isAbsent, isObject } from "../../shared/checked.js";
-import type { ProviderConfig } from "../../shared/config/config.js";
-import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import { nestedDeeperThan } from "../body/json-depth.js";
-import { scanObject } from "../body/scan-json.js";
-import { RequestCheck } from "./translation/request-check.js";
-import type { JsonObject } from "./translation/translation.js";
-import { fitChatTuning } from "./variants/fit-chat-request.js";
-import { fitNativeChat } from "./variants/fit-native-chat.js";
-import { chatTraitsOf } from "./variants/target-traits.js";
+import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
+import { nestedDeeperThan } from "../../body/json-depth.js";
+import { scanObject } from "../../body/scan-json.js";
+import { RequestCheck } from "../translation/request-check.js";
+import type { JsonObject } from "../translation/translation.js";
+import { fitChatTuning } from "../variants/fit-chat-request.js";
+import { fitNativeChat } from "../variants/fit-native-chat.js";
+import { chatTraitsOf } from "../variants/target-traits.js";
 
 export interface TunedBody {
   readonly bytes: Buffer;

@@ -1,8 +1,8 @@
 import t from "tap";
-import { signedForAnthropic } from "../../../proxy/dialects/signed-for-anthropic.js";
-import { carryReasoning } from "../../../proxy/dialects/translation/thinking-blocks.js";
-import type { JsonObject } from "../../../proxy/dialects/translation/translation.js";
-import { providerConfig } from "../../support/provider-config.js";
+import { signedForAnthropic } from "../../../../proxy/dialects/native/signed-for-anthropic.js";
+import { carryReasoning } from "../../../../proxy/dialects/translation/thinking-blocks.js";
+import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { providerConfig } from "../../../support/provider-config.js";
 
 const claude = providerConfig({ name: "anthropic", type: "anthropic" });
 const unsigned = { type: "thinking", thinking: "hm", signature: "unsigned" };
