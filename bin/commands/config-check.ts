@@ -72,6 +72,9 @@ function summarize(
   return {
     file: config.file,
     address: httpUrl(server.host, server.port),
+    ...(server.admin === null
+      ? {}
+      : { admin_address: httpUrl(server.admin.host, server.admin.port) }),
     master_key: server.masterKey !== null,
     socket: limiter.socket,
     data_dir: limiter.dataDir,

@@ -104,7 +104,7 @@ t.test("config check prints a summary of the configuration", async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(
     join(directory, "sluice.yaml"),
-    "server: { port: 8181 }\nrate_limits: { user_paths: [{ path: /a, limits: [{ period: minute, max_requests: 1 }] }] }\n",
+    "server: { port: 8181, admin: { port: 8182 } }\nrate_limits: { user_paths: [{ path: /a, limits: [{ period: minute, max_requests: 1 }] }] }\n",
   );
   const { exitCode, out, err } = await run(["config", "check"], { cwd: directory });
   t.same({ exitCode, err }, { exitCode: 0, err: "" });
@@ -112,6 +112,7 @@ t.test("config check prints a summary of the configuration", async (t) => {
   t.equal(lines[0], `ok: ${join(directory, "sluice.yaml")}`);
   for (const line of [
     /^ {2}address +http:\/\/127\.0\.0\.1:8181$/,
+    /^ {2}admin address +http:\/\/127\.0\.0\.1:8182$/,
     /^ {2}providers +simulator$/,
     /^ {2}rules +1$/,
     /^ {2}master key +no$/,
