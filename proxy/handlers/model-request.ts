@@ -7,7 +7,6 @@ import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
-import { scanObject } from "../body/scan-json.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
@@ -17,9 +16,11 @@ import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import { watchedUpstream } from "../objects/answer-watch.js";
+import { hasSeveralProviders, makerOnly, mayContinue } from "../objects/maker-only.js";
 import { foreignObject, rememberOwner, remembersOwners } from "../objects/object-access.js";
 import { repeatedNaming } from "../objects/object-body.js";
 import { madeIds, namedIds } from "../objects/object-ids.js";
+import { isStoredCall } from "../objects/stored-call.js";
 import type { RequestContext } from "../request-context.js";
 import { withOwnFirst } from "../routing/affinity.js";
 import { allowableNames } from "../routing/allowable-names.js";
@@ -106,7 +107,8 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
       ? bypassed
       : await askCache(incoming, { call, route, modelNames });
   if (cached.kind === "answered") return;
-  const ordered = orderedTargets(gateway, call, route);
+  const inOrder = orderedTargets(gateway, call, route);
+  const ordered = mayContinue(call) ? await makerOnly(gateway, call.body, inOrder) : inOrder;
   const able = withoutProblem(incoming, call, ordered);
   if (able.length === 0) return refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
   const context = cached.kind === "miss" ? cached.context : incoming;
@@ -122,7 +124,7 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
     sendToTarget(context, {
       target: to,
       isRepeatable: call.repeatable,
-      send: () => send(context, { target: to, call, headers, hasFallback: hasNext }),
+      send: () => send(context, { target: to, call, route, headers, hasFallback: hasNext }),
     });
   let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
   if (hasFallback && forwarded.failed !== null)
@@ -170,6 +172,7 @@ function withoutProblem(
 interface Sending {
   readonly target: Target;
   readonly call: ModelCall;
+  readonly route: Route;
   /** The rate limit headers; the target is added to them. */
   readonly headers: readonly string[];
   /** Whether another target is left. */
@@ -184,7 +187,7 @@ async function send(
   }: RequestContext<
     "config" | "credentials" | "limiter" | "log" | "providers" | "rewriters" | "monoMs"
   >,
-  { target, call, headers, hasFallback }: Sending,
+  { target, call, route, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
   const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
@@ -202,7 +205,8 @@ async function send(
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (call.body !== null) describeJson(sent, exchange);
   let remembered: Promise<void> | null = null;
-  const isStored = translator === null && remembersOwners(gateway) && isStoredCall(call);
+  const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
+  const isStored = translator === null && matters && isStoredCall(call);
   const remember = (answer: unknown): void => {
     const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
@@ -236,16 +240,4 @@ async function send(
   });
   await remembered;
   return forwarded;
-}
-
-/** Whether the provider keeps the answer, as OpenAI does with responses unless told otherwise. */
-function isStoredCall({ operation, body }: ModelCall): boolean {
-  if (operation !== "responses" || body === null) return false;
-  const text = body.toString("latin1");
-  if (!text.includes("false")) return true;
-  // One that is given twice may be read either way: remembering too much does no harm.
-  const stores = scanObject(text).filter(({ key }) => key === "store");
-  return !(
-    stores.length > 0 && stores.every(({ start, end }) => text.slice(start, end) === "false")
-  );
 }

@@ -59,9 +59,13 @@ export async function loadPriceList(): Promise<PriceList> {
   };
 }
 
-/** Vertex AI names Google's models with their publisher, the list without. */
+/**
+ * Vertex AI names Google's models with their publisher, the list without. Bedrock's newer address
+ * ("Mantle") names OpenAI's open models without the version that the list has, at the same price.
+ */
 function listedModel(providerId: string, model: string): string {
-  return providerId === "google" ? model.replace(/^google\//, "") : model;
+  if (providerId === "google") return model.replace(/^google\//, "");
+  return providerId === "aws" ? model.replace(/^openai\.gpt-oss-(?:20b|120b)$/, "$&-1:0") : model;
 }
 
 /**

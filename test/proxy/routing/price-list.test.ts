@@ -88,6 +88,12 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
   });
   t.same(rates("google", "google/gemini-2.5-pro"), rates("google", "gemini-2.5-pro"));
   t.type(list.price("aws", "qwen.qwen3-32b", nowMs), "object");
+  for (const size of ["20b", "120b"])
+    t.same(
+      list.price("aws", `openai.gpt-oss-${size}`, nowMs)?.rates.output,
+      list.price("aws", `openai.gpt-oss-${size}-1:0`, nowMs)?.rates.output,
+    );
+  t.equal(list.price("aws", "openai.gpt-oss-120b", nowMs)?.rates.output, 600_000);
   for (const [provider, model] of [
     ["openai", "gpt-nope"],
     ["google", "meta/gemini-2.5-pro"],

@@ -1,0 +1,55 @@
+/**
+ * Which targets can continue a response or a conversation that a provider keeps
+ * (docs/http-api.md, "Conversations that stay"): those at the provider that made it. The others
+ * would answer that there is none, whatever becomes of that provider.
+ */
+import { isObject } from "../../shared/checked.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Operation } from "../../shared/operation.js";
+import { isObjectId } from "../../shared/wire/stored-object.js";
+import { parseJson } from "../body/json-value.js";
+import { lastMember, scanObject } from "../body/scan-json.js";
+import type { Limiter } from "../limiter/limiter.js";
+import { ownersOf } from "./object-access.js";
+
+/** Whether it matters who makes what a request makes. */
+export function hasSeveralProviders(targets: readonly Target[]): boolean {
+  return targets.some(({ provider }) => provider !== targets[0]!.provider);
+}
+
+/** Whether requests of this operation may continue what a provider keeps. */
+export function mayContinue({ operation }: { readonly operation: Operation }): boolean {
+  return operation === "responses" || operation === "compact" || operation === "input_tokens";
+}
+
+/**
+ * The targets at the provider that made what the body continues. All of them, if it continues
+ * nothing, if nobody is known to have made it, or nobody among them; or if the daemon is away.
+ */
+export async function makerOnly(
+  { limiter }: { readonly limiter: Pick<Limiter, "call"> },
+  body: Buffer | null,
+  targets: readonly Target[],
+): Promise<readonly Target[]> {
+  if (body === null || !hasSeveralProviders(targets)) return targets;
+  const ids = continuedIds(body);
+  if (ids.length === 0) return targets;
+  const found = await ownersOf(limiter, ids);
+  if (!found.ok) return targets;
+  const makers = new Set([...found.owners.values()].flat().map(({ provider }) => provider));
+  const own = targets.filter(({ provider }) => makers.has(provider));
+  return own.length === 0 ? targets : own;
+}
+
+/** The fields at the top of a body of the Responses API, which is valid JSON. */
+function continuedIds(body: Buffer): readonly string[] {
+  const text = body.toString("latin1");
+  if (!/previous_response_id|conversation|\\u/.test(text)) return [];
+  const members = scanObject(text);
+  return ["previous_response_id", "conversation"].flatMap((name): readonly string[] => {
+    const member = lastMember(members, name);
+    const value = member === null ? null : parseJson(text.slice(member.start, member.end));
+    const id: unknown = isObject(value) ? value["id"] : value;
+    return isObjectId(id) ? [id] : [];
+  });
+}

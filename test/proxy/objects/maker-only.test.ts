@@ -1,0 +1,61 @@
+import t from "tap";
+import { makerOnly } from "../../../proxy/objects/maker-only.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import { fakeGateway } from "../fake-gateway.js";
+
+const [a, b, other] = [
+  { provider: "one", model: "a" },
+  { provider: "two", model: "b" },
+  { provider: "two", model: "c" },
+] as const satisfies readonly Target[];
+
+const fake = fakeGateway(`
+providers:
+  one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [a] }
+`);
+fake.owners.set("resp_1", [{ provider: "two", userPath: "/team" }]);
+fake.owners.set("conv_1", [{ provider: "one", userPath: "/team" }]);
+fake.owners.set("resp_gone", [{ provider: "removed", userPath: "/team" }]);
+const limiter = fake.gateway.limiter;
+
+t.test("what continues a response goes to the provider that made it", async (t) => {
+  const table: readonly (readonly [string, readonly Target[]])[] = [
+    ['{"previous_response_id":"resp_1"}', [b, other]],
+    ['{"previous_respons\\u0065_id":"resp_1"}', [b, other]],
+    ['{"previous_response_id":"resp_2","previous_response_id":"resp_1"}', [b, other]],
+    ['{"conversation":"conv_1"}', [a]],
+    ['{"conversation":{"id":"conv_1"}}', [a]],
+    ['{"previous_response_id":null}', [a, b, other]],
+    ['{"previous_response_id":"resp_unknown"}', [a, b, other]],
+    ['{"previous_response_id":"resp_gone"}', [a, b, other]],
+    ['{"previous_response_id":7,"conversation":[]}', [a, b, other]],
+    ['{"previous_response_id":"../x y"}', [a, b, other]],
+    ['{"input":"say previous_response_id: resp_1"}', [a, b, other]],
+    ['{"input":[{"previous_response_id":"resp_1"}]}', [a, b, other]],
+    ["{}", [a, b, other]],
+  ];
+  for (const [body, expected] of table)
+    t.same(await makerOnly({ limiter }, Buffer.from(body), [a, b, other]), expected, body);
+});
+
+t.test(
+  "nobody is asked where it makes no difference, and an away daemon stops nothing",
+  async (t) => {
+    const asked: unknown[] = [];
+    const away = {
+      limiter: {
+        call(op: unknown) {
+          asked.push(op);
+          return Promise.resolve({ ok: false, failure: {} as never }) as never;
+        },
+      },
+    };
+    const body = Buffer.from('{"previous_response_id":"resp_1"}');
+    for (const targets of [[b], [b, other]]) t.equal(await makerOnly(away, body, targets), targets);
+    t.same(await makerOnly(away, null, [a, b]), [a, b]);
+    t.same(await makerOnly(away, Buffer.from("{}"), [a, b]), [a, b]);
+    t.same(asked, []);
+    t.same(await makerOnly(away, body, [a, b]), [a, b]);
+    t.same(asked, ["objects.owners"]);
+  },
+);
