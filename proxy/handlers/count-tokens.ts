@@ -10,6 +10,7 @@ import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import { replyJson, targetHeader } from "../http/respond.js";
+import { makerOnly, mayContinue } from "../objects/maker-only.js";
 import { foreignObject } from "../objects/object-access.js";
 import { namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
@@ -95,8 +96,10 @@ export async function countTokens(
   const names = allowableNames(gateway.models.current(), route, call.model);
   const notAllowed = modelProblem(context.caller, names);
   if (notAllowed !== null) return refuseUnadmitted(context, notAllowed);
-  const targets = gateway.targetOrder.peek(route);
-  const target = targets.find((target) => problemAt(gateway, call, target) === null);
+  const ordered = gateway.targetOrder.peek(route);
+  const targets = mayContinue(call) ? await makerOnly(gateway, call.body, ordered) : ordered;
+  const able = targets.filter((target) => problemAt(gateway, call, target) === null);
+  const [target] = gateway.targetHealth.wellFirst(able);
   if (target === undefined)
     return answerEstimate(context, operation, {
       target: targets[0]!,
@@ -117,6 +120,7 @@ export async function countTokens(
   );
   const query = translator === null ? exchange.query : "";
   let answered = 0;
+  const startedMonoMs = monoMs();
   const upstream = watched(provider.upstream, (status) => (answered = status));
   const forwarded = await forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
@@ -141,6 +145,7 @@ export async function countTokens(
     record.note = `the provider answered ${answered}`;
     return answerEstimate(context, operation, { target, promptBytes: call.promptBytes });
   }
+  gateway.targetHealth.note(target, startedMonoMs, forwarded);
   record.end(forwarded.status, forwarded.outcome);
   record.note = forwarded.note;
   record.bug = forwarded.bug;

@@ -51,15 +51,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
   const coding = exchange.header("transfer-encoding")?.trim().toLowerCase() ?? "chunked";
-  if (coding !== "chunked")
-    return refuseUnadmitted(
-      context,
-      plainFailure(
-        501,
-        "invalid_request_error",
-        `the transfer coding ${JSON.stringify(coding.slice(0, 64))} is not understood`,
-      ),
-    );
+  if (coding !== "chunked") {
+    const problem = `the transfer coding ${JSON.stringify(coding.slice(0, 64))} is not understood`;
+    return refuseUnadmitted(context, plainFailure(501, "invalid_request_error", problem));
+  }
   const body = bodyOf(gateway, exchange);
   const named = await namedModel(exchange, route, {
     body,
@@ -69,6 +64,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const at = await admitAt(context, route, named.model);
   if (at === null) return;
   const { target, admitted } = at;
+  const startedMonoMs = gateway.monoMs();
+  const operation = operationAt(exchange.method, route.path);
   const forwarded = await relayAnswer(exchange, {
     upstream: route.upstream,
     provider: target.provider,
@@ -80,10 +77,11 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     },
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],
-    operation: operationAt(exchange.method, route.path),
+    operation,
     promptBytes: () => body?.bytes ?? 0,
     monoMs: gateway.monoMs,
   });
+  if (operation !== null) gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
   settleRequest(context, admitted.admission, forwarded);
 }
 
@@ -97,8 +95,8 @@ export function targetOf(
 }
 
 /**
- * Admits a request that passes to a provider, for the model that it names, if any; of a caller that
- * may use some models alone, none: it could use others. Null: it is refused, and answered.
+ * Admits a request that passes to a provider, for the model that it names, if any; none of a caller
+ * for some models alone, which could use others. Null: it is refused, and answered.
  */
 export async function admitAt(
   context: RequestContext,

@@ -81,7 +81,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
       notOffered(providerOf(gateway, ordered[0]!).config, "realtime"),
     );
   const admitted = await admitRequest(context, {
-    targets,
+    targets: gateway.targetHealth.candidates(targets).targets,
     model: name,
     modelNames: allowableNames(gateway.models.current(), route, name),
   });
@@ -158,6 +158,8 @@ async function runSession(
   { webSocket, admitted, target, upstream, path, asIs }: Session,
 ): Promise<void> {
   const { gateway, exchange } = context;
+  const { targetHealth } = gateway;
+  const startedMonoMs = gateway.monoMs();
   const forwarded = await tunnelSession(exchange, webSocket, {
     upstream,
     provider: target.provider,
@@ -167,8 +169,12 @@ async function runSession(
     headers: ["x-sluice-target", targetHeader(target)],
     asIs,
     sessions: gateway.sessions,
-    onProgress: (spent) => settleProgress(context, admitted.admission, spent),
+    onProgress(spent) {
+      targetHealth.noteWell(target, startedMonoMs);
+      settleProgress(context, admitted.admission, spent);
+    },
     monoMs: gateway.monoMs,
   });
+  if (!asIs) targetHealth.noteDirect(target, startedMonoMs, forwarded);
   settleRequest(context, admitted.admission, forwarded);
 }

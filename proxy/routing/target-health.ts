@@ -34,10 +34,15 @@ interface Candidates {
 /** An attempt, as it ended. */
 type Attempt = Pick<Forwarded, "failed" | "outcome" | "note">;
 
+/** One that passed to the provider as it was, or a session: what failed isn't told apart there. */
+type DirectAttempt = Pick<Forwarded, "outcome" | "note" | "status" | "executed">;
+
 interface FailingTarget {
   readonly target: Target;
   readonly state: "failing" | "open";
   readonly failures: number;
+  /** Why the last attempt failed. */
+  readonly why: string;
   /** Until the next request may try it; 0 unless it is open. */
   readonly retryInMs: number;
 }
@@ -52,6 +57,7 @@ interface Failing {
   readonly target: Target;
   readonly breaker: CircuitBreaker;
   isRefused: boolean;
+  why: string;
 }
 
 export class TargetHealth {
@@ -81,6 +87,15 @@ export class TargetHealth {
     const last = open.sort((a, b) => a.untilMs - b.untilMs).map(({ target }) => target);
     const all = [...well, ...last];
     return { targets: well.length === 0 ? all : well, all };
+  }
+
+  /** Those that aren't left alone, then the others; no probe is taken. */
+  wellFirst(targets: readonly Target[]): readonly Target[] {
+    if (this.#failing.size === 0) return targets;
+    const nowMs = this.#ports.monoMs();
+    const isLeft = (target: Target): boolean =>
+      this.#failing.get(targetName(target))?.breaker.admits(nowMs, false) === false;
+    return [...targets.filter((target) => !isLeft(target)), ...targets.filter(isLeft)];
   }
 
   /** Whether a target has failed so often that it is left alone for now. */
@@ -115,14 +130,35 @@ export class TargetHealth {
     return this.#last.get(provider) ?? { wellAtMs: null, failure: null };
   }
 
+  /**
+   * To be called where the request is one that models execute: a caller who chooses the path could
+   * otherwise speak against a target.
+   */
+  noteDirect(target: Target, startedMonoMs: number, attempt: DirectAttempt): void {
+    const { outcome, note, status, executed } = attempt;
+    const isFailed = !executed || status >= 500 || status === 429;
+    if (outcome === "upstream_cut" || (outcome === "upstream_error" && isFailed)) {
+      const failed = { failed: null, outcome, note: note ?? String(status) };
+      this.#noteLast(target, "failed", failed);
+      this.#failed(target, startedMonoMs, failed);
+    } else if (outcome === "complete") this.noteWell(target, startedMonoMs);
+  }
+
+  /** It has answered an attempt that may go on for long. */
+  noteWell(target: Target, startedMonoMs: number): void {
+    this.#noteLast(target, "well", { failed: null, outcome: "complete", note: null });
+    if (this.#failing.size > 0) this.#answered(target, startedMonoMs);
+  }
+
   #failed(target: Target, startedMs: number, { failed, note }: Attempt): void {
     const name = targetName(target);
     let known = this.#failing.get(name);
     if (known === undefined) {
       if (this.#failing.size >= breakersMax) this.#forgetOldest();
-      known = { target, breaker: new CircuitBreaker(), isRefused: false };
+      known = { target, breaker: new CircuitBreaker(), isRefused: false, why: "" };
       this.#failing.set(name, known);
     }
+    known.why = failed?.why ?? note ?? "";
     if (failed?.credentials === true && !known.isRefused) {
       known.isRefused = true;
       this.#ports.onRefused(target, note ?? failed.why);
@@ -132,7 +168,7 @@ export class TargetHealth {
     const waitMs = failed?.retryAfterMs ?? 0;
     const { breakerFailures: failuresMax, breakerOpenMs: openMs } = this.#ports.configOf(target);
     if (breaker.fail({ startedMs, nowMs, waitMs }, { failuresMax, openMs }))
-      this.#ports.onOpened(target, failed?.why ?? note ?? "", breaker.untilMs - nowMs);
+      this.#ports.onOpened(target, known.why, breaker.untilMs - nowMs);
   }
 
   #forgetOldest(): void {
@@ -159,8 +195,9 @@ export class TargetHealth {
 
   report(): readonly FailingTarget[] {
     const nowMs = this.#ports.monoMs();
-    return [...this.#failing.values()].map(({ target, breaker }) => ({
+    return [...this.#failing.values()].map(({ target, breaker, why }) => ({
       target,
+      why,
       state: breaker.isClosed ? "failing" : "open",
       failures: breaker.failures,
       retryInMs: breaker.isClosed ? 0 : Math.max(0, breaker.untilMs - nowMs),

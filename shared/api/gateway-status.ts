@@ -5,7 +5,12 @@
 import type { EffectiveSetting, FailureMode } from "../config/config.js";
 import type { Timed } from "./list-page.js";
 
-/** Of GET /admin/status, and `sluice status`. */
+/** Of GET /admin/status: the daemon's, and what the proxy that answers has seen of its targets. */
+export interface GatewayStatus extends DaemonStatus {
+  readonly targets: readonly TargetItem[];
+}
+
+/** Of `sluice status`. */
 export interface DaemonStatus {
   readonly version: string;
   readonly pid: number;
@@ -119,6 +124,8 @@ export interface TargetItem {
   readonly state: "failing" | "open";
   /** In a row. */
   readonly failures: number;
+  /** Why the last attempt failed. */
+  readonly reason: string;
   /** Until the next request may try it; 0 unless it is open. */
   readonly retry_in_seconds: number;
 }

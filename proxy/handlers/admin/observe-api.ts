@@ -3,6 +3,8 @@
  * children of a template, the requests in flight, the last refusals, and usage by groups. Nothing
  * is changed.
  */
+
+import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
 import type { UsageSummary } from "../../../shared/api/usage-report.js";
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { invalid } from "../../../shared/error-code.js";
@@ -14,6 +16,7 @@ import { failAdmin } from "./admin-json.js";
 import { fileHeaders, formatOf } from "./file-format.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
 import { type ListOf, listParameters, replyList } from "./reply-list.js";
+import { failingTargets } from "./targets-api.js";
 
 type ObserveEndpoint = Extract<
   AdminEndpoint,
@@ -33,7 +36,7 @@ function pages(op: ListOf["op"], items: ListOf["items"]): ListOf {
 }
 
 export function observe(
-  context: RequestContext<"limiter" | "nowMs">,
+  context: RequestContext<"limiter" | "nowMs" | "targetHealth">,
   endpoint: ObserveEndpoint,
 ): Promise<void> {
   const { query } = context.exchange;
@@ -47,23 +50,29 @@ export function observe(
     case "refusals":
       return replyList(context, refusals, query);
     case "status":
-      return ask(context, "status", good(null));
+      return ask(context, "status", good(null), ofThisProxy(context));
     case "usage-summary":
       return summarize(context);
   }
+}
+
+/** What the daemon doesn't know. */
+function ofThisProxy({ gateway }: RequestContext<"targetHealth">): Pick<GatewayStatus, "targets"> {
+  return { targets: failingTargets(gateway) };
 }
 
 async function ask(
   context: RequestContext<"limiter">,
   op: ListOf["op"],
   body: Checked<unknown>,
+  ours: object = {},
 ): Promise<void> {
   const { gateway, exchange, record } = context;
   if (!body.ok) return failAdmin(context, body.failure);
   const answer = await gateway.limiter.call(op, body.value);
   if (!answer.ok) return failAdmin(context, answer.failure);
   record.end(200, "answered");
-  replyJson(exchange, 200, answer.body);
+  replyJson(exchange, 200, { ...(answer.body as object), ...ours });
 }
 
 /** As JSON, or the groups as a file. */

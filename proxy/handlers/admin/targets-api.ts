@@ -22,13 +22,15 @@ export async function replyTargets({
   replyJson(exchange, 200, body);
 }
 
+/** For GET /admin/status and /admin/live, too. */
 export function failingTargets({
   targetHealth,
 }: Pick<Gateway, "targetHealth">): readonly TargetItem[] {
-  return targetHealth.report().map(({ target, state, failures, retryInMs }) => ({
+  return targetHealth.report().map(({ target, state, failures, why, retryInMs }) => ({
     target: targetName(target),
     state,
     failures,
+    reason: why,
     retry_in_seconds: Math.ceil(retryInMs / 1000),
   }));
 }

@@ -10,6 +10,8 @@
  */
 
 import { assert } from "../../../shared/assert.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Provider } from "../../gateway.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
@@ -46,9 +48,11 @@ export async function providerObjectRequest(
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   // What passes while it is read can't be sent to a second one.
   const isRepeatable = read.body === null || Buffer.isBuffer(read.body);
-  const providers = hasId && isRepeatable ? able.providers : able.providers.slice(0, 1);
+  const providers =
+    hasId && isRepeatable ? wellFirst(context, able.providers) : able.providers.slice(0, 1);
   let result: Forwarded | null = null;
   for (const [i, provider] of providers.entries()) {
+    const startedMonoMs = gateway.monoMs();
     const next = await sendObjectRequest(context, {
       provider,
       operation,
@@ -57,11 +61,12 @@ export async function providerObjectRequest(
       hasFallback: i < providers.length - 1,
       userPath: hasId && caller.isOperator ? null : caller.userPath,
     });
+    gateway.targetHealth.note(accountOf(provider), startedMonoMs, next);
     const found = next.status < 300 || exchange.begun || exchange.gone;
     // A provider that fails may have the object: the answer is 404 only if all of them say so.
     if (result === null || found || result.status === 404) {
       result = next;
-      record.target = { provider: provider.config.name, model: "" };
+      record.target = accountOf(provider);
     }
     if (found) break;
   }
@@ -70,4 +75,18 @@ export async function providerObjectRequest(
   record.note = result.note;
   record.bug = result.bug;
   result.finish();
+}
+
+/** What the provider keeps is at none of its models. */
+function accountOf({ config }: Provider): Target {
+  return { provider: config.name, model: "" };
+}
+
+/** Those that keep failing last: each is asked only if those before it don't have the object. */
+function wellFirst(
+  { gateway }: RequestContext<"targetHealth">,
+  providers: readonly Provider[],
+): readonly Provider[] {
+  const byAccount = new Map(providers.map((provider) => [accountOf(provider), provider]));
+  return gateway.targetHealth.wellFirst([...byAccount.keys()]).map((one) => byAccount.get(one)!);
 }

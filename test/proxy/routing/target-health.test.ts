@@ -71,6 +71,56 @@ t.test(
   },
 );
 
+t.test("what passes as it is, and a session, speak for their target and against it", async (t) => {
+  const direct = (status: number, outcome: Forwarded["outcome"], executed = true) => ({
+    status,
+    outcome,
+    executed,
+    note: executed ? null : "ECONNREFUSED",
+  });
+  const table = [
+    [direct(200, "complete"), "well"],
+    [direct(101, "complete"), "well"],
+    [direct(502, "upstream_error", false), "ECONNREFUSED"],
+    [direct(200, "upstream_cut"), "200"],
+    [direct(500, "upstream_error"), "500"],
+    [direct(429, "upstream_error"), "429"],
+    [direct(400, "upstream_error"), null],
+    [direct(401, "upstream_error"), null],
+    [direct(499, "client_gone"), null],
+    [direct(503, "overloaded"), null],
+  ] as const;
+  for (const [attempt, expected] of table) {
+    const { health, note } = healthAt();
+    note(a, failed(503));
+    health.noteDirect(a, 0, attempt);
+    const [known] = health.report();
+    const what = `${attempt.status} ${attempt.outcome}`;
+    if (expected === "well") t.equal(known, undefined, what);
+    else if (expected === null) t.match(known, { failures: 1, why: "503", state: "failing" }, what);
+    else t.match(known, { failures: 2, why: expected, state: "open", retryInMs: 1000 }, what);
+  }
+});
+
+t.test("those that are left alone come last, and no probe is taken", async (t) => {
+  const { clock, health, note, order } = healthAt();
+  const names = (): string =>
+    health
+      .wellFirst([a, b, c])
+      .map(({ provider }) => provider)
+      .join("");
+  t.equal(names(), "abc");
+  note(a, failed(503), failed(503));
+  note(b, failed(503));
+  t.equal(names(), "bca");
+  clock.nowMs = 1000;
+  t.equal(names(), "abc", "its time is over");
+  t.equal(order([a, b]), "ab/ab", "the probe is still to be taken");
+  note(a, failed(502));
+  health.noteWell(b, 1000);
+  t.match(health.report(), [{ target: a, failures: 3, why: "502" }]);
+});
+
 t.test("while all is well the order is handed through as it is", async (t) => {
   const { health, note } = healthAt();
   const targets = [a, b];
@@ -150,8 +200,8 @@ t.test("the report names each with its state; the number of them is bounded", as
   note(b, failed(500), failed(500));
   clock.nowMs = 400;
   t.same(health.report(), [
-    { target: a, state: "failing", failures: 1, retryInMs: 0 },
-    { target: b, state: "open", failures: 2, retryInMs: 600 },
+    { target: a, state: "failing", failures: 1, why: "500", retryInMs: 0 },
+    { target: b, state: "open", failures: 2, why: "500", retryInMs: 600 },
   ]);
   for (let i = 0; i < breakersMax + 10; i++)
     health.note({ provider: "p", model: String(i) }, 0, failed(500));
@@ -171,8 +221,8 @@ t.test("a stream that broke off counts as a failure, with no wait of the provide
   t.same(health.counts(), { failing: 2, open: 1 });
   clock.nowMs = 400;
   t.same(health.report(), [
-    { target: a, state: "open", failures: 2, retryInMs: 600 },
-    { target: b, state: "failing", failures: 1, retryInMs: 0 },
+    { target: a, state: "open", failures: 2, why: "reset", retryInMs: 600 },
+    { target: b, state: "failing", failures: 1, why: "503", retryInMs: 0 },
   ]);
 });
 
