@@ -13,6 +13,7 @@ t.test("a catch-all stands for no name that another provider may list", async (t
   t.same(await resolve(", models: [x]", "y"), {
     ok: true,
     targets: [{ provider: "any", model: "y" }],
+    names: ["any/y", "y"],
   });
   t.match(await resolve("", "y"), {
     ok: false,
