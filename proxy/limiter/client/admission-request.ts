@@ -3,6 +3,7 @@
  * asks it, and the admission or the refusal that comes of it. Pure; who waits for the verdict is in
  * `pending-admissions.ts`.
  */
+import { isKeyHash } from "../../../shared/domain/managed-key.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type {
   Admitted,
@@ -45,7 +46,7 @@ export function admissionMessage(
         submission,
         read,
         // Only a key has a list there.
-        modelNames: caller.credential === "authenticated" ? undefined : modelNames,
+        modelNames: isKeyHash(caller.credential) ? modelNames : undefined,
       }
     : { kind: "reroute", id, lease: rerouted.lease, targets, read };
 }
