@@ -188,6 +188,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "of no denials nothing is announced, and nothing written",
   },
   {
+    file: "limiterd/lists/list-children.ts",
+    line: "const sorted = [...children.values()].sort((a, b) => b.item.used_ratio - a.item.used_ratio || (a.name < b.name ? -1 : 1));",
+    what: "1 becomes 2",
+    why: "an order is told by the sign alone",
+  },
+  {
     file: "limiterd/lists/list-leases.ts",
     line: "return a.proxyId < b.proxyId ? -1 : 1;",
     what: "1 becomes 2",

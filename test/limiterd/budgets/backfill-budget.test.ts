@@ -195,6 +195,7 @@ t.test("what a label, and the children of the root, had spent is found too", asy
   const put = (body: object): Promise<unknown> =>
     admin(daemon, proxy, "budgets.put", { amount: 100, ...body });
   await put({ scope: "label", subject: "eu", budget_key: { period: "monthly" } });
+  await put({ scope: "label", subject: "eu", budget_key: { period: "hourly" } });
   await put({ subject: "/", budget_key: { period: "hourly" }, per_child: true });
   await put({ subject: "/", budget_key: { period: "weekly" } });
   await put({ subject: "/a", budget_key: { period: "monthly" } });
@@ -204,13 +205,14 @@ t.test("what a label, and the children of the root, had spent is found too", asy
       ({ scope, subject, period_label: label, spent }) => `${scope} ${subject} ${label} ${spent}`,
     );
   t.same(spent("/a/x").sort(), [
+    "label eu hourly 12",
     "label eu monthly 13",
     "user_path / weekly 31",
     "user_path /a hourly 16",
     "user_path /a monthly 19",
   ]);
   t.same(
-    spent("/b").filter((text) => String(text).includes("hourly")),
+    spent("/b").filter((text) => /^user_path .*hourly/.test(String(text))),
     ["user_path /b hourly 4"],
   );
 });

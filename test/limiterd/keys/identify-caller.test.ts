@@ -86,6 +86,12 @@ t.test(
         ],
       },
     });
+    await call(daemon, peer, "keys.deactivate", { id: "key_1" });
+    t.same(
+      admit(peer, 5, key.hash),
+      { kind: "denied", id: 5, ended: { keyId: "key_1", expiredAtMs: null } },
+      "what ended it is that it was deactivated",
+    );
   },
 );
 
