@@ -188,16 +188,16 @@ export const equivalents: readonly Equivalent[] = [
     why: "of no denials nothing is announced, and nothing written",
   },
   {
-    file: "limiterd/lists/list-children.ts",
-    line: "const sorted = [...children.values()].sort((a, b) => b.item.used_ratio - a.item.used_ratio || (a.name < b.name ? -1 : 1));",
-    what: "1 becomes 2",
-    why: "an order is told by the sign alone",
-  },
-  {
     file: "limiterd/lists/list-leases.ts",
     line: "return a.proxyId < b.proxyId ? -1 : 1;",
     what: "1 becomes 2",
     why: "an order is told by the sign alone",
+  },
+  {
+    file: "limiterd/rules/charge.ts",
+    line: "if (counter.inFlight === 0 && counter.place !== -1)",
+    what: "the condition is always true",
+    why: "one that is in no table is passed over when it would be put back",
   },
   {
     file: "limiterd/rules/count-settle.ts",
@@ -254,6 +254,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "a position that is no number is where the new file begins",
   },
   {
+    file: "limiterd/usage/read-days.ts",
+    line: "if (++sinceYield < rollupsPerSlice)",
+    what: "< becomes <=",
+    why: "a slice is a day longer",
+  },
+  {
     file: "limiterd/usage/rollups-of-record.ts",
     line: "if (dayNumber !== this.#dayNumber) {",
     what: "the condition is always true",
@@ -270,6 +276,12 @@ export const equivalents: readonly Equivalent[] = [
     line: "if (limit <= 0)",
     what: "0 becomes 1",
     why: "with room for one entry left, the rest waits for the next turn",
+  },
+  {
+    file: "proxy/limiter/client/hello-messages.ts",
+    line: "for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {",
+    what: "< becomes <=",
+    why: "with the one behind the last that fits the number is the same",
   },
   {
     file: "proxy/limiter/denied-jwts.ts",

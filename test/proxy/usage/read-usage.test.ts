@@ -62,6 +62,8 @@ t.test(
       [{ completion_tokens: 3, total_tokens: 12 }, usage(9, 3)],
       [{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0)],
       [{ total_tokens: 0 }, usage(0, 0)],
+      [{ completion_tokens: 0 }, usage(0, 0)],
+      [{ completion_tokens: 3 }, usage(0, 3)],
       [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 0 }, usage(4, 5)],
       [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 6 }, usage(4, 5)],
       [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 40 }, usage(10, 30)],
