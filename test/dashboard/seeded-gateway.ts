@@ -105,6 +105,8 @@ interface SeededGateway {
   keepSending(pauseMs: number): () => void;
   /** Kills the daemon, so that the pages can be seen without one. */
   killDaemon(): Promise<void>;
+  /** After it was killed. */
+  startDaemon(): Promise<void>;
 }
 
 /** `site`: ends it. `masterKey` null: an open gateway. */
@@ -113,7 +115,7 @@ export async function startSeededGateway(
   masterKey: string | null,
 ): Promise<SeededGateway> {
   const made = makeSite(site, yaml, masterKey === null ? {} : { SLUICE_MASTER_KEY: masterKey });
-  const daemon = await made.startDaemon();
+  let daemon = await made.startDaemon();
   const url = (await made.startProxy()).ready;
   const headers = masterKey === null ? {} : { authorization: `Bearer ${masterKey}` };
   const ask = async (method: string, path: string, body: unknown): Promise<void> => {
@@ -152,5 +154,8 @@ export async function startSeededGateway(
       return () => clearInterval(timer);
     },
     killDaemon: () => daemon.kill("SIGKILL"),
+    async startDaemon() {
+      daemon = await made.startDaemon();
+    },
   };
 }

@@ -19,7 +19,7 @@ export function Navigation({ entries, current }: NavigationProps) {
     .map(([key, title]) => ({ key, title, pages: entries.filter(({ group }) => group === key) }))
     .filter(({ pages }) => pages.length > 0);
   return (
-    <div class="side">
+    <header class="side">
       <a class="brand" href={hrefOf("")}>
         <Icon name="gate" />
         {texts.product}
@@ -46,7 +46,7 @@ export function Navigation({ entries, current }: NavigationProps) {
         ))}
       </nav>
       <SideFoot />
-    </div>
+    </header>
   );
 }
 

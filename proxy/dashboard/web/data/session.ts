@@ -8,6 +8,7 @@ const address = "/dashboard/session";
 export class SessionHolder {
   readonly #client: GatewayClient;
   readonly #session = signal<SignedIn | null>(null);
+  readonly #hasEnded = signal(false);
   readonly #problem = signal<Problem | null>(null);
 
   constructor(client: GatewayClient) {
@@ -24,6 +25,11 @@ export class SessionHolder {
     return this.#problem;
   }
 
+  /** Whether there was a session, which is over although nobody signed out. */
+  get hasEnded(): ReadonlySignal<boolean> {
+    return this.#hasEnded;
+  }
+
   async load(): Promise<void> {
     const answer = await this.#client.get<SessionStatus>(address);
     this.#problem.value = answer.ok ? null : answer.problem;
@@ -32,7 +38,10 @@ export class SessionHolder {
 
   async signIn(key: string): Promise<Answer<null>> {
     const answer = await this.#client.send<null>("POST", address, { key });
-    if (answer.ok) await this.load();
+    if (answer.ok) {
+      this.#hasEnded.value = false;
+      await this.load();
+    }
     return answer;
   }
 
@@ -43,6 +52,9 @@ export class SessionHolder {
 
   /** A question was answered with 401. */
   ended(): void {
-    if (this.#session.value !== null) this.#session.value = { kind: "none" };
+    const { kind } = this.#session.value ?? {};
+    if (kind === undefined || kind === "none") return;
+    this.#session.value = { kind: "none" };
+    this.#hasEnded.value = true;
   }
 }

@@ -3,6 +3,7 @@
 export const signInTexts = {
   title: "Sign in",
   about: "With the master key, a managed key or a JWT.",
+  ended: "Your session has ended. Sign in again to go on where you were.",
   key: "Key",
   hint: "It is exchanged for a session cookie; no script of this page can read it afterwards.",
   submit: "Sign in",

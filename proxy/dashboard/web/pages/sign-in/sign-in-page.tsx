@@ -29,7 +29,7 @@ export function SignInPage() {
           {shellTexts.product}
         </div>
         <h1>{texts.title}</h1>
-        <p class="soft">{texts.about}</p>
+        <p class="soft">{session.hasEnded.value ? texts.ended : texts.about}</p>
         <form
           class="form"
           onSubmit={(event) => {

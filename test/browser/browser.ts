@@ -1,0 +1,76 @@
+/**
+ * Debian's chromium, and pages in it that are watched: what they say to the console, each policy
+ * that they break, and each request that leaves the gateway's own origin.
+ */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Test } from "tap";
+import { tellOfPolicies, whenShown } from "./in-page.js";
+
+const executablePath = "/usr/bin/chromium";
+
+/** Why the tests can't run here; false if they can. As the `skip` of a test. */
+export const noBrowser: string | false = existsSync(executablePath)
+  ? false
+  : "chromium isn't installed (apt-get install chromium)";
+
+export const widths = {
+  desk: { width: 1280, height: 860 },
+  phone: { width: 390, height: 844 },
+} as const;
+
+export type Theme = "light" | "dark";
+
+interface Look {
+  readonly theme?: Theme;
+  readonly width?: keyof typeof widths;
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Everything that a page should never do, in words. Empty: it did nothing of it. */
+  readonly problems: readonly string[];
+}
+
+export async function launchBrowser(t: Pick<Test, "teardown">): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+/** A browser of its own profile at this gateway, with the session of `key` if there is one. */
+export async function openGateway(
+  browser: Browser,
+  url: string,
+  { key, theme = "light", width = "desk" }: Look & { readonly key?: string } = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: widths[width], colorScheme: theme });
+  if (key !== undefined) await signIn(context, url, key);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  await page.addInitScript(tellOfPolicies);
+  page.on("console", (message) => {
+    // The browser's own line about an answer that a page expects, such as a 401.
+    if (!message.text().startsWith("Failed to load resource")) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${url}/`)) problems.push(`asked ${request.url()}`);
+  });
+  return { page, context, problems };
+}
+
+/** Opens a page of the dashboard, below /dashboard/, and waits until it shows what it asked for. */
+export async function openDashboard({ page }: WatchedPage, url: string, path = ""): Promise<void> {
+  await page.goto(`${url}/dashboard/${path}`);
+  await whenShown(page);
+}
+
+async function signIn(context: BrowserContext, url: string, key: string): Promise<void> {
+  const answer = await context.request.post(`${url}/dashboard/session`, {
+    data: { key },
+    headers: { origin: url },
+  });
+  if (!answer.ok()) throw new Error(`signing in: ${answer.status()} ${await answer.text()}`);
+}

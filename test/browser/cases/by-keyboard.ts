@@ -1,0 +1,99 @@
+/** Everything about a rule and a key by the keyboard alone; the key then works with the SDK. */
+import OpenAI from "openai";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
+import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
+import { focusOf } from "../in-page.js";
+
+const masterKey = "sk-by-keyboard-0123456789abcdef";
+/** More than any page has places to stop at. */
+const tabsMax = 200;
+
+/** Presses Tab until the element of this kind and name has the focus. */
+async function tabTo(page: Page, kind: "button" | "field", name: string): Promise<void> {
+  for (let i = 0; i < tabsMax; i++) {
+    await page.keyboard.press("Tab");
+    const focus = await focusOf(page);
+    const isKind = kind === "button" ? focus.tag === "button" : /input|select/.test(focus.tag);
+    if (isKind && focus.name.startsWith(name)) return;
+  }
+  throw new Error(`Tab doesn't reach the ${kind} ${name}`);
+}
+
+t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
+  const gateway = await startSeededGateway(t, masterKey);
+  const browser = await launchBrowser(t);
+  const watched = await openGateway(browser, gateway.url, { key: masterKey });
+  const { page } = watched;
+  const rules = async (): Promise<readonly { readonly max_requests?: number }[]> => {
+    const answer = await fetch(`${gateway.url}/admin/rate-limits?search=/keyboard`, {
+      headers: { authorization: `Bearer ${masterKey}` },
+    });
+    return ((await answer.json()) as { rate_limits: { max_requests?: number }[] }).rate_limits;
+  };
+
+  t.test("a rule is made, changed, reset and deleted", async (t) => {
+    await openDashboard(watched, gateway.url);
+    await page.keyboard.press("g");
+    await page.keyboard.press("l");
+    await page.getByRole("heading", { level: 1, name: "Limits" }).waitFor();
+    await tabTo(page, "button", "Add limit");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.type("/keyboard");
+    await tabTo(page, "field", "Requests at most");
+    await page.keyboard.type("7");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    t.match(await rules(), [{ max_requests: 7 }]);
+    await page.getByRole("button", { name: /Edit.*\/keyboard/ }).waitFor();
+    t.match((await focusOf(page)).name, "Add limit", "the focus is back where it was");
+
+    await tabTo(page, "button", await nameOf(page, /Edit.*\/keyboard/));
+    await page.keyboard.press("Enter");
+    await tabTo(page, "field", "Requests at most");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("9");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    t.match(await rules(), [{ max_requests: 9 }]);
+
+    await tabTo(page, "button", await nameOf(page, /Delete.*\/keyboard/));
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "button", "Delete");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    t.same(await rules(), []);
+  });
+
+  t.test("a key is issued, and OpenAI's SDK calls with it", async (t) => {
+    await page.keyboard.press("g");
+    await page.keyboard.press("k");
+    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    await tabTo(page, "button", "Issue a key");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.type("typed");
+    await page.keyboard.press("Enter");
+    const secret = page.locator(".secret");
+    await secret.waitFor();
+    const apiKey = await secret.innerText();
+    await page.keyboard.press("Escape");
+    await secret.waitFor({ state: "detached" });
+    t.notMatch(await page.content(), apiKey, "it is shown this once");
+    const client = new OpenAI({ apiKey, baseURL: `${gateway.url}/v1` });
+    const answer = await client.chat.completions.create({
+      model: "gpt-5.4-mini",
+      messages: [{ role: "user", content: "Hello" }],
+    });
+    t.ok(answer.choices[0]?.message.content);
+    t.same(watched.problems, []);
+  });
+});
+
+async function nameOf(page: Page, name: RegExp): Promise<string> {
+  const button = page.getByRole("button", { name });
+  return (await button.getAttribute("aria-label")) ?? (await button.innerText());
+}

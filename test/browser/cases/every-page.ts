@@ -1,0 +1,45 @@
+/**
+ * Each page in light and dark, on a desk and on a phone: no violation of accessibility, nothing
+ * asked of another origin, nothing on the console, nothing that is wider than the screen.
+ */
+import t from "tap";
+import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
+import { violationsOf } from "../accessibility.js";
+import { launchBrowser, noBrowser, openDashboard, openGateway, widths } from "../browser.js";
+import { overflowOf } from "../in-page.js";
+
+const masterKey = "sk-every-page-0123456789abcdef";
+const pages = [
+  "",
+  "limits",
+  "limits?scope=provider",
+  "limits?scope=model",
+  "budgets",
+  "explain",
+  "usage",
+  "usage?by=key&measure=tokens",
+  "requests",
+  "requests?tab=recent",
+  "requests?tab=refused",
+  "keys",
+  "nowhere",
+];
+
+t.test("every page", { skip: noBrowser }, async (t) => {
+  const gateway = await startSeededGateway(t, masterKey);
+  await gateway.sendRounds(2);
+  const browser = await launchBrowser(t);
+  for (const width of Object.keys(widths) as (keyof typeof widths)[])
+    for (const theme of ["light", "dark"] as const) {
+      const watched = await openGateway(browser, gateway.url, { key: masterKey, theme, width });
+      for (const path of pages) {
+        await openDashboard(watched, gateway.url, path);
+        const name = `/dashboard/${path}, ${theme}, ${width}`;
+        t.same(await violationsOf(watched.page), [], `${name}: no violation of accessibility`);
+        const overflow = await overflowOf(watched.page);
+        t.ok(overflow <= 0, `${name}: ${overflow} pixels wider than the screen`);
+        t.same(watched.problems, [], `${name}: no other origin, no broken policy, no word`);
+      }
+      await watched.context.close();
+    }
+});

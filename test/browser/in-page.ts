@@ -1,0 +1,57 @@
+/**
+ * What tests ask of a page from inside it, as texts: the compiler of the tests doesn't know the
+ * globals of a browser.
+ */
+import type { Page } from "playwright-core";
+
+/** Pixels that the page is wider than the screen. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - innerWidth");
+}
+
+/** Everything that a script of the page can reach of what it was told. */
+export function withinReachOfScripts(page: Page): Promise<string> {
+  return page.evaluate(
+    "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, location.href])",
+  );
+}
+
+export function cookiesOf(page: Page): Promise<string> {
+  return page.evaluate("document.cookie");
+}
+
+/** How many pictures stand in the page. */
+export function imagesOf(page: Page): Promise<number> {
+  return page.evaluate(`document.querySelectorAll("img").length`);
+}
+
+/** Elements of all tables. */
+export function rowsOf(page: Page): Promise<number> {
+  return page.evaluate(`document.querySelectorAll("tr").length`);
+}
+
+export interface Focus {
+  /** In lower case. */
+  readonly tag: string;
+  /** What a screen reader calls it. */
+  readonly name: string;
+}
+
+export function focusOf(page: Page): Promise<Focus> {
+  return page.evaluate(`(() => {
+    const at = document.activeElement;
+    const name = at.getAttribute("aria-label") ?? at.labels?.[0]?.textContent ?? at.textContent;
+    return { tag: at.tagName.toLowerCase(), name: name.trim() };
+  })()`);
+}
+
+/** Until the page shows what it asked for. */
+export async function whenShown(page: Page): Promise<void> {
+  await page.waitForSelector("h1");
+  for (const each of await page.locator(".skeleton").all())
+    await each.waitFor({ state: "detached" });
+}
+
+/** Runs in each page before its own scripts: a broken policy is a line on the console. */
+export const tellOfPolicies = `addEventListener("securitypolicyviolation", (event) =>
+  console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`;
