@@ -21,6 +21,8 @@ const allPages = [
   "requests?tab=recent",
   "requests?tab=refused",
   "keys",
+  "providers",
+  "system",
 ];
 const masterKey = "sk-pictures-of-the-dashboard-0123456789";
 const lineMs = 31_000;

@@ -93,8 +93,17 @@ const pages: readonly PageEntry[] = [
     icon: "providers",
     key: "p",
     of: "admin",
+    load: () => import("./pages/providers/providers-page.js").then((page) => page.ProvidersPage),
   },
-  { name: "system", path: "system", group: "setup", icon: "system", key: "s", of: "admin" },
+  {
+    name: "system",
+    path: "system",
+    group: "setup",
+    icon: "system",
+    key: "s",
+    of: "admin",
+    load: () => import("./pages/system/system-page.js").then((page) => page.SystemPage),
+  },
   {
     name: "self",
     path: "me",

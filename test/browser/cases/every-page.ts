@@ -22,6 +22,8 @@ const pages = [
   "requests?tab=recent",
   "requests?tab=refused",
   "keys",
+  "providers",
+  "system",
   "nowhere",
 ];
 

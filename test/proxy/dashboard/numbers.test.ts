@@ -1,6 +1,7 @@
 /** Numbers as the dashboard writes them. */
 import t from "tap";
 import {
+  formatBytes,
   formatCount,
   formatDuration,
   formatMoment,
@@ -19,6 +20,17 @@ const table: readonly (readonly [name: string, form: Form, rows: readonly [numbe
     [
       [0, "0"],
       [1234567, "1,234,567"],
+    ],
+  ],
+  [
+    "bytes",
+    formatBytes,
+    [
+      [0, "0 B"],
+      [999, "999 B"],
+      [12_340, "12.3 kB"],
+      [4_100_000, "4.1 MB"],
+      [2e9, "2 GB"],
     ],
   ],
   [

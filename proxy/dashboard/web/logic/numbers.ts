@@ -69,3 +69,14 @@ export function formatMoment(moment: string): string {
 export function formatTime(moment: string): string {
   return `${moment.slice(11, 19)} UTC`;
 }
+
+/** 512 B, 12.3 kB, 4.1 MB: powers of 1000. */
+export function formatBytes(bytes: number): string {
+  for (const [unit, size] of [
+    ["GB", 1e9],
+    ["MB", 1e6],
+    ["kB", 1e3],
+  ] as const)
+    if (bytes >= size) return `${oneDigit.format(bytes / size)} ${unit}`;
+  return `${bytes} B`;
+}

@@ -17,6 +17,7 @@ export const requestsTexts = {
     },
   },
   recent: {
+    anyStatus: "Any status",
     caption: "Requests that ended, newest first",
     search: "User path and all below it",
     columns: {

@@ -49,8 +49,7 @@ export const usageTexts = {
     title: "Nothing was used in these days",
     text: "Usage appears here as soon as a request has ended.",
   },
-  csv: "CSV",
-  records: "Requests as NDJSON",
+  csv: "Groups as CSV",
 } as const;
 
 export const selfTexts = {

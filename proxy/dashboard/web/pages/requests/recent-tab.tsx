@@ -9,6 +9,7 @@ import {
   formatTime,
 } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { FilterSelect } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
 import { PathFilter } from "../../parts/lists/path-filter.js";
 import type { Column } from "../../parts/table.js";
@@ -19,13 +20,16 @@ const texts = requestsTexts.recent;
 
 export function RecentTab() {
   const { query } = useApp().router.place.value;
-  const list = useListPoll<RecordPage>(
-    listPath("/admin/usage/records", query, ["path", "model", "status", "key"]),
-  );
+  const list = useListPoll<RecordPage>(recordsPath(query));
   return (
     <>
       <div class="filters">
         <PathFilter />
+        <FilterSelect
+          name="status"
+          label={texts.columns.status}
+          options={["", "2xx", "4xx", "5xx"].map((each) => [each, each || texts.anyStatus])}
+        />
       </div>
       <ListCard
         list={list}
@@ -34,10 +38,17 @@ export function RecentTab() {
         columns={columns}
         keyOf={({ id }) => id}
         icon="requests"
-        none={query.has("path") ? requestsTexts.unmatched : texts.none}
+        none={query.has("path") || query.has("status") ? requestsTexts.unmatched : texts.none}
       />
     </>
   );
+}
+
+/** The list's name for the path is longer than the address's. */
+function recordsPath(query: URLSearchParams): string {
+  const path = query.get("path");
+  const listed = listPath("/admin/usage/records", query, ["model", "status", "key"]);
+  return path === null || path === "" ? listed : `${listed}&user_path=${encodeURIComponent(path)}`;
 }
 
 const columns: readonly Column<RecordItem>[] = [

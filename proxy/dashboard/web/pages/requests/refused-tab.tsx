@@ -89,7 +89,7 @@ const columns: readonly Column<RefusalItem>[] = [
           class="button ghost square"
           aria-label={`${texts.columns.explain} ${request_id}`}
           title={texts.columns.explain}
-          href={hrefOf("explain", { request: request_id })}
+          href={hrefOf("explain", { request_id })}
         >
           <Icon name="explain" />
         </a>

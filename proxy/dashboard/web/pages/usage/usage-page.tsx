@@ -1,6 +1,7 @@
 /** What was used: sums, days as a chart, and groups as a table. */
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { useApp } from "../../parts/app.js";
+import { Icon } from "../../parts/icon.js";
 import { FilterSelect } from "../../parts/lists/filters.js";
 import { PathFilter } from "../../parts/lists/path-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
@@ -26,6 +27,10 @@ export function UsagePage() {
         <div class="filters">
           <PathFilter />
           <DaysFilter />
+          <a class="button" href={`${usagePath(query, by)}&format=csv`} download>
+            <Icon name="download" />
+            {texts.csv}
+          </a>
         </div>
         <WhenReady polled={days.polled} onRetry={days.refresh}>
           {({ usage, groups: byDay }) => (

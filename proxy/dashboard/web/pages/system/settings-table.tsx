@@ -1,0 +1,73 @@
+/** The settings that are in force: the value of each, where it comes from, what it means. */
+import { useState } from "preact/hooks";
+import type { SettingsList } from "../../../../../shared/api/gateway-status.js";
+import { SearchField } from "../../parts/field.js";
+import { Card, Empty } from "../../parts/page.js";
+import { type Column, Table } from "../../parts/table.js";
+import { systemTexts as texts } from "../../texts/setup-texts.js";
+
+type Setting = SettingsList["settings"][number];
+
+export function SettingsTable({ list: { file, settings } }: { readonly list: SettingsList }) {
+  const [search, setSearch] = useState("");
+  const words = search.trim().toLowerCase();
+  const rows = settings.filter(({ path, meaning }) =>
+    `${path} ${meaning}`.toLowerCase().includes(words),
+  );
+  return (
+    <Card title={texts.settings} note={file === null ? texts.noFile : texts.settingsFrom(file)}>
+      <div class="card-filter">
+        <SearchField label={texts.search} value={search} onInput={setSearch} />
+      </div>
+      {rows.length === 0 ? (
+        <Empty icon="search" title={texts.noSetting.title}>
+          {texts.noSetting.text}
+        </Empty>
+      ) : (
+        <Table
+          caption={texts.settingsCaption}
+          rows={rows}
+          keyOf={({ path }) => path}
+          columns={columns}
+        />
+      )}
+    </Card>
+  );
+}
+
+const columns: readonly Column<Setting>[] = [
+  {
+    key: "name",
+    head: texts.columns.name,
+    kind: "lead",
+    cell: ({ path, meaning }) => (
+      <span class="two-lines">
+        <code>{path}</code>
+        <span class="soft small">{meaning}</span>
+      </span>
+    ),
+  },
+  {
+    key: "value",
+    head: texts.columns.value,
+    cell: ({ value, unit }) => (
+      <span class="wrap">
+        {value}
+        {unit !== null && <span class="soft"> {unit}</span>}
+      </span>
+    ),
+  },
+  {
+    key: "source",
+    head: texts.columns.source,
+    cell: ({ source, name }) =>
+      source === "default" ? (
+        <span class="soft">{texts.sources.default}</span>
+      ) : (
+        <span class="two-lines">
+          <span class="badge">{texts.sources[source]}</span>
+          {name !== null && <code class="soft small">{name}</code>}
+        </span>
+      ),
+  },
+];
