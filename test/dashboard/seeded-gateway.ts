@@ -99,6 +99,8 @@ const callers: readonly (readonly [path: string, model: string, share: number])[
 interface SeededGateway {
   readonly url: string;
   readonly masterKey: string | null;
+  /** One chat on this path. */
+  call(path: string, model: string): Promise<void>;
   /** Sends so many rounds of requests, one after the other. */
   sendRounds(rounds: number): Promise<void>;
   /** Goes on sending, one round after the other with a pause; ends with what it returns. */
@@ -146,6 +148,7 @@ export async function startSeededGateway(
   return {
     url,
     masterKey,
+    call,
     async sendRounds(count) {
       for (let round = 0; round < count; round++) await sendRound();
     },

@@ -7,6 +7,12 @@ import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser
 import { focusOf } from "../in-page.js";
 
 const masterKey = "sk-by-keyboard-0123456789abcdef";
+interface KeyboardRule {
+  readonly subject: string;
+  readonly max_requests?: number;
+  readonly requests_used: number;
+}
+
 /** More than any page has places to stop at. */
 const tabsMax = 200;
 
@@ -26,14 +32,14 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
   const browser = await launchBrowser(t);
   const watched = await openGateway(browser, gateway.url, { key: masterKey });
   const { page } = watched;
-  const rules = async (): Promise<readonly { readonly max_requests?: number }[]> => {
+  const rules = async (): Promise<readonly KeyboardRule[]> => {
     const answer = await fetch(`${gateway.url}/admin/rate-limits?search=/keyboard`, {
       headers: { authorization: `Bearer ${masterKey}` },
     });
-    return ((await answer.json()) as { rate_limits: { max_requests?: number }[] }).rate_limits;
+    return ((await answer.json()) as { rate_limits: KeyboardRule[] }).rate_limits;
   };
 
-  t.test("a rule is made, changed, reset and deleted", async (t) => {
+  t.test("a rule is made, changed, reset, moved and deleted", async (t) => {
     await openDashboard(watched, gateway.url);
     await page.keyboard.press("g");
     await page.keyboard.press("l");
@@ -58,6 +64,29 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     t.match(await rules(), [{ max_requests: 9 }]);
+
+    await gateway.call("/keyboard", "gpt-5.4-mini");
+    t.match(await rules(), [{ requests_used: 1 }]);
+    await tabTo(page, "button", await nameOf(page, /Reset.*\/keyboard/));
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "button", "Reset");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    t.match(await rules(), [{ requests_used: 0 }]);
+
+    await tabTo(page, "button", await nameOf(page, /Edit.*\/keyboard/));
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("End");
+    await page.keyboard.type("/moved");
+    await page
+      .getByText(/counters/i)
+      .first()
+      .waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    t.match(await rules(), [{ subject: "/keyboard/moved", max_requests: 9 }], "one rule, moved");
 
     await tabTo(page, "button", await nameOf(page, /Delete.*\/keyboard/));
     await page.keyboard.press("Enter");

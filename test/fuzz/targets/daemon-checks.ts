@@ -1,5 +1,6 @@
 /** What holds in a daemon whatever its peers said: counts make sense, and gauges come to rest. */
 import type { Counter } from "../../../limiterd/counters/counter.js";
+import { sumUsd } from "../../../shared/domain/money.js";
 import type { TestDaemon } from "../../limiterd/in-memory-daemon.js";
 import { must } from "../fuzz-target.js";
 
@@ -16,8 +17,11 @@ export function mustCountSanely({ state }: TestDaemon): void {
         () => `${name} of the rule ${JSON.stringify(rule.id)} is ${String(count)}`,
       );
   }
-  for (const [name, count] of Object.entries(state.counts))
+  const { cost, ...counts } = state.counts;
+  for (const [name, count] of Object.entries(counts))
     must(isSane(count), () => `the count ${name} is ${count}`);
+  const usd = sumUsd(cost);
+  must(usd >= 0 && Number.isFinite(usd), () => `the cost of all requests is ${usd}`);
 }
 
 /** With no peer left, no slot is held. */
