@@ -38,7 +38,7 @@ export async function resolveTargets(
       targets: createTargetOrder(prices.costOf)
         .peek(route)
         .map((target) => ({ provider: target.provider, model: target.model })),
-      names: allowableNames(catalog, route, model),
+      names: allowableNames(catalog, route),
     };
   }
   const named = JSON.stringify(model);

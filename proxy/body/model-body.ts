@@ -15,17 +15,12 @@ import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
+import { type AskedReasoning, askedReasoning } from "./meaning/asked-reasoning.js";
+import { mayRunOthers } from "./meaning/other-models.js";
 import { type JsonMember, lastMember, repeatedKey, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
 export type JsonOperation = keyof typeof subjects;
-
-/** What decides which of OpenAI's APIs takes the request. */
-export interface AskedReasoning {
-  readonly hasTools: boolean;
-  /** `unsaid`: as much as the model does by itself. */
-  readonly effort: "none" | "some" | "unsaid";
-}
 
 export interface ModelBody {
   /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
@@ -34,6 +29,8 @@ export interface ModelBody {
   readonly writtenModel: string | null;
   readonly stream: boolean;
   readonly reasoning: AskedReasoning;
+  /** Whether its provider could run other models for it, too. */
+  readonly mayRunOthers: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
   /** Where the top-level members are, for `editModelBody`; null when no scan was needed. */
@@ -54,8 +51,8 @@ type ModelBodyResult =
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A repeated
- * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
+ * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A field
+ * that matters here is refused if it is repeated, because the upstream might read the other one.
  *
  * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; for ASCII,
  * which most bodies are, it isn't called. `other`: the model that is named elsewhere.
@@ -86,8 +83,7 @@ export function parseModelBody(
   const repeated =
     members === null
       ? null
-      : (repeatedKey(members, ["model", "stream", "stream_options"]) ??
-        repeatedOption(text, members));
+      : (repeatedKey(members, ["model", ...unrepeated]) ?? repeatedOption(text, members));
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const writtenModel = isAbsent(value["model"])
     ? null
@@ -107,6 +103,7 @@ export function parseModelBody(
       writtenModel,
       stream: value["stream"] === true,
       reasoning: askedReasoning(operation, value),
+      mayRunOthers: mayRunOthers(value),
       includeUsage: options?.["include_usage"] === true,
       members,
     },
@@ -188,6 +185,9 @@ function checkFields(
   };
 }
 
+/** Beside `model`. */
+const unrepeated = ["stream", "stream_options", "tools", "plugins", "providerOptions"];
+
 /**
  * Whether a key that matters may be repeated. A quote within a text is escaped, so one that is
  * found once is one key, unless keys are written with escapes. This search is native and suffices
@@ -195,11 +195,8 @@ function checkFields(
  */
 function mayRepeat(text: string, fields: Fields): boolean {
   if (isTwice(text, '"model"') || text.includes("\\u")) return true;
-  if (fields["stream"] !== undefined && isTwice(text, '"stream"')) return true;
-  return (
-    fields["stream_options"] !== undefined &&
-    (isTwice(text, '"stream_options"') || isTwice(text, '"include_usage"'))
-  );
+  if (unrepeated.some((key) => fields[key] !== undefined && isTwice(text, `"${key}"`))) return true;
+  return fields["stream_options"] !== undefined && isTwice(text, '"include_usage"');
 }
 
 function isTwice(text: string, key: string): boolean {
@@ -222,39 +219,4 @@ function decodeString(bytes: Buffer, member: JsonMember): string {
 
 function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
-}
-
-/** Of the fields of a body, whose types haven't been checked. */
-export function askedReasoning(operation: Operation, fields: Fields): AskedReasoning {
-  if (operation === "generate_content" || operation === "stream_generate_content")
-    return askedOfGoogle(fields);
-  const { tools, reasoning_effort: chatEffort, thinking, output_config: config } = fields;
-  const hasTools = Array.isArray(tools) && tools.length > 0;
-  if (operation !== "messages") return { hasTools, effort: asked(chatEffort) };
-  const type = isObject(thinking) ? thinking["type"] : undefined;
-  if (type === "disabled") return { hasTools, effort: "none" };
-  const effort = isObject(config) ? config["effort"] : undefined;
-  return { hasTools, effort: type === "enabled" ? "some" : asked(effort) };
-}
-
-/** Gemini's own API, whose servers read names with underscores, too. */
-function askedOfGoogle(fields: Fields): AskedReasoning {
-  const { tools } = fields;
-  const hasTools = Array.isArray(tools) && tools.length > 0;
-  const config = eitherField(fields, "generationConfig", "generation_config");
-  const thinking = eitherField(config, "thinkingConfig", "thinking_config");
-  const level = thinking["thinkingLevel"] ?? thinking["thinking_level"];
-  const budget = thinking["thinkingBudget"] ?? thinking["thinking_budget"];
-  if (isAbsent(level) && budget === 0) return { hasTools, effort: "none" };
-  const isAsked = !isAbsent(level) || (typeof budget === "number" && budget > 0);
-  return { hasTools, effort: isAsked ? "some" : "unsaid" };
-}
-
-function eitherField(fields: Fields, name: string, other: string): Fields {
-  const value = fields[name] ?? fields[other];
-  return isObject(value) ? value : {};
-}
-
-function asked(effort: unknown): AskedReasoning["effort"] {
-  return typeof effort === "string" ? (effort === "none" ? "none" : "some") : "unsaid";
 }

@@ -4,7 +4,7 @@
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Operation, operations } from "../../shared/operation.js";
-import type { AskedReasoning } from "../body/model-body.js";
+import type { AskedReasoning } from "../body/meaning/asked-reasoning.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
 import { composeTranslations } from "./compose-translations.js";

@@ -14,7 +14,6 @@ import { makerOnly, mayContinue } from "../objects/maker-only.js";
 import { foreignObject } from "../objects/object-access.js";
 import { namedIds } from "../objects/object-ids.js";
 import type { RequestContext } from "../request-context.js";
-import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import type { Upstream } from "../upstream/upstream.js";
@@ -22,7 +21,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/estimate-tokens.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
-import { problemAt } from "./model-call.js";
+import { namesOf, problemAt } from "./model-call.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
@@ -93,7 +92,7 @@ export async function countTokens(
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const route = await resolveOnceLearned(gateway, call.model);
   if (route === null) return refuseUnknownModel(context, call.model);
-  const names = allowableNames(gateway.models.current(), route, call.model);
+  const names = namesOf(gateway, call, route);
   const notAllowed = modelProblem(context.caller, names);
   if (notAllowed !== null) return refuseUnadmitted(context, notAllowed);
   const ordered = gateway.targetOrder.peek(route);

@@ -52,6 +52,7 @@ class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
   readonly model: string;
   readonly stream: boolean;
+  readonly mayRunOthers: boolean;
   /** Empty once it is let go. */
   #bytes: Buffer;
   readonly #body: ModelBody;
@@ -72,6 +73,7 @@ class JsonCall implements ModelCall {
     this.operation = operation;
     this.model = body.model;
     this.stream = body.stream;
+    this.mayRunOthers = body.mayRunOthers;
     this.#bytes = bytes;
     this.#body = body;
     this.#source = source;

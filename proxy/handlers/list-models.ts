@@ -53,7 +53,7 @@ export async function answerModel({
     record.end(failure.status, "refused");
     return replyFailure(exchange, "model", failure, headers);
   }
-  const names = allowableNames(gateway.models.current(), route, name);
+  const names = allowableNames(gateway.models.current(), route);
   const notAllowed = modelProblem(caller, names);
   if (notAllowed !== null) {
     record.end(notAllowed.status, "refused");
@@ -68,7 +68,7 @@ export async function answerModel({
 function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
   if (caller.allowLists.length === 0) return true;
   const route = resolveModel(catalog, id);
-  return route !== null && modelProblem(caller, allowableNames(catalog, route, id)) === null;
+  return route !== null && modelProblem(caller, allowableNames(catalog, route)) === null;
 }
 
 /** What each model can do isn't known: its provider says so when it is asked. */

@@ -10,6 +10,8 @@ import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import type { Spool } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
+import { allowableNames } from "../routing/allowable-names.js";
+import type { Route } from "../routing/resolve-model.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { leavesPath } from "../upstream/upstream-path.js";
 
@@ -22,6 +24,8 @@ export interface ModelCall {
   readonly body: Buffer | null;
   /** Whether the client wants a stream of events. */
   readonly stream: boolean;
+  /** Whether its provider could run other models for it than the one that it names. */
+  readonly mayRunOthers: boolean;
   /** For an estimate, where the provider reports no usage. */
   readonly promptBytes: number;
   /** Which conversation it continues; null: nothing says so. Read only where it is needed. */
@@ -76,6 +80,15 @@ export interface CallSource {
   readonly newSpool: () => Promise<Spool>;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
+}
+
+/** The names by which a list of models may allow a call; none: no list does. */
+export function namesOf(
+  { models }: Pick<Gateway, "models">,
+  { mayRunOthers }: Pick<ModelCall, "mayRunOthers">,
+  route: Route,
+): readonly string[] {
+  return mayRunOthers ? [] : allowableNames(models.current(), route);
 }
 
 /** Why a call can't be sent to this target, or null. */

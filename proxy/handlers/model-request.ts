@@ -23,7 +23,6 @@ import { madeIds, namedIds } from "../objects/object-ids.js";
 import { isStoredCall } from "../objects/stored-call.js";
 import type { RequestContext } from "../request-context.js";
 import { withOwnFirst } from "../routing/affinity.js";
-import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import {
   type Route,
@@ -44,7 +43,13 @@ import { askCache, bypassed } from "./ask-cache.js";
 import { failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
-import { type CallSource, type ModelCall, problemAt, type ReadCall } from "./model-call.js";
+import {
+  type CallSource,
+  type ModelCall,
+  namesOf,
+  problemAt,
+  type ReadCall,
+} from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
 /** Never rejects. */
@@ -101,7 +106,7 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
     (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuseUnknownModel(incoming, call.model);
   record.requestedModel = requestedName(route);
-  const modelNames = allowableNames(gateway.models.current(), route, call.model);
+  const modelNames = namesOf(gateway, call, route);
   const cached =
     gateway.responseCache === null
       ? bypassed

@@ -184,6 +184,7 @@ class Form {
 class MultipartCall implements ModelCall {
   /** A transcription may be one, but isn't kept alive. */
   readonly stream = false;
+  readonly mayRunOthers = false;
   readonly operation: Operation;
   readonly model: string;
   readonly body = null;

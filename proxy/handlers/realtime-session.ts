@@ -83,7 +83,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   const admitted = await admitRequest(context, {
     targets: gateway.targetHealth.candidates(targets).targets,
     model: name,
-    modelNames: allowableNames(gateway.models.current(), route, name),
+    modelNames: allowableNames(gateway.models.current(), route),
   });
   if (admitted === null) return;
   const target = admitted.admission.target!;

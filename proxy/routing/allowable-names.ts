@@ -5,13 +5,15 @@
 import { modelPatternBytesMax } from "../../shared/access/allowed-models.js";
 import type { Catalog, Route } from "./resolve-model.js";
 
-/** `asked`: the name in the request. */
+/**
+ * An alias counts by its configured name: one for `gpt-*` would otherwise run its target for each
+ * name that a list allows and nobody has.
+ */
 export function allowableNames(
   { providerByLowerName }: Pick<Catalog, "providerByLowerName">,
   route: Route,
-  asked: string,
 ): readonly string[] {
-  const alias = route.alias === undefined ? [] : [asked.trim()];
+  const alias = route.alias === undefined ? [] : [route.alias];
   if (route.kind === "virtual") return [...alias, route.source].map(compared);
   const { provider, model } = route.targets[0];
   const before = model.slice(0, Math.max(model.indexOf("/"), 0)).toLowerCase();

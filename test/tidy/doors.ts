@@ -25,6 +25,7 @@ const proxyBelowGateway = [
   "proxy/auth/session",
   "proxy/capacity",
   "proxy/body",
+  "proxy/body/meaning",
   "proxy/body/rewriters",
   "proxy/dashboard",
   "proxy/dialects",
@@ -67,7 +68,8 @@ const limiterdBelowState = [
 /** The rooms that a room may import, besides itself; every program may import all of `shared`. */
 export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/egress": [],
-  "proxy/body": ["proxy/capacity"],
+  "proxy/body/meaning": [],
+  "proxy/body": ["proxy/body/meaning", "proxy/capacity"],
   "proxy/dashboard": ["proxy/http", "proxy/limiter"],
   "proxy/limiter": [],
   "proxy/limiter/client": ["proxy/limiter"],
@@ -134,6 +136,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/dialects/variants",
     "proxy/dialects/translation",
     "proxy/body",
+    "proxy/body/meaning",
     "proxy/capacity",
     "proxy/http",
     "proxy/upstream",

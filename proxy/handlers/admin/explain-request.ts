@@ -36,7 +36,7 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   if (route === null) return failAdmin(context, unknownModel(models, model).failure);
   const asked = {
     targets: targetOrder.peek(route).map(({ provider, model }) => ({ provider, model })),
-    model_names: allowableNames(models.current(), route, model),
+    model_names: allowableNames(models.current(), route),
   };
   await replyExplanation(
     context,

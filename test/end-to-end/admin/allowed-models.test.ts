@@ -22,7 +22,7 @@ providers:
   claude: { type: anthropic, base_url: "http://127.0.0.1:1", api_key: k, models: [far] }
 virtual_models:
   fast: { targets: [{ model: test/small }] }
-aliases: { mine: test/large }
+aliases: { mine: test/large, "small-*": test/large }
 jwt:
   - issuer: https://issuer.test
     audience: sluice
@@ -41,16 +41,16 @@ t.test("a restricted key or token reaches the models of its list, and nothing el
   const { status, body } = await admin(
     url,
     "POST /auth-keys",
-    { user_path: "/team", models: ["small", "fast"] },
+    { user_path: "/team", models: ["small", "small-i*", "fast"] },
     byMaster,
   );
-  t.match({ status, body }, { status: 201, body: { models: ["small", "fast"] } });
+  t.match({ status, body }, { status: 201, body: { models: ["small", "small-i*", "fast"] } });
   const key = String(body["value"]);
   const token = await signer.sign({
     iss: "https://issuer.test",
     aud: "sluice",
     sub: "ann",
-    models: "small fast mine",
+    models: "small small-i* fast mine",
     exp: Math.floor(Date.now() / 1000) + 600,
   });
 
@@ -91,6 +91,26 @@ t.test("a restricted key or token reaches the models of its list, and nothing el
       credential === key ? 403 : 200,
       "an alias is allowed by its own name, too",
     );
+    t.equal(
+      (await call("/v1/chat/completions", { model: "small-invented", messages })).status,
+      403,
+      "an alias for names that begin so isn't allowed by what the client puts after it",
+    );
+    for (const [path, others] of [
+      ["/v1/chat/completions", { models: ["large"], route: "fallback" }],
+      ["/v1/messages", { fallbacks: [{ model: "large" }] }],
+      ["/v1/messages", { tools: [{ type: "advisor_20260301", name: "a", model: "large" }] }],
+      ["/v1/messages/count_tokens", { fallbacks: [{ model: "large" }] }],
+    ] as const) {
+      const sent = { model: "small", messages, max_tokens: 5, ...others };
+      t.match(
+        await call(path, sent),
+        { status: 403, body: { error: { message: /this request could use others/ } } },
+        `${path} with ${Object.keys(others).join(", ")}`,
+      );
+      const anyone = { method: "POST", headers: byMaster, body: JSON.stringify(sent) };
+      t.not((await fetch(`${url}${path}`, anyone)).status, 403, "others may");
+    }
     t.match(await call("/v1/messages", { ...large, max_tokens: 5 }), {
       status: 403,
       body: { type: "error", error: { type: "permission_error", message: /may not use/ } },
@@ -122,7 +142,7 @@ t.test("a restricted key or token reaches the models of its list, and nothing el
     t.equal(await upgraded(url, credential), 403, "realtime");
   }
   t.match((await admin(url, "POST /explain", { key: "key_1", model: "large" }, byMaster)).body, {
-    message: /key_1 may not use the model "test\/large"; it may use: small, fast/,
+    message: /key_1 may not use the model "test\/large"; it may use: small, small-i\*, fast/,
   });
   t.match(
     (await admin(url, "POST /explain", { key: "key_1", model: "fast" }, byMaster)).status,

@@ -1,5 +1,5 @@
 import t from "tap";
-import { askedReasoning } from "../../../proxy/body/model-body.js";
+import { askedReasoning } from "../../../proxy/body/meaning/asked-reasoning.js";
 import { chooseDialect, needsResponses } from "../../../proxy/dialects/choose-dialect.js";
 import { findPreset } from "../../../shared/config/settings/presets.js";
 import type { Operation } from "../../../shared/operation.js";

@@ -1,0 +1,72 @@
+/**
+ * The fields by which a client has a provider run other models beside the one that its body names:
+ * alternatives (OpenRouter's `models`, Anthropic's `fallbacks`), panels of models, and tools that
+ * ask another model. A list of models can't judge these requests by the model that they name.
+ *
+ * Not here: the models of image tools, which a list doesn't look at (docs/authentication.md).
+ */
+import { isObject } from "../../../shared/checked.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** `preset`: models and more that are stored at OpenRouter. */
+const naming: ReadonlySet<string> = new Set(["models", "route", "preset"]);
+
+/** Of the fields of a body, read as Latin-1. */
+export function mayRunOthers(fields: Fields): boolean {
+  return members(fields).some(([name, value]) => {
+    if (isAlternatives(name)) return true;
+    if (name === "tools" || name === "plugins") return items(value).some(asksOther);
+    return name === "provideroptions" && items(value).some(hasAlternatives);
+  });
+}
+
+/** A tool or plugin that the provider runs with a model of its own. */
+function asksOther(tool: Fields): boolean {
+  const own = members(tool);
+  const kinds = own.filter(([name]) => name === "type" || name === "id").map(([, kind]) => kind);
+  if (kinds.some((kind) => typeof kind === "string" && /advisor|fusion|subagent/i.test(kind)))
+    return true;
+  if (kinds.every((kind) => kind === "image_generation") && kinds.length > 0) return false;
+  const parameters = own.filter(([name]) => name === "parameters").flatMap(([, of]) => items(of));
+  return [own, ...parameters.map(members)].flat().some(([name]) => name.includes("model"));
+}
+
+/** Vercel's gateway has them within `gateway`. */
+function hasAlternatives(options: Fields): boolean {
+  return members(options).some(
+    ([name, of]) =>
+      name === "gateway" &&
+      items(of)
+        .flatMap(members)
+        .some(([inner]) => isAlternatives(inner)),
+  );
+}
+
+function isAlternatives(name: string): boolean {
+  return naming.has(name) || name.includes("fallback");
+}
+
+type Member = readonly [name: string, value: unknown];
+
+function members(object: Fields): readonly Member[] {
+  return Object.entries(object).map(([key, value]) => [folded(key), value]);
+}
+
+/** The objects that a value is or lists. */
+function items(value: unknown): readonly Fields[] {
+  return [value].flat().filter(isObject);
+}
+
+/**
+ * In small letters, as servers read a key that don't tell them from capitals. For some, the long s
+ * and the Kelvin sign are letters too; both may be in the Latin-1 reading of their UTF-8.
+ */
+function folded(key: string): string {
+  return /[\u0080-\uffff]/.test(key)
+    ? key
+        .replace(/\u017f|\u00c5\u00bf/g, "s")
+        .replace(/\u212a|\u00e2\u0084\u00aa/g, "k")
+        .toLowerCase()
+    : key.toLowerCase();
+}
