@@ -31,5 +31,5 @@ export function createOpenapiLoader(
 
 function asDocument(bytes: Buffer): OpenapiDocument {
   const hash = createHash("sha256").update(bytes).digest("base64url");
-  return { text: bytes.toString("latin1"), etag: `"${hash.slice(0, 22)}"` };
+  return { bytes, etag: `"${hash.slice(0, 22)}"` };
 }

@@ -7,8 +7,8 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 
 export interface OpenapiDocument {
-  /** Its bytes, one to a character. */
-  readonly text: string;
+  /** All responses share them: one that the client doesn't read holds no copy. */
+  readonly bytes: Buffer;
   /** In quotes, as headers have it. */
   readonly etag: string;
 }
@@ -24,13 +24,16 @@ export async function replyOpenapi(load: LoadOpenapi, exchange: Exchange): Promi
     replyFailure(exchange, "model", plainFailure(404, "not_found_error", message));
     return 404;
   }
-  const { etag, text } = document;
+  const { etag, bytes } = document;
   const headers = ["x-request-id", exchange.id, "etag", etag, "cache-control", "no-cache"];
   if (isKnown(exchange.header("if-none-match"), etag)) {
     exchange.reply(304, headers, "", "latin1");
     return 304;
   }
-  exchange.reply(200, ["content-type", "application/json", ...headers], text, "latin1");
+  const length = String(bytes.length);
+  exchange.begin(200, ["content-type", "application/json", "content-length", length, ...headers]);
+  if (exchange.method !== "HEAD") exchange.write(bytes);
+  exchange.end();
   return 200;
 }
 
