@@ -66,6 +66,8 @@ export function readWholeBody(
   bytesMax: number,
   memory: BodyMemory,
 ): Promise<ReadBody> {
+  // No event would tell of a client that has left already.
+  if (request.destroyed) return Promise.resolve({ ok: false, reason: "gone" });
   const announced = Number(request.headers["content-length"] ?? Infinity);
   if (announced !== Infinity && announced > bytesMax)
     return Promise.resolve({ ok: false, reason: "too_large" });

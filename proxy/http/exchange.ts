@@ -68,8 +68,8 @@ export interface Exchange extends RequestHeaders {
   /** Whether it was cut off by the proxy, which stops and has waited long enough. */
   readonly cutByStop: boolean;
   /**
-   * `run` is called once if the client leaves before the response is complete. A later call
-   * replaces it.
+   * `run` is called once if the client leaves before the response is complete, or has left already;
+   * never before this returns. A later call replaces it.
    */
   onGone(run: () => void): void;
   /** Adds headers to the response, whatever it will be. To be called once. */

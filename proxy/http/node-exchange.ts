@@ -45,6 +45,8 @@ export class NodeExchange implements Exchange {
   readonly #socket: Socket;
   #onClose: (() => void) | null = null;
   #onGone: () => void = () => {};
+  /** Whether `#onGone` is to run in a moment. */
+  #telling = false;
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
   #added: readonly string[] | null = null;
@@ -131,20 +133,30 @@ export class NodeExchange implements Exchange {
 
   /**
    * A response that waits behind another on its connection has no socket yet and emits no "close":
-   * then the socket itself is watched.
+   * then the socket itself is watched. Of a client that has left already no event tells any more.
    */
   onGone(run: () => void): void {
     this.#onGone = run;
     if (this.#onClose !== null) return;
+    if (this.gone) return this.#tellGone();
     const onClose = (): void => {
       if (this.#onClose === null) return;
       this.#onClose = null;
       if (this.#stalled !== null) clearTimeout(this.#stalled);
-      this.#context.throttled(() => this.#onGone());
+      this.#tellGone();
     };
     this.#onClose = onClose;
     if (this.#response.socket === null) this.#socket.on("close", onClose);
     else this.#response.on("close", onClose);
+  }
+
+  #tellGone(): void {
+    if (this.#telling || this.#response.writableEnded) return;
+    this.#telling = true;
+    this.#context.throttled(() => {
+      this.#telling = false;
+      this.#onGone();
+    });
   }
 
   /** The response is complete: what happens to the socket no longer concerns this request. */

@@ -31,6 +31,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
  * once it is complete, or the client is gone.
  */
 export function refuseIfLate(request: IncomingMessage, ms: number, then: () => void): void {
+  if (request.destroyed) return then();
   const refuseLate = (): void => refuse(request.socket, unreadable["ERR_HTTP_REQUEST_TIMEOUT"]!);
   const timer = setTimeout(refuseLate, ms);
   let isOver = false;

@@ -103,7 +103,8 @@ export class FakeExchange implements Exchange {
   }
 
   onGone(run: () => void): void {
-    this.#onGone.push(run);
+    if (!this.gone) this.#onGone.push(run);
+    else if (this.ended === null) queueMicrotask(run);
   }
 
   addHeaders(headers: readonly string[]): void {

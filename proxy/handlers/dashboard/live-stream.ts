@@ -25,6 +25,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
     query.value === null
       ? await gateway.limiter.call("status", null)
       : await gateway.limiter.call("rate-limits.list", query.value.parameters);
+  if (exchange.gone) return record.gone(exchange);
   if (!asked.ok) return failAdmin(context, asked.failure);
   if (gateway.liveFeed.isFull)
     return failAdmin(context, failure("overloaded", `${watchersMax} streams are open already`));

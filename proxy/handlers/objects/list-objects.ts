@@ -48,6 +48,7 @@ export async function listOwnObjects(
       bytesMax: pageBytesMax,
       onCall: (abort) => exchange.onGone(abort),
     });
+    if (exchange.gone) return record.gone(exchange);
     if (answer.kind === "failed") return fail(unansweredFailure(name, false, answer.failure));
     if (answer.status >= 300) return fail(mapUpstreamError(name, answer.status, answer.body));
     const page = readPage(parseJson(answer.body.toString("utf8")));

@@ -1,5 +1,7 @@
 /** The live stream through real processes: what is told, when it ends, and who may have it. */
+import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import t, { type Test } from "tap";
 import { watchersMax } from "../../../proxy/dashboard/live-bounds.js";
 import { chat } from "../../support/client.js";
@@ -172,6 +174,27 @@ t.test("so many may watch a proxy, and one more when one has left", async (t) =>
     if (another.status === 200) break;
   }
   await streams.at(-1)!.next("tick");
+  for (const stream of streams) stream.close();
+});
+
+t.test("connections that are reset before the answer take no places", async (t) => {
+  const { hostname, port } = new URL(url);
+  const head = `host: a\r\nauthorization: Bearer ${masterKey}\r\n\r\n`;
+  const resets = Array.from({ length: 6 * watchersMax }, async (_, i) => {
+    const socket = connect(Number(port), hostname).on("error", () => {});
+    await once(socket, "connect");
+    socket.write(`GET /admin/live${i % 2 === 0 ? "?rules=true" : ""} HTTP/1.1\r\n${head}`, () =>
+      socket.resetAndDestroy(),
+    );
+    await once(socket, "close");
+  });
+  await Promise.all(resets);
+  const streams = [];
+  while (streams.length < watchersMax) {
+    const stream = await watch(url);
+    if (stream.status === 200) streams.push(stream);
+  }
+  t.match(await streams.at(-1)!.next("tick"), { data: { status: {} } });
   for (const stream of streams) stream.close();
 });
 

@@ -1,0 +1,106 @@
+/** A client that has left before the proxy asks whether it will: of it no event tells any more. */
+import net from "node:net";
+import t, { type Test } from "tap";
+import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
+import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
+import type { Exchange } from "../../../proxy/http/exchange.js";
+import { listenHttp } from "../../../proxy/http/http-listener.js";
+import { FakeExchange } from "../fake-exchange.js";
+
+const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** An exchange and its client's connection. */
+async function exchangeOf(
+  t: Test,
+  request: string,
+): Promise<{ readonly exchange: Exchange; readonly client: net.Socket }> {
+  let arrived = (_: Exchange): void => {};
+  const arriving = new Promise<Exchange>((resolve) => (arrived = resolve));
+  const listener = await listenHttp({
+    listen: { host: "127.0.0.1", port: 0 },
+    connections: new ConnectionRoom(10),
+    memory: new MemoryLedger(1e6),
+    stalledClientMs: 60_000,
+    handle: arrived,
+  });
+  t.teardown(() => listener.close(0));
+  const client = net.connect(Number(new URL(listener.url).port), "127.0.0.1");
+  client.on("error", () => {});
+  t.teardown(() => void client.destroy());
+  client.write(request);
+  return { exchange: await arriving, client };
+}
+
+const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody";
+
+/** With an exchange whose client has left, and with all events of that past. */
+async function left(t: Test, request = get): Promise<Exchange> {
+  const { exchange, client } = await exchangeOf(t, request);
+  client.resetAndDestroy();
+  while (!exchange.gone) await aTurn();
+  for (let turns = 0; turns < 5; turns++) await aTurn();
+  return exchange;
+}
+
+function leftWithoutSocket(): Exchange {
+  const exchange = new FakeExchange();
+  exchange.leave();
+  return exchange;
+}
+
+t.test(
+  "who asks after the client has left is told, once, and not before the call returns",
+  async (t) => {
+    const exchanges = { node: await left(t), fake: leftWithoutSocket() };
+    for (const [name, exchange] of Object.entries(exchanges)) {
+      const told: string[] = [];
+      exchange.onGone(() => told.push("first"));
+      t.same(told, [], name);
+      for (let turns = 0; turns < 5; turns++) await aTurn();
+      t.same(told, ["first"], name);
+      exchange.onGone(() => told.push("second"));
+      for (let turns = 0; turns < 5; turns++) await aTurn();
+      t.same(told, ["first", "second"], `${name}: each who asks`);
+    }
+  },
+);
+
+t.test("of two who ask in one turn the later is told", async (t) => {
+  const exchange = await left(t);
+  const told: string[] = [];
+  exchange.onGone(() => told.push("first"));
+  exchange.onGone(() => told.push("second"));
+  for (let turns = 0; turns < 5; turns++) await aTurn();
+  t.same(told, ["second"]);
+});
+
+t.test("who asked before isn't told again by asking in the turn of the leaving", async (t) => {
+  const { exchange, client } = await exchangeOf(t, get);
+  const told: string[] = [];
+  exchange.onGone(() => told.push("first"));
+  exchange.cut();
+  t.equal(exchange.gone, true);
+  exchange.onGone(() => told.push("second"));
+  while (told.length === 0) await aTurn();
+  for (let turns = 0; turns < 5; turns++) await aTurn();
+  t.same(told, ["second"]);
+  client.destroy();
+});
+
+t.test("a client that has its whole answer and then leaves isn't reported", async (t) => {
+  const { exchange, client } = await exchangeOf(t, get);
+  exchange.reply(200, [], "all", "utf8");
+  client.resetAndDestroy();
+  while (!exchange.gone) await aTurn();
+  exchange.onGone(() => t.fail("it was complete"));
+  for (let turns = 0; turns < 5; turns++) await aTurn();
+});
+
+t.test("the body of a client that has left is gone, and isn't waited for", async (t) => {
+  const exchange = await left(t, post);
+  t.match(await exchange.readBody(100), { ok: false, reason: "gone" });
+  let over = 0;
+  (await left(t, post)).awaitBody(60_000, () => over++);
+  t.equal(over, 1);
+});
