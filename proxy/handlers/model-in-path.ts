@@ -11,6 +11,7 @@ import { nestedDeeperThan } from "../body/json-depth.js";
 import { parseJson } from "../body/json-value.js";
 import type { OtherModel } from "../body/model-body.js";
 import type { Exchange } from "../http/exchange.js";
+import { wantsEvents } from "../upstream/upstream-path.js";
 
 /** The model that the path names; or a default, where clients may leave it out. */
 export function otherModel(
@@ -46,8 +47,7 @@ export function googleBody(bytes: Buffer, model: string): Buffer {
 
 /** How a client that calls this wants its stream: Google's, without `alt=sse`, as one array. */
 export function streamForm(operation: Operation, query: string): "events" | "array" {
-  const isArray = operation === "stream_generate_content" && !/(?:^|&)alt=sse(?:&|$)/i.test(query);
-  return isArray ? "array" : "events";
+  return operation === "stream_generate_content" && !wantsEvents(query) ? "array" : "events";
 }
 
 function mayNameModel(bytes: Buffer): boolean {

@@ -31,9 +31,9 @@ import { modelAt } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
-  isCleanQuery,
   originPath,
   passedQuery,
+  queryProblem,
   restProblem,
   splitPassthrough,
 } from "../upstream/passthrough-path.js";
@@ -132,7 +132,7 @@ type FoundRoute =
 /** Where a request to `/p/…` goes, or why it goes nowhere. */
 export function passthroughRoute({
   gateway: { config, models, providers },
-  exchange: { path, query },
+  exchange: { method, path, query },
   caller,
 }: Pick<
   RequestContext<"config" | "models" | "providers">,
@@ -162,9 +162,7 @@ export function passthroughRoute({
         `provider ${providerConfig.name} is a simulator: there is nothing behind it to which a request could be passed`,
       ),
     };
-  const problem =
-    restProblem(rest) ??
-    (isCleanQuery(query) ? null : "its query holds a character that has no place there");
+  const problem = restProblem(rest) ?? queryProblem(method, query, providerConfig);
   if (problem !== null)
     return { ok: false, failure: invalid(`this path can't be passed on: ${problem}`) };
   return {

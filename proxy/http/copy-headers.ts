@@ -82,7 +82,9 @@ export function withoutDialect(headers: readonly string[]): string[] {
  * everything a form, and no coding.
  */
 export function describeJson(headers: string[], request: Pick<RequestHeaders, "header">): void {
-  const isDeclared = request.header("content-type")?.includes("json") === true;
+  const declared = request.header("content-type") ?? "";
+  // `application/json+protobuf` and the like are Google's, who answers in the same form.
+  const isDeclared = declared.includes("json") && !/proto/i.test(declared);
   if (isDeclared && request.header("content-encoding") === undefined) return;
   describeAsJson(headers);
 }

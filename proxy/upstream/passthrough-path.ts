@@ -8,6 +8,7 @@
  *
  * Not here: which providers are configured, and who may call them.
  */
+import type { ProviderConfig } from "../../shared/config/config.js";
 import { apiResources } from "../http/paths/api-resources.js";
 
 interface PassthroughPath {
@@ -73,14 +74,15 @@ function isAtOrBelow(base: string, path: string): boolean {
 }
 
 /**
- * Parameters with credentials of the caller's: Gemini's `key`, and those of Azure's SDK in
- * browsers.
+ * Parameters with credentials of the caller's: Google's `key` and tokens, and those of Azure's SDK
+ * in browsers.
  */
 const credentialParameters: ReadonlySet<string> = new Set([
   "key",
   "api-key",
   "api_key",
   "access_token",
+  "oauth_token",
   "authorization",
 ]);
 
@@ -114,6 +116,57 @@ export function withoutParameter(query: string, name: string): string {
 /** Whether a query is valid in a request line as it is. */
 export function isCleanQuery(query: string): boolean {
   return /^[\x21\x22\x24-\x7e]*$/.test(query);
+}
+
+/** Parameters of every API of Google's, whatever method is called: they shape what it answers. */
+const googleParameter = /^\s*(?:\$.*|fields|alt|callback)\s*$/is;
+const harmlessGoogleParameter = /^\s*\$(?:\.xgafv|prettyPrint)\s*$/i;
+
+/** A query without such parameters. */
+export function withoutGoogleParameters(query: string): string {
+  return query
+    .split("&")
+    .filter((part) => !separated(part).some(([name]) => googleParameter.test(name)))
+    .join("&");
+}
+
+/** Why a query isn't passed on, or null. */
+export function queryProblem(
+  method: string,
+  query: string,
+  provider: Pick<ProviderConfig, "type" | "baseUrl">,
+): string | null {
+  if (!isCleanQuery(query)) return "its query holds a character that has no place there";
+  return isGoogle(provider) ? googleProblem(method, query) : null;
+}
+
+/**
+ * Of Google's parameters, those are refused that keep the usage of a `POST` from being read:
+ * `fields` chooses what an answer has, `alt` and `callback` make it no JSON. Those with a dollar
+ * can also stand for headers and for the method, so only known ones pass.
+ */
+function googleProblem(method: string, query: string): string | null {
+  for (const [name, value] of separated(query)) {
+    if (!googleParameter.test(name) || harmlessGoogleParameter.test(name)) continue;
+    const plain = name.trim().toLowerCase().replace(/^\$/, "");
+    const isAnswer = ["fields", "alt", "callback"].includes(plain);
+    if (isAnswer && method !== "POST") continue;
+    const named = `its query holds ${JSON.stringify(name.slice(0, 64))}`;
+    if (plain !== "alt") return `${named}, with which Google's answer may have no usage`;
+    if (!/^(?:json|sse)$/i.test(value))
+      return `${named} with a value other than "json" and "sse": no usage could be read`;
+  }
+  return null;
+}
+
+/** Of any type: Google has hosts that speak OpenAI's dialect. */
+function isGoogle({ type, baseUrl }: Pick<ProviderConfig, "type" | "baseUrl">): boolean {
+  return type === "gemini" || /(?:^|\.)googleapis\.com\.?$/.test(new URL(baseUrl).hostname);
+}
+
+/** Names and values, where a semicolon separates too: some servers read it so. */
+function separated(query: string): readonly (readonly [name: string, value: string])[] {
+  return query.split(/[&;]/).flatMap((part) => [...new URLSearchParams(part)]);
 }
 
 /** The first value of a parameter, or null. */

@@ -1,7 +1,12 @@
 /** The paths of a provider's operations, below its base URL. */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { googleMethods, isGoogleOperation, type Operation } from "../../shared/operation.js";
-import { isCleanQuery, passedQuery, withoutParameter } from "./passthrough-path.js";
+import {
+  isCleanQuery,
+  passedQuery,
+  withoutGoogleParameters,
+  withoutParameter,
+} from "./passthrough-path.js";
 
 type OfGoogle = keyof typeof googleMethods;
 
@@ -50,8 +55,8 @@ const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
 ]);
 
 /**
- * With its leading slash, and the client's query without credentials. The API version is the
- * provider's, whatever version the client names.
+ * With its leading slash, and the client's query without credentials and Google's parameters. The
+ * API version is the provider's, whatever version the client names.
  */
 export function upstreamPath(
   { apiVersion }: ProviderConfig,
@@ -62,13 +67,28 @@ export function upstreamPath(
   if (isGoogleOperation(operation)) {
     const name = model.split("/").map(encodeURIComponent).join("/");
     const place = name.startsWith("tunedModels/") ? name : `models/${name}`;
-    return `/${place}:${googleMethods[operation]}${passedQuery(clean(query), null)}`;
+    return `/${place}:${googleMethods[operation]}${googleQuery(operation, query)}`;
   }
   const path = paths[operation];
   if (apiVersion === null) return query === "" ? path : `${path}${passedQuery(clean(query), null)}`;
   const deployment = ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : "";
   const sentQuery = passedQuery(withoutParameter(clean(query), "api-version"), apiVersion);
   return `${deployment}${path}${sentQuery}`;
+}
+
+/**
+ * Google's parameters can leave the usage out of an answer, or make it no JSON. Of a client's, the
+ * form of its stream alone is sent.
+ */
+function googleQuery(operation: OfGoogle, query: string): string {
+  return operation === "stream_generate_content" && wantsEvents(query) ? "?alt=sse" : "";
+}
+
+/** Whether a client of Google's API wants a stream as events, by either name of that parameter. */
+export function wantsEvents(query: string): boolean {
+  return [...new URLSearchParams(query)].some(
+    ([name, value]) => /^\$?alt$/i.test(name) && /^sse(?:;|$)/i.test(value),
+  );
 }
 
 /**
@@ -84,7 +104,12 @@ export function leavesPath(
   return isInPath && model.split("/").some((part) => /^\.{0,2}$/.test(part));
 }
 
-/** Without the parameters that aren't valid in a request line, such as one with a fragment. */
+/**
+ * Without the parameters that aren't valid in a request line, such as one with a fragment, and
+ * without Google's: any provider may be an API of Google's that speaks OpenAI's dialect.
+ */
 function clean(query: string): string {
-  return isCleanQuery(query) ? query : query.split("&").filter(isCleanQuery).join("&");
+  if (query === "") return query;
+  const valid = isCleanQuery(query) ? query : query.split("&").filter(isCleanQuery).join("&");
+  return withoutGoogleParameters(valid);
 }

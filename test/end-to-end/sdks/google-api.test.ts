@@ -16,7 +16,7 @@ const site = makeSite(
   t,
   `
 providers:
-  gemini: { type: gemini, base_url: "${api.baseUrl}/openai", api_key: gemini-secret, models: [gemini-test], retries: 0 }
+  gemini: { type: gemini, base_url: "${api.baseUrl}/openai", api_key: gemini-secret, models: [gemini-test, gemini-free], retries: 0 }
   openai: { type: openai, base_url: "${api.baseUrl}", api_key: other, models: [gpt-test], retries: 0 }
 virtual_models:
   smart: { targets: [{ model: gemini/gemini-test }] }
@@ -117,6 +117,27 @@ t.test(
     });
   },
 );
+
+t.test("no parameter of a query keeps Google from reporting usage", async (t) => {
+  const path = "/v1beta/models/gemini-free:generateContent";
+  const native = "models/gemini-free:generateContent";
+  for (const query of ["fields=candidates", "%24fields=candidates", "alt=proto&callback=f"]) {
+    const { tokens, requests } = await tokensUsed();
+    const sent = answering({ candidates, usageMetadata });
+    t.equal((await post(`${path}?${query}`, { contents })).status, 200, query);
+    t.equal(sent.what, `POST /v1/${native}`, query);
+    t.equal((await tokensUsed(requests + 1)).tokens, tokens + 9, query);
+    const passed = answering({ candidates });
+    const refused = await post(`/p/gemini/v1beta/${native}?${query}`, { contents });
+    t.equal(refused.status, 400, query);
+    t.match(refused.text, /query holds .*(?:fields|alt)/, query);
+    t.equal(passed.what, "", "nothing is sent");
+  }
+  const chat = answering({ choices: [{ message: { content: "hi" } }], usage: { total_tokens: 9 } });
+  const messages = [{ role: "user", content: "hi" }];
+  await post("/v1/chat/completions?fields=choices&alt=proto&a=1", { model: "gpt-test", messages });
+  t.equal(chat.what, "POST /v1/chat/completions?a=1");
+});
 
 t.test("tokens are counted, models listed, and errors told in Google's form", async (t) => {
   const counted = answering({ totalTokens: 3 });

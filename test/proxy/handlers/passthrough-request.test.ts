@@ -23,6 +23,7 @@ const providers = [
     apiVersion: "2024-10-21",
   }),
   providerConfig({ name: "sim", type: "simulator", baseUrl: "" }),
+  providerConfig({ name: "gemini", type: "gemini", baseUrl: "https://g.example/v1beta/openai" }),
 ];
 
 interface Asked {
@@ -32,7 +33,7 @@ interface Asked {
 }
 
 function routeOf(
-  request: { readonly path: string; readonly query?: string },
+  request: { readonly method?: string; readonly path: string; readonly query?: string },
   { server = "master_key", provider = null, isOperator = true }: Asked = {},
 ): ReturnType<typeof passthroughRoute> {
   const gateway = {
@@ -87,9 +88,14 @@ t.test("a path that leads nowhere is refused with the reason", async (t) => {
       { status: 400, message: "this path can't be passed on: it holds a dot segment" },
     ],
     ["/p/openai/v1", "a#b", { status: 400, message: /query holds a character/ }],
+    [
+      "/p/gemini/v1beta/models/g:generateContent",
+      "$fields=candidates",
+      { status: 400, message: /query holds "\$fields", with which/ },
+    ],
   ] as const;
   for (const [path, query, expected] of table)
-    t.match(routeOf({ path, query }), { ok: false, failure: expected }, path);
+    t.match(routeOf({ method: "POST", path, query }), { ok: false, failure: expected }, path);
 });
 
 t.test("passthrough is for whom the operator opens it, for each provider", async (t) => {

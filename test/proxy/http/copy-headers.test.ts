@@ -206,6 +206,10 @@ t.test(
         declared: ["content-type", "application/vnd.api+json"],
         sent: ["content-type", "application/vnd.api+json"],
       },
+      {
+        declared: ["content-type", "application/json+protobuf"],
+        sent: ["content-type", "application/json"],
+      },
       { declared: [], sent: ["content-type", "application/json"] },
       {
         declared: ["Content-Type", "application/x-www-form-urlencoded"],

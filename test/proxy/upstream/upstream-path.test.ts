@@ -1,5 +1,5 @@
 import t from "tap";
-import { leavesPath, upstreamPath } from "../../../proxy/upstream/upstream-path.js";
+import { leavesPath, upstreamPath, wantsEvents } from "../../../proxy/upstream/upstream-path.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 t.test("operations are where OpenAI and Anthropic have them", async (t) => {
@@ -55,7 +55,7 @@ t.test(
 );
 
 t.test(
-  "the client's query is passed on, without credentials and with the provider's version",
+  "the client's query is passed on, without credentials and Google's parameters, with the provider's version",
   async (t) => {
     const plain = providerConfig({ name: "a", type: "anthropic" });
     const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
@@ -70,11 +70,51 @@ t.test(
       ["%6bey=sk-1&authorization=Bearer+a", "", "?api-version=2024-10-21"],
       ["api-version=preview&a=b?c", "?api-version=preview&a=b?c", "?a=b?c&api-version=2024-10-21"],
       ["Api-Version=preview&a=b", "?Api-Version=preview&a=b", "?a=b&api-version=2024-10-21"],
+      [
+        "fields=choices&beta=true&%24fields=id&ALT=proto&callback=f&$alt=media&$x=1",
+        "?beta=true",
+        "?beta=true&api-version=2024-10-21",
+      ],
+      ["a=1;fields=id&fields2=1&oauth_token=t", "?fields2=1", "?fields2=1&api-version=2024-10-21"],
       ["a=1#b&c=2", "?c=2", "?c=2&api-version=2024-10-21"],
     ] as const;
     for (const [query, atPlain, atDated] of table) {
       t.equal(upstreamPath(plain, "messages", "m", query), `/messages${atPlain}`, query);
       t.equal(upstreamPath(dated, "files", "", query), `/files${atDated}`, query);
+    }
+  },
+);
+
+t.test(
+  "of a query to Google's own API, nothing is sent but that a stream is one of events",
+  async (t) => {
+    const provider = providerConfig({ name: "gemini", type: "gemini" });
+    const table: readonly (readonly [query: string, isEvents: boolean])[] = [
+      ["", false],
+      ["alt=sse", true],
+      ["$alt=sse", true],
+      ["%24alt=sse&prettyPrint=false", true],
+      ["%61lt=%73se&key=k", true],
+      ["$alt=sse;enum-encoding=int", true],
+      ["alt=sse&fields=candidates&$fields=candidates&%24fields=candidates", true],
+      ["alt=proto&alt=sse", true],
+      ["alt=json", false],
+      ["$alt=json;enum-encoding=int", false],
+      ["alt=proto", false],
+      ["alt=media&callback=f&access_token=t&oauth_token=t&quotaUser=u&$.xgafv=1", false],
+      ["fields=candidates", false],
+      ["unknown=1&a#b", false],
+    ];
+    for (const [query, isEvents] of table) {
+      t.equal(wantsEvents(query), isEvents, query);
+      for (const [operation, path] of [
+        ["generate_content", "generateContent"],
+        ["stream_generate_content", `streamGenerateContent${isEvents ? "?alt=sse" : ""}`],
+        ["embed_content", "embedContent"],
+        ["batch_embed_contents", "batchEmbedContents"],
+        ["count_content_tokens", "countTokens"],
+      ] as const)
+        t.equal(upstreamPath(provider, operation, "m", query), `/models/m:${path}`, query);
     }
   },
 );
