@@ -31,6 +31,7 @@ import { modelAt } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
+  bodyTypeProblem,
   originPath,
   passedQuery,
   queryProblem,
@@ -132,7 +133,7 @@ type FoundRoute =
 /** Where a request to `/p/…` goes, or why it goes nowhere. */
 export function passthroughRoute({
   gateway: { config, models, providers },
-  exchange: { method, path, query },
+  exchange: { method, path, query, rawHeaders },
   caller,
 }: Pick<
   RequestContext<"config" | "models" | "providers">,
@@ -162,7 +163,10 @@ export function passthroughRoute({
         `provider ${providerConfig.name} is a simulator: there is nothing behind it to which a request could be passed`,
       ),
     };
-  const problem = restProblem(rest) ?? queryProblem(method, query, providerConfig);
+  const problem =
+    restProblem(rest) ??
+    queryProblem(method, query, providerConfig) ??
+    bodyTypeProblem(rest, rawHeaders, providerConfig);
   if (problem !== null)
     return { ok: false, failure: invalid(`this path can't be passed on: ${problem}`) };
   return {

@@ -159,6 +159,23 @@ function googleProblem(method: string, query: string): string | null {
   return null;
 }
 
+/**
+ * Why a body isn't passed on, or null: Google answers one of protobuf in the same form. Not of a
+ * file, which is whatever its owner says.
+ */
+export function bodyTypeProblem(
+  rest: string,
+  rawHeaders: readonly string[],
+  provider: Pick<ProviderConfig, "type" | "baseUrl">,
+): string | null {
+  if (!isGoogle(provider) || rest.startsWith("/upload/")) return null;
+  const isProtobuf = rawHeaders.some(
+    (name, at) =>
+      at % 2 === 0 && /^content-type$/i.test(name) && /proto/i.test(rawHeaders[at + 1] ?? ""),
+  );
+  return isProtobuf ? "its content-type is of protobuf: no usage could be read" : null;
+}
+
 /** Of any type: Google has hosts that speak OpenAI's dialect. */
 function isGoogle({ type, baseUrl }: Pick<ProviderConfig, "type" | "baseUrl">): boolean {
   return type === "gemini" || /(?:^|\.)googleapis\.com\.?$/.test(new URL(baseUrl).hostname);
