@@ -49,13 +49,15 @@ export interface ListOf {
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
+const numbers: ReadonlySet<string> = new Set(["limit", "period_seconds"]);
+
 /** The parameters of a query by name; a number stays text if it isn't one. */
 export function listParameters(query: string): Checked<Parameters> {
   const parameters: Record<string, unknown> = {};
   for (const [name, text] of new URLSearchParams(query)) {
     if (name === "__proto__") return bad(`unknown field ${name}`, name);
     if (Object.hasOwn(parameters, name)) return bad(`${name} is given more than once`, name);
-    parameters[name] = name === "limit" && /^\d{1,9}$/.test(text) ? Number(text) : text;
+    parameters[name] = numbers.has(name) && /^\d{1,9}$/.test(text) ? Number(text) : text;
   }
   return good(parameters);
 }

@@ -34,6 +34,13 @@ t.test("each asks the daemon for one thing", async (t) => {
   t.match(await get("budgets-children", "user_path=/users&period=daily"), {
     asked: [["budgets.children", { user_path: "/users", period: "daily" }]],
   });
+  for (const which of ["rate-limits", "budgets"] as const)
+    t.match(await get(`${which}-children`, "user_path=/users&period_seconds=60"), {
+      asked: [[`${which}.children`, { user_path: "/users", period_seconds: 60 }]],
+    });
+  t.match(await get("rate-limits-children", "user_path=/users&period_seconds=1m"), {
+    asked: [["rate-limits.children", { user_path: "/users", period_seconds: "1m" }]],
+  });
   t.match(await get("in-flight"), {
     body: { in_flight: [1], server_time: "now", next: null },
     asked: [["leases.list", { limit: 200 }]],
