@@ -159,7 +159,7 @@ interface RewriterConfig {
 export interface EffectiveSetting {
   /** In the file: `server.port`. */
   readonly path: string;
-  /** As it was given, or the default as the page shows it; of a secret `set` or `not set`. */
+  /** As it was given, or the default; of a secret `set` or `not set`. */
   readonly value: string;
   readonly source: "flag" | "variable" | "file" | "default";
   /** The flag's or the variable's; else null. */

@@ -147,7 +147,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     },
     budgets: { enabled: values.budgetsEnabled, budgets },
     logLevel: values.logLevel,
-    settings: describeSettings({ ...sources, file: shape.settings }),
+    settings: describeSettings({ ...sources, file: shape.settings }, limiter),
   };
   return {
     ok: true,

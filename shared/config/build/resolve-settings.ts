@@ -3,7 +3,7 @@
  * file, the file overrides the default (docs/configuration.md).
  */
 import { isAbsent } from "../../checked.js";
-import type { EffectiveSetting } from "../config.js";
+import type { Config, EffectiveSetting } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { kindProblem, never } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";
@@ -40,17 +40,25 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
   return values as SettingValues;
 }
 
+/** What is in force where the defaults depend on the user and on other settings. */
+type DerivedPaths = Pick<Config["limiter"], "socket" | "adminSocket" | "dataDir" | "spoolDir">;
+
 /**
  * Each setting as it is in force, and where that comes from. A value that messages must not quote
  * is a secret: only whether it is set is told. The sources are without problems.
  */
-export function describeSettings(sources: SettingSources): readonly EffectiveSetting[] {
-  return Object.values<Setting<unknown>>(settings).map((setting) => {
+export function describeSettings(
+  sources: SettingSources,
+  { socket, adminSocket, dataDir, spoolDir }: DerivedPaths,
+): readonly EffectiveSetting[] {
+  const derived = new Map(Object.entries({ socket, adminSocket, dataDir, spoolDir }));
+  return Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
     const { path, unit, meaning, kind, defaultText } = setting;
     const given = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
     const isSecret = kind.quotable === never;
+    const byDefault = derived.get(key) ?? defaultText;
     const shown =
-      given === undefined ? defaultText : kind.quotable(given.raw) ? textOfRaw(given.raw) : "set";
+      given === undefined ? byDefault : kind.quotable(given.raw) ? textOfRaw(given.raw) : "set";
     return {
       path,
       value: isSecret ? (given === undefined ? "not set" : "set") : shown,

@@ -70,6 +70,19 @@ const builtIn: Config = {
 
 const env = { HOME: "/home/a" };
 
+t.test("the list for people shows the paths that are used", async (t) => {
+  const { settings, limiter } = acceptedWhole(null, { env }).config;
+  const shown = new Map(settings.map(({ path, value }) => [path, value]));
+  for (const [path, value] of [
+    ["limiter.socket", limiter.socket],
+    ["limiter.admin_socket", limiter.adminSocket],
+    ["limiter.data_dir", limiter.dataDir],
+    ["limiter.spool_dir", limiter.spoolDir],
+  ] as const)
+    t.equal(shown.get(path), value, path);
+  t.notOk([...shown.values()].includes("see below"));
+});
+
 t.test("without a file, and with an empty one, there is the built-in default", async (t) => {
   t.same(accepted(null, { env }), { ok: true, config: builtIn, warnings: [] });
   for (const text of [

@@ -106,11 +106,14 @@ t.test(
       sources: Partial<Record<"flags" | "env" | "file", Record<string, unknown>>>,
     ): Map<string, ReturnType<typeof describeSettings>[number]> =>
       new Map(
-        describeSettings({
-          flags: sources.flags ?? {},
-          env: (sources.env ?? {}) as Record<string, string>,
-          file: new Map(Object.entries(sources.file ?? {})),
-        }).map((setting) => [setting.path, setting]),
+        describeSettings(
+          {
+            flags: sources.flags ?? {},
+            env: (sources.env ?? {}) as Record<string, string>,
+            file: new Map(Object.entries(sources.file ?? {})),
+          },
+          { socket: "/run/l", adminSocket: "/run/a", dataDir: "/data", spoolDir: "/data/spool" },
+        ).map((setting) => [setting.path, setting]),
       );
     const given = described({
       flags: { port: "81" },
@@ -120,7 +123,12 @@ t.test(
         SLUICE_ALLOWED_HOSTS: "a.example, b.example",
         LOG_LEVEL: " ",
       },
-      file: { "server.allow_open": true, log_level: "warn", "cache.enabled": null },
+      file: {
+        "limiter.data_dir": "./d",
+        "server.allow_open": true,
+        log_level: "warn",
+        "cache.enabled": null,
+      },
     });
     const table = [
       ["server.port", "81", "flag", "--port"],
@@ -131,6 +139,10 @@ t.test(
       ["cache.enabled", "false", "default", null],
       ["server.drain_seconds", "25", "default", null],
       ["server.master_key", "not set", "default", null],
+      ["limiter.socket", "/run/l", "default", null],
+      ["limiter.admin_socket", "/run/a", "default", null],
+      ["limiter.data_dir", "./d", "file", null],
+      ["limiter.spool_dir", "/data/spool", "default", null],
     ] as const;
     for (const [path, value, source, name] of table)
       t.match(given.get(path), { path, value, source, name }, path);
