@@ -136,13 +136,17 @@ export function showsKey(request: RequestHeaders): boolean {
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
-type CredentialSource = RequestHeaders & Pick<Exchange, "query">;
+type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
+
+/** Paths of Gemini's own API, and of passthrough to it. */
+const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 
 function bearerToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
   let token = keyHeaders.map((name) => request.header(name)).find(isGiven);
   // A key in a URL is written in the logs of others: for Google's clients alone, which do that.
-  if (token === undefined && area === "model" && request.query.includes("key="))
+  const mayBeInQuery = area === "model" && ofGoogle.test(request.path);
+  if (token === undefined && mayBeInQuery && request.query.includes("key="))
     token = new URLSearchParams(request.query).get("key") ?? undefined;
   if (isGiven(authorization)) {
     const bearer = /^Bearer +(\S+) *$/i.exec(authorization);

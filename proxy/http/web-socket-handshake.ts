@@ -6,7 +6,7 @@
  * compression.
  */
 import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-headers.js";
-import type { RequestHeaders } from "./exchange.js";
+import type { Exchange, RequestHeaders } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 
 type Header = (name: string) => string | undefined;
@@ -39,8 +39,8 @@ const credentialProtocol = "openai-insecure-api-key.";
  * another credential.
  */
 export function withProtocolKey(
-  request: RequestHeaders & { readonly query: string },
-): RequestHeaders & { readonly query: string } {
+  request: RequestHeaders & Pick<Exchange, "path" | "query">,
+): RequestHeaders & Pick<Exchange, "path" | "query"> {
   const header: Header = (name) => {
     const value = request.header(name);
     if (name !== "authorization" || isGiven(value)) return value;
@@ -50,7 +50,8 @@ export function withProtocolKey(
     );
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
-  return { header, isRepeated: (name) => request.isRepeated(name), query: request.query };
+  const { path, query } = request;
+  return { header, isRepeated: (name) => request.isRepeated(name), path, query };
 }
 
 /** The subprotocols that are offered to the provider: all but keys. */

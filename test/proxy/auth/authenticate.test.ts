@@ -28,9 +28,11 @@ function ask(
   credentials: Credentials,
   headers: Readonly<Record<string, string>>,
   area: Area = "model",
-  query = "",
+  url = "/v1/chat/completions",
 ): Promise<Authentication> {
+  const [path = "", query = ""] = url.split("?");
   return authenticate(credentials, area, {
+    path,
     query,
     header: (name) => headers[name],
     isRepeated: () => false,
@@ -108,19 +110,37 @@ t.test(
   },
 );
 
-t.test("Google's clients may put the key into the query, but not of /admin", async (t) => {
-  const table: readonly (readonly [query: string, area: Area, expected: RegExp])[] = [
-    [`key=${key}`, "model", /^\/$/],
-    [`alt=sse&key=${key}`, "model", /^\/$/],
-    [`key=${encodeURIComponent(key)}&key=x`, "model", /^\/$/],
-    ["key=", "model", /^401 missing/],
-    ["key=wrong", "model", /^401 authentication failed$/],
-    [`mykey=${key}`, "model", /^401 missing/],
-    [`key=${key}`, "admin", /^401 missing/],
+t.test("Google's clients may put the key into the query, no others", async (t) => {
+  const google = "/v1beta/models:generateContent";
+  const table: readonly (readonly [query: string, path: string, expected: RegExp])[] = [
+    [`key=${key}`, google, /^\/$/],
+    [`alt=sse&key=${key}`, google, /^\/$/],
+    [`key=${encodeURIComponent(key)}&key=x`, google, /^\/$/],
+    ["key=", google, /^401 missing/],
+    ["key=wrong", google, /^401 authentication failed$/],
+    [`mykey=${key}`, google, /^401 missing/],
+    [`key=${key}`, "/v1beta/models", /^\/$/],
+    [`key=${key}`, "/p/gemini/v1beta/files", /^\/$/],
+    ...[
+      "/v1/chat/completions",
+      "/v1/messages",
+      "/v1/models",
+      "/v1/usage",
+      "/v1/realtime",
+      "/v1/files/v1beta/x",
+      "/p/openai/v1/models",
+      "/p/openai/v1/v1beta/x",
+      "/V1BETA/models",
+    ].map((path) => [`key=${key}`, path, /^401 missing/] as const),
   ];
-  for (const [query, area, expected] of table)
-    t.match(resultOf(await ask(closed, {}, area, query)), expected, `${area} ${query}`);
-  const named = await ask(closed, { "api-key": "wrong" }, "model", `key=${key}`);
+  for (const [query, path, expected] of table)
+    t.match(
+      resultOf(await ask(closed, {}, "model", `${path}?${query}`)),
+      expected,
+      `${path} ${query}`,
+    );
+  t.match(resultOf(await ask(closed, {}, "admin", `${google}?key=${key}`)), /^401 missing/);
+  const named = await ask(closed, { "api-key": "wrong" }, "model", `${google}?key=${key}`);
   t.match(resultOf(named), /^401 authentication failed$/, "a header is before it");
 });
 
@@ -210,6 +230,7 @@ t.test(
   async (t) => {
     const twice = (joined: string, repeated: boolean): Promise<Authentication> =>
       authenticate(open, "model", {
+        path: "/v1/chat/completions",
         query: "",
         header: (name) => (name === "x-sluice-user-path" ? joined : undefined),
         isRepeated: (name) => repeated && name === "x-sluice-user-path",

@@ -13,7 +13,8 @@ const from =
     headers[name];
 const requestOf = (
   headers: Readonly<Record<string, string>>,
-): RequestHeaders & { readonly query: string } => ({
+): RequestHeaders & { readonly path: string; readonly query: string } => ({
+  path: "/v1/realtime",
   query: "model=m",
   header: from(headers),
   isRepeated: () => true,
@@ -85,7 +86,7 @@ t.test("a key among the subprotocols is an authorization where there is no other
   const other = withProtocolKey(
     requestOf({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }),
   );
-  t.equal(other.query, "model=m");
+  t.match(other, { path: "/v1/realtime", query: "model=m" });
   t.equal(other.header("x-other"), "1");
   t.ok(other.isRepeated("x-other"), "anything else is read from the request");
 });
