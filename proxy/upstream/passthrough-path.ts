@@ -160,7 +160,7 @@ function googleProblem(method: string, query: string): string | null {
 }
 
 /**
- * Why a body isn't passed on, or null: Google answers one of protobuf in the same form. Not of a
+ * Why a body isn't passed on, or null: Google may answer one of protobuf in the same form. Not of a
  * file, which is whatever its owner says.
  */
 export function bodyTypeProblem(
