@@ -107,6 +107,8 @@ rate_limits:
       const abort = new AbortController();
       const response = await chat(key, model, "[[SLOWLY]]", abort.signal);
       if (!response.ok) throw new Error(`a slow request was answered with ${response.status}`);
+      // It is read to its end: a response that nobody holds is given up with the garbage.
+      response.text().catch(() => "");
       return () => abort.abort();
     },
     async close() {

@@ -77,7 +77,9 @@ export function hrefOf(
 
 function readPlace({ pathname, search }: Location): Place {
   const page = pathname.startsWith(base) ? pathname.slice(base.length) : "";
-  return { page: page.replace(/\/+$/, ""), query: new URLSearchParams(search) };
+  let end = page.length;
+  while (end > 0 && page[end - 1] === "/") end--;
+  return { page: page.slice(0, end), query: new URLSearchParams(search) };
 }
 
 /** A plain click on a link to another page of ours. */

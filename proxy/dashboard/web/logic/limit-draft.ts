@@ -87,7 +87,7 @@ export function isElsewhere(draft: KeyDraft, original: KeyItem): boolean {
 /** A number as people write it, with separators; null: it is none. */
 export function parseAmount(text: string): number | null {
   const plain = text.replace(/[\s,_$]/g, "");
-  return /^(?:\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : null;
+  return /^(?:\d+(?:\.\d*)?|\.\d+)$/.test(plain) ? Number(plain) : null;
 }
 
 /** The field of the dialog that the gateway's name for a field means; null: none of them. */
