@@ -56,6 +56,7 @@ t.test("a page of another site", { skip: noBrowser }, async (t) => {
     stranger.waitForResponse((response) => response.url().startsWith(gateway.url)),
     stranger.evaluate("document.forms[0].submit()"),
   ]);
+  await stranger.waitForURL(`${gateway.url}/**`);
   t.ok([401, 403].includes(answer.status()), `its form got ${answer.status()}`);
   t.equal(await counted(), 1, "nothing was reset");
 
