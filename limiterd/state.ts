@@ -104,7 +104,7 @@ interface DaemonCounts {
   denied: number;
   overBudget: number;
   settled: number;
-  /** Of settles that were counted, cached answers left out. */
+  /** Of settles that were counted, cached answers left out; at most the largest safe integer. */
   tokens: number;
   /** Of usage records that were kept. */
   readonly cost: MoneySum;

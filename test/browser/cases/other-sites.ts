@@ -61,7 +61,7 @@ t.test("a page of another site", { skip: noBrowser }, async (t) => {
   t.equal(await counted(), 1, "nothing was reset");
 
   await stranger.goto(`${elsewhere}/frame`);
-  t.match(stranger.frames()[1]?.url(), /^chrome-error:/, "it frames nothing");
+  await t.resolves(stranger.frames()[1]!.waitForURL("chrome-error://**"), "it frames nothing");
 
   await openDashboard(watched, gateway.url, "keys");
   t.ok(await watched.page.getByRole("heading", { name: "Keys" }).isVisible(), "still signed in");
