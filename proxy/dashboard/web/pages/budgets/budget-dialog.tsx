@@ -5,7 +5,8 @@ import { type BudgetDraft, budgetBody, budgetPeriods } from "../../logic/budget-
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
-import { CheckField, Choices, SelectField, TextField } from "../../parts/field.js";
+import { TextField } from "../../parts/field.js";
+import { PeriodFields, SubjectFields } from "../../parts/limits/limit-fields.js";
 import { SaveNotice } from "../../parts/limits/save-notice.js";
 import { useChange } from "../../parts/use-change.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
@@ -52,7 +53,13 @@ export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogP
           void save();
         }}
       >
-        <Subject draft={draft} onChange={change} error={errorOf("subject")} />
+        <SubjectFields
+          draft={draft}
+          onChange={change}
+          error={errorOf("subject")}
+          scopes={budgetsTexts.tabs}
+          words={texts}
+        />
         <AmountAndPeriod draft={draft} onChange={change} errorOf={errorOf} />
         {problem !== null &&
           !isNotNumber &&
@@ -71,37 +78,6 @@ interface PartProps {
   readonly onChange: (part: Partial<BudgetDraft>) => void;
 }
 
-function Subject({ draft, onChange, error }: PartProps & { readonly error: string | null }) {
-  const { scope } = draft;
-  return (
-    <>
-      <Choices
-        label={texts.scope}
-        value={scope}
-        options={Object.entries(budgetsTexts.tabs)}
-        onChoose={(chosen) => onChange({ scope: chosen })}
-      />
-      <TextField
-        label={texts.subject[scope]!}
-        hint={texts.subjectHint[scope]}
-        error={error}
-        mono
-        autoFocus
-        placeholder={scope === "user_path" ? "/team/app" : ""}
-        value={draft.subject}
-        onInput={(subject) => onChange({ subject })}
-      />
-      {scope === "user_path" && (
-        <CheckField
-          label={texts.perChild}
-          checked={draft.perChild}
-          onChange={(perChild) => onChange({ perChild })}
-        />
-      )}
-    </>
-  );
-}
-
 function AmountAndPeriod({
   draft,
   onChange,
@@ -117,23 +93,15 @@ function AmountAndPeriod({
         value={draft.amount}
         onInput={(amount) => onChange({ amount })}
       />
-      <SelectField
-        label={texts.period}
-        value={draft.period}
-        error={draft.period === "other" ? null : errorOf("period")}
-        options={[...budgetPeriods, "other"].map((each) => [each, budgetsTexts.periods[each]!])}
-        onChoose={(period) => onChange({ period })}
+      <PeriodFields
+        draft={draft}
+        onChange={onChange}
+        error={errorOf("period")}
+        periods={budgetPeriods}
+        periodWords={budgetsTexts.periods}
+        words={texts}
+        example="3600"
       />
-      {draft.period === "other" && (
-        <TextField
-          label={texts.seconds}
-          kind="number"
-          placeholder="3600"
-          error={errorOf("period")}
-          value={draft.seconds}
-          onInput={(seconds) => onChange({ seconds })}
-        />
-      )}
     </div>
   );
 }

@@ -1,12 +1,12 @@
 /** What the page of limits opens over itself: one dialog at a time. */
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
-import { itemKey } from "../../logic/limit-draft.js";
 import { newRule, ruleDraftOf } from "../../logic/rule-draft.js";
-import { Confirm } from "../../parts/confirm.js";
-import { periodText } from "../../parts/limits/limit-row.js";
+import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import { ChildrenDialog } from "./children-dialog.js";
 import { RuleDialog } from "./rule-dialog.js";
+
+const listPath = "/admin/rate-limits";
 
 export type OpenDialog =
   | { readonly kind: "add"; readonly scope: RuleItem["scope"] }
@@ -32,57 +32,19 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
     case "children":
       return <ChildrenDialog rule={dialog.rule} onClose={onClose} />;
     case "reset-all":
-      return <ConfirmResetAll {...ends} />;
+      return <ConfirmResetAll path={listPath} words={texts.confirmAll} {...ends} />;
     case "reset":
     case "remove":
-      return <ConfirmOne kind={dialog.kind} rule={dialog.rule} {...ends} />;
+      return (
+        <ConfirmOne
+          kind={dialog.kind}
+          item={dialog.rule}
+          keyField="limit_key"
+          path={listPath}
+          periods={texts.periods}
+          words={dialog.kind === "reset" ? texts.confirmReset : texts.confirmDelete}
+          {...ends}
+        />
+      );
   }
-}
-
-interface Ends {
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-function ConfirmResetAll(ends: Ends) {
-  const words = texts.confirmAll;
-  return (
-    <Confirm
-      title={words.title}
-      submit={words.submit}
-      word="reset"
-      change={{
-        method: "POST",
-        path: "/admin/rate-limits/reset",
-        body: { confirmation: "reset" },
-        done: words.done,
-      }}
-      {...ends}
-    >
-      {words.text}
-    </Confirm>
-  );
-}
-
-function ConfirmOne({
-  kind,
-  rule,
-  ...ends
-}: Ends & { readonly kind: "reset" | "remove"; readonly rule: RuleItem }) {
-  const words = kind === "reset" ? texts.confirmReset : texts.confirmDelete;
-  return (
-    <Confirm
-      title={words.title}
-      submit={words.submit}
-      change={{
-        method: kind === "reset" ? "POST" : "DELETE",
-        path: kind === "reset" ? "/admin/rate-limits/reset-one" : "/admin/rate-limits",
-        body: itemKey(rule, "limit_key"),
-        done: words.done(rule.subject),
-      }}
-      {...ends}
-    >
-      {words.text(rule.subject, periodText(rule, texts.periods))}
-    </Confirm>
-  );
 }

@@ -5,7 +5,8 @@ import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
-import { CheckField, Choices, SelectField, TextField } from "../../parts/field.js";
+import { TextField } from "../../parts/field.js";
+import { PeriodFields, SubjectFields } from "../../parts/limits/limit-fields.js";
 import { SaveNotice } from "../../parts/limits/save-notice.js";
 import { useChange } from "../../parts/use-change.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
@@ -46,7 +47,13 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           void save();
         }}
       >
-        <Subject draft={draft} onChange={change} error={errorOf("subject")} />
+        <SubjectFields
+          draft={draft}
+          onChange={change}
+          error={errorOf("subject")}
+          scopes={limitsTexts.tabs}
+          words={texts}
+        />
         <Period draft={draft} onChange={change} error={errorOf("period")} />
         <Caps draft={draft} onChange={change} errorOf={errorOf} />
         {problem !== null && notNumber === null && !hasField(wrong) && (
@@ -68,57 +75,18 @@ interface PartProps {
   readonly onChange: (part: Partial<RuleDraft>) => void;
 }
 
-function Subject({ draft, onChange, error }: PartProps & { readonly error: string | null }) {
-  const { scope } = draft;
-  return (
-    <>
-      <Choices
-        label={texts.scope}
-        value={scope}
-        options={Object.entries(limitsTexts.tabs)}
-        onChoose={(chosen) => onChange({ scope: chosen })}
-      />
-      <TextField
-        label={texts.subject[scope]!}
-        hint={texts.subjectHint[scope]}
-        error={error}
-        mono
-        autoFocus
-        placeholder={scope === "user_path" ? "/team/app" : ""}
-        value={draft.subject}
-        onInput={(subject) => onChange({ subject })}
-      />
-      {scope === "user_path" && (
-        <CheckField
-          label={texts.perChild}
-          checked={draft.perChild}
-          onChange={(perChild) => onChange({ perChild })}
-        />
-      )}
-    </>
-  );
-}
-
 function Period({ draft, onChange, error }: PartProps & { readonly error: string | null }) {
   return (
     <div class="form-row">
-      <SelectField
-        label={texts.period}
-        value={draft.period}
-        error={draft.period === "other" ? null : error}
-        options={[...rulePeriods, "other"].map((each) => [each, limitsTexts.periods[each]!])}
-        onChoose={(period) => onChange({ period })}
+      <PeriodFields
+        draft={draft}
+        onChange={onChange}
+        error={error}
+        periods={rulePeriods}
+        periodWords={limitsTexts.periods}
+        words={texts}
+        example="300"
       />
-      {draft.period === "other" && (
-        <TextField
-          label={texts.seconds}
-          kind="number"
-          placeholder="300"
-          error={error}
-          value={draft.seconds}
-          onInput={(seconds) => onChange({ seconds })}
-        />
-      )}
     </div>
   );
 }

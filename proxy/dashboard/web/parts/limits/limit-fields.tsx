@@ -1,0 +1,98 @@
+/** The fields that the dialogs of rules and of budgets have in common: for whom, and per what. */
+import { CheckField, Choices, SelectField, TextField } from "../field.js";
+
+interface SubjectDraft {
+  readonly scope: string;
+  readonly subject: string;
+  readonly perChild: boolean;
+}
+
+interface SubjectFieldsProps {
+  readonly draft: SubjectDraft;
+  readonly onChange: (part: Partial<SubjectDraft>) => void;
+  readonly error: string | null;
+  /** Scopes with their words. */
+  readonly scopes: Readonly<Record<string, string>>;
+  readonly words: {
+    readonly scope: string;
+    /** By scope, as the next. */
+    readonly subject: Readonly<Record<string, string>>;
+    readonly subjectHint: Readonly<Record<string, string>>;
+    readonly perChild: string;
+  };
+}
+
+export function SubjectFields({ draft, onChange, error, scopes, words }: SubjectFieldsProps) {
+  const { scope } = draft;
+  return (
+    <>
+      <Choices
+        label={words.scope}
+        value={scope}
+        options={Object.entries(scopes)}
+        onChoose={(chosen) => onChange({ scope: chosen })}
+      />
+      <TextField
+        label={words.subject[scope]!}
+        hint={words.subjectHint[scope]}
+        error={error}
+        mono
+        autoFocus
+        placeholder={scope === "user_path" ? "/team/app" : ""}
+        value={draft.subject}
+        onInput={(subject) => onChange({ subject })}
+      />
+      {scope === "user_path" && (
+        <CheckField
+          label={words.perChild}
+          checked={draft.perChild}
+          onChange={(perChild) => onChange({ perChild })}
+        />
+      )}
+    </>
+  );
+}
+
+interface PeriodDraft {
+  /** A period's label, or `other` for `seconds`. */
+  readonly period: string;
+  readonly seconds: string;
+}
+
+interface PeriodFieldsProps {
+  readonly draft: PeriodDraft;
+  readonly onChange: (part: Partial<PeriodDraft>) => void;
+  readonly error: string | null;
+  readonly periods: readonly string[];
+  /** The words for periods, `other` among them. */
+  readonly periodWords: Readonly<Record<string, string>>;
+  readonly words: { readonly period: string; readonly seconds: string };
+  /** An example of seconds. */
+  readonly example: string;
+}
+
+export function PeriodFields({ draft, onChange, error, periods, ...rest }: PeriodFieldsProps) {
+  const { periodWords, words, example } = rest;
+  const isOther = draft.period === "other";
+  return (
+    <>
+      <SelectField
+        label={words.period}
+        value={draft.period}
+        error={isOther ? null : error}
+        options={[...periods, "other"].map((each) => [each, periodWords[each]!])}
+        onChoose={(period) => onChange({ period })}
+      />
+      {isOther && (
+        <TextField
+          label={words.seconds}
+          kind="number"
+          placeholder={example}
+          error={error}
+          value={draft.seconds}
+          onInput={(seconds) => onChange({ seconds })}
+        />
+      )}
+    </>
+  );
+}
