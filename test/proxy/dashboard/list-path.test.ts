@@ -10,3 +10,10 @@ t.test("only what the list knows is passed on, escaped, and nothing empty", asyn
   );
   t.equal(listPath("/admin/in-flight", new URLSearchParams()), "/admin/in-flight?limit=100");
 });
+
+t.test("what the address doesn't have is given beside it", async (t) => {
+  t.equal(
+    listPath("/admin/budgets", new URLSearchParams({ scope: "label" }), [], { scope: "user_path" }),
+    "/admin/budgets?limit=100&scope=user_path",
+  );
+});

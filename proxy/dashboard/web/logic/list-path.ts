@@ -3,13 +3,17 @@
 /** Rows of one page: what a reader takes in, and a phone draws at once. */
 const rowsPerPage = 100;
 
-/** `names`: the parameters, beside `search` and `after`, that narrow this list. */
+/**
+ * `names`: the parameters, beside `search` and `after`, that narrow this list. `fixed`: those that
+ * the address doesn't have, or has by another name.
+ */
 export function listPath(
   path: string,
   query: URLSearchParams,
   names: readonly string[] = [],
+  fixed: Readonly<Record<string, string>> = {},
 ): string {
-  const asked = new URLSearchParams({ limit: String(rowsPerPage) });
+  const asked = new URLSearchParams({ limit: String(rowsPerPage), ...fixed });
   for (const name of ["search", "after", ...names]) {
     const value = query.get(name);
     if (value !== null && value !== "") asked.set(name, value);

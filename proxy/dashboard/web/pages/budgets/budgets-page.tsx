@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
 import { hrefOf } from "../../data/router.js";
+import { listPath } from "../../logic/list-path.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { SearchFilter } from "../../parts/lists/filters.js";
@@ -15,14 +16,13 @@ import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
 
 const scopes = ["user_path", "label"] as const;
 type Scope = (typeof scopes)[number];
-const rowsMax = 100;
 
 export function BudgetsPage() {
   const { router } = useApp();
   const { query } = router.place.value;
   const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
-  const budgets = useListPoll<BudgetPage>(addressOf(scope, query));
+  const budgets = useListPoll<BudgetPage>(listPath("/admin/budgets", query, [], { scope }));
   const polled = budgets.polled;
   const add = (): void => setDialog({ kind: "add", scope });
   return (
@@ -75,15 +75,6 @@ export function BudgetsPage() {
       )}
     </>
   );
-}
-
-function addressOf(scope: Scope, query: URLSearchParams): string {
-  const asked = new URLSearchParams({ scope, limit: String(rowsMax) });
-  for (const name of ["search", "after"]) {
-    const value = query.get(name);
-    if (value !== null) asked.set(name, value);
-  }
-  return `/admin/budgets?${asked}`;
 }
 
 function Actions({

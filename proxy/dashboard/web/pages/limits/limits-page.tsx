@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { RulePage } from "../../../../../shared/api/rule-item.js";
 import { hrefOf } from "../../data/router.js";
+import { listPath } from "../../logic/list-path.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
@@ -15,14 +16,13 @@ import { RuleTable } from "./rule-table.js";
 
 const scopes = ["user_path", "provider", "model"] as const;
 type RuleScope = (typeof scopes)[number];
-const rowsMax = 100;
 
 export function LimitsPage() {
   const { router } = useApp();
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const rules = useListPoll<RulePage>(addressOf(scope, query));
+  const rules = useListPoll<RulePage>(listPath("/admin/rate-limits", query, ["source"], { scope }));
   const polled = rules.polled;
   return (
     <>
@@ -84,15 +84,6 @@ export function LimitsPage() {
       )}
     </>
   );
-}
-
-function addressOf(scope: RuleScope, query: URLSearchParams): string {
-  const asked = new URLSearchParams({ scope, limit: String(rowsMax) });
-  for (const name of ["search", "source", "after"]) {
-    const value = query.get(name);
-    if (value !== null) asked.set(name, value);
-  }
-  return `/admin/rate-limits?${asked}`;
 }
 
 function AddButton({ onAdd }: { readonly onAdd: () => void }) {

@@ -46,9 +46,9 @@ export function RecentTab() {
 
 /** The list's name for the path is longer than the address's. */
 function recordsPath(query: URLSearchParams): string {
-  const path = query.get("path");
-  const listed = listPath("/admin/usage/records", query, ["model", "status", "key"]);
-  return path === null || path === "" ? listed : `${listed}&user_path=${encodeURIComponent(path)}`;
+  const path = query.get("path") ?? "";
+  const fixed: Record<string, string> = path === "" ? {} : { user_path: path };
+  return listPath("/admin/usage/records", query, ["model", "status", "key"], fixed);
 }
 
 const columns: readonly Column<RecordItem>[] = [
