@@ -2,6 +2,7 @@
 import { formatCount, formatMoney, formatShort } from "../../logic/numbers.js";
 import { currentRate } from "../../logic/rates.js";
 import { useApp } from "../../parts/app.js";
+import { Figures } from "../../parts/usage/figures.js";
 import { overviewTexts } from "../../texts/overview-texts.js";
 
 const texts = overviewTexts.now;
@@ -18,48 +19,32 @@ export function NowNumbers() {
   const refused = rate === null ? undefined : rate.refused + rate.overBudget;
   const tokens = rate?.tokens ?? null;
   return (
-    <section class="card" aria-label={texts.label}>
-      <dl class="numbers">
-        <Tile name={texts.admitted} value={perSecond(rate?.admitted)} note={texts.perSecond} />
-        <Tile
-          name={texts.refused}
-          value={perSecond(refused)}
-          note={texts.refusedBy(perSecond(rate?.refused), perSecond(rate?.overBudget))}
-        />
-        <Tile
-          name={texts.inFlight}
-          value={last === undefined ? texts.unknown : formatCount(last.inFlight)}
-          note={texts.holding}
-        />
-        <Tile
-          name={texts.tokens}
-          value={tokens === null ? texts.unknown : formatShort(Math.round(tokens))}
-          note={texts.perMinute}
-        />
-        <Tile
-          name={texts.spent}
-          value={typeof last?.cost === "number" ? formatMoney(last.cost) : texts.unknown}
-          note={texts.today}
-        />
-      </dl>
+    <section aria-label={texts.label}>
+      <Figures
+        figures={[
+          { label: texts.admitted, value: perSecond(rate?.admitted), note: texts.perSecond },
+          {
+            label: texts.refused,
+            value: perSecond(refused),
+            note: texts.refusedBy(perSecond(rate?.refused), perSecond(rate?.overBudget)),
+          },
+          {
+            label: texts.inFlight,
+            value: last === undefined ? texts.unknown : formatCount(last.inFlight),
+            note: texts.holding,
+          },
+          {
+            label: texts.tokens,
+            value: tokens === null ? texts.unknown : formatShort(Math.round(tokens)),
+            note: texts.perMinute,
+          },
+          {
+            label: texts.spent,
+            value: typeof last?.cost === "number" ? formatMoney(last.cost) : texts.unknown,
+            note: texts.today,
+          },
+        ]}
+      />
     </section>
-  );
-}
-
-function Tile({
-  name,
-  value,
-  note,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-}) {
-  return (
-    <div class="number-tile">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-      <dd>{note}</dd>
-    </div>
   );
 }

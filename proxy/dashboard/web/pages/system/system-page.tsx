@@ -39,7 +39,7 @@ function Inert({ of }: { readonly of: readonly string[] }) {
   if (of.length === 0) return null;
   return (
     <Card title={texts.inert}>
-      <ul class="card-body lines">
+      <ul class="lines">
         {of.map((line) => (
           <li class="wrap" key={line}>
             {line}
