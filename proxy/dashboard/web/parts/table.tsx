@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly kind?: "lead" | "number" | "end";
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** Says to a screen reader what the table is. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];

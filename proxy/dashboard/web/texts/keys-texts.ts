@@ -19,8 +19,6 @@ export const keysTexts = {
   },
   unnamed: "No name",
   anyPath: "named by the caller",
-  never: "never",
-  ago: (age: string) => `${age} ago`,
   expires: (moment: string) => `expires ${moment}`,
   oldSecrets: (count: number) =>
     count === 1 ? "an older secret still works" : `${count} older secrets still work`,

@@ -26,8 +26,6 @@ export const providersTexts = {
     file: "a file",
     command: "a command",
   },
-  never: "never",
-  ago: (age: string) => `${age} ago`,
   caption: "Providers in the order of the configuration",
   failureOf: (model: string, reason: string) => `${model}: ${reason}`,
   modelsFrom: { any: "whatever is asked for", configured: "configured", listed: "listed by it" },

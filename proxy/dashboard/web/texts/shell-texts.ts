@@ -49,6 +49,7 @@ export const shellTexts = {
   failed: { title: "No answer yet", retry: "Ask again" },
   loading: "Loading",
   age: (age: string) => `${age} ago`,
+  never: "never",
   shortcuts: {
     open: "Keyboard shortcuts",
     title: "Keyboard shortcuts",

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { KeyItem, KeyPage } from "../../../../../shared/api/key-item.js";
 import { listPath } from "../../logic/list-path.js";
-import { formatDuration, formatMoment, secondsBetween } from "../../logic/numbers.js";
+import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
@@ -134,12 +134,12 @@ function columnsOf(serverTime: string, onOpen: (open: Open) => void): readonly C
     {
       key: "used",
       head: heads.lastUsed,
-      cell: ({ last_used_at }) => <Since moment={last_used_at} now={serverTime} />,
+      cell: ({ last_used_at }) => <Ago moment={last_used_at} now={serverTime} />,
     },
     {
       key: "created",
       head: heads.created,
-      cell: ({ created_at }) => <Since moment={created_at} now={serverTime} />,
+      cell: ({ created_at }) => <Ago moment={created_at} now={serverTime} />,
     },
     { key: "end", head: heads.actions, kind: "end", cell: (key) => keyActions(key, onOpen) },
   ];
@@ -165,17 +165,6 @@ function KeyState({ of: { status, expires_at } }: { readonly of: KeyItem }) {
         <span class="soft small nowrap">{texts.expires(expires_at.slice(0, 10))}</span>
       )}
     </span>
-  );
-}
-
-/** By the daemon's clock, so that the browser's can't be wrong. */
-function Since({ moment, now }: { readonly moment: string | null; readonly now: string }) {
-  if (moment === null) return <span class="soft">{texts.never}</span>;
-  const age = formatDuration(Math.max(0, secondsBetween(moment, now)));
-  return (
-    <time class="nowrap" dateTime={moment} title={formatMoment(moment)}>
-      {texts.ago(age)}
-    </time>
   );
 }
 

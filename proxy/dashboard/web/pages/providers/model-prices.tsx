@@ -3,8 +3,9 @@ import { useState } from "preact/hooks";
 import type { PriceItem, ProviderItem } from "../../../../../shared/api/provider-item.js";
 import { formatCount, formatMoney } from "../../logic/numbers.js";
 import { SearchField } from "../../parts/field.js";
-import { Card, Empty } from "../../parts/page.js";
-import { type Column, Table, TableFoot } from "../../parts/table.js";
+import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
+import { Card } from "../../parts/page.js";
+import { type Column, TableFoot } from "../../parts/table.js";
 import { providersTexts as texts } from "../../texts/setup-texts.js";
 
 interface ModelRow {
@@ -28,18 +29,14 @@ export function ModelPrices({ providers }: { readonly providers: readonly Provid
       <div class="card-filter">
         <SearchField label={texts.model.name} value={search} onInput={setSearch} />
       </div>
-      {rows.length === 0 ? (
-        <Empty icon="search" title={texts.noModels.title}>
-          {texts.noModels.text}
-        </Empty>
-      ) : (
-        <Table
-          caption={texts.modelsCaption}
-          rows={rows.slice(0, rowsMax)}
-          keyOf={({ name }) => name}
-          columns={columns}
-        />
-      )}
+      <TableOrEmpty
+        caption={texts.modelsCaption}
+        rows={rows.slice(0, rowsMax)}
+        keyOf={({ name }) => name}
+        columns={columns}
+        icon="search"
+        none={texts.noModels}
+      />
       <LeftOut providers={providers} unshown={rows.length - rowsMax} />
     </Card>
   );

@@ -1,33 +1,20 @@
 /** The providers: whether they answer, what they failed with, and where their keys come from. */
 import type { ProviderItem, ProviderList } from "../../../../../shared/api/provider-item.js";
-import { formatCount, formatDuration, formatMoment, secondsBetween } from "../../logic/numbers.js";
-import { Card, Empty } from "../../parts/page.js";
-import { Table } from "../../parts/table.js";
+import { formatCount } from "../../logic/numbers.js";
+import { Ago } from "../../parts/age.js";
+import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
+import { Card } from "../../parts/page.js";
 import { providersTexts as texts } from "../../texts/setup-texts.js";
 
 const heads = texts.columns;
 
 export function ProviderTable({ list }: { readonly list: ProviderList }) {
-  const ago = (moment: string | null) =>
-    moment === null ? (
-      <span class="soft">{texts.never}</span>
-    ) : (
-      <time class="nowrap" dateTime={moment} title={formatMoment(moment)}>
-        {texts.ago(formatDuration(secondsBetween(moment, list.server_time)))}
-      </time>
-    );
-  if (list.providers.length === 0)
-    return (
-      <Card>
-        <Empty icon="providers" title={texts.none.title}>
-          {texts.none.text}
-        </Empty>
-      </Card>
-    );
   return (
     <Card>
-      <Table
+      <TableOrEmpty
         caption={texts.caption}
+        icon="providers"
+        none={texts.none}
         rows={list.providers}
         keyOf={({ name }) => name}
         columns={[
@@ -51,17 +38,17 @@ export function ProviderTable({ list }: { readonly list: ProviderList }) {
           {
             key: "success",
             head: heads.success,
-            cell: ({ last_success_at }) => ago(last_success_at),
+            cell: ({ last_success_at }) => <Ago moment={last_success_at} now={list.server_time} />,
           },
           {
             key: "failure",
             head: heads.failure,
             cell: ({ last_failure }) =>
               last_failure === null ? (
-                ago(null)
+                <Ago moment={null} now={list.server_time} />
               ) : (
                 <span class="two-lines">
-                  {ago(last_failure.at)}
+                  <Ago moment={last_failure.at} now={list.server_time} />
                   <span class="soft small wrap">
                     {texts.failureOf(last_failure.model, last_failure.reason)}
                   </span>

@@ -4,9 +4,10 @@ import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usa
 import { formatCount, formatDuration, formatMoney } from "../../logic/numbers.js";
 import { capUses } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
+import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
 import { Meter } from "../../parts/meter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
-import { type Column, Table } from "../../parts/table.js";
+import type { Column } from "../../parts/table.js";
 import { DaysFilter } from "../../parts/usage/days-filter.js";
 import { UsageDays } from "../../parts/usage/usage-days.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
@@ -61,18 +62,14 @@ function Used({ status: { usage, groups } }: { readonly status: UsageStatus }) {
 function Limits({ rules }: { readonly rules: readonly RateLimitStatus[] }) {
   return (
     <Card title={texts.limits}>
-      {rules.length === 0 ? (
-        <Empty icon="limits" title={texts.noLimits.title}>
-          {texts.noLimits.text}
-        </Empty>
-      ) : (
-        <Table
-          caption={texts.limits}
-          rows={rules}
-          keyOf={({ subject, period_seconds }) => `${subject} ${period_seconds}`}
-          columns={limitColumns}
-        />
-      )}
+      <TableOrEmpty
+        caption={texts.limits}
+        rows={rules}
+        keyOf={({ subject, period_seconds }) => `${subject} ${period_seconds}`}
+        columns={limitColumns}
+        icon="limits"
+        none={texts.noLimits}
+      />
     </Card>
   );
 }
@@ -124,18 +121,14 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
 function Budgets({ budgets }: { readonly budgets: readonly BudgetStatus[] }) {
   return (
     <Card title={texts.budgets}>
-      {budgets.length === 0 ? (
-        <Empty icon="budgets" title={texts.noBudgets.title}>
-          {texts.noBudgets.text}
-        </Empty>
-      ) : (
-        <Table
-          caption={texts.budgets}
-          rows={budgets}
-          keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
-          columns={budgetColumns}
-        />
-      )}
+      <TableOrEmpty
+        caption={texts.budgets}
+        rows={budgets}
+        keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+        columns={budgetColumns}
+        icon="budgets"
+        none={texts.noBudgets}
+      />
     </Card>
   );
 }

@@ -2,8 +2,9 @@
 import { useState } from "preact/hooks";
 import type { SettingsList } from "../../../../../shared/api/gateway-status.js";
 import { SearchField } from "../../parts/field.js";
-import { Card, Empty } from "../../parts/page.js";
-import { type Column, Table } from "../../parts/table.js";
+import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
+import { Card } from "../../parts/page.js";
+import type { Column } from "../../parts/table.js";
 import { systemTexts as texts } from "../../texts/setup-texts.js";
 
 type Setting = SettingsList["settings"][number];
@@ -19,18 +20,14 @@ export function SettingsTable({ list: { file, settings } }: { readonly list: Set
       <div class="card-filter">
         <SearchField label={texts.search} value={search} onInput={setSearch} />
       </div>
-      {rows.length === 0 ? (
-        <Empty icon="search" title={texts.noSetting.title}>
-          {texts.noSetting.text}
-        </Empty>
-      ) : (
-        <Table
-          caption={texts.settingsCaption}
-          rows={rows}
-          keyOf={({ path }) => path}
-          columns={columns}
-        />
-      )}
+      <TableOrEmpty
+        caption={texts.settingsCaption}
+        rows={rows}
+        keyOf={({ path }) => path}
+        columns={columns}
+        icon="search"
+        none={texts.noSetting}
+      />
     </Card>
   );
 }
