@@ -1,7 +1,30 @@
-/** A change at the gateway: whether it is under way, and words on how it ended. */
+/** Questions that are asked once, and changes: whether one is under way, and how it ended. */
 import { useState } from "preact/hooks";
-import type { Method, Problem } from "../data/gateway-client.js";
+import type { Answer, Method, Problem } from "../data/gateway-client.js";
 import { useApp } from "./app.js";
+
+interface Asking {
+  readonly isBusy: boolean;
+  /** Why the last one failed. */
+  readonly problem: Problem | null;
+  ask<T>(question: () => Promise<Answer<T>>): Promise<Answer<T>>;
+}
+
+export function useAsking(): Asking {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  return {
+    isBusy,
+    problem,
+    async ask(question) {
+      setBusy(true);
+      const answer = await question();
+      setBusy(false);
+      setProblem(answer.ok ? null : answer.problem);
+      return answer;
+    },
+  };
+}
 
 interface Change {
   readonly method: Method;
@@ -11,28 +34,20 @@ interface Change {
   readonly done: string;
 }
 
-interface Changing {
-  readonly isBusy: boolean;
-  /** Why the last one failed. */
-  readonly problem: Problem | null;
+interface Changing extends Omit<Asking, "ask"> {
   /** Whether it was made. */
   run(change: Change): Promise<boolean>;
 }
 
 export function useChange(): Changing {
   const { client, toasts } = useApp();
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem | null>(null);
+  const { ask, ...state } = useAsking();
   return {
-    isBusy,
-    problem,
+    ...state,
     async run({ method, path, body, done }) {
-      setBusy(true);
-      const answer = await client.change(method, path, body);
-      setBusy(false);
-      setProblem(answer.ok ? null : answer.problem);
-      if (answer.ok) toasts.done(done);
-      return answer.ok;
+      const { ok } = await ask(() => client.change(method, path, body));
+      if (ok) toasts.done(done);
+      return ok;
     },
   };
 }

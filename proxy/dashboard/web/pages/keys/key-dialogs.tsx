@@ -28,7 +28,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
   const [path, setPath] = useState("");
   const [labels, setLabels] = useState("");
   const [days, setDays] = useState("");
-  const { busy, problem, errorOf, submit } = useSubmit(
+  const { isBusy, problem, errorOf, submit } = useSubmit(
     () =>
       client.send<IssuedKey>("POST", address, {
         ...optional("name", name.trim()),
@@ -79,7 +79,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
         {problem !== null && !shownFields.includes(problem.field ?? "") && (
           <Failed>{problem.message}</Failed>
         )}
-        <DialogFoot onCancel={onClose} submit={form.submit} busy={busy} />
+        <DialogFoot onCancel={onClose} submit={form.submit} busy={isBusy} />
       </form>
     </Dialog>
   );
@@ -95,7 +95,7 @@ export function RotateDialog({ of: key, onRotated, onClose }: RotateProps) {
   const { client } = useApp();
   const words = texts.rotating;
   const [overlap, setOverlap] = useState("86400");
-  const { busy, problem, submit } = useSubmit(
+  const { isBusy, problem, submit } = useSubmit(
     () =>
       client.send<IssuedKey>("POST", `${address}/${encodeURIComponent(key.id)}/rotate`, {
         overlap_seconds: Number(overlap),
@@ -113,7 +113,7 @@ export function RotateDialog({ of: key, onRotated, onClose }: RotateProps) {
           onChoose={setOverlap}
         />
         {problem !== null && <Failed>{problem.message}</Failed>}
-        <DialogFoot onCancel={onClose} submit={words.submit} busy={busy} />
+        <DialogFoot onCancel={onClose} submit={words.submit} busy={isBusy} />
       </form>
     </Dialog>
   );
