@@ -122,7 +122,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream/errors",
     "proxy/usage",
   ],
-  "proxy/dialects/to-chat": ["proxy/dialects/translation", "proxy/body"],
+  "proxy/dialects/to-chat": ["proxy/dialects/translation", "proxy/body", "proxy/usage"],
   ...Object.fromEntries(
     dialectPairs.map((pair) => [
       pair,

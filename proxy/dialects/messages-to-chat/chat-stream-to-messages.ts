@@ -6,12 +6,9 @@
  * begins.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
-import { isAbsent, isObject } from "../../../shared/checked.js";
-import { errorBody } from "../../body/error-body.js";
-import { findUsage, mergeUsage } from "../../usage/find-usage.js";
+import { ChatStreamReader } from "../to-chat/chat-stream-reader.js";
 import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
-import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { stopReason } from "../translation/stop-reasons.js";
 import { noSignature } from "../translation/thinking-blocks.js";
 import type { ToolNames } from "../translation/tool-call.js";
@@ -40,7 +37,7 @@ type OpenBlock =
       readonly id: string | null;
     };
 
-export class ChatStreamToMessages extends GuardedTranslator {
+export class ChatStreamToMessages extends ChatStreamReader {
   readonly #context: AnswerContext;
   readonly #toolNames: ToolNames;
   #begun = false;
@@ -51,9 +48,6 @@ export class ChatStreamToMessages extends GuardedTranslator {
   /** Indexes and ids of the calls so far, as the provider sent them. */
   readonly #known = new Set<number | string | null>();
   #refusal = "";
-  #usage: unknown = null;
-  #tier: unknown = null;
-  #finish: unknown = null;
   protected override readonly errorEvent = messagesErrorEvent;
 
   constructor(context: AnswerContext) {
@@ -62,34 +56,9 @@ export class ChatStreamToMessages extends GuardedTranslator {
     this.#toolNames = toolNames(context);
   }
 
-  override get usage(): unknown {
-    return this.#usage;
-  }
-
-  protected override read(_event: string | null, data: string): void {
-    if (data.trim() === "[DONE]") this.#end();
-    else this.#chunk(data);
-  }
-
-  /** Some providers omit `[DONE]`. */
-  protected override ended(): void {
-    if (isAbsent(this.#finish))
-      throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
-    this.#end();
-  }
-
-  #chunk(data: string): void {
-    const chunk = parseEventData(data);
-    if (errorBody(chunk) !== null) return this.fail(data, chunk);
-    this.#usage = mergeUsage(this.#usage, findUsage(chunk));
-    this.#tier = chunk["service_tier"] ?? this.#tier;
-    // A chunk without choices reports usage, or the findings of a content filter.
-    const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
-    if (!isObject(choice)) return;
+  protected override translate(choice: JsonObject, chunk: JsonObject): void {
     if (!this.#begun) this.#begin(chunk);
     this.#delta(choice);
-    // Some hosts have an empty one in every chunk.
-    this.#finish = choice["finish_reason"] || this.#finish;
   }
 
   /** The usage is repeated at the end, when the input tokens are known. */
@@ -105,7 +74,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
         stop_reason: null,
         stop_sequence: null,
         stop_details: null,
-        usage: messagesUsage(this.#usage, this.#tier),
+        usage: messagesUsage(this.usage, this.tier),
       },
     });
   }
@@ -214,19 +183,18 @@ export class ChatStreamToMessages extends GuardedTranslator {
     this.#emit("content_block_stop", { index: this.#blocks - 1 });
   }
 
-  /** Usage arrives in a chunk after the finish reason, so the answer ends with the stream. */
-  #end(): void {
+  protected override complete(): void {
     if (!this.#begun)
       throw new UntranslatableAnswer("the provider's stream ended without an answer");
     this.#closeBlock();
     const refusal = this.#refusal === "" ? null : this.#refusal;
     this.#emit("message_delta", {
       delta: {
-        stop_reason: stopReason(this.#finish, this.#calls > 0, refusal !== null),
+        stop_reason: stopReason(this.finish, this.#calls > 0, refusal !== null),
         stop_sequence: null,
         stop_details: stopDetails(refusal),
       },
-      usage: messagesUsage(this.#usage, this.#tier),
+      usage: messagesUsage(this.usage, this.tier),
     });
     this.#emit("message_stop", {});
     this.close(null);

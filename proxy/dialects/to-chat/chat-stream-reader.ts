@@ -1,0 +1,61 @@
+/**
+ * The reading half of translators of a stream of chat completion chunks: usage, the finish reason
+ * and the end. What becomes of a choice is theirs.
+ */
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import { errorBody } from "../../body/error-body.js";
+import { findUsage, mergeUsage } from "../../usage/find-usage.js";
+import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
+import { type JsonObject, UntranslatableAnswer } from "../translation/translation.js";
+
+export abstract class ChatStreamReader extends GuardedTranslator {
+  #usage: unknown = null;
+  #tier: unknown = null;
+  #finish: unknown = null;
+
+  /** Of all chunks so far. */
+  override get usage(): unknown {
+    return this.#usage;
+  }
+
+  /** The service tier; null until a chunk names it. */
+  protected get tier(): unknown {
+    return this.#tier;
+  }
+
+  /** The finish reason; null until a chunk has one. */
+  protected get finish(): unknown {
+    return this.#finish;
+  }
+
+  /** Translates a chunk's choice, before its finish reason is noted. */
+  protected abstract translate(choice: JsonObject, chunk: JsonObject): void;
+
+  /** Ends the answer: usage arrives in a chunk after the finish reason. */
+  protected abstract complete(): void;
+
+  protected override read(_event: string | null, data: string): void {
+    if (data.trim() === "[DONE]") this.complete();
+    else this.#chunk(data);
+  }
+
+  /** Some providers omit `[DONE]`. */
+  protected override ended(): void {
+    if (isAbsent(this.#finish))
+      throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
+    this.complete();
+  }
+
+  #chunk(data: string): void {
+    const chunk = parseEventData(data);
+    if (errorBody(chunk) !== null) return this.fail(data, chunk);
+    this.#usage = mergeUsage(this.#usage, findUsage(chunk));
+    this.#tier = chunk["service_tier"] ?? this.#tier;
+    // A chunk without choices reports usage, or the findings of a content filter.
+    const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
+    if (!isObject(choice)) return;
+    this.translate(choice, chunk);
+    // Some hosts have an empty one in every chunk.
+    this.#finish = choice["finish_reason"] || this.#finish;
+  }
+}
