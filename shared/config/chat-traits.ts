@@ -97,20 +97,21 @@ export const plainChat: ChatTraits = {
   native: null,
 };
 
+/** What OpenAI has added for itself, and its clients send unasked. */
+export const openaiFields: readonly OptionalChatField[] = [
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "prompt_cache_options",
+  "verbosity",
+];
+
 /** OpenAI's own, also at Azure. */
 export const openaiChat: ChatTraits = {
   ...plainChat,
   maxTokensField: "max_completion_tokens",
-  optionalFields: new Set([
-    "user",
-    "safety_identifier",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "prompt_cache_options",
-    "verbosity",
-    "service_tier",
-    "parallel_tool_calls",
-  ]),
+  optionalFields: new Set([...openaiFields, "service_tier", "parallel_tool_calls"]),
   earlierReasoning: "refused",
   messageOrder: "any",
   callIds: "forty_characters",

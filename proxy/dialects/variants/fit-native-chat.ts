@@ -5,10 +5,10 @@
  * Not here: hosts of which nothing is known, and what only a model refuses (`fitChatTuning`).
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import type {
-  ChatTraits,
-  NativeRules,
-  OptionalChatField,
+import {
+  type ChatTraits,
+  type NativeRules,
+  openaiFields,
 } from "../../../shared/config/chat-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
@@ -47,22 +47,12 @@ export function fitNativeChat(
   return out;
 }
 
-/** What OpenAI has added for itself, and its clients send unasked. */
-const ofOpenai: readonly OptionalChatField[] = [
-  "user",
-  "safety_identifier",
-  "prompt_cache_key",
-  "prompt_cache_retention",
-  "prompt_cache_options",
-  "verbosity",
-];
-
 function dropOpenaiFields(
   out: Record<string, unknown>,
   { optionalFields }: ChatTraits,
   check: RequestCheck,
 ): void {
-  for (const field of ofOpenai) {
+  for (const field of openaiFields) {
     if (out[field] === undefined || optionalFields.has(field)) continue;
     check.drop(field, "must be left out: the provider refuses it");
     delete out[field];
