@@ -5,85 +5,65 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
+import {
+  launchBrowser,
+  openDashboard,
+  openGateway,
+  type Theme,
+  widths,
+} from "../browser/browser.js";
+import { dashboardPages } from "./dashboard-pages.js";
 import { startSeededGateway } from "./seeded-gateway.js";
 
-const allPages = [
-  "",
-  "limits",
-  "limits?scope=provider",
-  "budgets",
-  "explain",
-  "explain?path=/support/triage&model=smart",
-  "usage",
-  "usage?by=key&measure=tokens",
-  "requests",
-  "requests?tab=recent",
-  "requests?tab=refused",
-  "keys",
-  "providers",
-  "system",
-];
 const masterKey = "sk-pictures-of-the-dashboard-0123456789";
 const lineMs = 31_000;
-const widths = { desk: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
 
 const [folder = "dashboard-pictures", ...asked] = process.argv.slice(2);
-const pages = asked.length === 0 ? allPages : asked.map((page) => page.replace("overview", ""));
+const pages =
+  asked.length === 0 ? dashboardPages : asked.map((page) => page.replace("overview", ""));
 const ends: (() => unknown)[] = [];
+const site = { teardown: (end: () => unknown) => void ends.push(end) };
 if (folder !== "readme") mkdirSync(folder, { recursive: true });
 try {
-  const gateway = await startSeededGateway({ teardown: (end) => void ends.push(end) }, masterKey);
+  const gateway = await startSeededGateway(site, masterKey);
   await gateway.sendRounds(4);
   ends.push(gateway.keepSending(1_500));
-  const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox"],
-  });
-  ends.push(() => browser.close());
+  const browser = await launchBrowser(site);
   if (folder === "readme") await takeReadme(browser, gateway.url);
   else
     for (const theme of ["light", "dark"] as const)
-      for (const [name, viewport] of Object.entries(widths))
-        await takeAll(browser, { theme, name, viewport, url: gateway.url });
+      for (const width of Object.keys(widths) as (keyof typeof widths)[])
+        await takeAll(browser, gateway.url, { theme, width });
 } finally {
   for (const end of ends.reverse()) await end();
 }
 
 interface Look {
-  readonly theme: "light" | "dark";
-  readonly name: string;
-  readonly viewport: { readonly width: number; readonly height: number };
-  readonly url: string;
+  readonly theme: Theme;
+  readonly width: keyof typeof widths;
 }
 
-async function takeAll(browser: Browser, { theme, name, viewport, url }: Look): Promise<void> {
-  const context = await browser.newContext({ viewport, colorScheme: theme });
-  await signIn(context, url);
+async function takeAll(browser: Browser, url: string, { theme, width }: Look): Promise<void> {
+  const watched = await openGateway(browser, url, { key: masterKey, theme, width });
   for (const address of pages) {
-    const page = await context.newPage();
-    page.on("console", (message) => console.error(`${address}: ${message.text()}`));
-    page.on("pageerror", (error) => console.error(`${address}: ${error.message}`));
-    await page.goto(`${url}/dashboard/${address}`);
-    await page.waitForSelector("h1");
-    await page.waitForTimeout(1_000);
+    await openDashboard(watched, url, address);
+    await watched.page.waitForTimeout(1_000);
     // A line needs some samples.
-    if (address === "") await page.waitForTimeout(lineMs);
-    const file = `${address.replace(/\W+/g, "-") || "overview"}-${name}-${theme}.png`;
-    await page.screenshot({ path: join(folder, file), fullPage: true });
-    await page.close();
+    if (address === "") await watched.page.waitForTimeout(lineMs);
+    const file = `${address.replace(/\W+/g, "-") || "overview"}-${width}-${theme}.png`;
+    await watched.page.screenshot({ path: join(folder, file), fullPage: true });
   }
-  await context.close();
+  for (const problem of watched.problems) console.error(problem);
+  await watched.context.close();
 }
 
 /** The first page in both themes, as much of it as a screen shows. */
 async function takeReadme(browser: Browser, url: string): Promise<void> {
   const into = "docs/pictures";
   mkdirSync(into, { recursive: true });
-  const viewport = { width: 1280, height: 900 };
-  const context = await browser.newContext({ viewport, colorScheme: "light" });
-  await signIn(context, url);
-  const page = await context.newPage();
+  const { page, context } = await openGateway(browser, url, { key: masterKey });
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto(`${url}/dashboard/`);
   await page.waitForTimeout(3 * lineMs);
   for (const colorScheme of ["light", "dark"] as const) {
@@ -92,12 +72,4 @@ async function takeReadme(browser: Browser, url: string): Promise<void> {
     await page.screenshot({ path: join(into, `dashboard-${colorScheme}.png`) });
   }
   await context.close();
-}
-
-async function signIn(context: BrowserContext, url: string): Promise<void> {
-  const answer = await context.request.post(`${url}/dashboard/session`, {
-    data: { key: masterKey },
-    headers: { origin: url },
-  });
-  if (!answer.ok()) throw new Error(`signing in: ${answer.status()} ${await answer.text()}`);
 }

@@ -3,29 +3,14 @@
  * asked of another origin, nothing on the console, nothing that is wider than the screen.
  */
 import t from "tap";
+import { dashboardPages } from "../../dashboard/dashboard-pages.js";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
 import { violationsOf } from "../accessibility.js";
 import { launchBrowser, noBrowser, openDashboard, openGateway, widths } from "../browser.js";
 import { overflowOf } from "../in-page.js";
 
 const masterKey = "sk-every-page-0123456789abcdef";
-const pages = [
-  "",
-  "limits",
-  "limits?scope=provider",
-  "limits?scope=model",
-  "budgets",
-  "explain",
-  "usage",
-  "usage?by=key&measure=tokens",
-  "requests",
-  "requests?tab=recent",
-  "requests?tab=refused",
-  "keys",
-  "providers",
-  "system",
-  "nowhere",
-];
+const pages = [...dashboardPages, "nowhere"];
 
 t.test("every page", { skip: noBrowser }, async (t) => {
   const gateway = await startSeededGateway(t, masterKey);
