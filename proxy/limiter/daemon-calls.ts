@@ -4,7 +4,7 @@
  */
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
-import { type AdminOp, isChange } from "../../shared/wire/admin-op.js";
+import { type AdminOp, isChange, isRepeatable } from "../../shared/wire/admin-op.js";
 import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
 import type { Admin, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { passesOverFields } from "../../shared/wire/wire-versions.js";
@@ -22,7 +22,7 @@ interface Unanswered {
 interface Call {
   readonly message: Admin | Authorize;
   readonly askedMonoMs: number;
-  readonly deadlineMonoMs: number;
+  deadlineMonoMs: number;
   readonly resolve: (reply: Reply | Unanswered) => void;
   sent: boolean;
 }
@@ -103,12 +103,19 @@ export class DaemonCalls {
   }
 
   /**
-   * Fails operations that were sent: the daemon that is gone may have done them, so they aren't
-   * sent again. Checks of callers are.
+   * Fails changes that were sent: the daemon that is gone may have made them, so they aren't sent
+   * again. Checks of callers are, and operations that may be done twice; they wait no longer than
+   * an admission would.
    */
   connectionLost(): void {
-    this.#failWhere((call) => call.sent && call.message.kind === "admin");
-    for (const call of this.#calls.values()) call.sent = false;
+    this.#failWhere(
+      ({ message, sent }) => sent && message.kind === "admin" && !isRepeatable(message.op),
+    );
+    const patience = this.#connection.deadlineMonoMs(this.#monoMs());
+    for (const call of this.#calls.values()) {
+      call.sent = false;
+      call.deadlineMonoMs = Math.min(call.deadlineMonoMs, patience);
+    }
   }
 
   expire(nowMonoMs: number): void {

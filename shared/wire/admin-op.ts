@@ -92,6 +92,14 @@ export function isChange(op: AdminOp): boolean {
   return !readOps.has(op) && !memoryOps.has(op);
 }
 
+/**
+ * Whether an operation may be asked again of the next daemon when the one that received it is gone:
+ * done twice, it has the effect of once.
+ */
+export function isRepeatable(op: AdminOp): boolean {
+  return !isChange(op) || op === "objects.own";
+}
+
 /** What requests of callers need: proxies ask it for them, on any connection. */
 const callerOps: ReadonlySet<AdminOp> = new Set([
   "objects.own",

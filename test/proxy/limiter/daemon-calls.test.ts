@@ -92,6 +92,31 @@ t.test(
   },
 );
 
+t.test("a call that may be done twice is asked again of the next daemon", async (t) => {
+  const harness = linkedHarness();
+  const calls = (["objects.owners", "objects.own", "status"] as const).map((op) =>
+    harness.client.call(op, null),
+  );
+  harness.take();
+  harness.lose();
+  harness.advance(deadlineMs - 500);
+  harness.connect();
+  harness.welcome();
+  const [, ...again] = harness.take();
+  t.match(again, [{ op: "objects.owners" }, { op: "objects.own" }, { op: "status" }]);
+  for (const message of again)
+    harness.receive({ kind: "answer", id: (message as { id: number }).id, body: 1 });
+  for (const call of calls) t.same(await call, { ok: true, body: 1 });
+});
+
+t.test("a call that is asked again waits for a daemon as an admission does", async (t) => {
+  const harness = linkedHarness();
+  const call = harness.client.call("status", null);
+  harness.lose();
+  harness.advance(deadlineMs + expiryIntervalMs);
+  t.match(await call, { ok: false, failure: { status: 503, code: "limiter_unavailable" } });
+});
+
 t.test(
   "a call that no daemon has received waits for one, but no longer than an admission does",
   async (t) => {
