@@ -56,6 +56,7 @@ export function exitCodeForStartError(error: unknown): number {
     case "StoreUnreadableError":
       return exitCodes.storeUnreadable;
     case "OpenGatewayError":
+    case "InheritedSocketsError":
       return exitCodes.configuration;
     default:
       return exitCodes.failed;

@@ -215,6 +215,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/access": ["shared"],
   "shared/domain": ["shared", "shared/access", "shared/usage"],
   "shared/socket": ["shared"],
+  "shared/supervision": ["shared"],
   "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
   "shared/config": ["shared", "shared/access", "shared/domain", "shared/usage"],
   "shared/api": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/config"],
