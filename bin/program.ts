@@ -3,15 +3,17 @@
  * file in `commands/`.
  */
 import type { Command } from "commander";
-import { addBudgets } from "./commands/budgets.js";
-import { addConfig } from "./commands/config-check.js";
+import { addConfig } from "./commands/config/config-check.js";
 import { addExplain } from "./commands/explain.js";
-import { addJwts } from "./commands/jwts.js";
-import { addKeys } from "./commands/keys.js";
-import { addLimits } from "./commands/limits.js";
+import { addJwts } from "./commands/keys/jwts.js";
+import { addKeys } from "./commands/keys/keys.js";
+import { addBudgets } from "./commands/limits/budgets.js";
+import { addLimits } from "./commands/limits/limits.js";
 import { addStatus } from "./commands/status.js";
 import { addUp } from "./commands/up.js";
-import { addUsage } from "./commands/usage.js";
+import { addUsage } from "./commands/usage/usage.js";
+import { usageFailure } from "./session/command-failure.js";
+import type { CommandFlags } from "./session/command-flags.js";
 import { exitCodeHelp, exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
 import { printFailure } from "./session/print-failure.js";
@@ -42,9 +44,15 @@ export function createProgram(session: Session): Command {
       "--socket <path>",
       "the daemon's Unix socket; no configuration is needed to reach it then",
     )
+    .option(
+      "--url <url>",
+      "a gateway elsewhere, by its admin API (default: SLUICE_URL); its key is SLUICE_API_KEY or SLUICE_MASTER_KEY",
+    )
+    .option("--key-file <file>", "the file with the key for --url")
     .configureHelp({ showGlobalOptions: true })
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", exitCodeHelp());
+  program.hook("preAction", (_program, command) => refuseElsewhere(command));
   addUp(program, session);
   addLimits(program, session);
   addKeys(program, session);
@@ -55,4 +63,21 @@ export function createProgram(session: Session): Command {
   addStatus(program, session);
   addConfig(program, session);
   return program;
+}
+
+/** The commands about this host's own files and processes. */
+const onlyHere: readonly string[] = ["up", "config check", "config schema"];
+
+/** A command that would leave `--url` aside is wrong usage. */
+function refuseElsewhere(command: Command): void {
+  const name = fullName(command);
+  if (!onlyHere.includes(name) || command.optsWithGlobals<CommandFlags>().url === undefined) return;
+  const message = `sluice ${name} is about this host: --url is for a gateway elsewhere`;
+  throw usageFailure([{ message, param: "--url" }]);
+}
+
+/** Without the program's name: `limits set`. */
+function fullName(command: Command): string {
+  const { parent } = command;
+  return parent?.parent == null ? command.name() : `${fullName(parent)} ${command.name()}`;
 }

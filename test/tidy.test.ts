@@ -23,11 +23,16 @@ const impure: Readonly<
     kind: "adapter",
     why: "asks a running proxy for /health, by node:http",
   },
-  "bin/commands/command-flags.ts": { kind: "adapter", why: "makes commander's options" },
+  "bin/session/command-flags.ts": { kind: "adapter", why: "makes commander's options" },
   "bin/commands/up.ts": {
     kind: "main",
     why: "wires the supervisor: the scripts' own paths, signals",
   },
+  "bin/remote/gateway-connection.ts": {
+    kind: "adapter",
+    why: "requests to a gateway elsewhere, by node:http and node:https, with a deadline",
+  },
+  "bin/remote/open-remote.ts": { kind: "adapter", why: "reads the file of a key" },
   "bin/usage/export-file.ts": {
     kind: "adapter",
     why: "a file that is written beside its name and renamed; signals remove it",

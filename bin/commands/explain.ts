@@ -10,12 +10,12 @@ import { append } from "../../shared/long-lists.js";
 import { notAKey } from "../keys/key-flags.js";
 import { renderExplanation } from "../limits/explanation-text.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
+import { remotePlace, withDaemon } from "../session/with-daemon.js";
 
 interface ExplainFlags extends CommandFlags {
   readonly path?: string;
@@ -48,16 +48,18 @@ export function addExplain(program: Command, session: Session): void {
 }
 
 /**
- * Resolves the model from the configuration, as a proxy would; with `--request` the daemon knows
- * the targets.
+ * Resolves the model from the configuration, as a proxy would, unless a gateway elsewhere does;
+ * with `--request` the daemon knows the targets.
  */
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
-  const { model, request } = flags;
+  const { model, request, key } = flags;
   const body =
-    request === undefined
-      ? { user_path: path, ...keyFields(flags), ...(await askedOf(session, flags, model!)) }
-      : { request_id: request };
+    request !== undefined
+      ? { request_id: request }
+      : remotePlace(session, flags) !== null
+        ? { user_path: path, ...(key === undefined ? {} : { key }), model }
+        : { user_path: path, ...keyFields(flags), ...(await askedOf(session, flags, model!)) };
   const explanation = await withDaemon(session, flags, async (client) =>
     answered(await client.call("explain", body)),
   );

@@ -2,14 +2,14 @@
 import type { Command } from "commander";
 import { askHealth, type Health } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { locateSockets, readConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
+import { remotePlace, withDaemon } from "../session/with-daemon.js";
 import { localUrl } from "../text/http-url.js";
 import { statusFields } from "../text/status-fields.js";
 import { renderFields } from "../text/table.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
 
 /** The proxy is on the same machine: if it takes longer, it is in trouble. */
 const healthDeadlineMs = 1_000;
@@ -27,37 +27,63 @@ export function addStatus(program: Command, session: Session): void {
 
 /** Prints the state of both, even if one is down. An unreachable daemon ends with exit code 69. */
 async function showStatus(session: Session, flags: CommandFlags): Promise<void> {
-  const { socketPath: socket } = locateSockets(session, flags);
-  const [daemon, health] = await Promise.all([askDaemon(session, flags), askProxy(session, flags)]);
+  const place = remotePlace(session, flags);
+  const socket = place?.url ?? locateSockets(session, flags).socketPath;
+  const [daemon, health] =
+    place === null
+      ? await Promise.all([askDaemon(session, flags), askProxy(session, flags)])
+      : await askElsewhere(session, flags, place.url);
   const { terminal } = session;
   if (flags.json === true) {
     terminal.out(JSON.stringify({ daemon: daemon.body, proxy: health }));
   } else {
     terminal.out(
       daemon.failure === null
-        ? `daemon  ${socket}\n${renderFields(statusFields(daemon.body))}`
-        : `daemon  ${socket}  not reachable`,
+        ? `${place === null ? "daemon " : "gateway"} ${socket}\n${renderFields(statusFields(daemon.body))}`
+        : `${place === null ? "daemon " : "gateway"} ${socket}  not reachable`,
     );
     terminal.out(renderHealth(health));
   }
   if (daemon.failure !== null) throw daemon.failure;
 }
 
-async function askDaemon(
-  session: Session,
-  flags: CommandFlags,
-): Promise<{ readonly body: unknown; readonly failure: CommandFailure | null }> {
+interface DaemonState {
+  readonly body: unknown;
+  readonly failure: CommandFailure | null;
+}
+
+function askDaemon(session: Session, flags: CommandFlags): Promise<DaemonState> {
+  return failureAsValue(() =>
+    withDaemon(session, flags, async (client) => answered(await client.call("status", null))),
+  );
+}
+
+async function failureAsValue(ask: () => Promise<unknown>): Promise<DaemonState> {
   try {
-    return {
-      body: await withDaemon(session, flags, async (client) =>
-        answered(await client.call("status", null)),
-      ),
-      failure: null,
-    };
+    return { body: await ask(), failure: null };
   } catch (error) {
     if (error instanceof CommandFailure) return { body: null, failure: error };
     throw error;
   }
+}
+
+/** One connection after the other: the second says no more about a gateway that isn't reached. */
+async function askElsewhere(
+  session: Session,
+  flags: CommandFlags,
+  url: string,
+): Promise<readonly [DaemonState, Health]> {
+  let health: Health = { url, reachable: false, status: null, body: null, reason: null };
+  const daemon = await failureAsValue(() =>
+    withDaemon(session, flags, async ({ call, remote }) => {
+      const answer = await remote!.get("/health");
+      health = answer.ok
+        ? { ...health, reachable: true, status: 200, body: answer.body }
+        : { ...health, reachable: true, status: answer.failure.status };
+      return answered(await call("status", null));
+    }),
+  );
+  return [daemon, { ...health, reason: daemon.failure?.message ?? null }];
 }
 
 /** With `--socket` the configuration may be broken: then the proxy's address is unknown. */

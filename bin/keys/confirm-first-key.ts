@@ -5,14 +5,16 @@
 import { isUnlocked } from "../../shared/config/open-gateway.js";
 import { firstKeyNotice } from "../../shared/domain/managed-key.js";
 import { CommandFailure } from "../session/command-failure.js";
-import { type ConfigurationFlags, readConfiguration } from "../session/configuration.js";
+import { readConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
+import { type DaemonFlags, remotePlace, withDaemon } from "../session/with-daemon.js";
 
 /** Returns if the key may be issued; throws if the answer is no. */
-export async function confirmFirstKey(session: Session, flags: ConfigurationFlags): Promise<void> {
+export async function confirmFirstKey(session: Session, flags: DaemonFlags): Promise<void> {
+  // A gateway elsewhere says itself that a key has closed it.
+  if (remotePlace(session, flags) !== null) return;
   // One that can't be read may be that of an open gateway.
   const loaded = readConfiguration(session, flags);
   if (loaded.ok && !isUnlocked(loaded.config)) return;

@@ -1,13 +1,13 @@
 /** Fetches the managed keys from the daemon. `key-table.ts` shows them. */
 import { append } from "../../shared/long-lists.js";
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered } from "../session/daemon-answer.js";
+import type { AdminClient } from "../session/with-daemon.js";
 
 /** A key as the admin API lists it, with the names of the API. */
 export type ListedKey = Readonly<Record<string, unknown>>;
 
 /** All pages of the daemon's list, newest first. */
-export async function listKeys(client: DaemonClient): Promise<readonly ListedKey[]> {
+export async function listKeys(client: AdminClient): Promise<readonly ListedKey[]> {
   const keys: ListedKey[] = [];
   let after: string | null = null;
   for (;;) {

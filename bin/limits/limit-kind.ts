@@ -1,6 +1,6 @@
 /**
  * How the commands on rules differ from those on budgets: operations, labels, tables. What the
- * commands do is in `commands/run-limits.ts`.
+ * commands do is in `commands/limits/run-limits.ts`.
  */
 import { type BudgetScope, budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";

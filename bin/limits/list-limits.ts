@@ -5,8 +5,8 @@
 
 import { isObject } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import type { AdminClient } from "../session/with-daemon.js";
 
 /** A rule or a budget as the admin API lists it, with the names of the API. */
 export type Listed = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export interface ListOf {
 
 /** All of them in the API's order; throws `CommandFailure`. */
 export async function listLimits(
-  client: DaemonClient,
+  client: AdminClient,
   { list, items: name }: ListOf,
 ): Promise<LimitList> {
   const all: Listed[] = [];

@@ -62,6 +62,11 @@ export function refusal(refused: Failure, remark = ""): CommandFailure {
   });
 }
 
+/** Somebody at the terminal pressed Ctrl-C: there is nothing to say. */
+export function stopped(): CommandFailure {
+  return new CommandFailure({ exitCode: exitCodes.killed, lines: [], error: {} });
+}
+
 function exitCodeOf(trouble: DaemonError["trouble"]): number {
   if (trouble === "refused") return exitCodes.failed;
   return trouble === "untrusted" ? exitCodes.untrusted : exitCodes.unreachable;

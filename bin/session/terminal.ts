@@ -5,6 +5,7 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
+import { stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
 export interface Terminal {
@@ -25,7 +26,8 @@ export interface Terminal {
    */
   readonly showProgress: ((text: string) => void) | null;
   /**
-   * Asks and waits for a line; empty at the end of the input. Null if there is no terminal.
+   * Asks and waits for a line; empty at the end of the input. Rejects with `CommandFailure` at
+   * Ctrl-C. Null if there is no terminal.
    */
   readonly ask: ((question: string) => Promise<string>) | null;
 }
@@ -77,9 +79,13 @@ function processTerminal(): Terminal {
 }
 
 function ask(question: string): Promise<string> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const lines = createInterface({ input: process.stdin, output: process.stderr });
-    lines.once("SIGINT", () => lines.close());
+    lines.once("SIGINT", () => {
+      process.stderr.write("\n");
+      reject(stopped());
+      lines.close();
+    });
     lines.once("close", () => resolve(""));
     lines.question(question, (answer) => {
       resolve(answer);

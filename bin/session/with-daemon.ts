@@ -1,20 +1,48 @@
-/** What each command does around its requests to the daemon: find the socket, connect, close. */
-import { connectDaemon, type DaemonClient } from "../../shared/wire/daemon-client.js";
+/**
+ * What each command does around its requests: find the daemon of this host, or the gateway
+ * elsewhere, connect, close.
+ */
+
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+import { connectDaemon, type DaemonAnswer } from "../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
-import { daemonFailure } from "./command-failure.js";
+import { openRemote, type RemoteGateway } from "../remote/open-remote.js";
+import { chooseRemote, isInTheClear, type RemotePlace } from "../remote/remote-place.js";
+import { daemonFailure, usageFailure } from "./command-failure.js";
 import { type ConfigurationFlags, locateSockets } from "./configuration.js";
 import type { Session } from "./terminal.js";
 
-/** Runs `work` with one connection to the daemon; throws its failures as `CommandFailure`. */
+/** The flags that say whom a command talks to. */
+export interface DaemonFlags extends ConfigurationFlags {
+  readonly url?: string;
+  readonly keyFile?: string;
+}
+
+/** The daemon of this host, or a gateway elsewhere. */
+export interface AdminClient {
+  /** Rejects with `DaemonError` when no answer came. */
+  call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
+  /** What a gateway elsewhere has beside the operations; null: it is the daemon of this host. */
+  readonly remote: RemoteGateway | null;
+}
+
+/** Where the gateway elsewhere is; null: the daemon of this host. Throws wrong flags. */
+export function remotePlace({ env }: Pick<Session, "env">, flags: DaemonFlags): RemotePlace | null {
+  const chosen = chooseRemote(flags, env);
+  if (!chosen.ok) throw usageFailure([chosen]);
+  return chosen.place;
+}
+
+/** Runs `work` with one connection; throws its failures as `CommandFailure`. */
 export async function withDaemon<T>(
   session: Session,
-  flags: ConfigurationFlags,
-  work: (client: DaemonClient) => Promise<T>,
+  flags: DaemonFlags,
+  work: (client: AdminClient) => Promise<T>,
 ): Promise<T> {
-  const sockets = locateSockets(session, flags);
-  let client: DaemonClient | null = null;
+  const place = remotePlace(session, flags);
+  let client: (AdminClient & { close(): void }) | null = null;
   try {
-    client = await connectDaemon(sockets);
+    client = place === null ? await openLocal(session, flags) : openElsewhere(session, place);
     return await work(client);
   } catch (error) {
     if (error instanceof DaemonError) throw daemonFailure(error);
@@ -22,4 +50,25 @@ export async function withDaemon<T>(
   } finally {
     client?.close();
   }
+}
+
+async function openLocal(
+  session: Session,
+  flags: DaemonFlags,
+): Promise<AdminClient & { close(): void }> {
+  const daemon = await connectDaemon(locateSockets(session, flags));
+  return {
+    call: (op, body) => daemon.call(op, body),
+    close: () => daemon.close(),
+    remote: null,
+  };
+}
+
+function openElsewhere(session: Session, place: RemotePlace): AdminClient & { close(): void } {
+  if (isInTheClear(place.url))
+    session.terminal.err(
+      `warning: ${place.url} is without TLS: who is on the way can read the key`,
+    );
+  const remote = openRemote(place, session);
+  return { call: remote.call, close: remote.close, remote };
 }

@@ -5,8 +5,8 @@
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { type ExportedRecord, isExportedRecord } from "../../shared/export/exported-record.js";
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import type { AdminClient } from "../session/with-daemon.js";
 import type { OpenWindow } from "./window-flags.js";
 
 /** Which records to export. */
@@ -26,7 +26,7 @@ export interface UsagePage {
  * `DaemonError`.
  */
 export async function* usagePages(
-  client: DaemonClient,
+  client: AdminClient,
   { userPath, startDate, endDate }: UsageQuery,
 ): AsyncGenerator<UsagePage> {
   const query = {

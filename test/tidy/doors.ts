@@ -235,11 +235,16 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ),
 
   "bin/text": [],
-  "bin/session": ["bin/text", "proxy/routing"],
+  "bin/remote": [],
+  "bin/session": ["bin/remote", "bin/text", "proxy/routing"],
   "bin/keys": ["bin/session", "bin/text"],
   "bin/limits": ["bin/session", "bin/text"],
   "bin/usage": ["bin/session", "bin/text"],
   "bin/supervisor": ["bin/session", "bin/text"],
+  "bin/commands/limits": ["bin/limits", "bin/session", "bin/text"],
+  "bin/commands/keys": ["bin/keys", "bin/session", "bin/text"],
+  "bin/commands/usage": ["bin/session", "bin/text", "bin/usage"],
+  "bin/commands/config": ["bin/session", "bin/text"],
   "bin/commands": [
     "bin/keys",
     "bin/limits",

@@ -38,3 +38,10 @@ export type SettingValues = {
 
 /** The variable that names the file itself, so the file can't hold it. */
 export const configFileVariable = "SLUICE_CONFIG";
+
+/** What the command line takes for a gateway elsewhere: where it is, and its key, or the second. */
+export const remoteVariables = {
+  url: "SLUICE_URL",
+  key: "SLUICE_API_KEY",
+  masterKey: "SLUICE_MASTER_KEY",
+} as const;

@@ -1,32 +1,32 @@
 /** What `list`, `set`, `delete` and `reset` do, for rules and for budgets alike. */
 
-import { failure } from "../../shared/error-code.js";
-import { append } from "../../shared/long-lists.js";
+import { failure } from "../../../shared/error-code.js";
+import { append } from "../../../shared/long-lists.js";
 import {
   type KeyFlags,
   keyFromFlags,
   type SetFlags,
   writesFromFlags,
-} from "../limits/limit-flags.js";
-import type { LimitKind } from "../limits/limit-kind.js";
+} from "../../limits/limit-flags.js";
+import type { LimitKind } from "../../limits/limit-kind.js";
 import {
   filterLimits,
   type ListFilter,
   limitsOn,
   listBody,
   listLimits,
-} from "../limits/list-limits.js";
+} from "../../limits/list-limits.js";
 import {
   type ArgumentProblem,
   CommandFailure,
   refusal,
   usageFailure,
-} from "../session/command-failure.js";
-import { answered } from "../session/daemon-answer.js";
-import { exitCodes } from "../session/exit-code.js";
-import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { type CommandFlags, pathFromFlag } from "./command-flags.js";
+} from "../../session/command-failure.js";
+import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import { exitCodes } from "../../session/exit-code.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
 
 export interface ListFlags {
   readonly scope?: string;

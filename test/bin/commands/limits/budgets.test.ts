@@ -1,7 +1,7 @@
 import t from "tap";
-import { formatUsd } from "../../../bin/limits/budget-table.js";
-import { run } from "../command-session.js";
-import { startFakeDaemon } from "../fake-daemon.js";
+import { formatUsd } from "../../../../bin/limits/budget-table.js";
+import { run } from "../../command-session.js";
+import { startFakeDaemon } from "../../fake-daemon.js";
 
 const item = (subject: string, rest: object = {}): object => ({
   scope: "user_path",

@@ -1,6 +1,6 @@
 import t from "tap";
-import { run } from "../command-session.js";
-import { startFakeDaemon } from "../fake-daemon.js";
+import { run } from "../../command-session.js";
+import { startFakeDaemon } from "../../fake-daemon.js";
 
 const denied = {
   jti: null,

@@ -1,14 +1,13 @@
 /** `sluice jwts …`: denies JWTs that are genuine, allows them again, lists them. */
 import type { Command } from "commander";
-import { append } from "../../shared/long-lists.js";
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
-import { type JwtFlags, jwtDenialFromFlags, jwtNameFromFlags } from "../keys/jwt-flags.js";
-import { type DeniedJwt, renderDeniedJwts } from "../keys/jwt-table.js";
-import { usageFailure } from "../session/command-failure.js";
-import { answered } from "../session/daemon-answer.js";
-import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
+import { append } from "../../../shared/long-lists.js";
+import { type JwtFlags, jwtDenialFromFlags, jwtNameFromFlags } from "../../keys/jwt-flags.js";
+import { type DeniedJwt, renderDeniedJwts } from "../../keys/jwt-table.js";
+import { usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 
 /** Adds `jwts` to the program. */
 export function addJwts(program: Command, session: Session): void {
@@ -69,7 +68,7 @@ async function allowJwt(session: Session, flags: CommandFlags & JwtFlags): Promi
   session.terminal.out(flags.json === true ? JSON.stringify(done) : "allowed again");
 }
 
-async function listDenied(client: DaemonClient): Promise<readonly DeniedJwt[]> {
+async function listDenied(client: AdminClient): Promise<readonly DeniedJwt[]> {
   const denied: DeniedJwt[] = [];
   let after: number | null = null;
   do {

@@ -4,10 +4,10 @@
  * `budgets.ts`; what the commands do is in `run-limits.ts`.
  */
 import type { Command } from "commander";
-import type { KeyFlags, SetFlags } from "../limits/limit-flags.js";
-import type { LimitKind } from "../limits/limit-kind.js";
-import type { Session } from "../session/terminal.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
+import type { KeyFlags, SetFlags } from "../../limits/limit-flags.js";
+import type { LimitKind } from "../../limits/limit-kind.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import type { Session } from "../../session/terminal.js";
 import {
   deleteLimit,
   type ListFlags,

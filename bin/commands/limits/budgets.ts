@@ -4,12 +4,12 @@
  * `budget-anchors.ts`.
  */
 import type { Command } from "commander";
-import { anchorFields } from "../../shared/domain/reset-anchors.js";
-import { anchorFlag } from "../limits/budget-flags.js";
-import { budgetKind } from "../limits/limit-kind.js";
-import type { Session } from "../session/terminal.js";
+import { anchorFields } from "../../../shared/domain/reset-anchors.js";
+import { anchorFlag } from "../../limits/budget-flags.js";
+import { budgetKind } from "../../limits/limit-kind.js";
+import { jsonOption } from "../../session/command-flags.js";
+import type { Session } from "../../session/terminal.js";
 import { type AnchorFlags, showOrSetAnchors } from "./budget-anchors.js";
-import { jsonOption } from "./command-flags.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 
 const texts: LimitCommandTexts = {

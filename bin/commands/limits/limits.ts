@@ -3,8 +3,8 @@
  * `limit-commands.ts`; what they do is in `run-limits.ts`.
  */
 import type { Command } from "commander";
-import { ruleKind } from "../limits/limit-kind.js";
-import type { Session } from "../session/terminal.js";
+import { ruleKind } from "../../limits/limit-kind.js";
+import type { Session } from "../../session/terminal.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 
 const texts: LimitCommandTexts = {

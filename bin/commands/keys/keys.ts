@@ -1,8 +1,8 @@
 /** `sluice keys …`: issues, lists, rotates, deactivates and deletes managed keys. */
 import type { Command } from "commander";
-import { hashKey, newKey } from "../../shared/domain/key-secret.js";
-import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
-import { confirmFirstKey } from "../keys/confirm-first-key.js";
+import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { keyNumber, looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
+import { confirmFirstKey } from "../../keys/confirm-first-key.js";
 import {
   asFlagProblem,
   type KeyIssueFlags,
@@ -10,14 +10,14 @@ import {
   keyIssueFromFlags,
   keyRotationFromFlags,
   notAKey,
-} from "../keys/key-flags.js";
-import { oldSecretsText, renderKeys } from "../keys/key-table.js";
-import { type ListedKey, listKeys } from "../keys/list-keys.js";
-import { usageFailure } from "../session/command-failure.js";
-import { answered } from "../session/daemon-answer.js";
-import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
+} from "../../keys/key-flags.js";
+import { oldSecretsText, renderKeys } from "../../keys/key-table.js";
+import { type ListedKey, listKeys } from "../../keys/list-keys.js";
+import { usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
 
 /** Adds `keys` to the program. */
 export function addKeys(program: Command, session: Session): void {
@@ -101,7 +101,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const issue = keyIssueFromFlags(flags);
   if (!issue.ok) throw usageFailure(issue.problems);
   if (flags.yes !== true) await confirmFirstKey(session, flags);
-  const { value, hash, redacted } = newKey();
+  const { value: made, hash, redacted } = newKey();
   const key = await withDaemon(session, flags, async (client) => {
     const answer = await client.call("keys.issue", {
       key_hash: hash,
@@ -115,7 +115,9 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
         : { ok: false, failure: { ...answer.failure, ...asFlagProblem(answer.failure) } },
     ) as ListedKey;
   });
+  const value = madeElsewhere(key) ?? made;
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
+  if (typeof key["notice"] === "string") session.terminal.err(`note: ${key["notice"]}`);
   const { id, user_path: path, expires_at: expires } = key;
   const bound = path === null ? "for a path that the caller names" : `for ${String(path)}`;
   const until = expires === null ? "without an end" : `until ${String(expires)}`;
@@ -138,17 +140,23 @@ async function rotateKey(
   const named = keyNamed(id);
   const rotation = keyRotationFromFlags(flags);
   if (!rotation.ok) throw usageFailure(rotation.problems);
-  const { value, hash, redacted } = newKey();
+  const { value: made, hash, redacted } = newKey();
   const request = { ...named, new_hash: hash, redacted_value: redacted, ...rotation.value };
   const key = await withDaemon(
     session,
     flags,
     async (client) => answered(await client.call("keys.rotate", request)) as ListedKey,
   );
+  const value = madeElsewhere(key) ?? made;
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   session.terminal.err(`rotated ${String(key["id"])}; ${oldSecretsText(key)}`);
   session.terminal.err("the new one is shown this once:");
   session.terminal.out(value);
+}
+
+/** The secret that a gateway elsewhere made; null: the daemon keeps the hash of ours. */
+function madeElsewhere({ value }: ListedKey): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 /** Accepts the key in place of its id: a leaked key is known by its text. */

@@ -1,11 +1,11 @@
 /** The flags that several commands have in common. */
 import { Option } from "commander";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
-import type { FromArguments } from "../session/command-failure.js";
-import type { ConfigurationFlags } from "../session/configuration.js";
+import type { FromArguments } from "./command-failure.js";
+import type { DaemonFlags } from "./with-daemon.js";
 
 /** The flags of every command that prints a result. */
-export interface CommandFlags extends ConfigurationFlags {
+export interface CommandFlags extends DaemonFlags {
   /** Print the result, and an error, as JSON. */
   readonly json?: boolean;
 }

@@ -1,21 +1,25 @@
 /** `sluice usage export`: writes usage records as lines, to standard output or a file. */
-import { plainFailure } from "../../shared/error-code.js";
+import { plainFailure } from "../../../shared/error-code.js";
 import {
   type ArgumentProblem,
   CommandFailure,
   refusal,
   usageFailure,
-} from "../session/command-failure.js";
-import { exitCodes } from "../session/exit-code.js";
-import { type Session, showsUnicode } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { formatCount } from "../text/number-text.js";
-import { beginExportFile, type ExportFile, NotAFileError } from "../usage/export-file.js";
-import { createProgressLine, type ProgressLine } from "../usage/progress-line.js";
-import { type UsageQuery, usagePages } from "../usage/usage-pages.js";
-import { openWindowFromFlags, type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
-import { type ExportFormat, exportFormats, writeExport } from "../usage/write-export.js";
-import { type CommandFlags, pathFromFlag } from "./command-flags.js";
+} from "../../session/command-failure.js";
+import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
+import { exitCodes } from "../../session/exit-code.js";
+import { type Session, showsUnicode } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { formatCount } from "../../text/number-text.js";
+import { beginExportFile, type ExportFile, NotAFileError } from "../../usage/export-file.js";
+import { createProgressLine, type ProgressLine } from "../../usage/progress-line.js";
+import { type UsageQuery, usagePages } from "../../usage/usage-pages.js";
+import {
+  openWindowFromFlags,
+  type WindowFlags,
+  windowFromFlags,
+} from "../../usage/window-flags.js";
+import { type ExportFormat, exportFormats, writeExport } from "../../usage/write-export.js";
 
 export interface ExportFlags extends CommandFlags, WindowFlags {
   readonly format: string;

@@ -1,14 +1,14 @@
 /** `sluice usage`: requests, tokens and costs of a user path; and its command `export`. */
 import type { Command } from "commander";
-import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
-import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
-import { answered } from "../session/daemon-answer.js";
-import { type Session, showsUnicode } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { readSummary } from "../usage/read-summary.js";
-import { renderUsage } from "../usage/usage-text.js";
-import { type ReportWindow, type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
+import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
+import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import { type Session, showsUnicode } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { readSummary } from "../../usage/read-summary.js";
+import { renderUsage } from "../../usage/usage-text.js";
+import { type ReportWindow, type WindowFlags, windowFromFlags } from "../../usage/window-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 
 interface UsageFlags extends CommandFlags, WindowFlags {

@@ -4,16 +4,16 @@
  */
 
 import type { Command } from "commander";
-import type { Config } from "../../shared/config/config.js";
-import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
-import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
-import { append } from "../../shared/long-lists.js";
-import { configurationSource, requireConfiguration } from "../session/configuration.js";
-import { missingKeyFiles } from "../session/missing-key-files.js";
-import type { Session } from "../session/terminal.js";
-import { httpUrl } from "../text/http-url.js";
-import { renderFields } from "../text/table.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
+import type { Config } from "../../../shared/config/config.js";
+import { createInertReason, inertRule } from "../../../shared/config/inert-rule.js";
+import { openBeyondLoopback } from "../../../shared/config/open-gateway.js";
+import { append } from "../../../shared/long-lists.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { configurationSource, requireConfiguration } from "../../session/configuration.js";
+import { missingKeyFiles } from "../../session/missing-key-files.js";
+import type { Session } from "../../session/terminal.js";
+import { httpUrl } from "../../text/http-url.js";
+import { renderFields } from "../../text/table.js";
 import { addConfigSchema } from "./print-schema.js";
 
 const onlyWithKey =

@@ -1,7 +1,7 @@
 import t from "tap";
-import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
-import { run } from "../command-session.js";
-import { startFakeDaemon } from "../fake-daemon.js";
+import { hashKey, newKey } from "../../../../shared/domain/key-secret.js";
+import { run } from "../../command-session.js";
+import { startFakeDaemon } from "../../fake-daemon.js";
 
 t.test("a key is issued by its hash, and is alone on standard output", async (t) => {
   const issued = {

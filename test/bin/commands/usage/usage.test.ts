@@ -1,7 +1,7 @@
 import t from "tap";
-import { showsUnicode } from "../../../bin/session/terminal.js";
-import { run } from "../command-session.js";
-import { type Owner, startFakeDaemon } from "../fake-daemon.js";
+import { showsUnicode } from "../../../../bin/session/terminal.js";
+import { run } from "../../command-session.js";
+import { type Owner, startFakeDaemon } from "../../fake-daemon.js";
 
 const nowMs = Date.parse("2026-03-01T12:00:00Z");
 const totals = {

@@ -13,13 +13,13 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
-import { writeExport } from "../../../bin/usage/write-export.js";
-import { csvHeader, csvLine } from "../../../shared/export/usage-csv.js";
-import { anyRecord, pagesOf, usageRecord } from "../../shared/export/usage-records.js";
-import { programPath } from "../../support/processes/program-path.js";
-import { run } from "../command-session.js";
-import { startFakeDaemon } from "../fake-daemon.js";
-import { startProgram } from "../program-run.js";
+import { writeExport } from "../../../../bin/usage/write-export.js";
+import { csvHeader, csvLine } from "../../../../shared/export/usage-csv.js";
+import { anyRecord, pagesOf, usageRecord } from "../../../shared/export/usage-records.js";
+import { programPath } from "../../../support/processes/program-path.js";
+import { run } from "../../command-session.js";
+import { startFakeDaemon } from "../../fake-daemon.js";
+import { startProgram } from "../../program-run.js";
 
 const script = programPath("sluice");
 const numbered = (index: number): ReturnType<typeof usageRecord> =>

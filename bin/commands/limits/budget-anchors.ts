@@ -1,12 +1,12 @@
 /** What `sluice budgets settings` does: shows or changes the anchors of budget periods. */
-import { anchorsFromFlags } from "../limits/budget-flags.js";
-import { usageFailure } from "../session/command-failure.js";
-import { answered } from "../session/daemon-answer.js";
-import type { Session } from "../session/terminal.js";
-import { withDaemon } from "../session/with-daemon.js";
-import { statusFields } from "../text/status-fields.js";
-import { renderFields } from "../text/table.js";
-import type { CommandFlags } from "./command-flags.js";
+import { anchorsFromFlags } from "../../limits/budget-flags.js";
+import { usageFailure } from "../../session/command-failure.js";
+import type { CommandFlags } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { statusFields } from "../../text/status-fields.js";
+import { renderFields } from "../../text/table.js";
 
 /** The flags of the anchors, by the names that commander gives them. */
 export type AnchorFlags = CommandFlags & Readonly<Record<string, unknown>>;

@@ -1,0 +1,79 @@
+/**
+ * Which gateway a command talks to when it is elsewhere: `--url`, or SLUICE_URL. Flags that name
+ * the daemon of this host are stronger than the variable. Pure; reading the key is in
+ * `open-remote.ts`.
+ */
+import { show } from "../../shared/checked.js";
+import { remoteVariables } from "../../shared/config/settings/settings.js";
+
+/** The flags that choose between a gateway elsewhere and the daemon of this host. */
+interface PlaceFlags {
+  readonly url?: string;
+  readonly keyFile?: string;
+  readonly socket?: string;
+  readonly config?: string;
+}
+
+export interface RemotePlace {
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** Null: from the variables. */
+  readonly keyFile: string | null;
+}
+
+/** Null: the daemon of this host. */
+type PlaceChosen =
+  | { readonly ok: true; readonly place: RemotePlace | null }
+  | { readonly ok: false; readonly message: string; readonly param: string };
+
+export function chooseRemote(
+  { url, keyFile, socket, config }: PlaceFlags,
+  env: Readonly<Record<string, string | undefined>>,
+): PlaceChosen {
+  if (url !== undefined && socket !== undefined)
+    return wrong("--url can't be combined with --socket: it names a gateway elsewhere", "--url");
+  const byVariable = socket === undefined && config === undefined ? env[remoteVariables.url] : "";
+  const given = url ?? byVariable?.trim() ?? "";
+  if (given === "" && url === undefined)
+    return keyFile === undefined
+      ? { ok: true, place: null }
+      : wrong("--key-file is for a gateway elsewhere: give --url too", "--key-file");
+  const name = url === undefined ? remoteVariables.url : "--url";
+  const problem = urlProblem(given);
+  if (problem !== null) return wrong(`${name} ${problem}`, name);
+  const { origin, pathname } = new URL(given);
+  return {
+    ok: true,
+    place: { url: `${origin}${pathname.replace(/\/+$/, "")}`, keyFile: keyFile ?? null },
+  };
+}
+
+/** Whether requests to it cross a network in the clear. */
+export function isInTheClear(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+}
+
+const expected = "must be the address of a gateway, such as https://gateway.example:8080";
+
+function urlProblem(text: string): string | null {
+  const parsed = URL.canParse(text) ? new URL(text) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    return `${expected}, not ${show(withoutSecrets(text))}`;
+  if (parsed.username !== "" || parsed.password !== "")
+    return `${expected}, without a key in it: put that into ${remoteVariables.key}`;
+  if (parsed.search !== "" || parsed.hash !== "")
+    return `${expected}, without a query, not ${show(text)}`;
+  if (/\/(?:v1|admin|dashboard)\/*$/.test(parsed.pathname))
+    return `${expected}, without the path of an endpoint, not ${show(text)}`;
+  return null;
+}
+
+/** What stands before an @ may be a password. */
+function withoutSecrets(text: string): string {
+  return text.replace(/^.*@/s, "…@");
+}
+
+function wrong(message: string, param: string): PlaceChosen {
+  return { ok: false, message, param };
+}

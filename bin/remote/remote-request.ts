@@ -1,0 +1,153 @@
+/**
+ * The daemon's operations as requests of the admin API (docs/admin-api.md), and its answers as
+ * those of the daemon: the commands needn't know whom they talk to. Pure.
+ */
+import { isObject } from "../../shared/checked.js";
+import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { formatMillis } from "../../shared/time.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface RemoteRequest {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** With its query, below the gateway's address. */
+  readonly path: string;
+  /** Null: the request has none. */
+  readonly body: unknown;
+}
+
+const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], string] } = {
+  "rate-limits.list": ["GET", "/admin/rate-limits"],
+  "rate-limits.children": ["GET", "/admin/rate-limits/children"],
+  "rate-limits.put": ["PUT", "/admin/rate-limits"],
+  "rate-limits.delete": ["DELETE", "/admin/rate-limits"],
+  "rate-limits.reset-one": ["POST", "/admin/rate-limits/reset-one"],
+  "rate-limits.reset": ["POST", "/admin/rate-limits/reset"],
+  "budgets.list": ["GET", "/admin/budgets"],
+  "budgets.children": ["GET", "/admin/budgets/children"],
+  "budgets.put": ["PUT", "/admin/budgets"],
+  "budgets.delete": ["DELETE", "/admin/budgets"],
+  "budgets.reset-one": ["POST", "/admin/budgets/reset-one"],
+  "budgets.reset": ["POST", "/admin/budgets/reset"],
+  "budgets.settings": ["GET", "/admin/budgets/settings"],
+  "budgets.put-settings": ["PUT", "/admin/budgets/settings"],
+  "keys.issue": ["POST", "/admin/auth-keys"],
+  "keys.list": ["GET", "/admin/auth-keys"],
+  "jwts.list": ["GET", "/admin/denied-jwts"],
+  "jwts.deny": ["PUT", "/admin/denied-jwts"],
+  "jwts.allow": ["DELETE", "/admin/denied-jwts"],
+  "leases.list": ["GET", "/admin/in-flight"],
+  "refusals.list": ["GET", "/admin/refusals"],
+  explain: ["POST", "/admin/explain"],
+  status: ["GET", "/admin/status"],
+  "usage.summary": ["GET", "/admin/usage"],
+  "usage.records": ["GET", "/admin/usage/records"],
+};
+
+/** The request for an operation, or why there is none. `nowMs`: of this machine. */
+export function remoteRequest(op: AdminOp, body: unknown, nowMs: number): RemoteRequest | Failure {
+  const fields = isObject(body) ? body : {};
+  switch (op) {
+    case "keys.issue":
+    case "jwts.deny":
+      return to(op, withExpiry(fields[op === "keys.issue" ? "key" : "jwt"], fields, nowMs));
+    case "keys.rotate":
+      return ofKey("POST", fields, { tail: "/rotate", body: fields["rotation"] });
+    case "keys.deactivate":
+      return ofKey("POST", fields, { tail: "/deactivate", body: {} });
+    case "keys.delete":
+      return ofKey("DELETE", fields, { tail: "", body: null });
+    default:
+      return to(op, body);
+  }
+}
+
+function to(op: AdminOp, body: unknown): RemoteRequest | Failure {
+  const route = routes[op];
+  if (route === undefined)
+    return failure("feature_unavailable", `the admin API has no ${op}: run this on the host`);
+  const [method, path] = route;
+  return method === "GET"
+    ? { method, path: `${path}${queryOf(body)}`, body: null }
+    : { method, path, body: body ?? {} };
+}
+
+/** Fields without a value are left out. */
+function queryOf(body: unknown): string {
+  const entries = Object.entries(isObject(body) ? body : {}).filter(([, value]) => value != null);
+  const query = new URLSearchParams(
+    entries.map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return entries.length === 0 ? "" : `?${query.toString()}`;
+}
+
+/** The API takes a moment, where the daemon counts from its own clock. */
+function withExpiry(
+  body: unknown,
+  { expires_in_seconds: inSeconds }: Fields,
+  nowMs: number,
+): Fields {
+  const fields = isObject(body) ? body : {};
+  return typeof inSeconds === "number"
+    ? { ...fields, expires_at: formatMillis(nowMs + inSeconds * 1000) }
+    : fields;
+}
+
+function ofKey(
+  method: RemoteRequest["method"],
+  { id }: Fields,
+  { tail, body }: { readonly tail: string; readonly body: unknown },
+): RemoteRequest | Failure {
+  if (typeof id !== "string")
+    return invalid("a gateway elsewhere takes a key's id, such as key_7, not the key itself", "id");
+  return { method, path: `/admin/auth-keys/${encodeURIComponent(id)}${tail}`, body };
+}
+
+/** The body of an answer as the daemon would give it. */
+export function daemonBody(op: AdminOp, request: unknown, body: unknown): unknown {
+  switch (op) {
+    case "keys.list":
+      return Array.isArray(body) ? { keys: body, next: null } : renamed(body);
+    case "jwts.list":
+      return isObject(body) ? { ...body, next: null } : body;
+    case "keys.deactivate":
+    case "keys.delete":
+      return isObject(request) ? { id: request["id"] } : {};
+    case "jwts.allow":
+      return { status: "ok" };
+    default:
+      return body;
+  }
+}
+
+function renamed(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  const { auth_keys: keys, ...others } = body;
+  return { keys, ...others };
+}
+
+/**
+ * The failure that the admin API answers with; null if the answer isn't the API's. What a key is
+ * missing for is said with where to put one.
+ */
+export function apiFailure(status: number, body: unknown, keyFrom: string | null): Failure | null {
+  if (!isObject(body) || typeof body["message"] !== "string" || typeof body["type"] !== "string")
+    return null;
+  const { code, param } = body;
+  const refused = plainFailure(status, "invalid_request_error", body["message"]);
+  return {
+    ...refused,
+    type: body["type"] as Failure["type"],
+    message: refused.message + hint(status, keyFrom),
+    code: typeof code === "string" ? code : null,
+    param: typeof param === "string" ? param : null,
+  };
+}
+
+function hint(status: number, keyFrom: string | null): string {
+  if (status !== 401 && status !== 403) return "";
+  return keyFrom === null
+    ? ": put the gateway's master key into SLUICE_API_KEY, or name its file with --key-file"
+    : `: the key is that of ${keyFrom}; the gateway's master key is needed`;
+}
