@@ -64,6 +64,11 @@ export function parseBodyExactly(text: string): unknown {
   return parse(text, false);
 }
 
+/** The object of a body that was checked to be one. */
+export function parseObjectExactly(body: Buffer): Readonly<Record<string, unknown>> {
+  return parseBodyExactly(body.toString("utf8")) as Readonly<Record<string, unknown>>;
+}
+
 /** JSON.stringify for values that may hold what was parsed here. */
 export function writeExactly(value: unknown): string {
   const text = JSON.stringify(value);

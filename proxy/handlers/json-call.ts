@@ -9,7 +9,7 @@ import type { ProviderConfig, RewriterName } from "../../shared/config/config.js
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { editModelBody } from "../body/edit-model-body.js";
-import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
+import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import { promptDialect } from "../body/rewriters/rewrite-places.js";
@@ -181,11 +181,11 @@ class JsonCall implements ModelCall {
 
   #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): FittedRequest {
     const { operation, translation } = target;
-    const translated =
-      savedBytes === 0
-        ? this.#inDialect(target)
-        : translateRequest(parseBodyExactly(bytes.toString("utf8")) as JsonObject, target);
-    assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt adds none");
+    // Without a repeated system message at its end, for one, a shorter prompt may be refused.
+    const short = savedBytes === 0 ? null : translateRequest(parseObjectExactly(bytes), target);
+    const isShort = short?.ok === true;
+    const translated = isShort ? short : this.#inDialect(target);
+    assert(translated.ok, "a request with a problem isn't sent");
     const { exchange, nowMs } = this.#source;
     const context = {
       model: this.model,
@@ -204,7 +204,7 @@ class JsonCall implements ModelCall {
     return {
       operation,
       body: Buffer.from(writeExactly(translated.body)),
-      savedBytes,
+      savedBytes: isShort ? savedBytes : 0,
       hideUsageChunk,
       translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
       dropped: translated.dropped,
@@ -223,7 +223,7 @@ class JsonCall implements ModelCall {
   }
 
   #object(): JsonObject {
-    this.#parsed ??= parseBodyExactly(this.#bytes.toString("utf8")) as JsonObject;
+    this.#parsed ??= parseObjectExactly(this.#bytes);
     return this.#parsed;
   }
 

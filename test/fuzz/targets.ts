@@ -6,6 +6,7 @@ import { framesToDaemon } from "./targets/frames-to-daemon.js";
 import { framesToProxy } from "./targets/frames-to-proxy.js";
 import { headers } from "./targets/headers.js";
 import { http } from "./targets/http.js";
+import { longLists } from "./targets/long-lists.js";
 import { longTexts } from "./targets/long-texts.js";
 import { providerAnswers } from "./targets/provider-answers.js";
 import { storeFiles } from "./targets/store-files.js";
@@ -14,6 +15,7 @@ import { storedBytes } from "./targets/stored-bytes.js";
 export const targets: readonly FuzzTarget[] = [
   clientBodies,
   longTexts,
+  longLists,
   providerAnswers,
   framesToDaemon,
   framesToProxy,

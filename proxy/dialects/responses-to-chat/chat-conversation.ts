@@ -12,7 +12,7 @@ export interface ChatMessage {
   content: Content | null;
   /** What the assistant thought before it; see `variants` for who takes it. */
   reasoning_content?: string;
-  thinking_blocks?: readonly JsonObject[];
+  thinking_blocks?: JsonObject[];
   tool_calls?: JsonObject[];
   readonly tool_call_id?: string;
 }
@@ -24,7 +24,7 @@ export class ChatConversation {
   /** The content of a message that several items have joined: a list that grows with each. */
   #joined: JsonObject[] = [];
   /** Of the assistant's next message. */
-  #reasoning: KeptReasoning | null = null;
+  #reasoning: { text: string; readonly blocks: JsonObject[] } | null = null;
   readonly takesCustomTools: boolean;
 
   constructor(takesCustomTools: boolean) {
@@ -41,13 +41,11 @@ export class ChatConversation {
   }
 
   /** It belongs to what the assistant says or calls next. */
-  addReasoning(reasoning: KeptReasoning): void {
+  addReasoning({ text, blocks }: KeptReasoning): void {
     this.#endToolOutputs();
-    const before = this.#reasoning;
-    this.#reasoning =
-      before === null
-        ? reasoning
-        : { text: before.text + reasoning.text, blocks: [...before.blocks, ...reasoning.blocks] };
+    this.#reasoning ??= { text: "", blocks: [] };
+    this.#reasoning.text += text;
+    append(this.#reasoning.blocks, blocks);
   }
 
   #giveReasoning(role: string): void {
@@ -55,9 +53,11 @@ export class ChatConversation {
     const message = this.messages.at(-1);
     this.#reasoning = null;
     if (reasoning === null || message === undefined || role !== "assistant") return;
-    const { reasoning_content: text = "", thinking_blocks: blocks = [] } = message;
-    if (reasoning.text !== "") message.reasoning_content = text + reasoning.text;
-    if (reasoning.blocks.length > 0) message.thinking_blocks = [...blocks, ...reasoning.blocks];
+    if (reasoning.text !== "")
+      message.reasoning_content = (message.reasoning_content ?? "") + reasoning.text;
+    if (reasoning.blocks.length === 0) return;
+    message.thinking_blocks ??= [];
+    append(message.thinking_blocks, reasoning.blocks);
   }
 
   #join(message: ChatMessage, content: Content): void {

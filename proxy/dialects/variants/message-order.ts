@@ -3,6 +3,7 @@
  * system message, at the beginning, and some want turns to alternate.
  */
 import type { ChatTraits } from "../../../shared/config/chat-traits.js";
+import { append } from "../../../shared/long-lists.js";
 import type { JsonObject } from "../translation/translation.js";
 
 type Messages = readonly JsonObject[];
@@ -46,16 +47,19 @@ function textOf(content: unknown, between: string): string {
  */
 function alternating(messages: Messages): Messages {
   const out: JsonObject[] = [];
+  /** The content of the last message, once others have joined it: a list that grows with each. */
+  let joinedParts: JsonObject[] = [];
   for (const message of messages) {
     const last = out.at(-1);
     const { role, content } = message;
     if (role === "user" && last?.["role"] === "tool") addAfterTool(out, last, content);
-    else if (last !== undefined && role === last["role"] && isMergeable(last, message))
-      out[out.length - 1] = {
-        ...last,
-        content: [...partsOf(last["content"]), ...partsOf(content)],
-      };
-    else out.push(message);
+    else if (last !== undefined && role === last["role"] && isMergeable(last, message)) {
+      if (last["content"] !== joinedParts) {
+        joinedParts = [...partsOf(last["content"])];
+        out[out.length - 1] = { ...last, content: joinedParts };
+      }
+      append(joinedParts, partsOf(content));
+    } else out.push(message);
   }
   return out.map(withPlainContent);
 }

@@ -499,3 +499,25 @@ t.test(
     });
   },
 );
+
+t.test("a rewriter whose work a dialect doesn't take is passed over", async (t) => {
+  const rule = '{"role":"system","content":"be brief"}';
+  const call = await callOf(
+    "chat_completions",
+    `{"model":"m","messages":[${rule},{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},${rule}]}`,
+  );
+  const gemini = providerConfig({ name: "gemini", type: "gemini" });
+  for (const provider of [claude, chatty, gemini, openai]) {
+    t.equal(call.problemAt(provider, "m"), null);
+    const sent = call.requestTo(provider, "m", ["drop_duplicate_system"]);
+    t.ok(sent.savedBytes === 0 || sent.savedBytes === rule.length, provider.name);
+  }
+  const input = await callOf(
+    "responses",
+    '{"model":"m","input":[{"role":"system","content":"s"},{"role":"assistant","content":"a"},{"role":"system","content":"s"}]}',
+  );
+  t.equal(input.problemAt(chatty, "m"), null);
+  const sent = input.requestTo(chatty, "m", ["drop_duplicate_system"]);
+  t.equal(sent.savedBytes, 0);
+  t.match((await bytesOf(sent.body!)).toString(), /"role":"assistant".*"content":"s"/);
+});
