@@ -13,6 +13,7 @@ await runService({
     return {
       ready: { ready: options.config.limiter.socket },
       broken: limiterd.broken,
+      health: () => limiterd.health(),
       stop: () => limiterd.stop(),
     };
   },

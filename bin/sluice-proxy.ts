@@ -13,6 +13,7 @@ await runService({
     return {
       ready: { ready: proxy.url, admin: proxy.adminUrl, open: proxy.open },
       survives: (error) => proxy.survives(error),
+      health: () => ({ status: proxy.status(), stuck: null }),
       stop: () => proxy.stop(),
     };
   },

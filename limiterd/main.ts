@@ -10,21 +10,20 @@ import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { typesOf } from "../shared/config/model-name.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
 import { listen } from "../shared/socket/ipc.js";
-import type { Peer } from "../shared/socket/socket-peer.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
-import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
+import { createDaemonHealth, type DaemonHealth } from "./daemon-health.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
+import { openSockets } from "./open-sockets.js";
 import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
-import { type Store, StoreBrokenError, StoreUnreadableError } from "./store/store.js";
+import { type Store, StoreBrokenError } from "./store/store.js";
 
 interface LimiterdOptions {
   readonly config: Config;
@@ -38,6 +37,8 @@ interface LimiterdOptions {
 interface Limiterd {
   /** Resolved with the reason why the daemon must end at once, without writing anything more. */
   readonly broken: Promise<Error>;
+  /** To be asked every few seconds. */
+  health(): DaemonHealth;
   /** Writes all windows, closes every peer and the store. Nothing is lost by it. */
   stop(): Promise<void>;
 }
@@ -60,50 +61,13 @@ export async function startLimiterd({
     end = resolve;
   });
   const state = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
-  const connections = new Map<Peer, Connection>();
-  const onSocket = (mayAdminister: boolean) => ({
-    groupAccess: config.limiter.socketGroupAccess,
-    ownerOnly: mayAdminister,
-    onConnect(peer: Peer) {
-      const ports = {
-        mayAdminister,
-        send: (message: FromDaemon) => peer.send(encodeFrame(toWire(message))),
-        sendBulk: (message: FromDaemon, then: (nowMs: number) => void) =>
-          peer.sendBulk(encodeFrame(toWire(message)), () => then(nowMs())),
-        close: () => peer.close(),
-      };
-      connections.set(peer, {
-        peer: connect(state, ports, nowMs()),
-        reader: createFrameReader(frameBytesMaxToDaemon),
-      });
-    },
-    onBytes(peer: Peer, bytes: Buffer) {
-      const connection = connections.get(peer);
-      if (connection === undefined) return;
-      try {
-        receive(state, connection, bytes, nowMs());
-      } catch (error) {
-        if (!(error instanceof StoreUnreadableError)) throw error;
-        end(error);
-      }
-    },
-    onClose(peer: Peer) {
-      const connection = connections.get(peer);
-      connections.delete(peer);
-      if (connection !== undefined) disconnect(state, connection.peer, nowMs());
-    },
-  });
-  // First, so that a proxy that finds the other one finds this one too.
-  const adminListener = await listen({
-    path: config.limiter.adminSocket,
-    ...onSocket(true),
+  const sockets = await openSockets(state, config.limiter, {
+    listen,
+    encode: (message) => encodeFrame(toWire(message)),
+    newReader: () => createFrameReader(frameBytesMaxToDaemon),
+    nowMs,
+    onUnreadable: end,
   }).catch(closing(store));
-  const listener = await listen({ path: config.limiter.socket, ...onSocket(false) }).catch(
-    async (error: unknown) => {
-      await adminListener.close();
-      return closing(store)(error);
-    },
-  );
   log.info(
     {
       socket: config.limiter.socket,
@@ -128,9 +92,7 @@ export async function startLimiterd({
       },
       onBroken: end,
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
-      closeListener: async () => {
-        await Promise.all([listener.close(), adminListener.close()]);
-      },
+      closeListener: () => sockets.close(),
     },
     {
       flushIntervalMs: config.rateLimits.flushIntervalMs,
@@ -140,6 +102,7 @@ export async function startLimiterd({
   );
   return {
     broken,
+    health: createDaemonHealth(state, () => performance.now()),
     async stop() {
       if (!(await timers.stop())) {
         log.error(

@@ -5,7 +5,12 @@
 import { isUtf8 } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../shared/config/config.js";
-import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
+import {
+  isLoopback,
+  isUnlocked,
+  OpenGatewayError,
+  openBeyondLoopback,
+} from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
@@ -29,7 +34,7 @@ import { createSpoolFile } from "./http/spool-file.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import type { Limiter } from "./limiter/limiter.js";
-import { SettleSpool } from "./limiter/spool/settle-spool.js";
+import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
 import { openListeners } from "./open-listeners.js";
 import { healthNotices } from "./routing/health-notices.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
@@ -39,6 +44,7 @@ import { createPriceTable, needsPriceList } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { TargetHealth } from "./routing/target-health.js";
 import { TargetLoad } from "./routing/target-load.js";
+import { statusLine } from "./status-line.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 
 interface ProxyOptions {
@@ -61,17 +67,11 @@ interface RunningProxy {
    * event of a socket or a library, and whatever request it was about meets its deadline.
    */
   survives(error: unknown): boolean;
+  /** How it is, in one line for people. */
+  status(): string;
   /** Lets requests end, settles them, and closes everything. */
   stop(): Promise<void>;
 }
-
-/** An open gateway that would listen beyond loopback. */
-class OpenGatewayError extends Error {
-  override name = "OpenGatewayError";
-}
-
-/** How long a stopping proxy waits for its last settles to be acknowledged. */
-const settleGraceMs = 2_000;
 
 /**
  * Starts a proxy; when this resolves, it answers. Rejects with `OpenGatewayError`, or when the
@@ -143,6 +143,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
     adminUrl,
     open: openNow,
     survives: (error) => !(error instanceof BrokenLimiterState),
+    status: () => statusLine(gateway, url),
     async stop() {
       stopping = true;
       gateway.liveFeed.close();

@@ -276,6 +276,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "random bytes and SHA-256, by node:crypto",
   },
+  "shared/supervision/systemd-notices.ts": {
+    kind: "adapter",
+    why: "runs systemd-notify, since Node has no datagram sockets of Unix",
+  },
   "shared/log.ts": { kind: "adapter", why: "standard output and timestamps, by pino" },
   "shared/wire/codec.ts": { kind: "adapter", why: "frames to bytes, by msgpackr; no I/O" },
 };

@@ -8,6 +8,7 @@ import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { KeptConfiguration } from "../../shared/config/kept/kept-configuration.js";
 import { createLog, type Log } from "../../shared/log.js";
+import { systemdNotices, watchdogMsOf } from "../../shared/supervision/systemd-notices.js";
 import {
   type ConfigurationFlags,
   type FlagName,
@@ -18,6 +19,7 @@ import { exitCodeForStartError, exitCodeHelp, exitCodes } from "../session/exit-
 import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
+import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
 import { stopGraceMs } from "./stop-deadlines.js";
 
 interface Service {
@@ -41,6 +43,8 @@ interface StartedService {
    * Without it, none is survived.
    */
   survives?(error: unknown): boolean;
+  /** How it is, for a supervisor that asks. */
+  health(): ServiceHealth;
   stop(): Promise<void>;
 }
 
@@ -110,6 +114,7 @@ async function serve(
     .catch(({ message }: Error) =>
       log.info({ reason: message }, "what was parsed of the configuration can't be kept"),
     );
+  const heartbeat = beat(started, session, log);
   const { broken = new Promise<never>(() => {}) } = started;
   const reason = await Promise.race([stopRequested, broken]);
   if (typeof reason !== "string") {
@@ -117,6 +122,7 @@ async function serve(
     return exitCodeForStartError(reason);
   }
   log.info({ reason }, "stopping");
+  heartbeat.stopping();
   try {
     await started.stop();
     await keeping;
@@ -125,6 +131,24 @@ async function serve(
     log.error({ err: error }, "the stop failed");
     return exitCodes.failed;
   }
+}
+
+/** systemd is told that the service is ready, and how it is from then on. */
+function beat(service: StartedService, { env }: Session, log: Log): Heartbeat {
+  return startHeartbeat({
+    notices: systemdNotices({
+      env,
+      onFailure: (reason) => log.warn({ reason }, "systemd can't be told how the service is"),
+    }),
+    watchdogMs: watchdogMsOf(env),
+    health: () => service.health(),
+    onStuck: (reason) =>
+      log.error({ reason }, "the service is stuck: systemd's watchdog is told nothing any more"),
+    every(ms, run) {
+      const timer = setInterval(run, ms).unref();
+      return () => clearInterval(timer);
+    },
+  });
 }
 
 /** Throws commander's error, also after it printed the help or the version. */

@@ -25,6 +25,7 @@ export class CommitQueue {
   readonly #retryMs: number;
   readonly #jobs: Job[] = [];
   #committing = false;
+  #ended = 0;
   #failing: Error | null = null;
   /** Callers of `tryWrite` that wait for their commit, or for the first that fails. */
   readonly #waiting = new Set<(failing: Error | null) => void>();
@@ -37,6 +38,11 @@ export class CommitQueue {
   /** Whether a commit runs, or has failed and is to be tried again. */
   get committing(): boolean {
     return this.#committing;
+  }
+
+  /** How many commits have ended, well or not. */
+  get ended(): number {
+    return this.#ended;
   }
 
   /** Changes that wait, each with all that belongs to it. */
@@ -87,6 +93,7 @@ export class CommitQueue {
     try {
       await this.#ports.store.commit(jobs.flatMap((job) => job.changes));
     } catch (error) {
+      this.#ended++;
       const failing = error as Error;
       this.#failing = failing;
       this.#ports.onCommit();
@@ -96,6 +103,7 @@ export class CommitQueue {
       this.#ports.schedule(this.#retryMs, () => void this.#commit(jobs));
       return;
     }
+    this.#ended++;
     if (this.#failing !== null) {
       this.#failing = null;
       this.#ports.onStoreState(null);

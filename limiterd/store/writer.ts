@@ -99,6 +99,11 @@ export class Writer {
     return this.#queue.failing;
   }
 
+  /** Whether one runs, and how many have ended. */
+  get commits(): Pick<CommitQueue, "committing" | "ended"> {
+    return this.#queue;
+  }
+
   /** So much waits for a store that fails that whoever can should add nothing. */
   get isFull(): boolean {
     return this.#queue.failing !== null && this.#queue.length >= changesWaitingMax;

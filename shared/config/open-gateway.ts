@@ -22,6 +22,11 @@ export function isLoopback(host: string): boolean {
     : hostname === host && /^127\.[\d.]+$/.test(host);
 }
 
+/** An open gateway that would listen beyond loopback. */
+export class OpenGatewayError extends Error {
+  override name = "OpenGatewayError";
+}
+
 /** Why the proxy doesn't start without a managed key, or null if it does. */
 export function openBeyondLoopback(config: Pick<Config, "server" | "jwtIssuers">): string | null {
   const { host, admin, allowOpen } = config.server;

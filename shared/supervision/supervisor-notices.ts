@@ -3,7 +3,7 @@
  * notices, and how they get there, is not here.
  */
 
-interface Notice {
+export interface Notice {
   /** It serves. */
   readonly ready?: true;
   readonly reloading?: true;

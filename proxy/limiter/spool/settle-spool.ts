@@ -20,6 +20,9 @@ const lookMs = 30_000;
 
 const notDelivered = "a file of settles can't be delivered now: it is tried again";
 
+/** How long a stopping proxy waits for its last settles to be acknowledged. */
+export const settleGraceMs = 2_000;
+
 export class SettleSpool {
   readonly #config: Config["limiter"];
   readonly #log: Log;

@@ -81,6 +81,7 @@ await runService({
     return {
       ready: { ready: `http://${name}.test`, open: name === "proxy" },
       survives: () => scenario === "survivor",
+      health: () => ({ status: "ready: a fake", stuck: null }),
       async stop() {
         log.warn("stops");
         if (scenario === "failing-stop") throw new Error("the disk is full");

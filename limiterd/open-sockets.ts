@@ -1,0 +1,72 @@
+/**
+ * Opens the daemon's two sockets and hands what comes on them to the steps. Bytes and frames are
+ * the ports' matter; what a frame does is in `handlers/`.
+ */
+import type { Config } from "../shared/config/config.js";
+import type { Listener, listen } from "../shared/socket/ipc.js";
+import type { Peer } from "../shared/socket/socket-peer.js";
+import type { FrameReader } from "../shared/wire/codec.js";
+import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
+import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
+import type { DaemonState } from "./state.js";
+import { StoreUnreadableError } from "./store/store.js";
+
+interface SocketPorts {
+  readonly listen: typeof listen;
+  readonly encode: (message: FromDaemon) => Buffer;
+  readonly newReader: () => FrameReader;
+  readonly nowMs: () => number;
+  /** The store can't be read any further: the daemon must end at once. */
+  readonly onUnreadable: (error: Error) => void;
+}
+
+/** Rejects as `listen`; then neither is open. */
+export async function openSockets(
+  state: DaemonState,
+  { socket, adminSocket, socketGroupAccess }: Config["limiter"],
+  { listen, encode, newReader, nowMs, onUnreadable }: SocketPorts,
+): Promise<Listener> {
+  const connections = new Map<Peer, Connection>();
+  const onSocket = (mayAdminister: boolean) => ({
+    groupAccess: socketGroupAccess,
+    ownerOnly: mayAdminister,
+    onConnect(peer: Peer) {
+      const ports = {
+        mayAdminister,
+        send: (message: FromDaemon) => peer.send(encode(message)),
+        sendBulk: (message: FromDaemon, then: (nowMs: number) => void) =>
+          peer.sendBulk(encode(message), () => then(nowMs())),
+        close: () => peer.close(),
+      };
+      connections.set(peer, { peer: connect(state, ports, nowMs()), reader: newReader() });
+    },
+    onBytes(peer: Peer, bytes: Buffer) {
+      const connection = connections.get(peer);
+      if (connection === undefined) return;
+      try {
+        receive(state, connection, bytes, nowMs());
+      } catch (error) {
+        if (!(error instanceof StoreUnreadableError)) throw error;
+        onUnreadable(error);
+      }
+    },
+    onClose(peer: Peer) {
+      const connection = connections.get(peer);
+      connections.delete(peer);
+      if (connection !== undefined) disconnect(state, connection.peer, nowMs());
+    },
+  });
+  // First, so that a proxy that finds the other one finds this one too.
+  const forAdmin = await listen({ path: adminSocket, ...onSocket(true) });
+  const forRequests = await listen({ path: socket, ...onSocket(false) }).catch(
+    async (error: unknown) => {
+      await forAdmin.close();
+      throw error;
+    },
+  );
+  return {
+    async close() {
+      await Promise.all([forRequests.close(), forAdmin.close()]);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Notices a commit that never ends: neither written nor failed. What fails is tried again and is no
+ * such case. A new daemon can read what is on the disk; this one writes nothing any more.
+ */
+import type { CommitQueue } from "./commit-queue.js";
+
+/** Twice what a disk needs to give up a write; and it is when Linux calls a task hung. */
+export const stuckCommitMs = 120_000;
+
+/** What to say of a commit that has run for `stuckCommitMs`, else null. Ask every few seconds. */
+export function createStuckCommit(
+  commits: Pick<CommitQueue, "committing" | "ended">,
+  monoMs: () => number,
+): () => string | null {
+  let ended = commits.ended;
+  let sinceMs = monoMs();
+  return () => {
+    if (!commits.committing || commits.ended !== ended) {
+      ended = commits.ended;
+      sinceMs = monoMs();
+    }
+    const seconds = Math.floor((monoMs() - sinceMs) / 1000);
+    return seconds * 1000 < stuckCommitMs
+      ? null
+      : `a write to the store hasn't ended for ${seconds} s`;
+  };
+}
