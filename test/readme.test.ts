@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { chooseDialect } from "../proxy/dialects/choose-dialect.js";
+import { presets } from "../shared/config/presets/presets.js";
 import { type ProviderType, providerTraits } from "../shared/config/provider-type.js";
-import { presets } from "../shared/config/settings/presets.js";
 import type { Operation } from "../shared/operation.js";
 
 // The compiled test stands two directories below the repository.

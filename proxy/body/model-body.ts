@@ -15,6 +15,7 @@ import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
+import { type AskedOfResponses, askedOfResponses } from "./meaning/asked-of-responses.js";
 import { type AskedReasoning, askedReasoning } from "./meaning/asked-reasoning.js";
 import { mayRunOthers } from "./meaning/other-models.js";
 import { type JsonMember, lastMember, repeatedKey, scanObject } from "./scan-json.js";
@@ -29,6 +30,7 @@ export interface ModelBody {
   readonly writtenModel: string | null;
   readonly stream: boolean;
   readonly reasoning: AskedReasoning;
+  readonly asked: AskedOfResponses;
   /** Whether its provider could run other models for it, too. */
   readonly mayRunOthers: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
@@ -103,6 +105,7 @@ export function parseModelBody(
       writtenModel,
       stream: value["stream"] === true,
       reasoning: askedReasoning(operation, value),
+      asked: askedOfResponses(operation, value),
       mayRunOthers: mayRunOthers(value),
       includeUsage: options?.["include_usage"] === true,
       members,

@@ -4,6 +4,7 @@
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Operation, operations } from "../../shared/operation.js";
+import type { AskedOfResponses } from "../body/meaning/asked-of-responses.js";
 import type { AskedReasoning } from "../body/meaning/asked-reasoning.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
@@ -13,6 +14,7 @@ import { googleStreamToChat, googleToChat } from "./google-to-chat/google-to-cha
 import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
 import type { JsonObject, Translation } from "./translation/translation.js";
+import { isOpenaiModel } from "./variants/model-families.js";
 import { chatTraitsOf } from "./variants/target-traits.js";
 
 /**
@@ -138,4 +140,24 @@ export function needsResponses(
     default:
       return false;
   }
+}
+
+/**
+ * What a provider offers a request, without its Responses API where that lacks what the request
+ * asks for and it can be done, or refused with a word, in another dialect.
+ */
+export function offeredTo(
+  provider: Pick<ProviderConfig, "operations" | "responses" | "nativeRequests">,
+  model: string,
+  { agentTools, stored }: AskedOfResponses,
+): ReadonlySet<Operation> {
+  const { operations: offered, responses, nativeRequests } = provider;
+  if ((!agentTools && !stored) || nativeRequests === "untouched") return offered;
+  const lacksTools =
+    agentTools &&
+    (responses.agentTools === "refused" ||
+      (responses.agentTools === "own_models" && !isOpenaiModel(model)));
+  if (!lacksTools && (!stored || responses.stores)) return offered;
+  const others = new Set([...offered].filter((operation) => operation !== "responses"));
+  return chooseDialect("responses", others) === null ? offered : others;
 }

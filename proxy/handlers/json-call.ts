@@ -14,7 +14,7 @@ import { type JsonOperation, type ModelBody, parseModelBody } from "../body/mode
 import { promptBytes } from "../body/prompt-bytes.js";
 import { promptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
-import { chooseDialect, needsResponses } from "../dialects/choose-dialect.js";
+import { chooseDialect, needsResponses, offeredTo } from "../dialects/choose-dialect.js";
 import { fittedBody, mayBeFitted } from "../dialects/native/fit-native.js";
 import { signedForGoogle } from "../dialects/native/signed-for-google.js";
 import { overrideRequest } from "../dialects/override-request.js";
@@ -107,7 +107,8 @@ class JsonCall implements ModelCall {
 
   #dialect(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
     const isNeeded = needsResponses(provider, model, this.#body.reasoning);
-    const dialect = chooseDialect(this.operation, provider.operations, isNeeded);
+    const offered = offeredTo(provider, model, this.#body.asked);
+    const dialect = chooseDialect(this.operation, offered, isNeeded);
     // An estimate is better than the 404 of a host that may not count.
     const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;
     return counts || dialect.translation === null ? dialect : null;
@@ -133,7 +134,7 @@ class JsonCall implements ModelCall {
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
     const target = { operation, provider, model, isNamed };
-    const mayDiffer = mayBeFitted(target) && this.#mayTranslate();
+    const mayDiffer = mayBeFitted(target, rewritten.bytes) && this.#mayTranslate();
     const tuned = mayDiffer ? fittedBody(target, rewritten.bytes) : null;
     if (tuned === null) return this.#untranslated(provider, model, rewritten);
     const { bytes, dropped } = tuned;
@@ -254,7 +255,6 @@ class JsonCall implements ModelCall {
 const nothing = Buffer.alloc(0);
 
 function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    names.filter((name) => Object.hasOwn(object, name)).map((name) => [name, object[name]]),
-  );
+  const given = names.filter((name) => Object.hasOwn(object, name));
+  return Object.fromEntries(given.map((name) => [name, object[name]]));
 }

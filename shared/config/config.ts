@@ -8,7 +8,7 @@ import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
-import type { ChatTraits } from "./chat-traits.js";
+import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
 import type { Network } from "./ip-network.js";
 import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
@@ -54,6 +54,8 @@ export interface ProviderConfig {
   readonly apiVersion: string | null;
   /** What its chat completions take, for translated requests. */
   readonly chat: ChatTraits;
+  /** What it takes of the Responses API, if it offers that. */
+  readonly responses: ResponsesTraits;
   /** What the operator says of its models, for translated requests; the first that fits applies. */
   readonly modelTraits: readonly OwnModelTraits[];
   /** What the operator wants of requests to its models; the first that fits applies. */

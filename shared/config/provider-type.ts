@@ -1,7 +1,15 @@
 /** The types of providers, and for each the operations, the address and the header for the key. */
 
 import { isGoogleOperation, type Operation, operations } from "../operation.js";
-import { type ChatTraits, openaiChat, plainChat, strictHost } from "./chat-traits.js";
+import {
+  type ChatTraits,
+  openaiChat,
+  openaiResponses,
+  plainChat,
+  plainResponses,
+  type ResponsesTraits,
+  strictHost,
+} from "./host-traits.js";
 
 export const providerTypes = [
   "openai",
@@ -39,6 +47,7 @@ interface TypeTraits {
   /** Whether `GET /models` answers with the ids that requests may name. */
   readonly listsModels: boolean;
   readonly chat: ChatTraits;
+  readonly responses: ResponsesTraits;
   /**
    * How long an idle connection is kept, where the provider doesn't say how long it keeps it
    * itself: uvicorn, which most Python servers run on, closes after 5 s.
@@ -74,6 +83,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: compatibleOperations,
     listsModels: true,
     chat: plainChat,
+    responses: plainResponses,
     keepAliveMs: ownServerKeepAliveMs,
   },
   anthropic: {
@@ -82,6 +92,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: messagesOperations,
     listsModels: true,
     chat: plainChat,
+    responses: plainResponses,
     keepAliveMs: serviceKeepAliveMs,
   },
   // Google's OpenAI-compatible endpoint, and beside it its own API.
@@ -98,6 +109,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
       takesSignatures: true,
       native: strictHost,
     },
+    responses: plainResponses,
     keepAliveMs: serviceKeepAliveMs,
   },
   // It lists the models of the region, not the deployments that requests name.
@@ -107,6 +119,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: openaiOperations.filter((operation) => !notOfAzure.has(operation)),
     listsModels: false,
     chat: openaiChat,
+    responses: openaiResponses,
     keepAliveMs: serviceKeepAliveMs,
   },
   ollama: {
@@ -115,6 +128,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions", "completions", "embeddings"],
     listsModels: true,
     chat: plainChat,
+    responses: plainResponses,
     keepAliveMs: serviceKeepAliveMs,
   },
   vllm: {
@@ -130,6 +144,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     ],
     listsModels: true,
     chat: plainChat,
+    responses: plainResponses,
     keepAliveMs: ownServerKeepAliveMs,
   },
   simulator: {
@@ -138,6 +153,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     operations: ["chat_completions"],
     listsModels: false,
     chat: plainChat,
+    responses: plainResponses,
     keepAliveMs: ownServerKeepAliveMs,
   },
 };

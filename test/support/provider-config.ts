@@ -18,6 +18,7 @@ export function providerConfig(
     credentialHeader: traits.credentialHeader,
     apiVersion: null,
     chat: traits.chat,
+    responses: traits.responses,
     modelTraits: [],
     perModel: [],
     translation: "lenient",

@@ -126,7 +126,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     dialectPairs.map((pair) => [
       pair,
-      ["proxy/dialects/to-chat", "proxy/dialects/translation", "proxy/body", "proxy/usage"],
+      [
+        "proxy/dialects/to-chat",
+        "proxy/dialects/translation",
+        "proxy/body",
+        "proxy/body/meaning",
+        "proxy/usage",
+      ],
     ]),
   ),
   "proxy/dialects/variants": ["proxy/dialects/translation", "proxy/body"],
@@ -224,6 +230,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
     [
       "shared/config/kinds",
+      "shared/config/presets",
       "shared/config/settings",
       "shared/config/limits",
       "shared/config/file",

@@ -1,23 +1,51 @@
 /** A client's own request, for a provider of the same dialect, fitted to what that refuses. */
 import type { Operation } from "../../../shared/operation.js";
+import { fitsOtherMessages, messagesForOthers } from "./fit-messages.js";
+import { mayBeForeign, responsesForHost } from "./fit-responses.js";
 import { mayBeTuned, type TunedBody, type TunedTarget, tunedFor } from "./fit-tuning.js";
-import { signedForAnthropic } from "./signed-for-anthropic.js";
+import { mayBeUnsigned, signedForAnthropic } from "./signed-for-anthropic.js";
 
 interface NativeTarget extends TunedTarget {
   readonly operation: Operation;
 }
 
-/** Whether a body for this target has to be looked at. */
-export function mayBeFitted(target: NativeTarget): boolean {
-  if (target.operation === "chat_completions") return mayBeTuned(target);
-  return ofMessages.has(target.operation) && target.provider.type === "anthropic";
+/** Whether a body for this target has to be parsed. */
+export function mayBeFitted(target: NativeTarget, bytes: Buffer): boolean {
+  switch (target.operation) {
+    case "chat_completions":
+      return mayBeTuned(target);
+    case "messages":
+    case "count_tokens":
+      return fitsOtherMessages(target) || mayBeUnsigned(target, bytes);
+    case "responses":
+    case "compact":
+    case "input_tokens":
+      return mayBeForeign(target, bytes);
+    default:
+      return false;
+  }
 }
-
-const ofMessages: ReadonlySet<Operation> = new Set<Operation>(["messages", "count_tokens"]);
 
 /** Null: the target takes it as it is. */
 export function fittedBody(target: NativeTarget, bytes: Buffer): TunedBody | null {
-  return target.operation === "chat_completions"
-    ? tunedFor(target, bytes)
-    : signedForAnthropic(target.provider, target.model, bytes);
+  switch (target.operation) {
+    case "chat_completions":
+      return tunedFor(target, bytes);
+    case "messages":
+    case "count_tokens":
+      return bothOf(fitsOtherMessages(target) ? messagesForOthers(bytes) : null, (fitted) =>
+        signedForAnthropic(target.provider, target.model, fitted ?? bytes),
+      );
+    default:
+      return responsesForHost(target, bytes);
+  }
+}
+
+function bothOf(
+  first: TunedBody | null,
+  then: (fitted: Buffer | undefined) => TunedBody | null,
+): TunedBody | null {
+  const second = then(first?.bytes);
+  if (first === null || second === null) return second ?? first;
+  return { bytes: second.bytes, dropped: [...first.dropped, ...second.dropped] };
 }

@@ -12,11 +12,22 @@ import { RequestCheck } from "../translation/request-check.js";
 import { carriesReasoning, noSignature } from "../translation/thinking-blocks.js";
 import type { JsonObject } from "../translation/translation.js";
 import { dropUnsignedThinking } from "../variants/fit-messages-request.js";
+import { messagesModelTraits } from "../variants/model-families.js";
 import { messagesTraitsOf } from "../variants/target-traits.js";
-import { type TunedBody, withMembers } from "./fit-tuning.js";
+import { type TunedBody, type TunedTarget, withMembers } from "./fit-tuning.js";
 
 /** What the signatures of other makers' thinking begin with, in JSON. */
 const marks = [`"${noSignature}"`, '"openai_reasoning:'];
+
+/** Whether the body may have such thinking, and goes to one of Anthropic's models. */
+export function mayBeUnsigned(
+  { provider, model }: Pick<TunedTarget, "provider" | "model">,
+  bytes: Buffer,
+): boolean {
+  if (provider.nativeRequests === "untouched") return false;
+  const isAnthropics = provider.type === "anthropic" || messagesModelTraits(model) !== null;
+  return isAnthropics && marks.some((mark) => bytes.includes(mark));
+}
 
 /** A body of messages, which is valid. Null: it has no such thinking. */
 export function signedForAnthropic(
@@ -24,8 +35,7 @@ export function signedForAnthropic(
   model: string,
   bytes: Buffer,
 ): TunedBody | null {
-  if (provider.type !== "anthropic" || provider.nativeRequests === "untouched") return null;
-  if (!marks.some((mark) => bytes.includes(mark))) return null;
+  if (!mayBeUnsigned({ provider, model }, bytes)) return null;
   const body = parseBodyExactly(bytes.toString("latin1"));
   if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
   const given = body["messages"];

@@ -1,6 +1,7 @@
 /** The input of the Responses API as the messages of a chat completion. */
 import { unreachable } from "../../../shared/assert.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
+import { isReference } from "../../body/meaning/asked-of-responses.js";
 import { type KeptReasoning, readKeptReasoning } from "../to-chat/kept-reasoning.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { type CallIdentity, readSignedId } from "../translation/thought-signature.js";
@@ -124,9 +125,7 @@ function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType
 
 /** The id of a stored item that stands for it; null for the item itself. */
 function referenceIn(item: unknown): unknown {
-  if (!isObject(item)) return null;
-  const { type, role, id } = item;
-  return type === "item_reference" || (isAbsent(type) && isAbsent(role)) ? (id ?? "") : null;
+  return isReference(item) ? (item["id"] ?? "") : null;
 }
 
 /** Null for a reference. */

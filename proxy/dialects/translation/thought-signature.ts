@@ -8,7 +8,7 @@ import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";
 
 /** Separates id and signature. Anthropic's ids consist of letters, digits, `_` and `-`. */
-const mark = "__signed__";
+export const signedMark = "__signed__";
 
 /** A chat call's id with its signature, if it has one; empty when it has neither. */
 export function signedId(id: string, call: JsonObject): string {
@@ -16,7 +16,7 @@ export function signedId(id: string, call: JsonObject): string {
   const google = isObject(extra) ? extra["google"] : null;
   const signature = isObject(google) ? google["thought_signature"] : null;
   if (typeof signature !== "string" || signature === "") return id;
-  return `${id || nameOf(signature)}${mark}${Buffer.from(signature).toString("base64url")}`;
+  return `${id || nameOf(signature)}${signedMark}${Buffer.from(signature).toString("base64url")}`;
 }
 
 /**
@@ -37,9 +37,9 @@ const noFields = {};
 
 /** Splits an id made by `signedId`. */
 export function readSignedId(id: string): CallIdentity {
-  const at = id.indexOf(mark);
+  const at = id.indexOf(signedMark);
   if (at === -1) return { id, extra: noFields };
-  const signature = Buffer.from(id.slice(at + mark.length), "base64url").toString("utf8");
+  const signature = Buffer.from(id.slice(at + signedMark.length), "base64url").toString("utf8");
   return {
     id: id.slice(0, at),
     extra: { extra_content: { google: { thought_signature: signature } } },

@@ -8,7 +8,7 @@ import type {
   ChatTraits,
   MaxTokensField,
   OptionalChatField,
-} from "../../../shared/config/chat-traits.js";
+} from "../../../shared/config/host-traits.js";
 import type { Effort } from "../../../shared/config/model-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import { withoutSignatures, withSignatures } from "../translation/thought-signature.js";

@@ -9,7 +9,7 @@ import {
   type ChatTraits,
   type NativeRules,
   openaiFields,
-} from "../../../shared/config/chat-traits.js";
+} from "../../../shared/config/host-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import {

@@ -2,7 +2,7 @@
  * Puts chat messages where a host's template takes them: most templates of open models know one
  * system message, at the beginning, and some want turns to alternate.
  */
-import type { ChatTraits } from "../../../shared/config/chat-traits.js";
+import type { ChatTraits } from "../../../shared/config/host-traits.js";
 import { append } from "../../../shared/long-lists.js";
 import type { JsonObject } from "../translation/translation.js";
 

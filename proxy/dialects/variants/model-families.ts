@@ -1,6 +1,6 @@
 /**
  * What the models of a family take, by the names that their makers gave them. A name that isn't
- * here gets what most models take. Hosts differ too: `shared/config/chat-traits.ts`.
+ * here gets what most models take. Hosts differ too: `shared/config/host-traits.ts`.
  *
  * Sources: OpenAI's model pages and its guide to reasoning models, Anthropic's model overview
  * and its pages on extended and adaptive thinking, effort and structured outputs, as of November
@@ -92,6 +92,11 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
 export function chatModelTraits(model: string): ChatModelTraits {
   const name = familyName(model);
   return chatFamilies.find(([pattern]) => pattern.test(name))?.[1] ?? common;
+}
+
+/** Whether a model is one that only OpenAI and Azure run, whoever stands before them. */
+export function isOpenaiModel(model: string): boolean {
+  return /^(?:gpt-(?!oss)|chatgpt-|codex-|o\d)/.test(familyName(model));
 }
 
 /** `openai/gpt-5` and `Qwen/Qwen3-8B` begin with their maker's name. */

@@ -95,6 +95,11 @@ export function messagesTraitsOf(
   };
 }
 
+/** The name by which a model's family is known: its own, or the one that the operator gives. */
+export function namedLike({ modelTraits }: Pick<ModelHost, "modelTraits">, model: string): string {
+  return ownTraits(modelTraits, model)?.like ?? model;
+}
+
 /** The first entry that names the model. */
 function ownTraits(entries: readonly OwnModelTraits[], model: string): OwnModelTraits | null {
   if (entries.length === 0) return null;

@@ -11,10 +11,10 @@ import { apiKey } from "../kinds/secret-kinds.js";
 import { baseUrl } from "../kinds/url-kinds.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { modelName } from "../model-name.js";
+import { baseUrlVariable, modelsVariable, type Preset } from "../presets/preset.js";
+import { findPreset, presetAt, presets } from "../presets/presets.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits, serviceKeepAliveMs } from "../provider-type.js";
-import { baseUrlVariable, modelsVariable, type Preset } from "../settings/preset.js";
-import { findPreset, presetAt, presets } from "../settings/presets.js";
 import {
   type ProviderFields,
   providerSettings,
@@ -231,6 +231,7 @@ function fromFields(
     credentialHeader: traits.credentialHeader,
     apiVersion: fields.api_version,
     chat: quirks?.chat ?? traits.chat,
+    responses: quirks?.responses ?? traits.responses,
     modelTraits: [],
     perModel: [],
     translation: fields.translation,

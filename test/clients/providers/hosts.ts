@@ -24,7 +24,13 @@ import {
 import { type ChatShape, chatShape, openaiFields } from "./chat-shape.js";
 import { googleRules } from "./google-rules.js";
 import { messagesFormRules, messagesRules } from "./messages-rules.js";
-import { responsesFormRules, responsesRules } from "./responses-rules.js";
+import {
+  functionsOnly,
+  responsesFormRules,
+  responsesRules,
+  stateless,
+  withoutFields,
+} from "./responses-rules.js";
 import { anyObject, nullable, optional, type Rule, text } from "./shape.js";
 
 export type Operation = "chat/completions" | "messages" | "responses" | "generateContent";
@@ -309,7 +315,20 @@ export const hosts: readonly Host[] = [
           logit_bias: null,
         }),
       ],
-      responses: responsesFormRules,
+      responses: [
+        ...responsesFormRules,
+        withoutFields(
+          "https://console.groq.com/docs/responses-api#unsupported-features",
+          "previous_response_id",
+          "store",
+          "truncation",
+          "include",
+          "safety_identifier",
+          "prompt_cache_key",
+          "prompt",
+        ),
+        functionsOnly("https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1810"),
+      ],
     },
     chat: { ...plainStyle, reasoning: "reasoning" },
   },
@@ -361,7 +380,10 @@ export const hosts: readonly Host[] = [
         ...everywhere,
       ],
       messages: messagesFormRules,
-      responses: responsesFormRules,
+      responses: [
+        ...responsesFormRules,
+        stateless("https://openrouter.ai/docs/api_reference/responses/error-handling"),
+      ],
     },
     chat: { ...plainStyle, reasoning: "reasoning" },
   },

@@ -268,3 +268,41 @@ export const responsesRules: readonly Rule[] = [shape, pairs, reasoning, model, 
 
 /** For others who speak OpenAI's dialect. */
 export const responsesFormRules: readonly Rule[] = [shape, pairs];
+
+/** Who keeps no responses. */
+export function stateless(source: string): Rule {
+  return {
+    source,
+    problem(body) {
+      if (body["store"] === true) return "store must be false: this API is stateless";
+      if ((body["previous_response_id"] ?? null) !== null)
+        return "previous_response_id must be null";
+      const reference = itemsOf(body).find(({ type }) => type === "item_reference");
+      return reference === undefined ? null : `Item ${String(reference["id"])} not found`;
+    },
+  };
+}
+
+export function withoutFields(source: string, ...refused: readonly string[]): Rule {
+  return {
+    source,
+    problem(body) {
+      const field = refused.find((each) => body[each] !== undefined && body[each] !== null);
+      return field === undefined ? null : `property '${field}' is unsupported`;
+    },
+  };
+}
+
+/** Who knows functions, and no tools of OpenAI's agents. */
+export function functionsOnly(source: string): Rule {
+  return {
+    source,
+    problem(body) {
+      const types = [...listOf(body["tools"]), ...itemsOf(body)].map(({ type }) => String(type));
+      const foreign = types.find((each) =>
+        /^(?:custom|namespace|additional_tools|tool_search)/.test(each),
+      );
+      return foreign === undefined ? null : `unknown variant \`${foreign}\`, expected \`function\``;
+    },
+  };
+}

@@ -5,6 +5,7 @@ import { startStandIn } from "./stand-in.js";
 const api = await startStandIn();
 t.teardown(() => api.close());
 
+const grammar = { type: "custom", name: "patch" };
 const user = { role: "user", content: "hi" };
 const read = {
   type: "function",
@@ -74,6 +75,10 @@ const table: readonly (readonly [string, string, object, string | null])[] = [
     { model: "gpt-5.5", store: false, input: [{ type: "item_reference", id: "rs_1" }] },
     "not found",
   ],
+  ["groq", "responses", { model: "m", input: "hi", store: false }, "'store' is unsupported"],
+  ["groq", "responses", { model: "m", input: "hi", tools: [grammar] }, "unknown variant `custom`"],
+  ["openrouter", "responses", { model: "m", input: "hi", tools: [grammar] }, null],
+  ["openrouter", "responses", { model: "m", input: "hi", store: true }, "stateless"],
   ["anthropic", "messages", { ...claude, messages: [user] }, null],
   ["anthropic", "messages", { ...claude, messages: [user], n: 1 }, "Extra inputs"],
   ["anthropic", "messages", { ...claude, messages: [user], temperature: 0.2 }, "deprecated"],

@@ -5,12 +5,19 @@ import t from "tap";
 import { type ModelBody, parseModelBody } from "../../../proxy/body/model-body.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 
-type Read = Omit<ModelBody, "members" | "reasoning" | "writtenModel" | "mayRunOthers">;
+type Read = Omit<ModelBody, "members" | "reasoning" | "asked" | "writtenModel" | "mayRunOthers">;
 
 function accepted(text: string): Read {
   const result = parseModelBody("chat_completions", Buffer.from(text));
   if (!result.ok) throw new Error(`refused: ${result.failure.message}`);
-  const { members: _, reasoning: __, mayRunOthers: ___, writtenModel, ...body } = result.body;
+  const {
+    members: _,
+    reasoning: __,
+    asked: ____,
+    mayRunOthers: ___,
+    writtenModel,
+    ...body
+  } = result.body;
   assert.equal(writtenModel, body.model);
   return body;
 }

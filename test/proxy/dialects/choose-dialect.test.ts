@@ -1,7 +1,11 @@
 import t from "tap";
 import { askedReasoning } from "../../../proxy/body/meaning/asked-reasoning.js";
-import { chooseDialect, needsResponses } from "../../../proxy/dialects/choose-dialect.js";
-import { findPreset } from "../../../shared/config/settings/presets.js";
+import {
+  chooseDialect,
+  needsResponses,
+  offeredTo,
+} from "../../../proxy/dialects/choose-dialect.js";
+import { findPreset } from "../../../shared/config/presets/presets.js";
 import type { Operation } from "../../../shared/operation.js";
 
 t.test("the provider's own operation is preferred, then one that can be translated", async (t) => {
@@ -72,5 +76,40 @@ t.test("what a model does in the Responses API alone goes there, where it is", a
       isNeeded,
       `${model} at ${host} ${operation} ${JSON.stringify(body)}`,
     );
+  }
+});
+
+const agent = { agentTools: true, stored: false };
+const continued = { agentTools: false, stored: true };
+
+t.test("what a host's Responses API lacks goes there in chat completions", async (t) => {
+  const cases: readonly (readonly [string, string, typeof agent, boolean])[] = [
+    ["openai", "gpt-5.5", agent, true],
+    ["openai", "gpt-5.5", continued, true],
+    ["azure", "my-deployment", agent, true],
+    ["groq", "openai/gpt-oss-120b", agent, false],
+    ["groq", "openai/gpt-oss-120b", continued, false],
+    ["groq", "openai/gpt-oss-120b", { agentTools: false, stored: false }, true],
+    ["openrouter", "z-ai/glm-5", agent, true],
+    ["openrouter", "z-ai/glm-5", continued, false],
+    ["xai", "grok-4.6", agent, false],
+    ["xai", "grok-4.6", continued, true],
+    ["bedrock", "openai.gpt-oss-120b", agent, false],
+    ["bedrock", "gpt-5.5", agent, true],
+    ["bedrock", "o4-mini", agent, true],
+  ];
+  for (const [host, model, asked, hasResponses] of cases) {
+    const { responses, operations } = findPreset(host)!;
+    const provider = {
+      responses,
+      operations: new Set(operations),
+      nativeRequests: "fitted",
+    } as const;
+    const name = `${model} at ${host} ${JSON.stringify(asked)}`;
+    t.equal(offeredTo(provider, model, asked).has("responses"), hasResponses, name);
+    const untouched = { ...provider, nativeRequests: "untouched" } as const;
+    t.equal(offeredTo(untouched, model, asked), provider.operations, `${name}, untouched`);
+    const alone = { ...provider, operations: new Set<Operation>(["responses"]) };
+    t.equal(offeredTo(alone, model, asked), alone.operations, `${name}, without another dialect`);
   }
 });

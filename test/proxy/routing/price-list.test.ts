@@ -6,7 +6,7 @@ import { calcPrice, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
 import { loadPriceList } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
-import { presets } from "../../../shared/config/settings/presets.js";
+import { presets } from "../../../shared/config/presets/presets.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 
 const list = await loadPriceList();
@@ -23,6 +23,7 @@ const unlisted: ReadonlySet<string> = new Set([
   "github-models",
   "scaleway",
   "nebius",
+  "hetzner",
   "sglang",
   "llamacpp",
   "lmstudio",

@@ -5,6 +5,8 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { buildConfig } from "../../../shared/config/build/build-config.js";
+import { baseUrlVariable, modelsVariable } from "../../../shared/config/presets/preset.js";
+import { presets } from "../../../shared/config/presets/presets.js";
 import { problemLine } from "../../../shared/config/problems.js";
 import {
   jwtSettings,
@@ -15,8 +17,6 @@ import {
   modelTraitsSettings,
   perModelSettings,
 } from "../../../shared/config/settings/model-traits-settings.js";
-import { baseUrlVariable, modelsVariable } from "../../../shared/config/settings/preset.js";
-import { presets } from "../../../shared/config/settings/presets.js";
 import { priceSettings, tierSettings } from "../../../shared/config/settings/price-settings.js";
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";

@@ -3,7 +3,7 @@ import { RequestCheck } from "../../../../proxy/dialects/translation/request-che
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitResponsesRequest } from "../../../../proxy/dialects/variants/fit-responses-request.js";
 import { chatTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
-import { openaiChat } from "../../../../shared/config/chat-traits.js";
+import { openaiChat } from "../../../../shared/config/host-traits.js";
 
 const host = { chat: openaiChat, modelTraits: [] };
 const include = ["reasoning.encrypted_content"];

@@ -3,7 +3,7 @@ import {
   chatTraitsOf,
   messagesTraitsOf,
 } from "../../../../proxy/dialects/variants/target-traits.js";
-import { openaiChat, plainChat } from "../../../../shared/config/chat-traits.js";
+import { openaiChat, plainChat } from "../../../../shared/config/host-traits.js";
 import type { OwnModelTraits } from "../../../../shared/config/model-traits.js";
 
 const nothing: OwnModelTraits = {

@@ -1,7 +1,7 @@
 import t from "tap";
-import { plainChat } from "../../../../shared/config/chat-traits.js";
 import type { ProviderConfig } from "../../../../shared/config/config.js";
-import { findPreset, presetAt, presets } from "../../../../shared/config/settings/presets.js";
+import { plainChat, plainResponses } from "../../../../shared/config/host-traits.js";
+import { findPreset, presetAt, presets } from "../../../../shared/config/presets/presets.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted, refused } from "../build-sample.js";
 
@@ -25,6 +25,7 @@ function openai(
     models,
     ...(name === "openai" ? { operations: new Set(findPreset(name)!.operations) } : {}),
     chat: findPreset(name)?.chat ?? plainChat,
+    responses: findPreset(name)?.responses ?? plainResponses,
     keepAliveMs: presetAt(baseUrl) === undefined ? 3_000 : 30_000,
   });
 }
@@ -55,7 +56,8 @@ t.test("with a provider in the file there is no implicit simulator", async (t) =
 });
 
 t.test("every preset is registered by its key only", async (t) => {
-  for (const { name, type, keyVariable, baseUrl, operations, chat, listsModels } of presets) {
+  for (const preset of presets) {
+    const { name, type, keyVariable, baseUrl, operations, chat, responses, listsModels } = preset;
     if (baseUrl === null) continue;
     t.same(
       accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers,
@@ -68,6 +70,7 @@ t.test("every preset is registered by its key only", async (t) => {
           apiKey: "k",
           operations: new Set(operations),
           chat,
+          responses,
           models: listsModels ? null : [],
           keepAliveMs: type === "vllm" ? 3_000 : 30_000,
         }),

@@ -3,7 +3,7 @@
  * `presets.ts`.
  */
 import type { Operation } from "../../operation.js";
-import type { ChatTraits } from "../chat-traits.js";
+import type { ChatTraits, ResponsesTraits } from "../host-traits.js";
 import { type ProviderType, providerTraits } from "../provider-type.js";
 
 export interface Preset {
@@ -21,6 +21,7 @@ export interface Preset {
   readonly listsModels: boolean;
   /** How its chat completions differ from others'. */
   readonly chat: ChatTraits;
+  readonly responses: ResponsesTraits;
 }
 
 /** A row of the table: what it leaves out is that of its type. */
@@ -28,9 +29,10 @@ type Row = Pick<Preset, "name" | "type" | "keyVariable"> & Partial<Preset>;
 
 /** The rest is that of its type. */
 export function preset(row: Row): Preset {
-  const { baseUrl, operations, listsModels, chat } = providerTraits[row.type];
+  const { baseUrl, operations, listsModels, chat, responses } = providerTraits[row.type];
   const variables = row.keyVariable.replace(/_API_KEY$/, "");
-  return { variables, baseUrl, operations, listsModels, chat, keyless: false, ...row };
+  const ofType = { baseUrl, operations, listsModels, chat, responses };
+  return { variables, ...ofType, keyless: false, ...row };
 }
 
 /** `OPENAI_BASE_URL` beside `OPENAI_API_KEY`. */

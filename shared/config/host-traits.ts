@@ -1,9 +1,13 @@
 /**
- * What a host of chat completions takes beyond what all of them take. Translated requests are
- * fitted to it; a client's own only where what the host refuses is known (`native`).
+ * What a host of chat completions, or of the Responses API, takes beyond what all of them take.
+ * Translated requests are fitted to it; a client's own only where what the host refuses is known.
  *
  * The rows are from the hosts' own API references as of November 2026, else from their published
  * clients' types. What a *model* takes is in `proxy/dialects/variants/model-families.ts`.
+ *
+ * For the Responses API: console.groq.com/docs/responses-api ("Unsupported Features"),
+ * openrouter.ai/docs/api_reference/responses (stateless, `store: true` is a 400), xAI's
+ * `ModelInput` (router-for-me/CLIProxyAPI#4434, #5257), docs.fireworks.ai/guides/response-api.
  */
 
 /** The field of a chat completion that limits its output. */
@@ -119,3 +123,28 @@ export const openaiChat: ChatTraits = {
   countsTokens: true,
   takesCustomTools: true,
 };
+
+/**
+ * The Responses API is OpenAI's; others have parts of it, and what they lack is mostly what Sluice
+ * can do at the same host in chat completions.
+ */
+export interface ResponsesTraits {
+  /**
+   * Whether it knows the tools that OpenAI has made for its own agents, and the items of their
+   * calls: `custom`, `namespace`, `tool_search`. `own_models`: where the model is OpenAI's.
+   */
+  readonly agentTools: "taken" | "refused" | "own_models";
+  /** Whether it keeps responses: a request may continue one, and refer to its items. */
+  readonly stores: boolean;
+  /** Fields that it refuses, and that an answer can do without. */
+  readonly refusedFields: readonly string[];
+}
+
+export const openaiResponses: ResponsesTraits = {
+  agentTools: "taken",
+  stores: true,
+  refusedFields: [],
+};
+
+/** A host of which nothing is known: a relay before OpenAI, or a server of open models. */
+export const plainResponses: ResponsesTraits = { ...openaiResponses, agentTools: "own_models" };

@@ -3,9 +3,17 @@
  * them (docs/configuration.md), and how they differ from their type. How these join the file's
  * providers is in `../build/provider-configs.ts`.
  */
-import { lenientHost, openaiChat, plainChat, strictHost } from "../chat-traits.js";
+import {
+  lenientHost,
+  openaiChat,
+  openaiResponses,
+  plainChat,
+  plainResponses,
+  strictHost,
+} from "../host-traits.js";
 import { openaiOperations } from "../provider-type.js";
 import { ownPresets } from "./own-presets.js";
+import { plainPresets } from "./plain-presets.js";
 import { type Preset, preset } from "./preset.js";
 
 export const presets: readonly Preset[] = [
@@ -16,6 +24,7 @@ export const presets: readonly Preset[] = [
     baseUrl: "https://api.openai.com/v1",
     operations: openaiOperations,
     chat: openaiChat,
+    responses: openaiResponses,
   }),
   preset({ name: "anthropic", type: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }),
   preset({ name: "gemini", type: "gemini", keyVariable: "GEMINI_API_KEY" }),
@@ -43,6 +52,11 @@ export const presets: readonly Preset[] = [
       messageOrder: "any",
       native: { ...strictHost, assistantFields: ["reasoning"] },
     },
+    responses: {
+      agentTools: "refused",
+      stores: false,
+      refusedFields: ["store", "truncation", "include", "safety_identifier", "prompt_cache_key"],
+    },
   }),
   preset({
     name: "openrouter",
@@ -56,6 +70,7 @@ export const presets: readonly Preset[] = [
       messageOrder: "any",
       reasoningWithTools: "taken",
     },
+    responses: { agentTools: "taken", stores: false, refusedFields: ["store"] },
   }),
   preset({
     name: "xai",
@@ -69,6 +84,7 @@ export const presets: readonly Preset[] = [
       earlierReasoning: "refused",
       messageOrder: "any",
     },
+    responses: { ...plainResponses, agentTools: "refused" },
   }),
   preset({
     name: "deepseek",
@@ -131,6 +147,7 @@ export const presets: readonly Preset[] = [
     keyVariable: "FIREWORKS_API_KEY",
     baseUrl: "https://api.fireworks.ai/inference/v1",
     operations: ["chat_completions", "completions", "responses", "embeddings"],
+    responses: { ...plainResponses, agentTools: "refused" },
   }),
   preset({
     name: "cerebras",
@@ -190,51 +207,7 @@ export const presets: readonly Preset[] = [
       native: lenientHost,
     },
   }),
-  preset({
-    name: "nvidia",
-    type: "openai",
-    keyVariable: "NVIDIA_API_KEY",
-    baseUrl: "https://integrate.api.nvidia.com/v1",
-    operations: ["chat_completions", "embeddings"],
-  }),
-  preset({
-    name: "sambanova",
-    type: "openai",
-    keyVariable: "SAMBANOVA_API_KEY",
-    baseUrl: "https://api.sambanova.ai/v1",
-    operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
-  }),
-  preset({
-    name: "huggingface",
-    type: "openai",
-    keyVariable: "HUGGINGFACE_API_KEY",
-    baseUrl: "https://router.huggingface.co/v1",
-    operations: ["chat_completions"],
-  }),
-  // Its list of models is at another address.
-  preset({
-    name: "github-models",
-    type: "openai",
-    keyVariable: "GITHUB_MODELS_API_KEY",
-    variables: "GITHUB_MODELS",
-    baseUrl: "https://models.github.ai/inference",
-    operations: ["chat_completions", "embeddings"],
-    listsModels: false,
-  }),
-  preset({
-    name: "scaleway",
-    type: "openai",
-    keyVariable: "SCALEWAY_API_KEY",
-    baseUrl: "https://api.scaleway.ai/v1",
-    operations: ["chat_completions", "embeddings"],
-  }),
-  preset({
-    name: "nebius",
-    type: "openai",
-    keyVariable: "NEBIUS_API_KEY",
-    baseUrl: "https://api.tokenfactory.nebius.com/v1",
-    operations: ["chat_completions", "embeddings"],
-  }),
+  ...plainPresets,
   ...ownPresets,
 ];
 
