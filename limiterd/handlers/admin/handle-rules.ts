@@ -18,8 +18,8 @@ import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
 import { listChildren } from "../../lists/list-children.js";
-import { parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
-import { listRules, ruleChoices } from "../../lists/list-rules.js";
+import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
+import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
 import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import {
@@ -62,8 +62,12 @@ export function handleRules(
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);
-  if (query !== null)
-    ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, query }));
+  if (query === null) return;
+  const { book, settings, yieldToEventLoop } = state;
+  const options = { nowMs, inertReason: settings.inertReason, query };
+  if (isByUse(query))
+    return void listFullestRules(book, options, yieldToEventLoop).then(ports.answer);
+  ports.answer(listRules(book, options));
 }
 
 /** The body: a rule as in a reset of one, with `limit` and `search`. */
