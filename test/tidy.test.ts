@@ -50,6 +50,10 @@ const impure: Readonly<
     kind: "main",
     why: "runs one process: its arguments, signals, exit code and deadline",
   },
+  "bin/supervisor/service-requests.ts": {
+    kind: "adapter",
+    why: "the signals of a process, and its channel to the one that has started it",
+  },
   "bin/sluice.ts": { kind: "main", why: "the command line: arguments in, exit code out" },
   "bin/supervisor/supervised-service.ts": {
     kind: "adapter",
@@ -203,7 +207,15 @@ const impure: Readonly<
   },
   "proxy/main.ts": {
     kind: "main",
-    why: "wires the proxy: its clock, constant-time comparison, the makers of keys",
+    why: "wires the proxy: how it starts and ends, with its clock",
+  },
+  "proxy/create-gateway.ts": {
+    kind: "main",
+    why: "wires what handlers share: clocks, constant-time comparison, the makers of keys",
+  },
+  "proxy/http/drain/drain-server.ts": {
+    kind: "adapter",
+    why: "the end of node:http's server, with a timer and a clock",
   },
   "proxy/http/node-exchange.ts": {
     kind: "adapter",

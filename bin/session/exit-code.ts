@@ -37,7 +37,7 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
     meaning: "the daemon's socket may be someone else's; nothing was sent",
   },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },
-  { code: exitCodes.killed, meaning: "stopped by Ctrl-C; `up` by a second one" },
+  { code: exitCodes.killed, meaning: "stopped by Ctrl-C, or by force by a second signal" },
   { code: exitCodes.outputClosed, meaning: "the reader of an export went away before its end" },
 ];
 

@@ -199,6 +199,10 @@ export interface Config {
     readonly connectionsMax: number;
     /** How long a stopping proxy lets requests finish. */
     readonly drainMs: number;
+    /** How long it still takes requests before that. */
+    readonly drainGraceMs: number;
+    /** How long a proxy with a successor lets requests finish. */
+    readonly reloadDrainMs: number;
     /** How long a client may leave a response unread. */
     readonly stalledClientMs: number;
     /** 0: streams are not kept alive. */

@@ -78,7 +78,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/body/rewriters": ["proxy/body"],
   "proxy/usage": ["proxy/body", "proxy/capacity"],
   "proxy/http/paths": [],
-  "proxy/http": ["proxy/http/paths", "proxy/body", "proxy/capacity"],
+  "proxy/http/drain": ["proxy/capacity"],
+  "proxy/http": ["proxy/http/drain", "proxy/http/paths", "proxy/body", "proxy/capacity"],
   "proxy/http/exchanges": ["proxy/http", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": [

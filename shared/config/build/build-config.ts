@@ -125,6 +125,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       heldBytesMax: values.heldBytesMax,
       connectionsMax: values.connectionsMax,
       drainMs: values.drainMs,
+      drainGraceMs: values.drainGraceMs,
+      reloadDrainMs: values.reloadDrainMs,
       stalledClientMs: values.stalledClientMs,
       streamKeepAliveMs: values.streamKeepAliveMs,
       requestIdInRefusals: values.requestIdInRefusals,

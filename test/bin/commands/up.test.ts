@@ -58,7 +58,7 @@ t.test(
       out: /^ {2}rules +1$/m,
     });
     up.child.kill("SIGINT");
-    t.same(await up.ended, { code: 0, signal: null });
+    t.same(await up.ended, { code: 130, signal: null });
     t.same(
       // Whether files are scarce is this machine's affair.
       up.err.filter((line) => !/fewer connections than server\.max_connections/.test(line)),
@@ -94,7 +94,7 @@ t.test("Ctrl-C before anything is ready is a clean stop too", async (t) => {
   const { up } = startUp(t);
   await up.line(/^configuration: /);
   up.child.kill("SIGINT");
-  t.same(await up.ended, { code: 0, signal: null });
+  t.same(await up.ended, { code: 130, signal: null });
   t.same(
     up.out.filter((line) => line.startsWith("ready")),
     [],

@@ -32,6 +32,8 @@ const builtIn: Config = {
     heldBytesMax: null,
     connectionsMax: 10_000,
     drainMs: 25_000,
+    drainGraceMs: 2_000,
+    reloadDrainMs: 600_000,
     stalledClientMs: 60_000,
     streamKeepAliveMs: 0,
     requestIdInRefusals: false,
@@ -100,7 +102,7 @@ t.test(
   "the sections of a file, the environment and the flags end in one configuration",
   async (t) => {
     const text = `
-server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_held_bytes: 2000000, max_connections: 7, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
+server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_held_bytes: 2000000, max_connections: 7, drain_seconds: 0, drain_grace_seconds: 0, reload_drain_seconds: 1, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
 limiter: { socket: run/l.sock, admin_socket: run/a.sock, data_dir: ./data, spool_dir: left, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
 usage: { enabled: false }
@@ -132,6 +134,8 @@ log_level: warn
         heldBytesMax: 2_000_000,
         connectionsMax: 7,
         drainMs: 0,
+        drainGraceMs: 0,
+        reloadDrainMs: 1_000,
         stalledClientMs: 1500,
         streamKeepAliveMs: 0,
         requestIdInRefusals: true,

@@ -64,6 +64,8 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     heldBytesMax: ["", 2_000_000, 2_000_000],
     connectionsMax: ["", 20, 20],
     drainMs: ["", 0.5, 500],
+    drainGraceMs: ["1.5", 5, 1_500],
+    reloadDrainMs: ["", 60, 60_000],
     stalledClientMs: ["", 2, 2000],
     streamKeepAliveMs: ["", 15, 15_000],
     requestIdInRefusals: ["", true, true],
