@@ -9,6 +9,8 @@ import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { typesOf } from "../shared/config/model-name.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
+import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
+import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { listen } from "../shared/socket/ipc.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
@@ -195,6 +197,10 @@ async function openState(
         "a usage record of a proxy is invalid: its request is counted without it",
       ),
     onForeignVersion: createForeignVersionLog(log),
+    measures: {
+      monoMs: () => performance.now(),
+      readProcess: createProcessReading(limiterMetrics.loopLag.quantiles),
+    },
     yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onUnentitled: (templates: readonly string[]) =>
       log.warn(

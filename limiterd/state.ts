@@ -7,13 +7,14 @@
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
+import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
+import type { DaemonMeasures } from "./metrics/daemon-measures.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
@@ -86,6 +87,7 @@ export interface DaemonState {
   /** Called with each hello of a wire version that isn't spoken, for the log. */
   readonly onForeignVersion: (hello: ForeignHello) => void;
   readonly counts: DaemonCounts;
+  readonly measures: DaemonMeasures;
   /** Why the store can't be written, as it was announced to the proxies; null when it can. */
   storeFailing: string | null;
   /** When a snapshot was last complete. */
@@ -103,7 +105,8 @@ interface DaemonCounts {
    */
   denied: number;
   overBudget: number;
-  settled: number;
+  /** Settles that were counted, by what they settle. */
+  readonly settledParts: Record<SettledPart, number>;
   /** Of settles that were counted, cached answers left out; at most the largest safe integer. */
   tokens: number;
   /** Of usage records that were kept. */
@@ -123,7 +126,7 @@ export function newCounts(): DaemonCounts {
     refused: 0,
     denied: 0,
     overBudget: 0,
-    settled: 0,
+    settledParts: { request: 0, progress: 0, attempt: 0, untried: 0, withdrawn: 0, cached: 0 },
     tokens: 0,
     cost: emptySum(),
     repeatedSettles: 0,

@@ -17,6 +17,7 @@ import { FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
 import { createDashboard } from "./create-dashboard.js";
+import { createMetrics, readMetricsToken } from "./create-metrics.js";
 import { digest, sameSecret } from "./digests.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
 import { type Gateway, providerOf } from "./gateway.js";
@@ -74,6 +75,8 @@ export async function createGateway({
     list: needsPriceList(config) ? await loadPriceList() : null,
     nowMs: () => Date.now(),
   });
+  const sessions = new OpenSessions();
+  const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
   return {
     config,
     log,
@@ -83,6 +86,8 @@ export async function createGateway({
       userPathHeader: config.server.userPathHeader,
       open,
       adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
+      metricsToken: await readMetricsToken(config.metrics),
+      metricsOpen: open && isLoopback(config.server.host),
       sameSecret,
       hashKey,
     },
@@ -101,7 +106,8 @@ export async function createGateway({
     }),
     models,
     prices,
-    recordedModels: createRecordedModels(config, { models, nowMs: () => Date.now() }),
+    recordedModels,
+    metrics: createMetrics(config, { limiter, sessions, capacity, recordedModels }),
     responseCache:
       config.cache === null
         ? null
@@ -111,7 +117,7 @@ export async function createGateway({
             digest,
           },
     rewriters: chooseRewriters(config),
-    sessions: new OpenSessions(),
+    sessions,
     capacity,
     freePlaces: new FreePlaces(freePlacesMax),
     freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),

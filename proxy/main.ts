@@ -97,6 +97,7 @@ export async function startProxy({
   const closeAll = async (): Promise<void> => {
     capacity.files.close();
     gateway.models.stop();
+    gateway.metrics.close();
     await disconnect();
     const providers = [...gateway.providers.values()];
     for (const { passthrough } of providers) passthrough?.close();

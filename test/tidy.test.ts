@@ -76,6 +76,14 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",
   },
+  "proxy/create-metrics.ts": {
+    kind: "main",
+    why: "wires the metrics: a timer, the clock, the file of the token",
+  },
+  "shared/metrics/process-reading.ts": {
+    kind: "adapter",
+    why: "reads what the process says of itself: CPU, memory, its files, its event loop",
+  },
   "proxy/create-dashboard.ts": {
     kind: "main",
     why: "wires the dashboard: its clocks, a timer, random tokens",
@@ -411,9 +419,9 @@ t.test(
       "files per room",
     );
     // `test` has a room for each program and a file for each room, beside those of its own; the
-    // proxy has the dashboard beside what a request needs.
+    // proxy has the dashboard and metrics beside what a request needs.
     const roomsMax = (folder: string): number =>
-      folder === "test" ? 16 : /^(?:test\/)?proxy$/.test(folder) ? 13 : 12;
+      folder === "test" ? 16 : /^(?:test\/)?proxy$/.test(folder) ? 14 : 12;
     t.same(
       [...inFolder].filter(([folder, children]) => children > roomsMax(folder)),
       [],

@@ -17,6 +17,7 @@ import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { noteStoreState } from "../handlers/announce.js";
 import { SessionTable } from "../keys/session-table.js";
+import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
@@ -48,6 +49,8 @@ interface StartPorts {
   onDroppedRecord: DaemonState["onDroppedRecord"];
   /** Called for each hello of a wire version that isn't spoken. */
   onForeignVersion: DaemonState["onForeignVersion"];
+  /** Without it nothing is measured. */
+  readonly measures?: MeasurePorts;
   /** Resolved in the next turn of the event loop, after all that waits for it. */
   yieldToEventLoop(): Promise<void>;
 }
@@ -85,6 +88,7 @@ export async function startState(
     onBroken,
     onDroppedRecord,
     onForeignVersion,
+    measures: measurePorts,
     yieldToEventLoop,
   }: StartPorts,
   { settings, rules, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
@@ -115,8 +119,15 @@ export async function startState(
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);
+  const measures = new DaemonMeasures(measurePorts);
   const writer = new Writer(
-    { store, counted: restored.book.counted, schedule, onStoreState: reportStoreState },
+    {
+      store,
+      counted: restored.book.counted,
+      schedule,
+      onStoreState: reportStoreState,
+      timeCommit: () => measures.timeCommit(),
+    },
     {
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
@@ -152,6 +163,7 @@ export async function startState(
     onDroppedRecord,
     onForeignVersion,
     counts: newCounts(),
+    measures,
     storeFailing: null,
     lastSnapshotAtMs: null,
   };

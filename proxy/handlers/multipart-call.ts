@@ -1,9 +1,8 @@
 /**
  * A call whose body is a multipart form: transcriptions and translations of audio. The form is
- * passed on while it is read, with the target's name in its `model` field where that differs; one
- * without the field gets it where the path names the model. It is read ahead until the field is
- * known: what comes before is held in memory, and on disk once it outgrows that, or no memory is
- * left.
+ * passed on while it is read, with the target's name in its `model` field where that differs. It is
+ * read ahead until the model is known: what comes before is held in memory, and on disk once it
+ * outgrows that, or no memory is left.
  */
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -11,7 +10,7 @@ import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
-import { boundaryOf, FieldFinder, type FormField, newField } from "../body/multipart.js";
+import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
 import { type HeldPieces, requestPieces } from "../capacity/memory-ledger.js";
 import {
   type Spool,
@@ -25,7 +24,7 @@ import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-cal
 
 export async function readMultipartCall(
   operation: Operation,
-  { exchange, uploadBytesMax, newSpool }: CallSource,
+  { exchange, uploadBytesMax, newSpool, onRead }: CallSource,
 ): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   if (exchange.isRepeated("content-type"))
@@ -42,7 +41,7 @@ export async function readMultipartCall(
     newSpool,
   );
   try {
-    await form.readUntilKnown();
+    await form.readUntilKnown().finally(onRead);
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };
@@ -52,33 +51,40 @@ export async function readMultipartCall(
       return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
-  const { modelInPath } = exchange;
-  const problem = problemOf(finder, form.complete, modelInPath);
+  const problem = problemOf(finder, form.complete) ?? mismatch(finder, exchange.modelInPath);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
   }
-  const field = finder.place ?? newField("model", boundary, finder);
-  const bytes = Number(exchange.header("content-length") ?? NaN);
-  const model = modelInPath ?? field.value;
-  return { ok: true, call: new MultipartCall(operation, form, model, { field, bytes }) };
+  return {
+    ok: true,
+    call: new MultipartCall(
+      operation,
+      form,
+      finder.place!,
+      Number(exchange.header("content-length") ?? NaN),
+    ),
+  };
 }
 
-/** `modelInPath`: it counts, whatever the form says, as in a body of JSON. */
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
   isComplete: boolean,
-  modelInPath: string | null,
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (isComplete && !ended)
     return invalid("the body is not a readable form: it ends within a part", "body");
+  if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
-  const model = modelInPath ?? place?.value;
-  if (model === undefined) return invalid("model is required", "model");
-  if (model.trim() === "") return invalid("model must not be empty", "model");
-  const problemOfName = modelNameProblem(model);
+  if (place.value.trim() === "") return invalid("model must not be empty", "model");
+  const problemOfName = modelNameProblem(place.value);
   return problemOfName === null ? null : invalid(problemOfName, "model");
+}
+
+function mismatch({ place }: FieldFinder, modelInPath: string | null): Failure | null {
+  return modelInPath === null || place?.value === modelInPath
+    ? null
+    : invalid("model is another one than that of the path", "model");
 }
 
 /** For a body whose content type isn't a form's. */
@@ -164,7 +170,7 @@ class Form {
       next = await this.#pieces.next()
     ) {
       this.#finder.push(next.value);
-      const problem = problemOf(this.#finder, false, null);
+      const problem = problemOf(this.#finder, false);
       if (problem !== null) throw new UploadRefused(problem.message);
       yield next.value;
     }
@@ -173,12 +179,6 @@ class Form {
   close(): void {
     this.#spool?.close();
   }
-}
-
-interface WrittenModel {
-  readonly field: FormField;
-  /** Of the form; NaN without a Content-Length. */
-  readonly bytes: number;
 }
 
 class MultipartCall implements ModelCall {
@@ -191,13 +191,16 @@ class MultipartCall implements ModelCall {
   /** The size of a recording says nothing about tokens. */
   readonly promptBytes = 0;
   readonly #form: Form;
-  readonly #written: WrittenModel;
+  readonly #place: FieldPlace;
+  /** NaN without a Content-Length. */
+  readonly #bytes: number;
 
-  constructor(operation: Operation, form: Form, model: string, written: WrittenModel) {
+  constructor(operation: Operation, form: Form, place: FieldPlace, bytes: number) {
     this.operation = operation;
-    this.model = model;
+    this.model = place.value;
     this.#form = form;
-    this.#written = written;
+    this.#place = place;
+    this.#bytes = bytes;
   }
 
   /** A form is sound, or pictures: no cache of prompts has it. */
@@ -214,14 +217,12 @@ class MultipartCall implements ModelCall {
   }
 
   requestTo(_provider: ProviderConfig, model: string): TargetRequest {
-    const { field, bytes: formBytes } = this.#written;
-    const { start, end, value, before = "", after = "" } = field;
-    const written = `${before}${model}${after}`;
+    const { start, end, value } = this.#place;
     const pieces =
-      written === value
+      model === value
         ? this.#form.read()
-        : splice(this.#form.read(), start, end, Buffer.from(written));
-    const bytes = written === value ? formBytes : formBytes - (end - start) + utf8Bytes(written);
+        : splice(this.#form.read(), start, end, Buffer.from(model));
+    const bytes = model === value ? this.#bytes : this.#bytes - (end - start) + utf8Bytes(model);
     return {
       operation: this.operation,
       body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes },

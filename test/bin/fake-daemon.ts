@@ -170,6 +170,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
           store: { failing: null },
         },
       };
+    case "metrics":
     case "objects.own":
     case "objects.owners":
     case "sessions.open":

@@ -20,6 +20,7 @@ import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
+import { DaemonMeasures } from "../../limiterd/metrics/daemon-measures.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
@@ -182,6 +183,7 @@ export function startDaemon(
     onForeignVersion: ({ wireVersion: theirs, role }) =>
       void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
     counts: newCounts(),
+    measures: new DaemonMeasures(),
     storeFailing: null,
     lastSnapshotAtMs: null,
   };

@@ -35,6 +35,7 @@ const proxyBelowGateway = [
   "proxy/http/exchanges",
   "proxy/http/paths",
   "proxy/limiter",
+  "proxy/metrics",
   "proxy/objects",
   "proxy/handlers/openapi",
   "proxy/routing",
@@ -46,7 +47,6 @@ const proxyBelowGateway = [
 ];
 
 const dialectPairs = [
-  "proxy/dialects/chat-to-google",
   "proxy/dialects/google-to-chat",
   "proxy/dialects/chat-to-messages",
   "proxy/dialects/chat-to-responses",
@@ -57,6 +57,7 @@ const dialectPairs = [
 const limiterdBelowState = [
   "limiterd/proxies",
   "limiterd/rules",
+  "limiterd/metrics",
   "limiterd/peer",
   "limiterd/counters",
   "limiterd/budgets",
@@ -151,6 +152,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream/errors",
     "proxy/usage",
   ],
+  "proxy/metrics": ["proxy/limiter", "proxy/upstream", "proxy/usage"],
   "proxy/handlers/openapi": ["proxy/http"],
   "proxy/handlers/cache": [
     "proxy/capacity",
@@ -174,6 +176,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/routing",
     "proxy/upstream",
     "proxy/upstream/errors",
+  ],
+  "proxy/handlers/metrics": [
+    "proxy/gateway",
+    "proxy/handlers/admin",
+    "proxy/http",
+    "proxy/metrics",
   ],
   "proxy/handlers/objects": ["proxy/gateway", "proxy/handlers", ...proxyBelowGateway],
   "proxy/handlers": [
@@ -200,6 +208,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/peer": ["limiterd/counters"],
   "limiterd/proxies": ["limiterd/peer", "limiterd/store"],
   "limiterd/rules": ["limiterd/counters", "limiterd/budgets", "limiterd/peer", "limiterd/store"],
+  "limiterd/metrics": [],
   "limiterd/state": limiterdBelowState,
   "limiterd/lists": [
     "limiterd/state",
@@ -221,11 +230,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   shared: [],
   "shared/usage": ["shared"],
   "shared/access": ["shared"],
+  "shared/metrics": ["shared"],
   "shared/domain": ["shared", "shared/access", "shared/usage"],
   "shared/socket": ["shared"],
   "shared/supervision": ["shared"],
   "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
-  "shared/config": ["shared", "shared/access", "shared/domain", "shared/usage"],
+  "shared/config": ["shared", "shared/access", "shared/domain", "shared/metrics", "shared/usage"],
   "shared/api": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/config"],
   "shared/export": ["shared", "shared/domain", "shared/api"],
   ...inOrder(

@@ -4,6 +4,7 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
+import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange } from "../../../shared/wire/admin-op.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import {
@@ -14,6 +15,7 @@ import {
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
+import { tellMetrics } from "../../lists/tell-metrics.js";
 import type { DaemonState } from "../../state.js";
 import { type AdminPorts, checkedValue, writeChange } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
@@ -36,6 +38,12 @@ export function handleAdmin(
   switch (op) {
     case "status":
       return ports.answer(daemonStatus(state, nowMs));
+    case "metrics": {
+      const rulesMax = checkedValue(parseMetricsQuestion(body), ports);
+      if (rulesMax === null) return;
+      const question = { status: daemonStatus(state, nowMs), rulesMax, nowMs };
+      return void tellMetrics(state, question).then(ports.answer);
+    }
     case "leases.list": {
       const query = checkedValue(parseListQuery(body, {}), ports);
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));

@@ -26,6 +26,7 @@ import { noProblems, type Problem, type Problems, problemList } from "../problem
 import type { Flags, Setting } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
 import { buildAliases } from "./aliases.js";
+import { buildMetrics } from "./build-metrics.js";
 import {
   budgetWarnings,
   providerWarnings,
@@ -85,6 +86,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
 
   const values = resolveSettings({ ...sources, file: shape.settings }, problems);
   const limiter = buildLimiter(values, shape, sources, problems);
+  const metrics = buildMetrics(values, sources, problems);
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, sources.cwd));
@@ -138,6 +140,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     prices,
     jwtIssuers,
     cache: buildCache(values),
+    metrics,
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,

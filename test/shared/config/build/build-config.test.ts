@@ -60,6 +60,7 @@ const builtIn: Config = {
   prices: [],
   jwtIssuers: [],
   cache: null,
+  metrics: { token: null, tokenFile: null, seriesMax: 10_000, rulesMax: 500, userPathDepth: 0 },
   rewriters: [],
   usageEnabled: true,
   usageRetentionDays: 400,
