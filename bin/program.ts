@@ -16,6 +16,7 @@ import { usageFailure } from "./session/command-failure.js";
 import type { CommandFlags } from "./session/command-flags.js";
 import { exitCodeHelp, exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
+import { otherWord } from "./session/other-words.js";
 import { printFailure } from "./session/print-failure.js";
 import type { Session } from "./session/terminal.js";
 
@@ -24,11 +25,16 @@ import type { Session } from "./session/terminal.js";
  * is a bug in Sluice.
  */
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
+  const program = createProgram(session);
   try {
-    await createProgram(session).parseAsync([...argv], { from: "user" });
+    await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
   } catch (error) {
-    return printFailure(error, { terminal: session.terminal, json: argv.includes("--json") });
+    return printFailure(error, {
+      terminal: session.terminal,
+      json: argv.includes("--json"),
+      advice: () => otherWord(program, argv),
+    });
   }
 }
 

@@ -41,6 +41,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "looks whether files of keys can be read",
   },
+  "bin/session/system-socket.ts": {
+    kind: "adapter",
+    why: "looks whether the system's socket is there",
+  },
   "bin/session/new-command.ts": { kind: "adapter", why: "makes commander's commands" },
   "bin/session/resolve-targets.ts": {
     kind: "adapter",

@@ -27,6 +27,7 @@ import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
 import { onServiceRequests, type ServiceRequests, type StopRequest } from "./service-requests.js";
+import { startErrorText } from "./start-error-text.js";
 import { stopGraceMs } from "./stop-deadlines.js";
 
 interface Service {
@@ -130,7 +131,7 @@ async function serve(
   try {
     started = await service.start({ config, log, sockets });
   } catch (error) {
-    session.terminal.err(`error: ${error instanceof Error ? error.message : String(error)}`);
+    session.terminal.err(`error: ${startErrorText(error)}`);
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;

@@ -231,7 +231,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/usage": ["shared"],
   "shared/access": ["shared"],
   "shared/metrics": ["shared"],
-  "shared/domain": ["shared", "shared/access", "shared/usage"],
+  "shared/advice": [],
+  "shared/domain": ["shared", "shared/access", "shared/advice", "shared/usage"],
   "shared/socket": ["shared"],
   "shared/supervision": ["shared"],
   "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
@@ -239,7 +240,15 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/api": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/config"],
   "shared/export": ["shared", "shared/domain", "shared/api"],
   ...inOrder(
-    ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket", "shared/config"],
+    [
+      "shared",
+      "shared/access",
+      "shared/advice",
+      "shared/domain",
+      "shared/usage",
+      "shared/socket",
+      "shared/config",
+    ],
     [
       "shared/config/kinds",
       "shared/config/presets",
@@ -255,6 +264,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
 
   "bin/text": [],
   "bin/remote": [],
+  "bin/configuration": [],
   "bin/session": ["bin/remote", "bin/text", "proxy/routing"],
   "bin/keys": ["bin/session", "bin/text"],
   "bin/limits": ["bin/session", "bin/text"],
@@ -263,7 +273,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/commands/limits": ["bin/limits", "bin/session", "bin/text"],
   "bin/commands/keys": ["bin/keys", "bin/session", "bin/text"],
   "bin/commands/usage": ["bin/session", "bin/text", "bin/usage"],
-  "bin/commands/config": ["bin/session", "bin/text"],
+  "bin/commands/config": ["bin/configuration", "bin/session", "bin/text"],
   "bin/commands": [
     "bin/keys",
     "bin/limits",

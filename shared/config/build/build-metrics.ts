@@ -1,12 +1,12 @@
 /** The settings of /metrics, checked together. */
 import type { Config } from "../config.js";
 import type { Problems } from "../problems.js";
-import type { SettingValues } from "../settings/settings.js";
-import { absolutePath } from "./default-paths.js";
+import { type SettingValues, settings } from "../settings/settings.js";
+import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 
 export function buildMetrics(
   values: SettingValues,
-  { cwd }: { readonly cwd: string },
+  sources: PathSources,
   problems: Problems,
 ): Config["metrics"] {
   const { metricsToken: token, metricsTokenFile: file } = values;
@@ -14,7 +14,7 @@ export function buildMetrics(
     problems.file.push("metrics.token and metrics.token_file must not both be set");
   return {
     token,
-    tokenFile: file === null ? null : absolutePath(file, cwd),
+    tokenFile: file === null ? null : absoluteSetting(settings.metricsTokenFile, file, sources),
     seriesMax: values.metricsSeriesMax,
     rulesMax: values.metricsRulesMax,
     userPathDepth: values.metricsUserPathDepth,

@@ -135,7 +135,10 @@ t.test("a port in use ends it with 1 and the reason", async (t) => {
     { cwd: directory },
   );
   t.equal(exitCode, 1);
-  t.match(err, /^proxy: error: .*(EADDRINUSE|in use)[^]*\nproxy can't start \(exit code 1\)$/);
+  t.match(
+    err,
+    /^proxy: error: another program listens on 127\.0\.0\.1 port \d+: [^]*\nproxy can't start \(exit code 1\)$/,
+  );
 });
 
 t.test("a wrong configuration is reported before anything is started", async (t) => {
@@ -144,12 +147,12 @@ t.test("a wrong configuration is reported before anything is started", async (t)
   t.match(await runProgram(t, script, ["up"], { cwd: directory }), {
     exitCode: 78,
     out: "",
-    err: new RegExp(`^${directory}/sluice.yaml: [^\n]*prot[^\n]*$`),
+    err: new RegExp(`^${directory}/sluice.yaml:1:11: [^\n]*prot[^\n]*$`),
   });
   t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: directory }), {
     exitCode: 78,
     out: "",
-    err: /sluice\.yaml: [^\n]*prot[^\n]*\nflags: --port must be an integer from 0 to 65535, not "x"$/,
+    err: /sluice\.yaml:1:11: [^\n]*prot[^\n]*\nflags: --port must be an integer from 0 to 65535, not "x"$/,
   });
   t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: temporaryDirectory(t) }), {
     exitCode: 2,

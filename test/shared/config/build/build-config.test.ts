@@ -215,11 +215,11 @@ t.test("every problem has its place: the file, the environment or the flags", as
       flags: { logLevel: "loud" },
     }),
     [
-      `${samplePath}: limiter.socket needs the environment variable NOPE, which isn't set`,
-      `${samplePath}: server.prot is not a known key; did you mean port?`,
-      `${samplePath}: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
-      `${samplePath}: server.port must be an integer from 0 to 65535, not "x"`,
-      `${samplePath}: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
+      `${samplePath}:2:12: limiter.socket needs the environment variable NOPE, which isn't set`,
+      `${samplePath}:1:20: server.prot is not a known key; did you mean port?`,
+      `${samplePath}:3:24: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
+      `${samplePath}:1:11: server.port must be an integer from 0 to 65535, not "x"`,
+      `${samplePath}:4:67: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
       'environment: PORT must be an integer from 0 to 65535, not "y"',
       'environment: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
       'environment: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
@@ -229,7 +229,7 @@ t.test("every problem has its place: the file, the environment or the flags", as
   );
   const long = "/".padEnd(200, "s");
   t.same(lines(`limiter: { socket: ${long} }`), [
-    `${samplePath}: limiter.socket must be at most 107 bytes long, not 200: ${long}`,
+    `${samplePath}:1:12: limiter.socket must be at most 107 bytes long, not 200: ${long}`,
   ]);
   t.same(lines("{}", { flags: { socket: long } }), [
     `flags: --socket must be at most 107 bytes long, not 200: ${long}`,
@@ -257,14 +257,13 @@ rate_limits: { user_paths: [ { path: /a, limits: [ { period: minute, max_request
     flags: { logLevel: "loud" },
   });
   for (const start of [
-    "line 2, column 24: the key port appears twice",
+    "the key port appears twice",
     "server.host needs the environment variable NOPE",
     "server.colour ",
     "entitlements ",
     "LIMITER_FAILURE_MODE ",
     "--log-level ",
     "providers.Local ",
-    "providers.Local.type ",
     "OPENAI_BASE_URL ",
     "virtual_models.a.targets[0].model ",
     "rate_limits.user_paths[0].limits[0].max_requests ",
@@ -277,12 +276,9 @@ rate_limits: { user_paths: [ { path: /a, limits: [ { period: minute, max_request
 t.test(
   "a text that isn't YAML is the only problem reported, since its content is unknown",
   async (t) => {
-    t.same(
-      refused("server: [\nport: 1", { env: { PORT: "x" } }).map((problem) =>
-        /^line \d+, column \d+: /.test(problem),
-      ),
-      [true],
-    );
+    t.same(refused("server: [\nport: 1", { env: { PORT: "x" } }), [
+      "too little indentation, or a [ or { that isn't closed",
+    ]);
   },
 );
 
