@@ -3,7 +3,7 @@
  * is connected to what, and in which order it starts and stops.
  */
 
-import { randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
@@ -22,6 +22,7 @@ import { createDaemonHealth, type DaemonHealth } from "./daemon-health.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
 import { openSockets } from "./open-sockets.js";
+import { configuredText } from "./rules/stored-rule.js";
 import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
@@ -75,7 +76,7 @@ export async function startLimiterd({
       socket: config.limiter.socket,
       admin_socket: config.limiter.adminSocket,
       store: store.file,
-      rules: state.book.rules.size,
+      rules: state.book.table.size,
       budgets: state.budgets.budgets.size,
     },
     "limiter daemon listens",
@@ -213,6 +214,7 @@ async function openState(
   return startState(ports, {
     settings,
     rules: config.rateLimits.rules,
+    digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
     providers: typesOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],

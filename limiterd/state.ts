@@ -6,6 +6,7 @@
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
+import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
@@ -41,6 +42,7 @@ export interface DaemonSettings {
 export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
+  readonly configured: ConfiguredRules;
   readonly keys: KeyRing;
   readonly denials: JwtDenials;
   readonly sessions: SessionTable;
@@ -94,6 +96,13 @@ export interface DaemonState {
   lastSnapshotAtMs: number | null;
 }
 
+/** The rules of the configuration, for the next start. */
+export interface ConfiguredRules {
+  readonly rules: readonly RuleDefinition[];
+  /** As in `RulesNote`; empty once one of them was deleted, which the next start makes again. */
+  applied: string;
+}
+
 /** What happened since the start, for `sluice status`. */
 interface DaemonCounts {
   admitted: number;
@@ -139,7 +148,7 @@ export function newCounts(): DaemonCounts {
 /** Whether requests need an admission: without any rule or budget they don't. */
 export function isLimited(state: DaemonState): boolean {
   return (
-    (state.settings.rateLimitsEnabled && state.book.rules.size > 0) ||
+    (state.settings.rateLimitsEnabled && state.book.table.size > 0) ||
     (enforcedBudgets(state)?.budgets.size ?? 0) > 0
   );
 }

@@ -15,7 +15,7 @@ import { createSpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
-import { noteStoreState } from "../handlers/announce.js";
+import { announce, noteStoreState } from "../handlers/announce.js";
 import { SessionTable } from "../keys/session-table.js";
 import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";
@@ -59,6 +59,8 @@ interface StartOptions {
   readonly settings: DaemonSettings;
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
+  /** What their text was made into, one for each configuration. */
+  readonly digest: string;
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
   /** Its providers. */
@@ -91,9 +93,10 @@ export async function startState(
     measures: measurePorts,
     yieldToEventLoop,
   }: StartPorts,
-  { settings, rules, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
+  { settings, rules, digest, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
 ): Promise<DaemonState> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
+    digest,
     hashKey,
     providers,
     nowMs,
@@ -138,6 +141,7 @@ export async function startState(
   const state: DaemonState = {
     settings,
     book: restored.book,
+    configured: { rules, applied: restored.configured },
     budgets,
     labelsOf,
     proxies: restored.proxies,
@@ -157,7 +161,7 @@ export async function startState(
     spendLog,
     yieldToEventLoop,
     refusals: createRecentRefusals(),
-    inertRules: findInertRules(restored.book, settings.inertReason),
+    inertRules: new Set(),
     onInert,
     onUnreadable,
     onDroppedRecord,
@@ -177,9 +181,13 @@ export async function startState(
       if (!state.accountsLoading) await backfill?.finish().catch(onUnreadable);
     })
     .catch(onBroken);
-  for (const inert of inertOnes(state)) onInert(inert);
-  const unentitled = unentitledTemplates(state);
-  if (unentitled.length > 0) onUnentitled(unentitled);
+  state.book.table.whenRead(() => {
+    for (const id of findInertRules(state.book, settings.inertReason)) state.inertRules.add(id);
+    announce(state, { kind: "event", name: "inert_rules", value: state.inertRules.size });
+    for (const inert of inertOnes(state)) onInert(inert);
+    const unentitled = unentitledTemplates(state);
+    if (unentitled.length > 0) onUnentitled(unentitled);
+  });
   return state;
 }
 

@@ -24,6 +24,7 @@ import { DaemonMeasures } from "../../limiterd/metrics/daemon-measures.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
+import { configuredText } from "../../limiterd/rules/stored-rule.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
@@ -111,6 +112,7 @@ export function startDaemon(
   const foreignVersions: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
+    digest: configuredText(rules),
     hashKey: [1, 2],
     providers: typesOf(providers),
     nowMs,
@@ -158,6 +160,7 @@ export function startDaemon(
     budgets,
     labelsOf,
     book: restored.book,
+    configured: { rules, applied: restored.configured },
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
@@ -175,7 +178,7 @@ export function startDaemon(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: createRecentRefusals(),
-    inertRules: findInertRules(restored.book, inertReason),
+    inertRules: new Set(),
     onInert: ({ kind, name }) => void inertReports.push(`${kind} ${name}`),
     onUnreadable: (error) => void damageReports.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) =>
@@ -187,6 +190,10 @@ export function startDaemon(
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
+  restored.book.table.whenRead(() => {
+    for (const id of findInertRules(restored.book, inertReason)) state.inertRules.add(id);
+  });
+  if (loads) restored.book.table.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);
   void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void removeSpends(state, loads ? loadedAccounts(state) : [])

@@ -72,6 +72,7 @@ async function start(
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
       },
       rules,
+      digest: JSON.stringify(rules),
       budgets,
       providers: new Map([["openai", "openai"]]),
       hashKey: [1, 2],
@@ -97,6 +98,7 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
     [
       [0, state.epochs.startLsn],
       [state.epochs.startLsn, "boot", 0],
+      [state.epochs.startLsn, JSON.stringify([minute]), 1, noon, state.epochs.startLsn - 1],
     ],
   );
   t.equal([...store.entries("rules")].length, 1);
@@ -308,6 +310,7 @@ t.test(
         {
           settings: { ...first.state.settings, quotaTemplatesEntitled: entitled },
           rules: [],
+          digest: "",
           budgets: [budget("/team", 86_400, 1, { perChild: entitled })],
           providers: new Map(),
           hashKey: [1, 2],
@@ -320,6 +323,7 @@ t.test(
         ["/users/a"],
         "never a shared counter",
       );
+      state.book.table.readAll();
       return named;
     };
     t.same(await start(false), ["/users minute"], "the configuration's budget isn't one any more");

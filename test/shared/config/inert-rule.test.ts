@@ -154,6 +154,7 @@ t.test(
     await startState(ports, {
       settings: first.state.settings,
       rules: [],
+      digest: "",
       budgets: [daily],
       providers: new Map(),
       hashKey: [1, 2],

@@ -6,6 +6,7 @@ import { connect, disconnect, receive } from "../../../limiterd/handlers/connect
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
 import type { PeerState } from "../../../limiterd/peer.js";
+import { configuredText } from "../../../limiterd/rules/stored-rule.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import type { Store } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
@@ -165,6 +166,7 @@ export class DaemonProcess {
       {
         settings,
         rules,
+        digest: configuredText(rules),
         budgets,
         providers: oracleProviderTypes,
         hashKey: [1, 2],
