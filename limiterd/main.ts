@@ -76,7 +76,7 @@ export async function startLimiterd({
       socket: config.limiter.socket,
       admin_socket: config.limiter.adminSocket,
       store: store.file,
-      rules: state.book.table.size,
+      rules: state.book.ruleSet.size,
       budgets: state.budgets.budgets.size,
     },
     "limiter daemon listens",

@@ -97,7 +97,7 @@ export interface DaemonState {
 }
 
 /** The rules of the configuration, for the next start. */
-export interface ConfiguredRules {
+interface ConfiguredRules {
   readonly rules: readonly RuleDefinition[];
   /** As in `RulesNote`; empty once one of them was deleted, which the next start makes again. */
   applied: string;
@@ -148,7 +148,7 @@ export function newCounts(): DaemonCounts {
 /** Whether requests need an admission: without any rule or budget they don't. */
 export function isLimited(state: DaemonState): boolean {
   return (
-    (state.settings.rateLimitsEnabled && state.book.table.size > 0) ||
+    (state.settings.rateLimitsEnabled && state.book.ruleSet.size > 0) ||
     (enforcedBudgets(state)?.budgets.size ?? 0) > 0
   );
 }

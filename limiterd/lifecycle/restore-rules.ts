@@ -6,7 +6,7 @@ import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { Rule } from "../counters/counter.js";
 import type { RuleBook } from "../rules/rule-book.js";
-import { leftFrom } from "../rules/rule-table.js";
+import { leftFrom } from "../rules/rule-set.js";
 import {
   type RulesNote,
   ruleChange,
@@ -45,8 +45,8 @@ export function restoreRules(
     make(entry);
   }
   if (note === null) return areNamed;
-  const left = note.count - book.table.size;
-  book.table.leave({ store, left, restore: make }, { ms: note.sinceMs, lsn: note.sinceLsn });
+  const left = note.count - book.ruleSet.size;
+  book.ruleSet.leave({ store, left, restore: make }, { ms: note.sinceMs, lsn: note.sinceLsn });
   return true;
 }
 

@@ -87,7 +87,7 @@ export function restore(
     nowMs,
     resetLsn: stored.resetLsn,
   });
-  let lastLsn = Math.max(stored.lastLsn, book.table.sinceLsn);
+  let lastLsn = Math.max(stored.lastLsn, book.ruleSet.sinceLsn);
   book.unread = new UnreadWindows((key) => storedWindow(store, key));
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
@@ -104,9 +104,9 @@ export function restore(
   ];
   const applied = configured === null ? (note?.configured ?? "") : digest;
   const noted = areNamed ? applied : "";
-  changes.push(rulesNoteChange(book.table, { startLsn, configured: noted }));
+  changes.push(rulesNoteChange(book.ruleSet, { startLsn, configured: noted }));
   // Now, while no request waits: sorting 100,000 rules would delay the first list of them.
-  if (book.table.isRead) book.sorted();
+  if (book.ruleSet.isRead) book.sorted();
   return {
     book,
     proxies,

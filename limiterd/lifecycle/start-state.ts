@@ -181,7 +181,7 @@ export async function startState(
       if (!state.accountsLoading) await backfill?.finish().catch(onUnreadable);
     })
     .catch(onBroken);
-  state.book.table.whenRead(() => {
+  state.book.ruleSet.whenRead(() => {
     for (const id of findInertRules(state.book, settings.inertReason)) state.inertRules.add(id);
     announce(state, { kind: "event", name: "inert_rules", value: state.inertRules.size });
     for (const inert of inertOnes(state)) onInert(inert);

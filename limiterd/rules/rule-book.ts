@@ -22,7 +22,7 @@ import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
 import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
-import { RuleTable } from "./rule-table.js";
+import { RuleSet } from "./rule-set.js";
 import { type Forgotten, Templates } from "./templates.js";
 
 /** When and by whom a rule is written. */
@@ -34,7 +34,7 @@ interface RuleWriting {
 }
 
 export class RuleBook {
-  readonly table = new RuleTable();
+  readonly ruleSet = new RuleSet();
   readonly #index: RuleIndex;
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
@@ -65,13 +65,13 @@ export class RuleBook {
     this.#counterPool = new CounterPool(hashKey, childrenMax);
     this.#index = new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
     this.#templates = new Templates(this.#counterPool, {
-      current: (id) => this.table.get(id),
+      current: (id) => this.ruleSet.get(id),
       fresh: (rule) => this.fresh(rule),
       read: (rule, child) => this.unread?.readChild(rule, child) === true,
     });
     this.#dirty = new DirtyWindows(
       this.#counterPool,
-      (rule) => this.table.get(rule.id) === this.fresh(rule),
+      (rule) => this.ruleSet.get(rule.id) === this.fresh(rule),
     );
   }
 
@@ -82,7 +82,7 @@ export class RuleBook {
 
   /** By their ids; to be read through `fresh`. */
   get rules(): ReadonlyMap<string, Rule> {
-    return this.table.all;
+    return this.ruleSet.all;
   }
 
   /** Counts each change of the set of rules: what was matched before it may be out of date. */
@@ -92,7 +92,7 @@ export class RuleBook {
 
   /** No rule that is there is older than this moment; infinite before the first one. */
   get sinceMs(): number {
-    return this.table.sinceMs;
+    return this.ruleSet.sinceMs;
   }
 
   /** Children of all templates in memory, dropped ones included. */
@@ -128,7 +128,7 @@ export class RuleBook {
   }
 
   delete(key: RuleKey): Rule | null {
-    const rule = this.table.get(ruleId(key));
+    const rule = this.ruleSet.get(ruleId(key));
     if (rule === undefined) return null;
     this.#remove(rule);
     return rule;
@@ -164,13 +164,13 @@ export class RuleBook {
   }
 
   find(key: RuleKey): Rule | null {
-    const rule = this.table.get(ruleId(key));
+    const rule = this.ruleSet.get(ruleId(key));
     return rule === undefined ? null : this.fresh(rule);
   }
 
   /** All rules in the order (scope, subject, period). */
   sorted(): readonly Rule[] {
-    return this.table.sorted;
+    return this.ruleSet.sorted;
   }
 
   /**
@@ -178,13 +178,13 @@ export class RuleBook {
    * a child that isn't there is kept once something is counted by it.
    */
   matchPath(userPath: string, nowMs: number): Counter[] {
-    this.table.readPath(userPath);
+    this.ruleSet.readPath(userPath);
     return this.#index.matchPath(userPath, nowMs, this.#findChild);
   }
 
   /** The same to look at: copies, and for a child that isn't there the one that would be made. */
   copyPath(userPath: string, nowMs: number): Counter[] {
-    this.table.readPath(userPath);
+    this.ruleSet.readPath(userPath);
     return this.#index.matchPath(userPath, nowMs, this.#copyChild).map(copyCounter);
   }
 
@@ -231,7 +231,7 @@ export class RuleBook {
   #make(fields: RuleFields, nowMs: number, id?: string): Rule {
     const making = { resets: this.#resets, nowMs, childrenOf: this.#childrenOf };
     const rule = new Rule(fields, making, id);
-    this.table.add(rule);
+    this.ruleSet.add(rule);
     this.#index.add(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
     this.#version++;
@@ -239,7 +239,7 @@ export class RuleBook {
   }
 
   #remove(rule: Rule): void {
-    this.table.remove(rule);
+    this.ruleSet.remove(rule);
     this.#index.remove(rule);
     this.#version++;
     this.#templates.remove(rule);
@@ -247,7 +247,7 @@ export class RuleBook {
 
   #clear(rule: Rule, lsn: number): void {
     rule.sinceLsn = Math.max(rule.sinceLsn, lsn);
-    this.table.noteReset(lsn);
+    this.ruleSet.noteReset(lsn);
     if (rule.own !== null) clearWindow(rule.own.window);
     this.#templates.drop(rule);
   }

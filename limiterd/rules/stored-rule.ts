@@ -15,7 +15,7 @@ import {
 import { isMoment } from "../../shared/time.js";
 import { windowKey } from "../counters/stored-window.js";
 import type { Change } from "../store/store.js";
-import type { RuleTable } from "./rule-table.js";
+import type { RuleSet } from "./rule-set.js";
 
 interface StoredRule {
   readonly definition: RuleDefinition;
@@ -132,14 +132,14 @@ export interface RulesNote {
    */
   readonly configured: string;
   readonly count: number;
-  /** As `RuleTable` has them. */
+  /** As `RuleSet` has them. */
   readonly sinceMs: number;
   readonly sinceLsn: number;
 }
 
 /** What the next start must know; to be committed with every change of a rule. */
 export function rulesNoteChange(
-  { size, sinceMs, sinceLsn }: Pick<RuleTable, "size" | "sinceMs" | "sinceLsn">,
+  { size, sinceMs, sinceLsn }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn">,
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
   // Without any rule there is no moment.

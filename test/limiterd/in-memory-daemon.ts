@@ -190,10 +190,10 @@ export function startDaemon(
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
-  restored.book.table.whenRead(() => {
+  restored.book.ruleSet.whenRead(() => {
     for (const id of findInertRules(restored.book, inertReason)) state.inertRules.add(id);
   });
-  if (loads) restored.book.table.readAll();
+  if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);
   void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void removeSpends(state, loads ? loadedAccounts(state) : [])

@@ -154,7 +154,7 @@ function removalsOf({ configured }: DaemonState, { id, definition }: Rule): read
 /** What the next start must know of the rules as they are now. */
 function noteChange({ book, configured, epochs }: DaemonState): Change {
   const { startLsn } = epochs;
-  return rulesNoteChange(book.table, { startLsn, configured: configured.applied });
+  return rulesNoteChange(book.ruleSet, { startLsn, configured: configured.applied });
 }
 
 function unknownRule(key: RuleKey): Failure {

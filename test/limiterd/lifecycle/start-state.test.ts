@@ -323,7 +323,7 @@ t.test(
         ["/users/a"],
         "never a shared counter",
       );
-      state.book.table.readAll();
+      state.book.ruleSet.readAll();
       return named;
     };
     t.same(await start(false), ["/users minute"], "the configuration's budget isn't one any more");

@@ -89,7 +89,7 @@ export class RuleHistory {
     const known = new Set(rules.map(({ definition }) => ruleId(definition)));
     this.#history = [this.#diskText()];
     // It reads what is in the store, too, unless all that is configured is there.
-    if (book.table.isRead)
+    if (book.ruleSet.isRead)
       for (const rule of book.rules.values())
         if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
     for (const { definition, sinceLsn } of rules) {
@@ -106,7 +106,7 @@ export class RuleHistory {
 
   /** When each rule was made; as `restored`. */
   createdAtMs({ book }: DaemonState): readonly number[] {
-    return [...this.#onDisk(), ...(book.table.isRead ? book.rules.values() : [])].map(
+    return [...this.#onDisk(), ...(book.ruleSet.isRead ? book.rules.values() : [])].map(
       ({ createdAtMs }) => createdAtMs,
     );
   }
@@ -149,7 +149,7 @@ export class RuleHistory {
   }
 
   #noteCreated(id: string, generation: Generation, { tick, state }: Seen): void {
-    const { sinceLsn } = state.book.fresh(state.book.table.get(id)!);
+    const { sinceLsn } = state.book.fresh(state.book.ruleSet.get(id)!);
     this.#sinceLsns.set(generation, sinceLsn);
     this.#sinceTicks.set(`${id} ${sinceLsn}`, tick);
   }

@@ -295,7 +295,7 @@ export class Witness {
   /** Compares the daemon's counters with the truth. */
   check(nowMs: number): void {
     // Comparing would read the rules that the daemon has left in its store.
-    if (this.#state?.book.table.isRead !== true) return;
+    if (this.#state?.book.ruleSet.isRead !== true) return;
     this.#checks++;
     // Only what arrives changes counters; the sweep of idle children is noticed by the check at
     // every so many events.

@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.js";
 
 const epoch = "limiterd/lifecycle/stored-epoch.js";
-const ruleTable = "limiterd/rules/rule-table.js";
+const ruleSet = "limiterd/rules/rule-set.js";
 const deliver = "proxy/limiter/spool/deliver-settles.js";
 const flush = "limiterd/lifecycle/flush-usage.js";
 const unread = "limiterd/counters/unread-windows.js";
@@ -12,13 +12,13 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "a rule that wasn't read yet doesn't bind",
     file: "limiterd/rules/rule-book.js",
-    find: "this.table.readPath(userPath); return this.#index.matchPath(userPath, nowMs, this.#findChild);",
+    find: "this.ruleSet.readPath(userPath); return this.#index.matchPath(userPath, nowMs, this.#findChild);",
     put: "return this.#index.matchPath(userPath, nowMs, this.#findChild);",
     often: false,
   },
   {
     name: "a rule that was written is replaced by what the store has of it",
-    file: ruleTable,
+    file: ruleSet,
     find: "if (this.#unread === null || this.#rules.has(String(entry.key)))",
     put: "if (this.#unread === null)",
     often: false,

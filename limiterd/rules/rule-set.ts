@@ -27,7 +27,7 @@ interface UnreadRules {
   readonly restore: (entry: Entry) => void;
 }
 
-export class RuleTable {
+export class RuleSet {
   readonly #rules = new Map<string, Rule>();
   readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   #unread: UnreadRules | null = null;

@@ -108,7 +108,7 @@ async function answers(daemon: TestDaemon, steps: readonly Step[]): Promise<unkn
         await loadSome(daemon, step.slices);
         break;
     }
-    said.push(daemon.state.book.table.size);
+    said.push(daemon.state.book.ruleSet.size);
   }
   await daemon.commit();
   return [...said, ...peer.received.filter(({ kind }) => !leftOut.includes(kind))];
@@ -146,8 +146,8 @@ t.test("a daemon that has left rules in the store answers as one that has read t
         const nowMs = first.nowMs + minuteMs / 10;
         const lazy = startDaemon(rules, { store: first.store.crash(), loads: false, nowMs });
         const eager = startDaemon(rules, { store: await withoutNote(first.store), nowMs });
-        if (!lazy.state.book.table.isRead) left++;
-        t.ok(eager.state.book.table.isRead);
+        if (!lazy.state.book.ruleSet.isRead) left++;
+        t.ok(eager.state.book.ruleSet.isRead);
         t.equal(lazy.state.book.sinceMs, eager.state.book.sinceMs);
         t.equal(lazy.state.epochs.startLsn, eager.state.epochs.startLsn);
         t.same(await answers(lazy, steps), await answers(eager, steps));
@@ -172,25 +172,25 @@ const other = pathRule("/other", 60, { requests: 1 });
 t.test("a request reads the rules that cover its path, and no others", async (t) => {
   const rules = [plain, deeper, other, pathRule("/", 60, { requests: 9 })];
   const daemon = startDaemon(rules, { store: startDaemon(rules).store.crash(), loads: false });
-  const { table } = daemon.state.book;
-  t.notOk(table.isRead);
+  const { ruleSet } = daemon.state.book;
+  t.notOk(ruleSet.isRead);
   t.equal(daemon.state.book.matchPath("/a/bc", daemon.nowMs).length, 2);
-  t.equal(table.size, 4);
+  t.equal(ruleSet.size, 4);
   const read: string[] = [];
-  table.leave(
+  ruleSet.leave(
     { store: daemon.store, left: 2, restore: ({ key: id }) => void read.push(String(id)) },
     { ms: daemon.nowMs, lsn: 0 },
   );
-  table.readAll();
+  ruleSet.readAll();
   t.same(read, ["user_path\n/a/b\n60", "user_path\n/other\n60"], "those that were left");
-  t.ok(table.isRead);
+  t.ok(ruleSet.isRead);
 });
 
 t.test("rules are left only where those of the store are those of the configuration", async (t) => {
   const rules = [plain, other];
   const first = startDaemon(rules);
   const leaves = (next: readonly RuleDefinition[], store = first.store.crash()): boolean =>
-    !startDaemon(next, { store, loads: false }).state.book.table.isRead;
+    !startDaemon(next, { store, loads: false }).state.book.ruleSet.isRead;
   t.ok(leaves(rules));
   t.ok(leaves([plain, { ...other }]));
   for (const changed of [
@@ -229,13 +229,13 @@ t.test("a rule of the configuration that was deleted is there after the next sta
   const first = startDaemon(rules);
   await ask(first, "rate-limits.delete", named);
   const second = startDaemon(rules, { store: first.store.crash(), loads: false });
-  t.ok(second.state.book.table.isRead);
+  t.ok(second.state.book.ruleSet.isRead);
   t.not(second.state.book.find(other), null);
   await second.commit();
 
   // Replaced by another one, and deleted when it wasn't the configuration's any more.
   const third = startDaemon(rules, { store: second.store.crash(), loads: false });
-  t.notOk(third.state.book.table.isRead);
+  t.notOk(third.state.book.ruleSet.isRead);
   await ask(third, "rate-limits.put", {
     ...key("/moved", 60),
     max_requests: 1,
@@ -251,22 +251,22 @@ t.test("a rule of the configuration that was deleted is there after the next sta
 
   await ask(fifth, "rate-limits.delete", key("/moved", 60));
   const sixth = startDaemon(rules, { store: fifth.store.crash(), loads: false });
-  t.notOk(sixth.state.book.table.isRead, "what isn't the configuration's may come and go");
-  t.equal(sixth.state.book.table.size, 2);
+  t.notOk(sixth.state.book.ruleSet.isRead, "what isn't the configuration's may come and go");
+  t.equal(sixth.state.book.ruleSet.size, 2);
 });
 
 t.test("while limits are off, what is known of the rules stays", async (t) => {
   const rules = [plain, other];
   const first = startDaemon(rules);
   const off = startDaemon([deeper], { store: first.store.crash(), rateLimitsEnabled: false });
-  t.equal(off.state.book.table.size, 2);
+  t.equal(off.state.book.ruleSet.size, 2);
   const on = startDaemon(rules, { store: off.store.crash(), loads: false });
-  t.notOk(on.state.book.table.isRead);
+  t.notOk(on.state.book.ruleSet.isRead);
   const none = startDaemon([], {
     store: (await withoutNote(first.store)).crash(),
     rateLimitsEnabled: false,
   });
-  t.ok(startDaemon(rules, { store: none.store.crash(), loads: false }).state.book.table.isRead);
+  t.ok(startDaemon(rules, { store: none.store.crash(), loads: false }).state.book.ruleSet.isRead);
 });
 
 t.test("a rule that is deleted isn't read again from the store that still has it", async (t) => {
@@ -276,7 +276,7 @@ t.test("a rule that is deleted isn't read again from the store that still has it
   await daemon.commit();
   store.commitsLeft = 0;
   daemon.state.book.delete(other);
-  t.equal(daemon.state.book.table.size, 1);
+  t.equal(daemon.state.book.ruleSet.size, 1);
   await loadRules(daemon.state, 1);
   t.equal(daemon.state.book.find(other), null);
   t.same(daemon.state.book.matchPath("/other", daemon.nowMs), []);
@@ -289,7 +289,7 @@ t.test("no rule is older than the book says, and the oldest one isn't younger", 
     book.put(pathRule(subject, 60, { requests: 1 }), { source: "manual", nowMs, lsn: 1 });
   const since: number[] = [book.sinceMs];
   const note = (): void => void since.push(book.sinceMs);
-  t.equal(book.table.sinceLsn, 0);
+  t.equal(book.ruleSet.sinceLsn, 0);
   put("/a", 30);
   note();
   put("/b", 20);
@@ -310,7 +310,7 @@ t.test("no rule is older than the book says, and the oldest one isn't younger", 
 
 t.test("what waits for all rules runs at once where none is left", (t) => {
   let runs = 0;
-  startDaemon([plain]).state.book.table.whenRead(() => runs++);
+  startDaemon([plain]).state.book.ruleSet.whenRead(() => runs++);
   t.equal(runs, 1);
   t.end();
 });
@@ -319,9 +319,9 @@ t.test("numbers that a reset has given out are not given out again", async (t) =
   const first = startDaemon([plain], { upMs: 1 });
   for (let i = 0; i < 5; i++) await ask(first, "rate-limits.reset-one", { ...key("/a", 60) });
   const { sinceLsn } = first.state.book.find(plain)!;
-  t.equal(first.state.book.table.sinceLsn, sinceLsn);
+  t.equal(first.state.book.ruleSet.sinceLsn, sinceLsn);
   const second = startDaemon([plain], { store: first.store.crash(), loads: false, upMs: 1 });
-  t.equal(second.state.book.table.sinceLsn, sinceLsn);
+  t.equal(second.state.book.ruleSet.sinceLsn, sinceLsn);
   t.ok(second.state.epochs.startLsn > sinceLsn);
 });
 
