@@ -16,9 +16,6 @@ export interface ServiceOptions {
   readonly args: readonly string[];
 }
 
-/** SIGINT: at once, without a time in which load balancers learn of it. */
-export type StopSignal = "SIGTERM" | "SIGINT";
-
 export interface ServiceEvents {
   /** It is ready, for the first time or after a restart. */
   onReady(ready: ServiceReady): void;
@@ -82,10 +79,10 @@ export class SupervisedService {
   }
 
   /**
-   * Ends it for good: a signal, and SIGKILL after the deadline. Resolves with how it ended, or null
+   * Ends it for good: SIGTERM, and SIGKILL after the deadline. Resolves with how it ended, or null
    * if it wasn't running.
    */
-  stop(signal: StopSignal, deadlineMs: number): Promise<ServiceExit | null> {
+  stop(deadlineMs: number): Promise<ServiceExit | null> {
     this.#stopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     const child = this.#child;
@@ -99,7 +96,7 @@ export class SupervisedService {
         clearTimeout(timer);
         resolve(exit);
       });
-      child.kill(signal);
+      child.kill("SIGTERM");
     });
   }
 

@@ -31,7 +31,7 @@ export function applySettle(
     return true;
   }
   proxy.settledSeq = message.seq;
-  counts.settledParts[message.part]++;
+  counts.settled++;
   if (message.part !== "cached")
     counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   const { seq } = message;

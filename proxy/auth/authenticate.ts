@@ -28,10 +28,6 @@ export interface Credentials {
   readonly open: boolean;
   /** Whether /admin is open with it: on loopback alone. */
   readonly adminOpen: boolean;
-  /** Opens /metrics and nothing else; null: there is none. */
-  readonly metricsToken: string | null;
-  /** Whether /metrics is open with `open` on the port for models: on loopback alone. */
-  readonly metricsOpen: boolean;
   /** Compares in constant time. */
   sameSecret(given: string, expected: string): boolean;
   /** The SHA-256 by which the daemon knows a managed key. */
@@ -46,7 +42,7 @@ export async function authenticate(
 ): Promise<Authentication> {
   const { masterKey, jwt } = credentials;
   const headers: RequestHeaders = request;
-  const token = givenToken(request, area);
+  const token = bearerToken(request, area);
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
     if (masterKey !== null && credentials.sameSecret(token, masterKey)) {
@@ -80,7 +76,7 @@ export async function authenticate(
 }
 
 /** A caller that may name its user path itself. */
-export function headerCaller(
+function headerCaller(
   credential: string,
   { userPath, failure }: RequestedPath,
   denial: Failure,
@@ -140,13 +136,12 @@ export function showsKey(request: RequestHeaders): boolean {
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
-export type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
+type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
 
 /** Paths of Gemini's own API, and of passthrough to it. */
 const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 
-/** The token that a request shows, or why it shows none. */
-export function givenToken(request: CredentialSource, area: Area): string | Failure {
+function bearerToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
   let token = keyHeaders.map((name) => request.header(name)).find(isGiven);
   // A key in a URL is written in the logs of others: for Google's clients alone, which do that.

@@ -79,19 +79,12 @@ async function objectProblem(
 }
 
 function readCall(
-  {
-    gateway,
-    exchange,
-    record,
-  }: RequestContext<"config" | "isUtf8" | "newSpool" | "nowMs" | "monoMs">,
+  { gateway, exchange }: RequestContext<"config" | "isUtf8" | "newSpool" | "nowMs">,
   operation: ModelOperation,
 ): Promise<ReadCall> {
-  const { isUtf8, newSpool, nowMs, monoMs } = gateway;
-  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
-  const fromMonoMs = monoMs();
-  const onRead = (): void => record.waited(monoMs() - fromMonoMs);
-  const sizes = { bodyBytesMax, uploadBytesMax };
-  const source: CallSource = { exchange, ...sizes, isUtf8, newSpool, nowMs, onRead };
+  const { config, isUtf8, newSpool, nowMs } = gateway;
+  const { bodyBytesMax, uploadBytesMax } = config.server;
+  const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, isUtf8, newSpool, nowMs };
   switch (operation) {
     case "transcriptions":
     case "translations":
@@ -108,7 +101,6 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
   const keptAlive = keptAliveExchange(received.exchange, call, gateway);
   const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
   record.model = call.model;
-  record.stream = call.stream;
   const route =
     resolveModel(gateway.models.current(), call.model) ??
     (await resolveOnceLearned(gateway, call.model));
@@ -137,8 +129,6 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
     sendToTarget(context, {
       target: to,
       isRepeatable: call.repeatable,
-      operation: call.operation,
-      stream: call.stream,
       send: () => send(context, { target: to, call, route, headers, hasFallback: hasNext }),
     });
   let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
@@ -200,7 +190,7 @@ async function send(
     exchange,
     record,
   }: RequestContext<
-    "config" | "credentials" | "limiter" | "log" | "metrics" | "providers" | "rewriters" | "monoMs"
+    "config" | "credentials" | "limiter" | "log" | "providers" | "rewriters" | "monoMs"
   >,
   { target, call, route, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
@@ -220,8 +210,6 @@ async function send(
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (call.body !== null) describeJson(sent, exchange);
   let remembered: Promise<void> | null = null;
-  if (record.tries === 1)
-    gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
   const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
   const isStored = translator === null && matters && isStoredCall(call);
   const remember = (answer: unknown): void => {

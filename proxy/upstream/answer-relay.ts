@@ -24,7 +24,6 @@ export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
 interface Ended {
   readonly failed?: TargetFailure | null;
   readonly bug?: unknown;
-  readonly timedOut?: boolean;
 }
 
 const nothingElse: Ended = {};
@@ -170,13 +169,12 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   /** The response broke off after it had begun for the client: the client sees it cut. */
-  protected endCut({ kind, reason }: UpstreamFailure): void {
-    const ending: Ending = {
+  protected endCut(reason: string): void {
+    this.end(this.meter.chargedWhenCut(reason), {
       status: this.status,
       outcome: "upstream_cut",
       finish: () => this.exchange.cut(),
-    };
-    this.end(this.meter.chargedWhenCut(reason), ending, { timedOut: kind === "timed_out" });
+    });
   }
 
   /**
@@ -186,7 +184,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected end(
     { usage, estimated, note }: MeteredUsage,
     { status, outcome, finish }: Ending,
-    { failed = null, bug = null, timedOut = false }: Ended = nothingElse,
+    { failed = null, bug = null }: Ended = nothingElse,
   ): void {
     this.ended = true;
     const executed = this.status !== 0 || isGone(outcome);
@@ -197,7 +195,6 @@ export abstract class AnswerRelay implements UpstreamSink {
       executed,
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
-      timedOut,
       note,
       failed,
       bug,

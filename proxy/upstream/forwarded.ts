@@ -46,8 +46,6 @@ export interface Forwarded extends ProviderResult {
     | "upstream_cut"
     | "overloaded"
     | "internal_error";
-  /** Whether it was cut because the provider exceeded a deadline. */
-  readonly timedOut?: boolean;
   /** What the log line adds to the outcome. */
   readonly note: string | null;
   /**

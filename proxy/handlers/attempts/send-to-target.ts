@@ -4,7 +4,6 @@
  * it stays one request at one target.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
-import type { Operation } from "../../../shared/operation.js";
 import type { Gateway } from "../../gateway.js";
 import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
@@ -17,8 +16,6 @@ interface TargetSending {
   readonly target: Target;
   /** Whether the request can be sent more than once. */
   readonly isRepeatable: boolean;
-  readonly operation: Operation;
-  readonly stream: boolean;
   readonly send: () => Promise<Forwarded>;
 }
 
@@ -28,10 +25,8 @@ export async function sendToTarget(
     gateway,
     exchange,
     record,
-  }: RequestContext<
-    "metrics" | "providers" | "monoMs" | "random" | "setTimer" | "targetHealth" | "targetLoad"
-  >,
-  { target, isRepeatable, operation, stream, send }: TargetSending,
+  }: RequestContext<"providers" | "monoMs" | "random" | "setTimer" | "targetHealth" | "targetLoad">,
+  { target, isRepeatable, send }: TargetSending,
 ): Promise<Forwarded> {
   const { config, upstream } = providerOf(gateway, target);
   const { targetHealth, targetLoad } = gateway;
@@ -41,12 +36,9 @@ export async function sendToTarget(
     record.tries++;
     const forwarded = await watched(targetLoad, target, { send, startedMonoMs });
     targetHealth.note(target, startedMonoMs, forwarded);
-    const endedMonoMs = gateway.monoMs();
-    const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
-    gateway.metrics.counts.attemptEnded(attempt);
     if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
     if (targetHealth.isOpen(target)) return forwarded;
-    const elapsedMs = endedMonoMs - firstMonoMs;
+    const elapsedMs = gateway.monoMs() - firstMonoMs;
     const attempts = { retried, elapsedMs, random: gateway.random() };
     const { failed } = forwarded;
     const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();

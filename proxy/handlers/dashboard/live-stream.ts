@@ -9,7 +9,7 @@ import { cookieOf } from "../../auth/session/authenticate-session.js";
 import { findSession } from "../../auth/session/find-session.js";
 import { retryMs, watchersMax } from "../../dashboard/live-bounds.js";
 import type { Watcher } from "../../dashboard/live-feed.js";
-import { type ListWatch, liveLists } from "../../dashboard/live-lists.js";
+import type { RuleQuery } from "../../dashboard/live-rules.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "../admin/admin-json.js";
 import { listParameters } from "../admin/reply-list.js";
@@ -18,19 +18,15 @@ type LiveContext = RequestContext<"config" | "limiter" | "liveFeed" | "sessionKe
 
 export async function streamLive(context: LiveContext): Promise<void> {
   const { gateway, exchange, record } = context;
-  const lists = listsOf(exchange.query);
-  if (!lists.ok) return failAdmin(context, lists.failure);
+  const query = ruleQuery(exchange.query);
+  if (!query.ok) return failAdmin(context, query.failure);
   // The daemon checks the parameters, and is there.
   const asked =
-    lists.value.length === 0
-      ? [await gateway.limiter.call("status", null)]
-      : await Promise.all(
-          lists.value.map(({ list, parameters }) =>
-            gateway.limiter.call(liveLists[list].op, parameters),
-          ),
-        );
+    query.value === null
+      ? await gateway.limiter.call("status", null)
+      : await gateway.limiter.call("rate-limits.list", query.value.parameters);
   if (exchange.gone) return record.gone(exchange);
-  for (const answer of asked) if (!answer.ok) return failAdmin(context, answer.failure);
+  if (!asked.ok) return failAdmin(context, asked.failure);
   if (gateway.liveFeed.isFull)
     return failAdmin(context, failure("overloaded", `${watchersMax} streams are open already`));
   record.end(200, "answered");
@@ -47,7 +43,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
   ]);
   exchange.write(Buffer.from(`retry: ${retryMs}\n\n`));
   await new Promise<void>((resolve) => {
-    const leave = gateway.liveFeed.watch(watcherOf(context, lists.value, resolve));
+    const leave = gateway.liveFeed.watch(watcherOf(context, query.value, resolve));
     exchange.onGone(() => {
       leave();
       resolve();
@@ -55,31 +51,25 @@ export async function streamLive(context: LiveContext): Promise<void> {
   });
 }
 
-/** With `rules` or `budgets`, the pages that the other parameters ask for; without them none. */
-function listsOf(query: string): Checked<readonly ListWatch[]> {
+/** With `rules`, the list that the other parameters ask for; without it there are none. */
+function ruleQuery(query: string): Checked<RuleQuery | null> {
   const read = listParameters(query);
   if (!read.ok) return read;
-  const { rules, budgets, ...parameters } = read.value;
-  const sorted = Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const lists: ListWatch[] = [];
-  const asked = { rules, budgets };
-  for (const list of ["rules", "budgets"] as const) {
-    if (asked[list] === undefined) continue;
-    if (asked[list] !== "true") return bad(`${list} must be true, or be left out`, list);
-    lists.push({ list, key: JSON.stringify([list, ...sorted]), parameters });
-  }
+  const { rules, ...parameters } = read.value;
   const [other] = Object.keys(parameters);
-  return lists.length === 0 && other !== undefined
-    ? bad(`${other} is about rules=true and budgets=true`, other)
-    : good(lists);
+  if (rules === undefined)
+    return other === undefined ? good(null) : bad(`${other} is about rules=true`, other);
+  if (rules !== "true") return bad("rules must be true, or be left out", "rules");
+  const sorted = Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return good({ key: JSON.stringify(sorted), parameters });
 }
 
-function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () => void): Watcher {
+function watcherOf(context: LiveContext, query: RuleQuery | null, ended: () => void): Watcher {
   const { gateway, exchange, caller } = context;
   const cookie = showsKey(exchange) ? null : cookieOf(gateway, exchange);
   let ready = true;
   return {
-    lists,
+    query,
     get ready() {
       return ready;
     },

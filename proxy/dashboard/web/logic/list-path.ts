@@ -1,4 +1,4 @@
-/** What is asked of one page of a list, from what the page's address asks for. Pure. */
+/** The question for one page of a list, from what the page's address asks for. Pure. */
 
 /** Rows of one page: what a reader takes in, and a phone draws at once. */
 const rowsPerPage = 100;
@@ -7,7 +7,8 @@ const rowsPerPage = 100;
  * `names`: the parameters, beside `search` and `after`, that narrow this list. `fixed`: those that
  * the address doesn't have, or has by another name.
  */
-export function listQuery(
+export function listPath(
+  path: string,
   query: URLSearchParams,
   names: readonly string[] = [],
   fixed: Readonly<Record<string, string>> = {},
@@ -17,10 +18,5 @@ export function listQuery(
     const value = query.get(name);
     if (value !== null && value !== "") asked.set(name, value);
   }
-  return asked.toString();
-}
-
-/** The whole question. */
-export function listPath(path: string, ...asked: Parameters<typeof listQuery>): string {
-  return `${path}?${listQuery(...asked)}`;
+  return `${path}?${asked}`;
 }

@@ -40,8 +40,7 @@ export function NowNumbers() {
           },
           {
             label: texts.spent,
-            value:
-              typeof last?.costToday === "number" ? formatMoney(last.costToday) : texts.unknown,
+            value: typeof last?.cost === "number" ? formatMoney(last.cost) : texts.unknown,
             note: texts.today,
           },
         ]}

@@ -1,5 +1,4 @@
 /** What was used: sums, days as a chart, and groups as a table. */
-import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
@@ -14,13 +13,13 @@ import { shellTexts } from "../../texts/shell-texts.js";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 import { UsageGroups } from "./usage-groups.js";
 
-const times = { everyMs: 15_000, news: ({ settled }: DaemonStatus) => settled };
+const everyMs = 15_000;
 
 export function UsagePage() {
   const { query } = useApp().router.place.value;
   const by = query.get("by") ?? "model";
-  const days = useListPoll<UsageSummary>(usagePath(query, "day"), times);
-  const groups = useListPoll<UsageSummary>(usagePath(query, by), times);
+  const days = useListPoll<UsageSummary>(usagePath(query, "day"), everyMs);
+  const groups = useListPoll<UsageSummary>(usagePath(query, by), everyMs);
   return (
     <>
       <PageHead title={shellTexts.pages.usage}>{texts.about}</PageHead>
