@@ -10,15 +10,13 @@ import { addKeys } from "./commands/keys/keys.js";
 import { addBudgets } from "./commands/limits/budgets.js";
 import { addLimits } from "./commands/limits/limits.js";
 import { addStatus } from "./commands/status.js";
-import { addBackup } from "./commands/store/backup.js";
-import { addRestore } from "./commands/store/restore-command.js";
-import { addVerifyStore } from "./commands/store/verify-command.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
 import { usageFailure } from "./session/command-failure.js";
 import type { CommandFlags } from "./session/command-flags.js";
 import { exitCodeHelp, exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
+import { otherWord } from "./session/other-words.js";
 import { printFailure } from "./session/print-failure.js";
 import type { Session } from "./session/terminal.js";
 
@@ -27,11 +25,16 @@ import type { Session } from "./session/terminal.js";
  * is a bug in Sluice.
  */
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
+  const program = createProgram(session);
   try {
-    await createProgram(session).parseAsync([...argv], { from: "user" });
+    await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
   } catch (error) {
-    return printFailure(error, { terminal: session.terminal, json: argv.includes("--json") });
+    return printFailure(error, {
+      terminal: session.terminal,
+      json: argv.includes("--json"),
+      advice: () => otherWord(program, argv),
+    });
   }
 }
 
@@ -64,22 +67,12 @@ export function createProgram(session: Session): Command {
   addExplain(program, session);
   addUsage(program, session);
   addStatus(program, session);
-  addBackup(program, session);
-  addRestore(program, session);
-  addVerifyStore(program, session);
   addConfig(program, session);
   return program;
 }
 
 /** The commands about this host's own files and processes. */
-const onlyHere: readonly string[] = [
-  "up",
-  "config check",
-  "config schema",
-  "backup",
-  "restore",
-  "verify-store",
-];
+const onlyHere: readonly string[] = ["up", "config check", "config schema"];
 
 /** A command that would leave `--url` aside is wrong usage. */
 function refuseElsewhere(command: Command): void {

@@ -8,6 +8,7 @@ await runService({
   description:
     "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
   flags: ["config", "socket", "dataDir", "logLevel"],
+  socketNames: [],
   async start(options) {
     const limiterd = await startLimiterd(options);
     return {

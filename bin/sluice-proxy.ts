@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The proxy, for a supervisor: systemd, a container, `sluice up`. */
 import { startProxy } from "../proxy/main.js";
+import { socketNames } from "../proxy/open-listeners.js";
 import { runService } from "./supervisor/run-service.js";
 
 await runService({
@@ -8,13 +9,15 @@ await runService({
   description:
     "The proxy of Sluice: it receives model requests, asks the limiter daemon and calls the providers.",
   flags: ["config", "socket", "dataDir", "host", "port", "logLevel"],
+  socketNames,
   async start(options) {
     const proxy = await startProxy(options);
     return {
       ready: { ready: proxy.url, admin: proxy.adminUrl, open: proxy.open },
       survives: (error) => proxy.survives(error),
       health: () => ({ status: proxy.status(), stuck: null }),
-      stop: () => proxy.stop(),
+      stop: (atOnce) => proxy.stop(atOnce),
+      replaced: () => proxy.replaced(),
     };
   },
 });

@@ -27,5 +27,5 @@ function statusLine({
   let proxies = 0;
   for (const { role } of peers) if (role === "proxy") proxies++;
   const store = writer.failing === null ? "ok" : `can't be written, ${writer.failing.message}`;
-  return `ready: proxies: ${proxies}, rules: ${book.rules.size}, budgets: ${budgets.budgets.size}, store: ${store}`;
+  return `ready: proxies: ${proxies}, rules: ${book.ruleSet.size}, budgets: ${budgets.budgets.size}, store: ${store}`;
 }

@@ -3,12 +3,14 @@
  * is connected to what, and in which order it starts and stops.
  */
 
-import { randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { typesOf } from "../shared/config/model-name.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
+import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
+import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { listen } from "../shared/socket/ipc.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
@@ -19,8 +21,8 @@ import { wireVersions } from "../shared/wire/wire-versions.js";
 import { createDaemonHealth, type DaemonHealth } from "./daemon-health.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
-import { copyInProcess } from "./maintenance/copy-in-process.js";
 import { openSockets } from "./open-sockets.js";
+import { configuredText } from "./rules/stored-rule.js";
 import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
@@ -74,7 +76,7 @@ export async function startLimiterd({
       socket: config.limiter.socket,
       admin_socket: config.limiter.adminSocket,
       store: store.file,
-      rules: state.book.rules.size,
+      rules: state.book.ruleSet.size,
       budgets: state.budgets.budgets.size,
     },
     "limiter daemon listens",
@@ -180,7 +182,6 @@ async function openState(
   const ports = {
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
-    beginCopy: () => copyInProcess(store.file),
     onStoreState(error: Error | null) {
       logState(error);
       if (error instanceof StoreBrokenError) end(error);
@@ -197,6 +198,10 @@ async function openState(
         "a usage record of a proxy is invalid: its request is counted without it",
       ),
     onForeignVersion: createForeignVersionLog(log),
+    measures: {
+      monoMs: () => performance.now(),
+      readProcess: createProcessReading(limiterMetrics.loopLag.quantiles),
+    },
     yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onUnentitled: (templates: readonly string[]) =>
       log.warn(
@@ -209,6 +214,7 @@ async function openState(
   return startState(ports, {
     settings,
     rules: config.rateLimits.rules,
+    digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
     providers: typesOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],

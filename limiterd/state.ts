@@ -6,20 +6,21 @@
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
+import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
+import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
+import type { DaemonMeasures } from "./metrics/daemon-measures.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
-import type { Backups } from "./store/backups.js";
 import type { Epochs } from "./store/epochs.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
@@ -41,6 +42,7 @@ export interface DaemonSettings {
 export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
+  readonly configured: ConfiguredRules;
   readonly keys: KeyRing;
   readonly denials: JwtDenials;
   readonly sessions: SessionTable;
@@ -51,7 +53,6 @@ export interface DaemonState {
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;
-  readonly backups: Backups;
   readonly usage: UsageLog;
   readonly spendLog: SpendLog;
   /**
@@ -88,10 +89,18 @@ export interface DaemonState {
   /** Called with each hello of a wire version that isn't spoken, for the log. */
   readonly onForeignVersion: (hello: ForeignHello) => void;
   readonly counts: DaemonCounts;
+  readonly measures: DaemonMeasures;
   /** Why the store can't be written, as it was announced to the proxies; null when it can. */
   storeFailing: string | null;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;
+}
+
+/** The rules of the configuration, for the next start. */
+interface ConfiguredRules {
+  readonly rules: readonly RuleDefinition[];
+  /** As in `RulesNote`; empty once one of them was deleted, which the next start makes again. */
+  applied: string;
 }
 
 /** What happened since the start, for `sluice status`. */
@@ -105,7 +114,8 @@ interface DaemonCounts {
    */
   denied: number;
   overBudget: number;
-  settled: number;
+  /** Settles that were counted, by what they settle. */
+  readonly settledParts: Record<SettledPart, number>;
   /** Of settles that were counted, cached answers left out; at most the largest safe integer. */
   tokens: number;
   /** Of usage records that were kept. */
@@ -125,7 +135,7 @@ export function newCounts(): DaemonCounts {
     refused: 0,
     denied: 0,
     overBudget: 0,
-    settled: 0,
+    settledParts: { request: 0, progress: 0, attempt: 0, untried: 0, withdrawn: 0, cached: 0 },
     tokens: 0,
     cost: emptySum(),
     repeatedSettles: 0,
@@ -138,7 +148,7 @@ export function newCounts(): DaemonCounts {
 /** Whether requests need an admission: without any rule or budget they don't. */
 export function isLimited(state: DaemonState): boolean {
   return (
-    (state.settings.rateLimitsEnabled && state.book.rules.size > 0) ||
+    (state.settings.rateLimitsEnabled && state.book.ruleSet.size > 0) ||
     (enforcedBudgets(state)?.budgets.size ?? 0) > 0
   );
 }

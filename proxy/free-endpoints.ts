@@ -13,6 +13,8 @@ const providerCallsMax = 256;
 const daemonCallsMax = 256;
 /** Answered from memory; or by few questions to the daemon, which equal requests share. */
 const repliesMax = 1000;
+/** Each may be a text of megabytes, and the daemon is asked for one of them. */
+const scrapesMax = 8;
 
 export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   count_tokens: providerCallsMax,
@@ -52,6 +54,8 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "usage-records": daemonCallsMax,
   providers: repliesMax,
   config: repliesMax,
+  metrics: scrapesMax,
+  "metrics-limiter": scrapesMax,
 };
 
 /**

@@ -24,6 +24,7 @@ import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
 import type { FreeEndpoint, Served } from "./http/match-route.js";
 import type { CallOutcome, Limiter } from "./limiter/limiter.js";
+import type { Metrics } from "./metrics/metrics.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
@@ -69,6 +70,7 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
   readonly recordedModels: RecordedModels;
+  readonly metrics: Metrics;
   /** Null: the cache is off. */
   readonly responseCache: ResponseCaching | null;
   readonly rewriters: RewriterChoice;

@@ -2,6 +2,7 @@
 
 import { type Failure, failure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
+import { authenticateScrape } from "./auth/authenticate-scrape.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import { type Authentication, callerName } from "./auth/caller.js";
 import { corsHeaders, preflightHeaders } from "./auth/cors.js";
@@ -18,6 +19,8 @@ import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
+import { countRequest } from "./handlers/metrics/count-request.js";
+import { serveLimiterMetrics, serveMetrics } from "./handlers/metrics/serve-metrics.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { providerObjectRequest } from "./handlers/objects/provider-objects.js";
 import { submitBatch } from "./handlers/objects/submit-batch.js";
@@ -56,7 +59,9 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   exchange.memory.handled();
   try {
     if (record.bug !== null) logBug(gateway.log, exchange.id, record.bug);
-    logRequest(gateway.log, { exchange, record, endedMonoMs: gateway.monoMs() });
+    const ended = { exchange, record, endedMonoMs: gateway.monoMs() };
+    logRequest(gateway.log, ended);
+    countRequest(gateway, ended);
   } catch (error) {
     logBug(gateway.log, exchange.id, error);
   }
@@ -74,6 +79,8 @@ async function answerRequest(
   if (!isProbe && isOverloaded(gateway)) return refuseOneTooMany(gateway, exchange, record);
   if (match.kind !== "endpoint") return refuseRoute(exchange, record, match);
   const { endpoint, area } = match;
+  record.route = match.route;
+  if (meetsLimits(endpoint)) record.endpoint = endpoint;
   if (endpoint === "health" || endpoint === "ready") {
     const reply = endpoint === "health" ? replyHealth : replyReady;
     const isDetailed = !gateway.credentials.open || pageProblem(gateway, exchange) === null;
@@ -86,7 +93,10 @@ async function answerRequest(
     return record.end(status, status < 400 ? "answered" : "refused");
   }
   if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
-  const authentication = await authenticated(gateway, exchange, match);
+  const isScrape = endpoint === "metrics" || endpoint === "metrics-limiter";
+  const authentication = isScrape
+    ? authenticateScrape(gateway.credentials, gateway.served, exchange)
+    : await authenticated(gateway, exchange, match);
   if (!authentication.ok) return refuseCaller({ exchange, record }, area, authentication);
   const { caller } = authentication;
   if (caller.credential === "authenticated") record.identified(caller);
@@ -95,7 +105,10 @@ async function answerRequest(
   // The caller of a limited request is checked with its admission, in one question to the daemon.
   if (meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange))
     return serve({ gateway, exchange, caller, record }, endpoint);
-  const authorized = await authorizeCaller(gateway.limiter, caller, area);
+  const askedMonoMs = gateway.monoMs();
+  // Whoever scrapes wants to see that the daemon is away.
+  const authorized = await authorizeCaller(gateway.limiter, caller, isScrape ? "model" : area);
+  record.waited(gateway.monoMs() - askedMonoMs);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
@@ -221,6 +234,10 @@ function serve(context: RequestContext, endpoint: Exclude<Endpoint, SelfBounded>
       return answerModels(context);
     case "usage":
       return replyUsage(context);
+    case "metrics":
+      return serveMetrics(context);
+    case "metrics-limiter":
+      return serveLimiterMetrics(context);
     case "live":
       return streamLive(context);
     default:

@@ -1,71 +1,118 @@
 /**
  * Opens the proxy's port, and the one for /admin and the dashboard where that is another one
- * (`server.admin.port`). Each serves its half and answers 404 for the other.
+ * (`server.admin.port`), or listens on the sockets that it was given. Each serves its half and
+ * answers 404 for the other.
  */
 import type { Socket } from "node:net";
+import { isLoopback } from "../shared/config/open-gateway.js";
+import {
+  type InheritedSockets,
+  InheritedSocketsError,
+} from "../shared/supervision/inherited-sockets.js";
 import { ConnectionRoom } from "./capacity/connection-room.js";
 import type { ProxyCapacity } from "./capacity/create-capacity.js";
 import type { Gateway } from "./gateway.js";
+import type { DrainTimes } from "./http/drain/drain-server.js";
 import type { Exchange } from "./http/exchange.js";
 import type { HttpListener, listenHttp } from "./http/http-listener.js";
 
 /** Operators reach their port however crowded the other one is. */
 const adminConnectionsMax = 256;
 
-interface Listeners {
+/** What a socket that is given may be named, and which half it serves. */
+export const socketNames = ["http", "admin"] as const;
+type SocketName = (typeof socketNames)[number];
+
+export interface Listeners {
   readonly url: string;
   /** Where /admin and the dashboard are: the same, unless they have a port of their own. */
   readonly adminUrl: string;
-  close(graceMs: number): Promise<void>;
+  /** As of one listener. */
+  close(times: DrainTimes): Promise<void>;
 }
 
 interface ListenerPorts {
   readonly listen: typeof listenHttp;
+  readonly sockets: InheritedSockets;
   /** Handles one request, by the gateway as its listener shows it. */
   handle(ofListener: Gateway, exchange: Exchange): void;
 }
 
-/** Rejects when an address is taken; then neither is open. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Rejects when an address is taken, and with `InheritedSocketsError` when a given socket doesn't
+ * fit the configuration; then none is open.
+ */
 export async function openListeners(
   gateway: Gateway,
   { connections, memory }: Pick<ProxyCapacity, "connections" | "memory">,
-  { listen, handle }: ListenerPorts,
+  { listen, sockets, handle }: ListenerPorts,
 ): Promise<Listeners> {
   const { admin, ...server } = gateway.config.server;
-  const { stalledClientMs } = server;
-  const open = (
-    { host, port }: { readonly host: string; readonly port: number },
+  if (admin === null && sockets.byName.has("admin"))
+    throw new InheritedSocketsError(
+      "a socket named admin is given, but server.admin.port isn't set: set it, or take the socket away",
+    );
+  const open: HttpListener[] = [];
+  const closeAll = async (times: DrainTimes): Promise<void> => {
+    await Promise.all(open.map(({ close }) => close(times)));
+  };
+  const openAll = async (
+    name: SocketName,
+    place: Place,
     room: ConnectionRoom<Socket>,
     served: Gateway["served"],
-  ): Promise<HttpListener> => {
+  ): Promise<string> => {
     const capacity = { ...gateway.capacity, connections: room };
     const ofListener: Gateway = { ...gateway, capacity, served };
-    return listen({
-      listen: { host, port },
-      connections: room,
-      memory,
-      stalledClientMs,
-      handle: (exchange) => handle(ofListener, exchange),
-    });
+    const urls: string[] = [];
+    for (const at of sockets.byName.get(name)?.map((fd) => ({ fd })) ?? [
+      { host: place.host, port: place.port },
+    ]) {
+      const listener = await listen({
+        listen: at,
+        connections: room,
+        memory,
+        stalledClientMs: server.stalledClientMs,
+        handle: (exchange) => handle(ofListener, exchange),
+      });
+      open.push(listener);
+      // In the turn in which it listens: it has accepted nobody yet.
+      if ("fd" in at) requireKnownReach(gateway, name, { place, listener });
+      urls.push(listener.url);
+    }
+    return urls[0]!;
   };
-  if (admin === null) {
-    const { url, close } = await open(server, connections, "all");
-    return { url, adminUrl: url, close };
-  }
-  const models = await open(server, connections, "models");
-  const adminListener = await open(
-    admin,
-    new ConnectionRoom<Socket>(adminConnectionsMax),
-    "admin",
-  ).catch(async (error: unknown) => {
-    await models.close(0);
+  try {
+    const url = await openAll("http", server, connections, admin === null ? "all" : "models");
+    const adminUrl =
+      admin === null
+        ? url
+        : await openAll("admin", admin, new ConnectionRoom<Socket>(adminConnectionsMax), "admin");
+    return { url, adminUrl, close: closeAll };
+  } catch (error) {
+    await closeAll({ idleMs: 0, runningMs: 0 });
     throw error;
-  });
-  return {
-    url: models.url,
-    adminUrl: adminListener.url,
-    async close(graceMs) {
-      await Promise.all([models.close(graceMs), adminListener.close(graceMs)]);
-    },
-  };
+  }
+}
+
+/**
+ * What an open gateway lets callers do depends on the configured address; of a given socket, the
+ * unit says it.
+ */
+function requireKnownReach(
+  { credentials }: Gateway,
+  name: SocketName,
+  { place, listener: { host, url } }: { readonly place: Place; readonly listener: HttpListener },
+): void {
+  if (!credentials.open || host.startsWith("/") || isLoopback(host) || !isLoopback(place.host))
+    return;
+  const setting = name === "http" ? "server.host" : "server.admin.host";
+  throw new InheritedSocketsError(
+    `the given socket named ${name} listens on ${url}, beyond loopback, and the gateway is open: set ${setting} to that address, or a master key`,
+  );
 }

@@ -5,6 +5,7 @@
 import { redactKeys } from "../shared/domain/managed-key.js";
 import { costUsd, type PicoUsd } from "../shared/domain/money.js";
 import { type Target, targetName } from "../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../shared/domain/verdict.js";
 import type { Log } from "../shared/log.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
@@ -44,6 +45,18 @@ export class RequestRecord {
   /** How many times it was sent to a target. */
   tries = 0;
   note: string | null = null;
+  /** The endpoint of a request to a model; null: it is another request. */
+  endpoint: string | null = null;
+  /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
+  route = "";
+  /** Whether a stream was asked for; null: it isn't known. */
+  stream: boolean | null = null;
+  /** What it has waited for others until it was sent: its client, the daemon. */
+  waitedMs = 0;
+  /** The limit that refused it. */
+  breach: Pick<Breach | BudgetBreach, "scope" | "dimension"> | null = null;
+  /** Whether its answer was cut at a deadline. */
+  timedOut = false;
   status = 0;
   outcome: Outcome = "answered";
   usage: Usage | null = null;
@@ -68,6 +81,10 @@ export class RequestRecord {
   identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
     this.userPath = userPath;
     this.keyId = keyId;
+  }
+
+  waited(ms: number): void {
+    this.waitedMs += ms;
   }
 
   /** An attempt, after which another one may be made. */
@@ -105,8 +122,10 @@ export class RequestRecord {
     this.estimated ||= estimated;
   }
 
-  forwarded({ status, outcome, usage, estimated, firstByteMonoMs, note, bug }: Forwarded): void {
+  forwarded(forwarded: Forwarded): void {
+    const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
+    this.timedOut = forwarded.timedOut === true;
     this.bug = bug;
     this.#addUsage(usage, estimated);
     this.firstByteMonoMs = firstByteMonoMs;

@@ -41,6 +41,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "looks whether files of keys can be read",
   },
+  "bin/session/system-socket.ts": {
+    kind: "adapter",
+    why: "looks whether the system's socket is there",
+  },
   "bin/session/new-command.ts": { kind: "adapter", why: "makes commander's commands" },
   "bin/session/resolve-targets.ts": {
     kind: "adapter",
@@ -49,6 +53,10 @@ const impure: Readonly<
   "bin/supervisor/run-service.ts": {
     kind: "main",
     why: "runs one process: its arguments, signals, exit code and deadline",
+  },
+  "bin/supervisor/service-requests.ts": {
+    kind: "adapter",
+    why: "the signals of a process, and its channel to the one that has started it",
   },
   "bin/sluice.ts": { kind: "main", why: "the command line: arguments in, exit code out" },
   "bin/supervisor/supervised-service.ts": {
@@ -71,6 +79,14 @@ const impure: Readonly<
   "proxy/capacity/open-files.ts": {
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",
+  },
+  "proxy/create-metrics.ts": {
+    kind: "main",
+    why: "wires the metrics: a timer, the clock, the file of the token",
+  },
+  "shared/metrics/process-reading.ts": {
+    kind: "adapter",
+    why: "reads what the process says of itself: CPU, memory, its files, its event loop",
   },
   "proxy/create-dashboard.ts": {
     kind: "main",
@@ -113,39 +129,6 @@ const impure: Readonly<
   "limiterd/store/lmdb/check-process.ts": {
     kind: "main",
     why: "a process that reads a store, in the daemon's place should that end it",
-  },
-  "limiterd/store/lmdb/read-lmdb-store.ts": {
-    kind: "adapter",
-    why: "opens a store's file to read it, by a name of its own",
-  },
-  "limiterd/maintenance/adopt-store.ts": {
-    kind: "adapter",
-    why: "opens a copy of a store by lmdb, with the host's uptime",
-  },
-  "limiterd/maintenance/copy-in-process.ts": {
-    kind: "adapter",
-    why: "starts the process that copies a store, and reads the copy",
-  },
-  "limiterd/maintenance/copy-store.ts": { kind: "adapter", why: "copies a store by lmdb" },
-  "limiterd/maintenance/hold-store.ts": {
-    kind: "adapter",
-    why: "locks a data directory while no daemon runs",
-  },
-  "limiterd/maintenance/replace-store.ts": {
-    kind: "adapter",
-    why: "the files of a store and of the one that takes its place",
-  },
-  "limiterd/maintenance/run-store-process.ts": {
-    kind: "adapter",
-    why: "starts the process that works on a store",
-  },
-  "limiterd/maintenance/store-process.ts": {
-    kind: "main",
-    why: "a process that works on a store, in another's place should that end it",
-  },
-  "limiterd/maintenance/verify-store-file.ts": {
-    kind: "adapter",
-    why: "opens a store's file to verify it, as of now",
   },
   "limiterd/store/lmdb/probe-disk.ts": {
     kind: "adapter",
@@ -236,7 +219,15 @@ const impure: Readonly<
   },
   "proxy/main.ts": {
     kind: "main",
-    why: "wires the proxy: its clock, constant-time comparison, the makers of keys",
+    why: "wires the proxy: how it starts and ends, with its clock",
+  },
+  "proxy/create-gateway.ts": {
+    kind: "main",
+    why: "wires what handlers share: clocks, constant-time comparison, the makers of keys",
+  },
+  "proxy/http/drain/drain-server.ts": {
+    kind: "adapter",
+    why: "the end of node:http's server, with a timer and a clock",
   },
   "proxy/http/node-exchange.ts": {
     kind: "adapter",
@@ -432,9 +423,9 @@ t.test(
       "files per room",
     );
     // `test` has a room for each program and a file for each room, beside those of its own; the
-    // proxy has the dashboard beside what a request needs.
+    // proxy has the dashboard and metrics beside what a request needs.
     const roomsMax = (folder: string): number =>
-      folder === "test" ? 16 : /^(?:test\/)?proxy$/.test(folder) ? 13 : 12;
+      folder === "test" ? 16 : /^(?:test\/)?proxy$/.test(folder) ? 14 : 12;
     t.same(
       [...inFolder].filter(([folder, children]) => children > roomsMax(folder)),
       [],
@@ -527,7 +518,6 @@ t.test("a program is one file: where a module of it lies, only these ask", async
     sources.filter(({ code }) => code.includes("import.meta")).map(({ path }) => path),
     [
       // A program of its own, beside the daemon's (package.json, `programs`).
-      "limiterd/maintenance/run-store-process.ts",
       "limiterd/store/lmdb/check-in-process.ts",
       // To find what the package ships.
       "proxy/dashboard/bundle-files.ts",

@@ -12,6 +12,7 @@ import {
   requireConfiguration,
 } from "../session/configuration.js";
 import type { Session } from "../session/terminal.js";
+import { isEchoed } from "../supervisor/echoed-signal.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
 import { superviseServices } from "../supervisor/supervise-services.js";
@@ -56,13 +57,19 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     },
     terminal,
     verbose: flags.verbose === true,
-    stopDeadlineMs: config.server.drainMs + stopGraceMs + killGraceMs,
+    stopDeadlineMs: config.server.drainGraceMs + config.server.drainMs + stopGraceMs + killGraceMs,
     readyText: ({ ready, admin, open }) => readyText({ url: ready, admin, open, config }),
   });
   // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and
   // don't get that signal.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.on(signal, () => supervisor.stop());
+  let previous: Parameters<typeof isEchoed>[0] = null;
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(name, () => {
+      const signal = { name, atMonoMs: session.monoMs() };
+      const echoed = isEchoed(previous, signal, session.env);
+      previous = signal;
+      if (!echoed) supervisor.stop(name === "SIGINT" ? "SIGINT" : "SIGTERM");
+    });
   terminal.out(bannerText(config));
   const exitCode = await supervisor.done;
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });

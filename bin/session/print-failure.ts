@@ -7,9 +7,15 @@ import type { Terminal } from "./terminal.js";
 /** Prints a failure and returns its exit code. Throws any other error, which is a bug in Sluice. */
 export function printFailure(
   error: unknown,
-  to: { readonly terminal: Terminal; readonly json: boolean },
+  to: {
+    readonly terminal: Terminal;
+    readonly json: boolean;
+    /** What follows the message about a word that isn't known. */
+    readonly advice?: () => string;
+  },
 ): number {
-  const failure = error instanceof CommanderError ? failureOfCommander(error) : error;
+  const failure =
+    error instanceof CommanderError ? failureOfCommander(error, to.advice ?? (() => "")) : error;
   if (failure === null) return exitCodes.ok;
   if (!(failure instanceof CommandFailure)) throw failure;
   if (failure.lines.length > 0 && to.json)
@@ -19,12 +25,13 @@ export function printFailure(
 }
 
 /** Null if commander printed the help or the version on request. */
-function failureOfCommander(error: CommanderError): CommandFailure | null {
+function failureOfCommander(error: CommanderError, advice: () => string): CommandFailure | null {
   if (error.exitCode === 0) return null;
   // `sluice limits` without a command: commander has printed the help to standard error.
   if (error.code === "commander.help")
     return new CommandFailure({ exitCode: exitCodes.usage, lines: [], error: {} });
-  return usageFailure([
-    { message: error.message.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " "), param: null },
-  ]);
+  const message = error.message.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ");
+  const better = error.code.startsWith("commander.unknown") ? advice() : "";
+  const plain = better === "" ? message : message.replace(/ \(Did you mean .*\)$/, "");
+  return usageFailure([{ message: plain + better, param: null }]);
 }

@@ -17,7 +17,7 @@ export interface Terminal {
    * Writes to standard output unchanged; resolves when the text has left the process, so that a
    * slow reader slows the writer. Rejects with `EPIPE` if the reader has closed it.
    */
-  write(text: string | Uint8Array): Promise<void>;
+  write(text: string): Promise<void>;
   /** The width of the terminal; null if standard output isn't one. */
   readonly columns: number | null;
   /**

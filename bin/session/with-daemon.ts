@@ -10,6 +10,7 @@ import { openRemote, type RemoteGateway } from "../remote/open-remote.js";
 import { chooseRemote, isInTheClear, type RemotePlace } from "../remote/remote-place.js";
 import { daemonFailure, usageFailure } from "./command-failure.js";
 import { type ConfigurationFlags, locateSockets } from "./configuration.js";
+import { systemSocketHint } from "./system-socket.js";
 import type { Session } from "./terminal.js";
 
 /** The flags that say whom a command talks to. */
@@ -56,7 +57,12 @@ async function openLocal(
   session: Session,
   flags: DaemonFlags,
 ): Promise<AdminClient & { close(): void }> {
-  const daemon = await connectDaemon(locateSockets(session, flags));
+  const sockets = locateSockets(session, flags);
+  const daemon = await connectDaemon(sockets).catch((error: unknown) => {
+    if (!(error instanceof DaemonError) || error.trouble !== "absent") throw error;
+    const hint = flags.socket === undefined ? systemSocketHint(sockets.socketPath) : "";
+    throw new DaemonError("absent", error.message + hint, error);
+  });
   return {
     call: (op, body) => daemon.call(op, body),
     close: () => daemon.close(),

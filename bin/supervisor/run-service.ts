@@ -8,7 +8,13 @@ import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { KeptConfiguration } from "../../shared/config/kept/kept-configuration.js";
 import { createLog, type Log } from "../../shared/log.js";
+import {
+  type InheritedSockets,
+  InheritedSocketsError,
+  takeInheritedSockets,
+} from "../../shared/supervision/inherited-sockets.js";
 import { systemdNotices, watchdogMsOf } from "../../shared/supervision/systemd-notices.js";
+import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
   type FlagName,
@@ -20,6 +26,8 @@ import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
+import { onServiceRequests, type ServiceRequests, type StopRequest } from "./service-requests.js";
+import { startErrorText } from "./start-error-text.js";
 import { stopGraceMs } from "./stop-deadlines.js";
 
 interface Service {
@@ -27,11 +35,19 @@ interface Service {
   readonly description: string;
   /** The configuration flags that this process accepts. */
   readonly flags: readonly FlagName[];
+  /** The names of the sockets that it can be given to listen on. */
+  readonly socketNames: readonly string[];
   /**
    * Rejects with an error whose message is printed. `ready` is sent to the parent process, if there
    * is an IPC channel.
    */
-  start(options: { readonly config: Config; readonly log: Log }): Promise<StartedService>;
+  start(options: StartOptions): Promise<StartedService>;
+}
+
+interface StartOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly sockets: InheritedSockets;
 }
 
 interface StartedService {
@@ -45,7 +61,13 @@ interface StartedService {
   survives?(error: unknown): boolean;
   /** How it is, for a supervisor that asks. */
   health(): ServiceHealth;
-  stop(): Promise<void>;
+  /** `atOnce`: without a time in which load balancers learn of it. */
+  stop(atOnce: boolean): Promise<void>;
+  /**
+   * Ends one that another process has replaced, which may take much longer; `stop` makes it
+   * quicker.
+   */
+  replaced?(): Promise<void>;
 }
 
 /** Each rule may have a warning: 10,000 lines would hold up a start by a third of a second. */
@@ -56,13 +78,15 @@ const flushDeadlineMs = 1_000;
 
 /** Runs the service until it stops, then ends the process with a code of `exit-code.ts`. */
 export async function runService(service: Service): Promise<never> {
-  const stopRequested = onStopRequest();
+  const requests = onServiceRequests();
   const session = processSession();
   let config: Config;
+  let sockets: InheritedSockets;
   const warnings: string[] = [];
   const kept = new KeptConfiguration(service.process);
   try {
     const note = (warning: string): void => void warnings.push(warning);
+    sockets = takeSockets(service);
     config = requireConfiguration(session, parseFlags(service, session), note, kept);
   } catch (error) {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
@@ -72,9 +96,13 @@ export async function runService(service: Service): Promise<never> {
   onLastResort(log, lastResort);
   // `sluice up` has already printed them, once for both services.
   logWarnings(warnings, (text) => log[process.connected === true ? "info" : "warn"](text));
-  const hardExit = stopRequested.then(() => exitAfter(config.server.drainMs + stopGraceMs, log));
-  const served = serve(service, { config, kept, log, session, stopRequested, lastResort });
-  const exitCode = await Promise.race([served, hardExit]);
+  const { drainGraceMs, drainMs, reloadDrainMs } = config.server;
+  const hardExits = [
+    requests.stop.then(() => exitAfter(drainGraceMs + drainMs + stopGraceMs, log)),
+    requests.replaced.then(() => exitAfter(reloadDrainMs + stopGraceMs, log)),
+  ];
+  const served = serve(service, { config, sockets, kept, log, session, requests, lastResort });
+  const exitCode = await Promise.race([served, ...hardExits]);
   await flushLog(log);
   process.exit(exitCode);
 }
@@ -90,19 +118,20 @@ async function serve(
   service: Service,
   options: {
     readonly config: Config;
+    readonly sockets: InheritedSockets;
     readonly kept: KeptConfiguration;
     readonly log: Log;
     readonly session: Session;
-    readonly stopRequested: Promise<string>;
+    readonly requests: ServiceRequests;
     readonly lastResort: LastResort;
   },
 ): Promise<number> {
-  const { config, kept, log, session, stopRequested, lastResort } = options;
+  const { config, sockets, kept, log, session, requests, lastResort } = options;
   let started: StartedService;
   try {
-    started = await service.start({ config, log });
+    started = await service.start({ config, log, sockets });
   } catch (error) {
-    session.terminal.err(`error: ${error instanceof Error ? error.message : String(error)}`);
+    session.terminal.err(`error: ${startErrorText(error)}`);
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;
@@ -116,15 +145,18 @@ async function serve(
     );
   const heartbeat = beat(started, session, log);
   const { broken = new Promise<never>(() => {}) } = started;
-  const reason = await Promise.race([stopRequested, broken]);
-  if (typeof reason !== "string") {
-    session.terminal.err(`error: ${reason.message}`);
-    return exitCodeForStartError(reason);
+  const end = await Promise.race([requests.stop, requests.replaced, broken]);
+  if (end instanceof Error) {
+    session.terminal.err(`error: ${end.message}`);
+    return exitCodeForStartError(end);
   }
-  log.info({ reason }, "stopping");
-  heartbeat.stopping();
+  // Of a service that is replaced, its successor tells how it is.
+  if (end === undefined) heartbeat.end();
+  else heartbeat.stopping();
   try {
-    await started.stop();
+    await (end === undefined
+      ? endReplaced(started, requests.stop, log)
+      : endNow(started, end, log));
     await keeping;
     return exitCodes.ok;
   } catch (error) {
@@ -151,6 +183,31 @@ function beat(service: StartedService, { env }: Session, log: Log): Heartbeat {
   });
 }
 
+function endNow(started: StartedService, { reason, atOnce }: StopRequest, log: Log): Promise<void> {
+  log.info({ reason }, "stopping");
+  return started.stop(atOnce);
+}
+
+/** What runs in it may take long; a request to stop makes that shorter. */
+function endReplaced(started: StartedService, stop: Promise<StopRequest>, log: Log): Promise<void> {
+  log.info("replaced: no more connections are taken");
+  const ended = started.replaced?.() ?? started.stop(true);
+  return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);
+}
+
+function takeSockets({ socketNames }: Service): InheritedSockets {
+  try {
+    return takeInheritedSockets(process.env, process.pid, socketNames);
+  } catch (error) {
+    if (!(error instanceof InheritedSocketsError)) throw error;
+    throw new CommandFailure({
+      exitCode: exitCodes.configuration,
+      lines: [`error: ${error.message}`],
+      error: {},
+    });
+  }
+}
+
 /** Throws commander's error, also after it printed the help or the version. */
 function parseFlags(service: Service, session: Session): ConfigurationFlags {
   const command: Command = newCommand(`sluice-${service.process}`, session).description(
@@ -160,26 +217,6 @@ function parseFlags(service: Service, session: Session): ConfigurationFlags {
   command.addHelpText("after", exitCodeHelp());
   command.parse(process.argv.slice(2), { from: "user" });
   return command.opts<ConfigurationFlags>();
-}
-
-/**
- * Resolves with the first request to stop: a signal, or the end of a parent with an IPC channel
- * (`sluice up`, killed before it could send a signal). A second signal ends the process at once.
- */
-function onStopRequest(): Promise<string> {
-  return new Promise((resolve) => {
-    let requested = false;
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-      process.on(signal, () => {
-        if (requested) process.exit(exitCodes.killed);
-        requested = true;
-        resolve(signal);
-      });
-    }
-    process.once("disconnect", () => resolve("the parent process is gone"));
-    // Undefined without a channel; false when the parent died while this module was loading.
-    if (process.connected === false) resolve("the parent process is gone");
-  });
 }
 
 async function exitAfter(ms: number, log: Log): Promise<number> {

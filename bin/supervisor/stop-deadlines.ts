@@ -1,5 +1,5 @@
 /**
- * How long a stop may take beyond the configured drain, and why. `TimeoutStopSec=` in
+ * How long a stop may take beyond the configured grace and drain, and why. `TimeoutStopSec=` in
  * `systemd/*.service` allows for the sum.
  */
 

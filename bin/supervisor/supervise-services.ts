@@ -12,6 +12,7 @@ import {
   type ServiceEvents,
   type ServiceOptions,
   type ServiceReady,
+  type StopSignal,
   SupervisedService,
 } from "./supervised-service.js";
 
@@ -33,8 +34,8 @@ interface SuperviseOptions {
 interface Supervisor {
   /** Resolves with the exit code when both services have ended for good. */
   readonly done: Promise<number>;
-  /** Stops both in order; a second call kills both at once. */
-  stop(): void;
+  /** Stops both in order, by this signal; a second call kills both at once. */
+  stop(signal: StopSignal): void;
 }
 
 /** Starts both services. */
@@ -42,7 +43,7 @@ export function superviseServices(options: SuperviseOptions): Supervisor {
   const { promise: done, resolve } = withResolvers();
   const supervision = new Supervision(options, resolve);
   supervision.start();
-  return { done, stop: () => supervision.stop() };
+  return { done, stop: (signal) => supervision.stop(signal) };
 }
 
 class Supervision {
@@ -72,12 +73,13 @@ class Supervision {
     this.#limiterd.start();
   }
 
-  stop(): void {
+  stop(signal: StopSignal): void {
     if (!this.#stopping) {
       this.#options.terminal.err(
         "stopping: waiting for requests in flight; a second signal ends them",
       );
-      void this.#stopBoth(exitCodes.ok);
+      const exitCode = signal === "SIGINT" ? exitCodes.killed : exitCodes.ok;
+      void this.#stopBoth(exitCode, signal);
       return;
     }
     this.#killed = true;
@@ -89,7 +91,7 @@ class Supervision {
     const { terminal, verbose } = this.#options;
     return {
       onReady,
-      onGiveUp: (exitCode) => void this.#stopBoth(exitCode),
+      onGiveUp: (exitCode) => void this.#stopBoth(exitCode, "SIGTERM"),
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
         if (verbose) return terminal.out(line);
@@ -111,25 +113,24 @@ class Supervision {
     this.#options.terminal.out(this.#options.readyText(ready));
   }
 
-  async #stopBoth(exitCode: number): Promise<void> {
+  async #stopBoth(exitCode: number, signal: StopSignal): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
     const clean = [];
     for (const service of [this.#proxy, this.#limiterd]) {
-      const exit = await service.stop(this.#options.stopDeadlineMs);
+      const exit = await service.stop(signal, this.#options.stopDeadlineMs);
       clean.push(this.#endedCleanly(service.name, exit));
     }
+    const asked = exitCode === exitCodes.ok || exitCode === exitCodes.killed;
     if (this.#killed) this.#onDone(exitCodes.killed);
-    else
-      this.#onDone(
-        exitCode === exitCodes.ok && clean.includes(false) ? exitCodes.failed : exitCode,
-      );
+    else this.#onDone(asked && clean.includes(false) ? exitCodes.failed : exitCode);
   }
 
   /** Whether a service stopped as it should; if not, prints how it ended. */
   #endedCleanly(name: string, exit: ServiceExit | null): boolean {
-    // Ended by SIGTERM itself: the signal came before the process had installed its handler.
-    if (exit === null || exit.code === exitCodes.ok || exit.signal === "SIGTERM") return true;
+    if (exit === null || exit.code === exitCodes.ok) return true;
+    // Ended by the signal itself: it came before the process had installed its handler.
+    if (exit.signal === "SIGTERM" || exit.signal === "SIGINT") return true;
     this.#options.terminal.err(`${name} ${howItEnded(exit)}`);
     return false;
   }

@@ -16,6 +16,9 @@ export interface ServiceOptions {
   readonly args: readonly string[];
 }
 
+/** SIGINT: at once, without a time in which load balancers learn of it. */
+export type StopSignal = "SIGTERM" | "SIGINT";
+
 export interface ServiceEvents {
   /** It is ready, for the first time or after a restart. */
   onReady(ready: ServiceReady): void;
@@ -79,10 +82,10 @@ export class SupervisedService {
   }
 
   /**
-   * Ends it for good: SIGTERM, and SIGKILL after the deadline. Resolves with how it ended, or null
+   * Ends it for good: a signal, and SIGKILL after the deadline. Resolves with how it ended, or null
    * if it wasn't running.
    */
-  stop(deadlineMs: number): Promise<ServiceExit | null> {
+  stop(signal: StopSignal, deadlineMs: number): Promise<ServiceExit | null> {
     this.#stopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     const child = this.#child;
@@ -96,7 +99,7 @@ export class SupervisedService {
         clearTimeout(timer);
         resolve(exit);
       });
-      child.kill("SIGTERM");
+      child.kill(signal);
     });
   }
 

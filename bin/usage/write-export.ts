@@ -1,7 +1,6 @@
 /** Writes an export page by page; a slow reader delays the request for the next page. */
 import type { ExportedRecord } from "../../shared/export/exported-record.js";
 import { csvHeader, csvLine } from "../../shared/export/usage-csv.js";
-import { formatCount } from "../text/number-text.js";
 import type { ProgressLine } from "./progress-line.js";
 import type { UsagePage } from "./usage-pages.js";
 
@@ -30,7 +29,7 @@ export async function writeExport(
       header = "";
       if (text !== "") await write(text);
       records += page.records.length;
-      progress?.show(page.progress, `${formatCount(records)} records`);
+      progress?.show(page.progress, records);
     }
   } finally {
     progress?.clear();

@@ -81,6 +81,11 @@ export class Rule {
     return this.#own;
   }
 
+  /** The same, but null while nothing has asked for it, and so nothing is counted by it. */
+  get counted(): Counter | null {
+    return this.definition.perChild ? null : this.#own;
+  }
+
   /** A template's children; empty for any other rule. */
   get children(): ChildCounters {
     this.#children ??= this.#childrenOf(this);

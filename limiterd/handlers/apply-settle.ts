@@ -31,7 +31,7 @@ export function applySettle(
     return true;
   }
   proxy.settledSeq = message.seq;
-  counts.settled++;
+  counts.settledParts[message.part]++;
   if (message.part !== "cached")
     counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   const { seq } = message;

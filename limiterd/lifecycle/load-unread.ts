@@ -1,16 +1,35 @@
 /**
  * Takes what a start has left in the store into memory, in slices, while the daemon answers
- * already: windows of rules and accounts of budgets. Those that are needed before are read by
- * themselves (`counters/unread-windows.ts`, `budgets/unread-accounts.ts`).
+ * already: rules, their windows, and accounts of budgets. Those that are needed before are read by
+ * themselves (`rules/rule-set.ts`, `counters/unread-windows.ts`, `budgets/unread-accounts.ts`).
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendFromStored } from "../budgets/stored-budget.js";
 import { endLoading, loadAccount } from "../budgets/unread-accounts.js";
 import { windowFromStored } from "../counters/stored-window.js";
 import { loadWindow } from "../counters/unread-windows.js";
+import { leftFrom } from "../rules/rule-set.js";
 import type { DaemonState } from "../state.js";
 import { readSlices } from "../store/read-slices.js";
 import { type Entry, throwMalformed } from "../store/store.js";
+
+/** Resolved: all rules are in memory, or the daemon stops. Rejects with `StoreUnreadableError`. */
+export async function loadRules(state: DaemonState, perSlice: number): Promise<void> {
+  const { ruleSet } = state.book;
+  const next = async (): Promise<boolean> => {
+    await state.yieldToEventLoop();
+    return !state.stopping && !ruleSet.isRead;
+  };
+  const all =
+    ruleSet.isRead ||
+    (await readSlices(state.store, "rules", { from: leftFrom, perSlice, next }, (entry) =>
+      ruleSet.take(entry),
+    ));
+  if (!all || ruleSet.isRead) return;
+  ruleSet.endReading();
+  // Before the first list of them, which it would delay.
+  state.book.sorted();
+}
 
 /**
  * Resolved: all windows are in memory, or the daemon stops; with the keys of those that nothing

@@ -48,7 +48,7 @@ function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number
 
 /** Null when its rule doesn't exist any more, or has become or is no longer a template. */
 function counterOf(book: RuleBook, { ruleId, child }: Counted, nowMs: number): Counter | null {
-  const known = book.rules.get(ruleId);
+  const known = book.ruleSet.get(ruleId);
   if (known === undefined || (known.own !== null) !== (child === "")) return null;
   const rule = book.fresh(known);
   return rule.own ?? book.childOf(rule, child, nowMs);

@@ -1,14 +1,13 @@
 /**
  * Restores what the store holds: rules, proxies, then the journal on top of the windows that were
  * written before it; and applies the configuration's rules (docs/configuration.md). A window is
- * read when it is needed; `load-unread.ts` sees to the others.
+ * read when it is needed, and so is a rule on a user path, where the configuration's rules are
+ * those of the last start; `load-unread.ts` sees to the others.
  */
 
 import type { ProviderTypes } from "../../shared/config/model-name.js";
-import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
-import { append } from "../../shared/long-lists.js";
+import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
-import type { Rule } from "../counters/counter.js";
 import { type StoredWindow, windowFromStored } from "../counters/stored-window.js";
 import { UnreadWindows } from "../counters/unread-windows.js";
 import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
@@ -17,11 +16,11 @@ import { restoreKeys } from "../keys/stored-key.js";
 import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
 import { RuleBook } from "../rules/rule-book.js";
 import {
+  type RulesNote,
   resetKey,
-  ruleChange,
-  ruleFromStored,
-  ruleRemovals,
-  storedRuleId,
+  rulesKey,
+  rulesNoteChange,
+  rulesNoteFromStored,
 } from "../rules/stored-rule.js";
 import {
   type Epochs,
@@ -35,6 +34,7 @@ import {
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { verdictsFromStored } from "../unread-verdicts.js";
 import { replayJournal } from "./replay-journal.js";
+import { applyConfigured, restoreRules } from "./restore-rules.js";
 import {
   epochChange,
   epochFromStored,
@@ -52,6 +52,8 @@ interface Restored {
   /** Proxies that were connected when the last daemon ended. */
   readonly expectedProxies: Set<string>;
   readonly epochs: Epochs;
+  /** The configuration whose rules the store has, as in `RulesNote`. */
+  readonly configured: string;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
   /**
@@ -61,6 +63,8 @@ interface Restored {
 }
 
 interface RestoreOptions {
+  /** What the text of the configured rules was made into, one for each configuration. */
+  readonly digest: string;
   readonly hashKey: HashKey;
   /** The configured providers. */
   readonly providers: ProviderTypes;
@@ -72,17 +76,18 @@ interface RestoreOptions {
 export function restore(
   store: Store,
   configured: readonly RuleDefinition[] | null,
-  { hashKey, providers, nowMs, uptime }: RestoreOptions,
+  { digest, hashKey, providers, nowMs, uptime }: RestoreOptions,
 ): Restored {
   const book = new RuleBook(hashKey, providers);
   const stored = restoreEpochs(store);
-  let { lastLsn } = stored;
-  for (const { key, value } of store.entries("rules")) {
-    const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
-    const sinceLsn = Math.max(rule.sinceLsn, stored.resetLsn);
-    book.restore({ ...rule, sinceLsn }, nowMs, storedRuleId(key, rule));
-    lastLsn = Math.max(lastLsn, rule.sinceLsn);
-  }
+  const { note } = stored;
+  const isApplied = note !== null && (configured === null || note.configured === digest);
+  const areNamed = restoreRules(store, book, {
+    note: isApplied ? note : null,
+    nowMs,
+    resetLsn: stored.resetLsn,
+  });
+  let lastLsn = Math.max(stored.lastLsn, book.ruleSet.sinceLsn);
   book.unread = new UnreadWindows((key) => storedWindow(store, key));
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
@@ -93,10 +98,15 @@ export function restore(
   const changes = [
     epochChange(startLsn, uptime),
     lostChange(lost),
-    ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: startLsn - 1 })),
+    ...(configured === null || isApplied
+      ? []
+      : applyConfigured(book, configured, { nowMs, lsn: startLsn - 1 })),
   ];
+  const applied = configured === null ? (note?.configured ?? "") : digest;
+  const noted = areNamed ? applied : "";
+  changes.push(rulesNoteChange(book.ruleSet, { startLsn, configured: noted }));
   // Now, while no request waits: sorting 100,000 rules would delay the first list of them.
-  book.sorted();
+  if (book.ruleSet.isRead) book.sorted();
   return {
     book,
     proxies,
@@ -104,6 +114,7 @@ export function restore(
     denials: restoreDenials(store),
     expectedProxies,
     epochs: { startLsn, lost },
+    configured: noted,
     journaled,
     changes,
   };
@@ -133,13 +144,26 @@ interface StoredEpochs {
   lost: readonly LostNumbers[];
   /** Null in a store to which no release has written it yet. */
   writtenLsn: number | null;
+  /** Null unless the last epoch has written it. */
+  note: RulesNote | null;
 }
 
 function restoreEpochs(store: Store): StoredEpochs {
-  const stored: StoredEpochs = { lastLsn: 0, resetLsn: 0, last: null, lost: [], writtenLsn: null };
+  const stored: StoredEpochs = {
+    lastLsn: 0,
+    resetLsn: 0,
+    last: null,
+    lost: [],
+    writtenLsn: null,
+    note: null,
+  };
   for (const { key, value } of store.entries("epochs")) {
     if (key === lostKey) {
       stored.lost = lostFromStored(value) ?? throwMalformed(store, "epochs", key);
+      continue;
+    }
+    if (key === rulesKey) {
+      stored.note = rulesNoteFromStored(value) ?? throwMalformed(store, "epochs", key);
       continue;
     }
     const epoch = epochFromStored(value) ?? throwMalformed(store, "epochs", key);
@@ -148,6 +172,8 @@ function restoreEpochs(store: Store): StoredEpochs {
     if (key === epochStartKey) stored.last = epoch;
     if (key === writtenKey) stored.writtenLsn = epoch.lsn;
   }
+  // Another release has been here since, which may have changed the rules without it.
+  if (stored.note?.startLsn !== stored.last?.lsn) stored.note = null;
   return stored;
 }
 
@@ -165,43 +191,4 @@ function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<
     for (const verdict of verdicts) unread?.add(verdict);
   }
   return { proxies, expectedProxies };
-}
-
-/** Of two with the same identity. */
-function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
-  return (
-    a.subject === b.subject &&
-    a.maxRequests === b.maxRequests &&
-    a.maxTokens === b.maxTokens &&
-    a.perChild === b.perChild
-  );
-}
-
-/**
- * Config rules that are no longer declared are removed, declared ones are written as `config`, a
- * manual rule on the same key stays as it is.
- */
-function applyConfigured(
-  book: RuleBook,
-  configured: readonly RuleDefinition[],
-  at: { readonly nowMs: number; readonly lsn: number },
-): Change[] {
-  const changes: Change[] = [];
-  const declared = new Set<Rule>();
-  const written: RuleDefinition[] = [];
-  for (const definition of configured) {
-    // Its window isn't needed for this.
-    const known = book.rules.get(ruleId(definition));
-    if (known !== undefined) declared.add(known);
-    if (known?.source === "manual") continue;
-    if (known === undefined || !isSameRule(known.definition, definition)) written.push(definition);
-  }
-  for (const rule of book.rules.values()) {
-    if (rule.source !== "config" || declared.has(rule)) continue;
-    book.delete(rule.definition);
-    append(changes, ruleRemovals(rule.id));
-  }
-  for (const definition of written)
-    changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
-  return changes;
 }

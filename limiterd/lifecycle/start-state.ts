@@ -15,12 +15,12 @@ import { createSpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
-import { noteStoreState } from "../handlers/announce.js";
+import { announce, noteStoreState } from "../handlers/announce.js";
 import { SessionTable } from "../keys/session-table.js";
+import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
-import { type BackupPorts, Backups } from "../store/backups.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
@@ -32,8 +32,6 @@ interface StartPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
-  /** Begins a copy of the store. Throws `StoreFailingError`. */
-  beginCopy: BackupPorts["beginCopy"];
   /**
    * Called when commits begin to fail, when the reason changes, and with null when one succeeds
    * after that.
@@ -51,6 +49,8 @@ interface StartPorts {
   onDroppedRecord: DaemonState["onDroppedRecord"];
   /** Called for each hello of a wire version that isn't spoken. */
   onForeignVersion: DaemonState["onForeignVersion"];
+  /** Without it nothing is measured. */
+  readonly measures?: MeasurePorts;
   /** Resolved in the next turn of the event loop, after all that waits for it. */
   yieldToEventLoop(): Promise<void>;
 }
@@ -59,6 +59,8 @@ interface StartOptions {
   readonly settings: DaemonSettings;
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
+  /** What their text was made into, one for each configuration. */
+  readonly digest: string;
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
   /** Its providers. */
@@ -81,7 +83,6 @@ export async function startState(
   {
     store,
     schedule,
-    beginCopy,
     onStoreState,
     onInert,
     onUnentitled,
@@ -89,18 +90,19 @@ export async function startState(
     onBroken,
     onDroppedRecord,
     onForeignVersion,
+    measures: measurePorts,
     yieldToEventLoop,
   }: StartPorts,
-  { settings, rules, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
+  { settings, rules, digest, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
 ): Promise<DaemonState> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
+    digest,
     hashKey,
     providers,
     nowMs,
     uptime,
   });
   const reportStoreState = (error: Error | null): void => {
-    if (error !== null) state.backups.giveUp(error);
     if (noteStoreState(state, error)) onStoreState(error);
   };
   const labelsOf = (keyId: string): readonly string[] => {
@@ -120,8 +122,15 @@ export async function startState(
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);
+  const measures = new DaemonMeasures(measurePorts);
   const writer = new Writer(
-    { store, counted: restored.book.counted, schedule, onStoreState: reportStoreState },
+    {
+      store,
+      counted: restored.book.counted,
+      schedule,
+      onStoreState: reportStoreState,
+      timeCommit: () => measures.timeCommit(),
+    },
     {
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
@@ -132,6 +141,7 @@ export async function startState(
   const state: DaemonState = {
     settings,
     book: restored.book,
+    configured: { rules, applied: restored.configured },
     budgets,
     labelsOf,
     proxies: restored.proxies,
@@ -147,17 +157,17 @@ export async function startState(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     store,
-    backups: new Backups({ beginCopy, schedule }),
     usage,
     spendLog,
     yieldToEventLoop,
     refusals: createRecentRefusals(),
-    inertRules: findInertRules(restored.book, settings.inertReason),
+    inertRules: new Set(),
     onInert,
     onUnreadable,
     onDroppedRecord,
     onForeignVersion,
     counts: newCounts(),
+    measures,
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
@@ -171,9 +181,13 @@ export async function startState(
       if (!state.accountsLoading) await backfill?.finish().catch(onUnreadable);
     })
     .catch(onBroken);
-  for (const inert of inertOnes(state)) onInert(inert);
-  const unentitled = unentitledTemplates(state);
-  if (unentitled.length > 0) onUnentitled(unentitled);
+  state.book.ruleSet.whenRead(() => {
+    for (const id of findInertRules(state.book, settings.inertReason)) state.inertRules.add(id);
+    announce(state, { kind: "event", name: "inert_rules", value: state.inertRules.size });
+    for (const inert of inertOnes(state)) onInert(inert);
+    const unentitled = unentitledTemplates(state);
+    if (unentitled.length > 0) onUnentitled(unentitled);
+  });
   return state;
 }
 

@@ -11,7 +11,7 @@ import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
-import { loadWindows } from "./load-unread.js";
+import { loadRules, loadWindows } from "./load-unread.js";
 import { snapshot } from "./snapshot.js";
 import {
   removeStaleWindows,
@@ -55,7 +55,7 @@ interface TimerSettings {
   readonly usageRetentionDays: number;
   /** How often what records have changed is written, if there isn't much before. */
   readonly usageFlushMs: number;
-  /** Windows that are read in one turn of the event loop after the start. */
+  /** Rules, or windows, that are read in one turn of the event loop after the start. */
   readonly loadedPerSlice?: number;
 }
 
@@ -94,9 +94,10 @@ export function startTimers(
   state.usage.onFlushDue(() => void flush());
   // Before any child is forgotten.
   if (state.book.unread !== null)
-    sweep(async () => removeStaleWindows(state, await loadWindows(state, loadedPerSlice))).catch(
-      ports.onBroken,
-    );
+    sweep(async () => {
+      await loadRules(state, loadedPerSlice);
+      await removeStaleWindows(state, await loadWindows(state, loadedPerSlice));
+    }).catch(ports.onBroken);
   const trimmer = createUsageTrimmer(state.store, state.usage.days, usageRetentionDays);
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't grow.

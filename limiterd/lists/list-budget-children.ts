@@ -2,7 +2,7 @@
  * The children of a budget's template that have spent most of their amounts, as GET
  * /admin/budgets/children lists them (docs/admin-api.md). Reading changes nothing.
  */
-import type { BudgetChildItem, BudgetChildList } from "../../shared/api/budget-item.js";
+import type { BudgetChildList } from "../../shared/api/budget-item.js";
 import { bad, type Checked, good } from "../../shared/checked.js";
 import {
   type BudgetKey,
@@ -13,9 +13,9 @@ import { type Failure, failure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
 import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
-import { fullestChildren } from "./fullest-children.js";
+import { fullest } from "./fullest.js";
 import { money } from "./list-budgets.js";
-import { type ListQuery, parseChildrenQuery } from "./list-query.js";
+import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
 
 /** The body: a budget as in a reset of one, with `limit` and `search`. */
 export function listBudgetChildren(
@@ -39,27 +39,33 @@ export function listBudgetChildren(
         "the children are still being read: the daemon has just started",
       ),
     };
-  return good(fullest(state, budget, asked.value.query, nowMs));
+  return good(fullestOf(state, budget, asked.value.query, nowMs));
 }
 
-async function fullest(
+async function fullestOf(
   state: DaemonState,
   { children }: Budget,
   query: ListQuery,
   nowMs: number,
 ): Promise<BudgetChildList> {
   const total = children.size;
-  const items = await fullestChildren(
+  const moneyOf = (name: string) => {
+    const account = children.get(name);
+    return account === undefined
+      ? null
+      : { subject: account.subject, ...money(state, account, nowMs) };
+  };
+  const names = await fullest(
     children.keys(),
-    query,
-    (name) => {
-      const account = children.get(name)!;
-      const item: BudgetChildItem = { subject: account.subject, ...money(state, account, nowMs) };
-      return { usedRatio: item.usage_ratio, item };
-    },
-    { nowMs, yieldToEventLoop: state.yieldToEventLoop },
+    query.limit,
+    (name) => (matches(query, name) ? (moneyOf(name)?.usage_ratio ?? null) : null),
+    state,
   );
-  return { children: items, total, server_time: formatMillis(nowMs) };
+  return {
+    children: names.flatMap((name) => moneyOf(name) ?? []),
+    total,
+    server_time: formatMillis(nowMs),
+  };
 }
 
 /** For a client, who names it so: `daily budget on user_path /team`. */

@@ -23,28 +23,52 @@ import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
 import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
+import { fullest } from "./fullest.js";
+import { isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
 
 /** What the list can be narrowed by. */
-export const budgetChoices = { scope: budgetScopes, source: sources } as const;
+export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
 
 /** One page of all budgets in the order scope, subject, period. */
 export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetPage {
-  const { scope, source } = query.chosen;
   const sorted = state.budgets.sorted();
   const { items, last } = pageOf(
     sorted,
     query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
     query.limit,
-    (budget) =>
-      (scope === undefined || budget.definition.scope === scope) &&
-      (source === undefined || budget.source === source) &&
-      matches(query, budget.definition.subject),
+    (budget) => isListed(budget, query),
   );
   return {
     budgets: items.map((budget) => listItem(state, budget, nowMs)),
     server_time: formatMillis(nowMs),
     next: last?.id ?? null,
+  };
+}
+
+/** The budgets of which most is spent, as `listFullestRules`. */
+export async function listFullestBudgets(
+  state: DaemonState,
+  query: ListQuery,
+  nowMs: number,
+): Promise<BudgetPage> {
+  const { budgets } = state.budgets;
+  const ids = await fullest(
+    budgets.keys(),
+    query.limit,
+    (id) => {
+      const budget = budgets.get(id)!;
+      if (!isListed(budget, query)) return null;
+      return budget.own === null ? 0 : money(state, budget.own, nowMs).usage_ratio;
+    },
+    state,
+  );
+  return {
+    budgets: ids.flatMap((id) => {
+      const budget = budgets.get(id);
+      return budget === undefined ? [] : [listItem(state, budget, nowMs)];
+    }),
+    server_time: formatMillis(nowMs),
+    next: null,
   };
 }
 

@@ -5,9 +5,9 @@
 import type { ChildItem, ChildList } from "../../shared/api/rule-item.js";
 import { formatMillis } from "../../shared/time.js";
 import type { ChildCounters, Counter, Rule } from "../counters/counter.js";
-import { fullestChildren, type Slices } from "./fullest-children.js";
-import type { ListQuery } from "./list-query.js";
-import { liveCounts } from "./list-rules.js";
+import { fullest, type Slices } from "./fullest.js";
+import { type ListQuery, matches } from "./list-query.js";
+import { liveCounts, usedRatio } from "./list-rules.js";
 
 /** Up to `limit` children, the fullest first; `after` means nothing here. */
 export async function listChildren(
@@ -17,15 +17,17 @@ export async function listChildren(
 ): Promise<ChildList> {
   const { nowMs } = slices;
   const total = children.size;
-  const items = await fullestChildren(
+  const names = await fullest(
     namesOf(children),
-    query,
-    (name) => {
-      const item = childItem(children.copy(name)!, nowMs);
-      return { usedRatio: item.used_ratio, item };
-    },
+    query.limit,
+    (name) => (matches(query, name) ? usedRatio(children.copy(name)!, nowMs) : null),
     slices,
   );
+  const items = names.flatMap((name) => {
+    // One that has been forgotten meanwhile is full no more.
+    const child = children.copy(name);
+    return child === undefined ? [] : [childItem(child, nowMs)];
+  });
   return { children: items, total, server_time: formatMillis(nowMs) };
 }
 
@@ -36,11 +38,9 @@ function* namesOf(children: ChildCounters): Generator<string> {
 
 /** The counter is a copy: its window is advanced to the current time. */
 function childItem(counter: Counter, nowMs: number): ChildItem {
-  const { maxRequests, maxTokens } = counter.rule.definition;
-  const live = liveCounts(counter, nowMs);
-  const usedRatio = Math.max(
-    maxRequests === null ? 0 : live.requests_used / maxRequests,
-    maxTokens === null ? 0 : live.tokens_used / maxTokens,
-  );
-  return { subject: counter.subject, ...live, used_ratio: usedRatio };
+  return {
+    subject: counter.subject,
+    ...liveCounts(counter, nowMs),
+    used_ratio: usedRatio(counter, nowMs),
+  };
 }

@@ -35,6 +35,9 @@ export const itemsExaminedMax = 10_000;
 /** Where a rule or a budget comes from. */
 export const sources = ["manual", "config"] as const;
 
+/** `use`: the fullest first, and of these one page. */
+export const orders = ["name", "use"] as const;
+
 /** A list's body: `{after?, limit?, search?}` and the fields of `choices`; null asks for all. */
 export function parseListQuery(body: unknown, choices: ListChoices): Checked<ListQuery> {
   const known = ["after", "limit", "search", ...Object.keys(choices)];
@@ -55,6 +58,8 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
       return bad(`${field} must be one of ${values.join(", ")}, not ${show(value)}`, field);
     chosen[field] = value;
   }
+  if (isByUse({ chosen }) && after !== null)
+    return bad("after goes with order=name: of order=use there is one page", "after");
   return good({
     after,
     limit: isAbsent(limit) ? itemsPerPage : limit,
@@ -72,9 +77,28 @@ export function parseChildrenQuery(
   return query.ok ? good({ key, query: query.value }) : query;
 }
 
+/** Whether the fullest are asked for, and not the first by name. */
+export function isByUse({ chosen }: Pick<ListQuery, "chosen">): boolean {
+  return chosen["order"] === "use";
+}
+
 /** Whether a name has the text of a query in it, in capitals or not. */
 export function matches(query: Pick<ListQuery, "search">, name: string): boolean {
   return query.search === "" || name.toLowerCase().includes(query.search);
+}
+
+/** A rule or a budget. */
+interface Listed {
+  readonly definition: { readonly scope: string; readonly subject: string };
+  readonly source: string;
+}
+
+/** Whether a rule or a budget is among those that a query asks for. */
+export function isListed({ definition, source }: Listed, query: ListQuery): boolean {
+  const { scope = definition.scope, source: chosenSource = source } = query.chosen;
+  return (
+    definition.scope === scope && source === chosenSource && matches(query, definition.subject)
+  );
 }
 
 interface Page<T> {

@@ -11,7 +11,8 @@ import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
 import type { RuleBook } from "../rules/rule-book.js";
-import { type ListQuery, matches, pageOf, sources } from "./list-query.js";
+import { fullest } from "./fullest.js";
+import { isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
 
 interface ListOptions {
   readonly nowMs: number;
@@ -20,7 +21,7 @@ interface ListOptions {
 }
 
 /** What the list can be narrowed by. */
-export const ruleChoices = { scope: scopes, source: sources } as const;
+export const ruleChoices = { scope: scopes, source: sources, order: orders } as const;
 
 /**
  * One page of all rules in the order scope, subject, period. Pages stay right when rules come and
@@ -28,22 +29,42 @@ export const ruleChoices = { scope: scopes, source: sources } as const;
  */
 export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
-  const { scope, source } = query.chosen;
   const sorted = book.sorted();
   const from = query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareRules);
-  const { items, last } = pageOf(
-    sorted,
-    from,
-    query.limit,
-    (rule) =>
-      (scope === undefined || rule.definition.scope === scope) &&
-      (source === undefined || rule.source === source) &&
-      matches(query, rule.definition.subject),
-  );
+  const { items, last } = pageOf(sorted, from, query.limit, (rule) => isListed(rule, query));
   return {
     rate_limits: items.map((rule) => listItem(book, book.fresh(rule), options)),
     server_time: formatMillis(nowMs),
     next: last?.id ?? null,
+  };
+}
+
+/**
+ * The rules of which most is used, the fullest first: one page, whose `next` is null. They are
+ * looked at in slices, and then written as they are at that moment.
+ */
+export async function listFullestRules(
+  book: RuleBook,
+  options: ListOptions,
+  yieldToEventLoop: () => Promise<void>,
+): Promise<RulePage> {
+  const { nowMs, query } = options;
+  const ids = await fullest(
+    book.rules.keys(),
+    query.limit,
+    (id) => {
+      const rule = book.rules.get(id)!;
+      return isListed(rule, query) ? ratioOf(book.fresh(rule), nowMs) : null;
+    },
+    { yieldToEventLoop },
+  );
+  return {
+    rate_limits: ids.flatMap((id) => {
+      const rule = book.rules.get(id);
+      return rule === undefined ? [] : [listItem(book, book.fresh(rule), options)];
+    }),
+    server_time: formatMillis(nowMs),
+    next: null,
   };
 }
 
@@ -74,6 +95,25 @@ function listItem(book: RuleBook, rule: Rule, { nowMs, inertReason }: ListOption
     created_at: formatSeconds(rule.createdAtMs),
     updated_at: formatSeconds(rule.updatedAtMs),
   };
+}
+
+/** A rule that nothing has counted by yet has no counter, and a template's are its children's. */
+function ratioOf({ counted }: Rule, nowMs: number): number {
+  return counted === null ? 0 : usedRatio(counted, nowMs);
+}
+
+/**
+ * The used share of the cap of which most is used; above 1 where tokens went beyond it. Its window
+ * is advanced to the current time.
+ */
+export function usedRatio({ rule, window, inFlight }: Counter, nowMs: number): number {
+  const { maxRequests, maxTokens } = rule.definition;
+  if (rule.periodMs === 0) return inFlight / maxRequests!;
+  rollWindow(window, rule.periodMs, nowMs);
+  return Math.max(
+    maxRequests === null ? 0 : estimateRequests(window, rule.periodMs, nowMs) / maxRequests,
+    maxTokens === null ? 0 : slidingTokens(window, rule.periodMs, nowMs) / maxTokens,
+  );
 }
 
 /** The counts of a counter, by the names of the API. Its window is advanced to the current time. */

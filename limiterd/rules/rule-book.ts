@@ -7,14 +7,12 @@
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ProviderTypes } from "../../shared/config/model-name.js";
 import {
-  compareRules,
   type RuleDefinition,
   type RuleKey,
   type RuleSource,
   ruleId,
 } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import { SortedList } from "../../shared/long-lists.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
@@ -24,6 +22,7 @@ import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
 import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
+import { RuleSet } from "./rule-set.js";
 import { type Forgotten, Templates } from "./templates.js";
 
 /** When and by whom a rule is written. */
@@ -35,9 +34,8 @@ interface RuleWriting {
 }
 
 export class RuleBook {
-  readonly #rules = new Map<string, Rule>();
+  readonly ruleSet = new RuleSet();
   readonly #index: RuleIndex;
-  readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
   readonly #dirty: DirtyWindows;
@@ -46,7 +44,6 @@ export class RuleBook {
   /** Null once all windows of the store are in memory. */
   unread: UnreadWindows | null = null;
   #version = 0;
-  #sinceMs = Number.POSITIVE_INFINITY;
   /** How often all rules were reset, and under which number the last time. */
   #resets = 0;
   #lastResetLsn = 0;
@@ -68,13 +65,13 @@ export class RuleBook {
     this.#counterPool = new CounterPool(hashKey, childrenMax);
     this.#index = new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
     this.#templates = new Templates(this.#counterPool, {
-      current: (id) => this.#rules.get(id),
+      current: (id) => this.ruleSet.get(id),
       fresh: (rule) => this.fresh(rule),
       read: (rule, child) => this.unread?.readChild(rule, child) === true,
     });
     this.#dirty = new DirtyWindows(
       this.#counterPool,
-      (rule) => this.#rules.get(rule.id) === this.fresh(rule),
+      (rule) => this.ruleSet.get(rule.id) === this.fresh(rule),
     );
   }
 
@@ -85,7 +82,7 @@ export class RuleBook {
 
   /** By their ids; to be read through `fresh`. */
   get rules(): ReadonlyMap<string, Rule> {
-    return this.#rules;
+    return this.ruleSet.all;
   }
 
   /** Counts each change of the set of rules: what was matched before it may be out of date. */
@@ -95,7 +92,7 @@ export class RuleBook {
 
   /** No rule that is there is older than this moment; infinite before the first one. */
   get sinceMs(): number {
-    return this.#sinceMs;
+    return this.ruleSet.sinceMs;
   }
 
   /** Children of all templates in memory, dropped ones included. */
@@ -106,13 +103,11 @@ export class RuleBook {
   /** Creates a rule, or edits its caps; live counters stay unless `perChild` changes. */
   put(definition: RuleDefinition, { source, nowMs, lsn }: RuleWriting): Rule {
     const known = this.find(definition);
-    if (known === null) {
-      this.#sinceMs = this.#rules.size === 0 ? nowMs : Math.min(this.#sinceMs, nowMs);
+    if (known === null)
       return this.#make(
         { definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn },
         nowMs,
       );
-    }
     if (known.definition.perChild === definition.perChild) {
       known.edit(definition, source, nowMs);
       return known;
@@ -127,14 +122,13 @@ export class RuleBook {
 
   /** A rule of the store, under its id; before any reset. Its windows are read later. */
   restore(fields: RuleFields, nowMs: number, id?: string): Rule {
-    this.#sinceMs = Math.min(this.#sinceMs, fields.createdAtMs);
     const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
     return rule;
   }
 
   delete(key: RuleKey): Rule | null {
-    const rule = this.#rules.get(ruleId(key));
+    const rule = this.ruleSet.get(ruleId(key));
     if (rule === undefined) return null;
     this.#remove(rule);
     return rule;
@@ -170,13 +164,13 @@ export class RuleBook {
   }
 
   find(key: RuleKey): Rule | null {
-    const rule = this.#rules.get(ruleId(key));
+    const rule = this.ruleSet.get(ruleId(key));
     return rule === undefined ? null : this.fresh(rule);
   }
 
   /** All rules in the order (scope, subject, period). */
   sorted(): readonly Rule[] {
-    return this.#sorted.all(this.#rules.values());
+    return this.ruleSet.sorted;
   }
 
   /**
@@ -184,11 +178,13 @@ export class RuleBook {
    * a child that isn't there is kept once something is counted by it.
    */
   matchPath(userPath: string, nowMs: number): Counter[] {
+    this.ruleSet.readPath(userPath);
     return this.#index.matchPath(userPath, nowMs, this.#findChild);
   }
 
   /** The same to look at: copies, and for a child that isn't there the one that would be made. */
   copyPath(userPath: string, nowMs: number): Counter[] {
+    this.ruleSet.readPath(userPath);
     return this.#index.matchPath(userPath, nowMs, this.#copyChild).map(copyCounter);
   }
 
@@ -235,24 +231,23 @@ export class RuleBook {
   #make(fields: RuleFields, nowMs: number, id?: string): Rule {
     const making = { resets: this.#resets, nowMs, childrenOf: this.#childrenOf };
     const rule = new Rule(fields, making, id);
-    this.#rules.set(rule.id, rule);
+    this.ruleSet.add(rule);
     this.#index.add(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
     this.#version++;
-    this.#sorted.add(rule);
     return rule;
   }
 
   #remove(rule: Rule): void {
-    this.#rules.delete(rule.id);
+    this.ruleSet.remove(rule);
     this.#index.remove(rule);
     this.#version++;
-    this.#sorted.remove(rule);
     this.#templates.remove(rule);
   }
 
   #clear(rule: Rule, lsn: number): void {
     rule.sinceLsn = Math.max(rule.sinceLsn, lsn);
+    this.ruleSet.noteReset(lsn);
     if (rule.own !== null) clearWindow(rule.own.window);
     this.#templates.drop(rule);
   }

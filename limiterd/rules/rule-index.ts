@@ -126,7 +126,7 @@ function merged(
 }
 
 /** Where the next segment of a path ends; −1 after the last one. */
-function nextEnd(userPath: string, end: number): number {
+export function nextEnd(userPath: string, end: number): number {
   if (end + 1 >= userPath.length) return -1;
   const slash = userPath.indexOf("/", end + 1);
   return slash === -1 ? userPath.length : slash;

@@ -1,7 +1,7 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn] by rule id. A reset of all rules is one
- * entry beside them.
+ * entry beside them, and so is what a start must know of all of them to leave most unread.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -15,6 +15,7 @@ import {
 import { isMoment } from "../../shared/time.js";
 import { windowKey } from "../counters/stored-window.js";
 import type { Change } from "../store/store.js";
+import type { RuleSet } from "./rule-set.js";
 
 interface StoredRule {
   readonly definition: RuleDefinition;
@@ -116,4 +117,51 @@ export const resetKey = "reset";
 /** Writes that all rules were reset at this log sequence number. */
 export function resetAllChange(lsn: number): Change {
   return { table: "epochs", key: resetKey, value: [lsn] };
+}
+
+/** In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn]: what is known of all rules. */
+export const rulesKey = "rules";
+
+/** What is true of the rules in the store, if the last epoch has written it. */
+export interface RulesNote {
+  /** Where that epoch began: a release that doesn't know of this leaves one of an earlier epoch. */
+  readonly startLsn: number;
+  /**
+   * Of the configuration whose rules the store has: what `configuredText` was made into. Empty:
+   * they must be compared.
+   */
+  readonly configured: string;
+  readonly count: number;
+  /** As `RuleSet` has them. */
+  readonly sinceMs: number;
+  readonly sinceLsn: number;
+}
+
+/** What the next start must know; to be committed with every change of a rule. */
+export function rulesNoteChange(
+  { size, sinceMs, sinceLsn }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn">,
+  { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
+): Change {
+  // Without any rule there is no moment.
+  const value = size === 0 ? undefined : [startLsn, configured, size, sinceMs, sinceLsn];
+  return { table: "epochs", key: rulesKey, value };
+}
+
+/** Null for what `rulesNoteChange` never wrote. */
+export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null {
+  const [startLsn, configured, count, sinceMs, sinceLsn] = value;
+  if (!isCount(startLsn) || typeof configured !== "string" || !isCount(count, 1)) return null;
+  if (!isMoment(sinceMs) || !isCount(sinceLsn)) return null;
+  return { startLsn, configured, count, sinceMs, sinceLsn };
+}
+
+/**
+ * All that a configuration says of rules, as a text: another one for each list of rules, for no
+ * subject holds the end of a line.
+ */
+export function configuredText(rules: readonly RuleDefinition[]): string {
+  let text = "";
+  for (const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } of rules)
+    text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n`;
+  return text;
 }

@@ -11,6 +11,8 @@ interface QueuePorts {
   schedule(ms: number, run: () => void): void;
   /** Called each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
+  /** Called when a commit begins; what it returns, when it has succeeded. */
+  timeCommit?(): () => void;
   /** Called after each commit, and each that failed: what has gathered may be queued now. */
   onCommit(): void;
 }
@@ -90,6 +92,7 @@ export class CommitQueue {
   }
 
   async #commit(jobs: readonly Job[]): Promise<void> {
+    const committed = this.#ports.timeCommit?.();
     try {
       await this.#ports.store.commit(jobs.flatMap((job) => job.changes));
     } catch (error) {
@@ -104,6 +107,7 @@ export class CommitQueue {
       return;
     }
     this.#ended++;
+    committed?.();
     if (this.#failing !== null) {
       this.#failing = null;
       this.#ports.onStoreState(null);

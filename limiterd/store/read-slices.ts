@@ -2,6 +2,8 @@
 import type { Entry, Store, Table } from "./store.js";
 
 interface Slices {
+  /** The first key to read; the table's first one, if it isn't said. */
+  readonly from?: string;
   /** Entries of one turn. */
   readonly perSlice: number;
   /** Resolved in a later turn: whether to go on. */
@@ -19,10 +21,10 @@ const lastKey = "\u{10ffff}";
 export async function readSlices(
   store: Store,
   table: Table,
-  { perSlice, next }: Slices,
+  { from: first = "", perSlice, next }: Slices,
   take: (entry: Entry) => void,
 ): Promise<boolean> {
-  for (let from = ""; ; ) {
+  for (let from = first; ; ) {
     if (!(await next())) return false;
     const slice = store.range(table, { from, before: lastKey, limit: perSlice });
     for (const entry of slice) take(entry);

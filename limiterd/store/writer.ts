@@ -33,6 +33,8 @@ interface WriterPorts {
   schedule(ms: number, run: () => void): void;
   /** Called each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
+  /** As in `CommitQueue`. */
+  timeCommit?(): () => void;
 }
 
 interface WriterOptions {

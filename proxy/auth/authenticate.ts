@@ -28,6 +28,10 @@ export interface Credentials {
   readonly open: boolean;
   /** Whether /admin is open with it: on loopback alone. */
   readonly adminOpen: boolean;
+  /** Opens /metrics and nothing else; null: there is none. */
+  readonly metricsToken: string | null;
+  /** Whether /metrics is open with `open` on the port for models: on loopback alone. */
+  readonly metricsOpen: boolean;
   /** Compares in constant time. */
   sameSecret(given: string, expected: string): boolean;
   /** The SHA-256 by which the daemon knows a managed key. */
@@ -42,7 +46,7 @@ export async function authenticate(
 ): Promise<Authentication> {
   const { masterKey, jwt } = credentials;
   const headers: RequestHeaders = request;
-  const token = bearerToken(request, area);
+  const token = givenToken(request, area);
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
     if (masterKey !== null && credentials.sameSecret(token, masterKey)) {
@@ -76,7 +80,7 @@ export async function authenticate(
 }
 
 /** A caller that may name its user path itself. */
-function headerCaller(
+export function headerCaller(
   credential: string,
   { userPath, failure }: RequestedPath,
   denial: Failure,
@@ -136,12 +140,13 @@ export function showsKey(request: RequestHeaders): boolean {
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
-type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
+export type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
 
 /** Paths of Gemini's own API, and of passthrough to it. */
 const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 
-function bearerToken(request: CredentialSource, area: Area): string | Failure {
+/** The token that a request shows, or why it shows none. */
+export function givenToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
   let token = keyHeaders.map((name) => request.header(name)).find(isGiven);
   // A key in a URL is written in the logs of others: for Google's clients alone, which do that.

@@ -47,6 +47,11 @@ export class ConnectionRoom<C extends Connection> {
     return this.#running.keys();
   }
 
+  /** How many of its requests run. */
+  runningOn(connection: C): number {
+    return this.#running.get(connection) ?? 0;
+  }
+
   opened(connection: C): void {
     this.#running.set(connection, 0);
     this.#idle.add(connection);

@@ -4,7 +4,7 @@
 export const watchersMax = 32;
 /** From one tick to the next. */
 export const tickMs = 1_000;
-/** Different pages of rules that are asked for in one tick: each takes the daemon about 2 ms. */
+/** Different pages that are asked for in one tick: each takes the daemon about 2 ms. */
 export const pagesPerTick = 4;
 /** Refusals that are told one by one in a tick; of the others their number is. */
 export const refusalsPerTick = 20;

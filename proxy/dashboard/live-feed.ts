@@ -1,7 +1,8 @@
 /**
  * What happens, for everybody who watches it (docs/admin-api.md, "Live"): once a second the
- * daemon's status, the last refusals and the pages of rules on their screens, each asked for once,
- * however many watch. While nobody does, nothing is asked. `live-stream.ts` has the connections.
+ * daemon's status, the last refusals and the pages of rules and budgets on their screens, each
+ * asked for once, however many watch. While nobody does, nothing is asked. `live-stream.ts` has
+ * the connections.
  */
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import type { LiveEvents } from "../../shared/api/live-event.js";
@@ -9,12 +10,12 @@ import type { RefusalPage } from "../../shared/api/refusal-item.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { CallOutcome } from "../limiter/limiter.js";
 import { keepAliveMs, pagesPerTick, refusalsPerTick, tickMs, watchersMax } from "./live-bounds.js";
-import { LiveRules, type RuleQuery } from "./live-rules.js";
+import { type ListWatch, LivePages, liveLists } from "./live-lists.js";
 
 /** One connection. */
 export interface Watcher {
-  /** The rules on its screen; null: none. */
-  readonly query: RuleQuery | null;
+  /** The pages on its screen. */
+  readonly lists: readonly ListWatch[];
   /** Whether it has read what was written. */
   readonly ready: boolean;
   /** Whether it still may watch; null: nobody can say now. */
@@ -35,8 +36,8 @@ interface FeedPorts {
 /** A watcher, and what it knows. */
 interface Watching {
   readonly watcher: Watcher;
-  /** Whether it has the page of rules as it was at the last tick. */
-  hasPage: boolean;
+  /** The keys of the pages that it has as they were at the last tick. */
+  readonly has: Set<string>;
   writtenMonoMs: number;
 }
 
@@ -52,7 +53,7 @@ function textOf<Name extends keyof LiveEvents>(name: Name, data: LiveEvents[Name
 export class LiveFeed {
   readonly #ports: FeedPorts;
   readonly #watching = new Set<Watching>();
-  readonly #rules = new LiveRules();
+  readonly #pages = new LivePages();
   #ticking = false;
   #closed = false;
   #ticks = 0;
@@ -75,7 +76,7 @@ export class LiveFeed {
 
   /** What it returns ends it. */
   watch(watcher: Watcher): () => void {
-    const watching = { watcher, hasPage: false, writtenMonoMs: this.#ports.monoMs() };
+    const watching = { watcher, has: new Set<string>(), writtenMonoMs: this.#ports.monoMs() };
     this.#watching.add(watching);
     if (!this.#ticking) {
       this.#ticking = true;
@@ -116,7 +117,7 @@ export class LiveFeed {
     this.#ticking = false;
     this.#status = null;
     this.#lost = false;
-    this.#rules.keep(new Set());
+    this.#pages.keep(new Set());
   }
 
   /** First: who has signed out is told nothing more. */
@@ -138,7 +139,7 @@ export class LiveFeed {
     const before = this.#status;
     this.#status = status;
     if (before !== null) await this.#tellRefused(before, status);
-    await this.#tellRules();
+    await this.#tellLists();
   }
 
   async #tellRefused(before: DaemonStatus, status: DaemonStatus): Promise<void> {
@@ -156,22 +157,31 @@ export class LiveFeed {
     this.#writeAll(told.join("") + (more > 0 ? textOf("refused", { more }) : ""));
   }
 
-  async #tellRules(): Promise<void> {
-    const queries = new Map<string, RuleQuery>();
+  async #tellLists(): Promise<void> {
+    const watches = new Map<string, ListWatch>();
     for (const { watcher } of this.#watching)
-      if (watcher.query !== null) queries.set(watcher.query.key, watcher.query);
-    this.#rules.keep(new Set(queries.keys()));
-    for (const query of this.#rules.turns([...queries.values()], pagesPerTick)) {
-      const page = await this.#ports.call("rate-limits.list", query.parameters);
-      if (!page.ok) continue;
-      const { changed, whole } = this.#rules.next(query, page.body);
-      for (const watching of this.#watching) {
-        if (watching.watcher.query?.key !== query.key) continue;
-        const items = watching.hasPage ? changed : whole();
-        watching.hasPage = watching.watcher.ready;
-        if (!watching.hasPage) continue;
-        if (items !== null) this.#write(watching, Buffer.from(eventText("rules", items)));
-      }
+      for (const watch of watcher.lists) watches.set(watch.key, watch);
+    this.#pages.keep(new Set(watches.keys()));
+    const beganMonoMs = this.#ports.monoMs();
+    for (const watch of this.#pages.turns([...watches.values()], pagesPerTick, beganMonoMs))
+      await this.#tellList(watch);
+  }
+
+  async #tellList(watch: ListWatch): Promise<void> {
+    const { list, key, parameters } = watch;
+    const askedMonoMs = this.#ports.monoMs();
+    const page = await this.#ports.call(liveLists[list].op, parameters);
+    if (!page.ok) return;
+    const endedMonoMs = this.#ports.monoMs();
+    const took = { ms: endedMonoMs - askedMonoMs, endedMonoMs };
+    const { changed, whole } = this.#pages.next(watch, page.body, took);
+    for (const watching of this.#watching) {
+      const { watcher, has } = watching;
+      if (!watcher.lists.some((each) => each.key === key)) continue;
+      const data = has.has(key) ? changed : whole();
+      if (watcher.ready) has.add(key);
+      else has.clear();
+      if (watcher.ready && data !== null) this.#write(watching, Buffer.from(eventText(list, data)));
     }
   }
 
@@ -195,7 +205,7 @@ export class LiveFeed {
     const bytes = Buffer.from(text);
     for (const watching of this.#watching) {
       if (watching.watcher.ready) this.#write(watching, bytes);
-      else watching.hasPage = false;
+      else watching.has.clear();
     }
   }
 

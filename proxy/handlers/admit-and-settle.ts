@@ -10,12 +10,13 @@ import type { Target } from "../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
+import { isUnnumbered } from "../../shared/wire/message-to-daemon.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
-import type { Admission } from "../limiter/limiter.js";
+import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
 import type { Outcome } from "../request-record.js";
 import { unknownModel } from "../routing/model-catalog.js";
@@ -45,17 +46,21 @@ interface LimitedRequest {
  * gone meanwhile, and nothing is left to settle.
  */
 export async function admitRequest(
-  context: RequestContext<"limiter" | "config" | "nowMs">,
+  context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs">,
   { targets, model, modelNames, submission = false }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
-  const { limiter, config, nowMs } = gateway;
+  const { limiter, config, monoMs, nowMs } = gateway;
   const notAllowed = modelProblem(caller, modelNames);
   if (notAllowed !== null) {
     await refuseUnadmitted(context, notAllowed);
     return null;
   }
+  const askedMonoMs = monoMs();
   const outcome = await limiter.admit(caller, targets, submission, modelNames);
+  const waitedMs = monoMs() - askedMonoMs;
+  record.waited(waitedMs);
+  if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
     replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
@@ -79,6 +84,7 @@ export async function admitRequest(
   );
   if (outcome.kind !== "admitted") {
     record.note = refusalMessage(outcome.breach);
+    record.breach = outcome.breach;
     limiter.noteRefusal(outcome.id, exchange.id, model);
     const status = replyRefused(exchange, outcome, {
       requestIdInBody: config.server.requestIdInRefusals,
@@ -95,6 +101,13 @@ export async function admitRequest(
   record.gone(exchange);
   limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   return null;
+}
+
+/** Whether the daemon has judged: not where nothing is limited, or it doesn't answer. */
+function isVerdict(outcome: AdmissionOutcome): boolean {
+  const { kind } = outcome;
+  if (kind === "admitted") return !isUnnumbered(outcome.admission.lsn);
+  return kind === "refused" || kind === "exceeded" || kind === "denied";
 }
 
 /** The daemon can't take the request now, or the caller's key isn't for its model. */
@@ -117,6 +130,7 @@ export function settleRequest(
   const execution = executionOf(context, forwarded);
   record.charged(execution?.totalCost ?? null);
   const { usage, estimated, finish } = forwarded;
+  countCharge(context, forwarded, execution);
   const tokens = usage === null ? 0 : usage.totalTokens;
   // Here, because there it would be the limiter's state that is broken.
   assert(isCount(tokens), "a count of tokens is an integer");
@@ -126,7 +140,7 @@ export function settleRequest(
 }
 
 /** What it takes to make a usage record. */
-type RecordingParts = "config" | "prices" | "providers" | "recordedModels" | "monoMs";
+type RecordingParts = "config" | "metrics" | "prices" | "providers" | "recordedModels" | "monoMs";
 
 /** Charges what a request that goes on has used since it was last charged. */
 export function settleProgress(
@@ -139,7 +153,24 @@ export function settleProgress(
   const execution = executionOf(context, part);
   assert(isCount(usage.totalTokens), "a count of tokens is an integer");
   record.progressed({ usage, estimated }, execution?.totalCost ?? null);
+  countCharge(context, { usage, estimated, status: 200 }, execution);
   gateway.limiter.progress(admission, { tokens: usage.totalTokens, estimated, record: execution });
+}
+
+function countCharge(
+  { gateway, record }: RequestContext<"metrics">,
+  { usage, estimated, status }: Pick<Forwarded, "usage" | "estimated" | "status">,
+  execution: Execution | null,
+): void {
+  const { target, userPath } = record;
+  if (usage === null || target === null) return;
+  const cost = execution?.totalCost ?? null;
+  const isUnpriced = execution !== null && cost === null;
+  const answered = status >= 200 && status < 300;
+  const charge = { target, userPath, usage, estimated, cost, isUnpriced, answered };
+  gateway.metrics.counts.charged(charge);
+  const saved = execution?.rewriteTokensSaved ?? 0;
+  if (saved > 0) gateway.metrics.counts.tokensSaved(saved);
 }
 
 /** For the usage record; null when there is nothing to record. */

@@ -88,6 +88,7 @@ export async function askCache(
     body,
   );
   const hit = responseCache.cache.find(key, gateway.monoMs(), control.ageMsMax);
+  gateway.metrics.counts.cacheAsked(hit === null ? "miss" : "hit");
   if (hit !== null) {
     record.identified(authorized.caller);
     answer(context, hit);
@@ -173,7 +174,7 @@ function missAndKeep(
     context: withExchange(context, recording),
     keepAfter(forwarded, target) {
       const { status, usage, estimated, executed, outcome, firstByteMonoMs } = forwarded;
-      const { note, failed, bug } = forwarded;
+      const { timedOut, note, failed, bug } = forwarded;
       const finish = (): void => {
         forwarded.finish();
         const recorded = recording.take();
@@ -200,6 +201,7 @@ function missAndKeep(
         executed,
         outcome,
         firstByteMonoMs,
+        timedOut: timedOut === true,
         note,
         failed,
         bug,

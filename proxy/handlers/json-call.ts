@@ -33,8 +33,8 @@ export async function readJsonCall(
   operation: JsonOperation,
   source: CallSource,
 ): Promise<ReadCall> {
-  const { exchange, bodyBytesMax, isUtf8 } = source;
-  const body = await exchange.readBody(bodyBytesMax);
+  const { exchange, bodyBytesMax, isUtf8, onRead } = source;
+  const body = await exchange.readBody(bodyBytesMax).finally(onRead);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8, otherModel(operation, exchange));
   if (!parsed.ok) return parsed;

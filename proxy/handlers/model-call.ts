@@ -80,6 +80,8 @@ export interface CallSource {
   readonly newSpool: () => Promise<Spool>;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
+  /** Runs once the body, or what matters of it, has come. */
+  readonly onRead?: () => void;
 }
 
 /** The names by which a list of models may allow a call; none: no list does. */

@@ -79,12 +79,19 @@ async function objectProblem(
 }
 
 function readCall(
-  { gateway, exchange }: RequestContext<"config" | "isUtf8" | "newSpool" | "nowMs">,
+  {
+    gateway,
+    exchange,
+    record,
+  }: RequestContext<"config" | "isUtf8" | "newSpool" | "nowMs" | "monoMs">,
   operation: ModelOperation,
 ): Promise<ReadCall> {
-  const { config, isUtf8, newSpool, nowMs } = gateway;
-  const { bodyBytesMax, uploadBytesMax } = config.server;
-  const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, isUtf8, newSpool, nowMs };
+  const { isUtf8, newSpool, nowMs, monoMs } = gateway;
+  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
+  const fromMonoMs = monoMs();
+  const onRead = (): void => record.waited(monoMs() - fromMonoMs);
+  const sizes = { bodyBytesMax, uploadBytesMax };
+  const source: CallSource = { exchange, ...sizes, isUtf8, newSpool, nowMs, onRead };
   switch (operation) {
     case "transcriptions":
     case "translations":
@@ -101,6 +108,7 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
   const keptAlive = keptAliveExchange(received.exchange, call, gateway);
   const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
   record.model = call.model;
+  record.stream = call.stream;
   const route =
     resolveModel(gateway.models.current(), call.model) ??
     (await resolveOnceLearned(gateway, call.model));
@@ -129,6 +137,8 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
     sendToTarget(context, {
       target: to,
       isRepeatable: call.repeatable,
+      operation: call.operation,
+      stream: call.stream,
       send: () => send(context, { target: to, call, route, headers, hasFallback: hasNext }),
     });
   let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
@@ -190,7 +200,7 @@ async function send(
     exchange,
     record,
   }: RequestContext<
-    "config" | "credentials" | "limiter" | "log" | "providers" | "rewriters" | "monoMs"
+    "config" | "credentials" | "limiter" | "log" | "metrics" | "providers" | "rewriters" | "monoMs"
   >,
   { target, call, route, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
@@ -210,6 +220,8 @@ async function send(
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
   if (call.body !== null) describeJson(sent, exchange);
   let remembered: Promise<void> | null = null;
+  if (record.tries === 1)
+    gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
   const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
   const isStored = translator === null && matters && isStoredCall(call);
   const remember = (answer: unknown): void => {

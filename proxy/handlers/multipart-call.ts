@@ -24,7 +24,7 @@ import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-cal
 
 export async function readMultipartCall(
   operation: Operation,
-  { exchange, uploadBytesMax, newSpool }: CallSource,
+  { exchange, uploadBytesMax, newSpool, onRead }: CallSource,
 ): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   if (exchange.isRepeated("content-type"))
@@ -41,7 +41,7 @@ export async function readMultipartCall(
     newSpool,
   );
   try {
-    await form.readUntilKnown();
+    await form.readUntilKnown().finally(onRead);
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };

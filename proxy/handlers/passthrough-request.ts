@@ -57,10 +57,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     return refuseUnadmitted(context, plainFailure(501, "invalid_request_error", problem));
   }
   const body = bodyOf(gateway, exchange);
-  const named = await namedModel(exchange, route, {
-    body,
-    bodyBytesMax: gateway.config.server.bodyBytesMax,
-  });
+  const { bodyBytesMax } = gateway.config.server;
+  const named = await namedModel(exchange, route, { body, bodyBytesMax });
   if (!named.ok) return refuseUnadmitted(context, named.failure);
   const at = await admitAt(context, route, named.model);
   if (at === null) return;
@@ -82,7 +80,12 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     promptBytes: () => body?.bytes ?? 0,
     monoMs: gateway.monoMs,
   });
-  if (operation !== null) gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
+  if (operation !== null) {
+    gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
+    const endedMonoMs = gateway.monoMs();
+    const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };
+    gateway.metrics.counts.attemptEnded(attempt);
+  }
   settleRequest(context, admitted.admission, forwarded);
 }
 
@@ -187,7 +190,8 @@ function notFound(message: string): FoundRoute {
 
 /** Null when the request has none. */
 function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): PeekedBody | null {
-  const bytes = lengthOf(exchange);
+  const length = exchange.header("content-length");
+  const bytes = length === undefined ? null : Number(length);
   if (bytes === 0 || (bytes === null && exchange.header("transfer-encoding") === undefined))
     return null;
   return new PeekedBody(exchange.readPieces(config.server.uploadBytesMax), {
@@ -196,11 +200,6 @@ function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): Peeked
     noMemory: () => new NoMemory(),
     refused: (problem) => new UploadRefused(problem),
   });
-}
-
-function lengthOf(exchange: Exchange): number | null {
-  const length = exchange.header("content-length");
-  return length === undefined ? null : Number(length);
 }
 
 type NamedModel =

@@ -9,6 +9,7 @@ import { invalid, plainFailure } from "../../shared/error-code.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { MemoryLedger } from "../capacity/memory-ledger.js";
+import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import {
@@ -40,11 +41,13 @@ interface ListenerOptions {
 export interface HttpListener {
   /** Where it listens, with the port that was bound. */
   readonly url: string;
+  /** The host of that address; a path for a Unix socket. */
+  readonly host: string;
   /**
-   * Stops accepting, lets requests end for `graceMs`, then cuts them. Resolves when each of them
-   * has been notified.
+   * Stops accepting, lets requests end, then cuts them. Resolves when each of them has been
+   * notified. Called again, it may be quicker.
    */
-  close(graceMs: number): Promise<void>;
+  close(times: DrainTimes): Promise<void>;
 }
 
 /**
@@ -66,11 +69,17 @@ const defaultTimeouts: ListenerTimeouts = {
 const keepAliveMs = 75_000;
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
-  let closing = false;
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const cutByStop = new WeakSet<Socket>();
   const { connections, memory, stalledClientMs } = options;
-  const context = { idsOf: createRequestIds(), stalledClientMs, memory, throttled, cutByStop };
+  const context = {
+    idsOf: createRequestIds(),
+    stalledClientMs,
+    memory,
+    throttled,
+    cutByStop,
+    isLastOn: (socket: Socket) => drain.begun && connections.runningOn(socket) <= 1,
+  };
   const onAnswered = function (this: ServerResponse): void {
     connections.ended(this.req.socket as Socket);
   };
@@ -78,7 +87,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
     connections.began(request.socket as Socket);
     response.once("close", onAnswered);
-    if (closing) response.setHeader("connection", "close");
+    if (drain.begun) response.setHeader("connection", "close");
     const exchange = new NodeExchange(request, response, context);
     giveBackAfter(exchange, response);
     return exchange;
@@ -114,6 +123,13 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       options.handle(exchangeOf(request, response));
     },
   );
+  const drain = new ServerDrain(server, {
+    connections,
+    cut(socket) {
+      if (!socket.destroyed) cutByStop.add(socket);
+      socket.destroy();
+    },
+  });
   server.on("checkExpectation", (request, response) =>
     replyFailure(
       exchangeOf(request, response),
@@ -150,16 +166,11 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       resolve();
     });
   });
+  const address = server.address();
   return {
-    url: addressOf(server),
-    close: (graceMs) => {
-      closing = true;
-      const cut = (socket: Socket): void => {
-        if (!socket.destroyed) cutByStop.add(socket);
-        socket.destroy();
-      };
-      return closeServer(server, { connections, cut }, graceMs).then(() => new Promise(throttled));
-    },
+    url: urlOf(address),
+    host: typeof address === "object" && address !== null ? address.address : String(address),
+    close: (times) => drain.end(times).then(() => new Promise(throttled)),
   };
 }
 
@@ -201,34 +212,8 @@ function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === "1.1";
 }
 
-function addressOf(server: Server): string {
-  const address = server.address();
+function urlOf(address: ReturnType<Server["address"]>): string {
   if (address === null || typeof address === "string") return String(address);
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;
-}
-
-function closeServer(
-  server: Server,
-  { connections, cut }: { connections: ConnectionRoom<Socket>; cut: (socket: Socket) => void },
-  graceMs: number,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(() => {
-      for (const socket of connections.all()) cut(socket);
-    }, graceMs);
-    const idle = setInterval(() => {
-      server.closeIdleConnections();
-      // Node doesn't count a connection without a first request as idle; clients open such ones
-      // ahead.
-      for (const socket of connections.all()) if (socket.bytesRead === 0) socket.destroy();
-    }, 100);
-    server.close(() => {
-      clearTimeout(deadline);
-      clearInterval(idle);
-      // The last sockets end when this turn of the event loop closes.
-      setImmediate(() => setImmediate(resolve));
-    });
-    server.closeIdleConnections();
-  });
 }

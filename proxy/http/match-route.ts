@@ -49,6 +49,8 @@ export type Endpoint =
   | "dashboard"
   | "dashboard-session"
   | "openapi"
+  | "metrics"
+  | "metrics-limiter"
   | "health"
   | "ready";
 
@@ -78,7 +80,12 @@ export function meetsLimits(endpoint: Endpoint): endpoint is LimitedEndpoint {
 }
 
 export type RouteMatch =
-  | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
+  | {
+      readonly kind: "endpoint";
+      readonly endpoint: Endpoint;
+      readonly area: Area;
+      readonly route: string;
+    }
   | { readonly kind: "wrong-method"; readonly allow: string; readonly area: Area }
   | { readonly kind: "unknown"; readonly area: Area };
 
@@ -89,6 +96,8 @@ export type Area = "model" | "admin" | "dashboard" | "health";
 interface PathEndpoints {
   readonly area: Area;
   readonly methods: Readonly<Record<string, Endpoint>>;
+  /** The path with names in the place of ids; of a path without ids it is the path. */
+  readonly route?: string;
 }
 
 type Methods = PathEndpoints["methods"];
@@ -135,6 +144,8 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ...adminRoutes.map(([path, methods]) => [path, admin(methods)] as const),
   ["/dashboard/session", { area: "dashboard", methods: sessionMethods }],
+  ["/metrics", admin({ GET: "metrics" })],
+  ["/metrics/limiter", admin({ GET: "metrics-limiter" })],
   ["/openapi.json", model({ GET: "openapi" })],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
@@ -146,6 +157,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
  */
 const passthrough: PathEndpoints = {
   area: "model",
+  route: "/p/{provider}/{path}",
   methods: {
     GET: "passthrough",
     HEAD: "passthrough",
@@ -164,17 +176,18 @@ function stored(
   ...methods: readonly ("GET" | "POST" | "DELETE")[]
 ): readonly [RegExp, PathEndpoints] {
   const pattern = path.replaceAll("{id}", "[\\w-][\\w.-]{0,255}");
-  return [
-    new RegExp(`^/v1/${pattern}$`),
-    { area: "model", methods: Object.fromEntries(methods.map((method) => [method, endpoint])) },
-  ];
+  const named = Object.fromEntries(methods.map((method) => [method, endpoint]));
+  return [new RegExp(`^/v1/${pattern}$`), { ...model(named), route: `/v1/${path}` }];
 }
 
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
 export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
-  [/^\/dashboard(?:\/|$)/, { area: "dashboard", methods: { GET: "dashboard", HEAD: "dashboard" } }],
-  [/^\/v1(?:beta)?\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
+  [
+    /^\/dashboard(?:\/|$)/,
+    { area: "dashboard", methods: { GET: "dashboard", HEAD: "dashboard" }, route: "/dashboard" },
+  ],
+  [/^\/v1(?:beta)?\/models\/.+$/, { ...model({ GET: "model" }), route: "/v1/models/{id}" }],
   stored("files/{id}", "files", "GET", "DELETE"),
   stored("files/{id}/content", "files", "GET"),
   stored("batches/{id}", "batches", "GET"),
@@ -185,7 +198,9 @@ export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoint
   stored("messages/batches/{id}", "message_batches", "GET", "DELETE"),
   stored("messages/batches/{id}/cancel", "message_batches", "POST"),
   stored("messages/batches/{id}/results", "message_batches", "GET"),
-  stored("uploads/{id}/(?:parts|complete|cancel)", "uploads", "POST"),
+  ...["parts", "complete", "cancel"].map((last) =>
+    stored(`uploads/{id}/${last}`, "uploads", "POST"),
+  ),
   stored("containers/{id}", "containers", "GET", "DELETE"),
   stored("containers/{id}/files", "containers", "GET", "POST"),
   stored("containers/{id}/files/{id}", "containers", "GET", "DELETE"),
@@ -193,19 +208,24 @@ export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoint
   stored("conversations/{id}", "conversations", "GET", "POST", "DELETE"),
   stored("conversations/{id}/items", "conversations", "GET", "POST"),
   stored("conversations/{id}/items/{id}", "conversations", "GET", "DELETE"),
-  ...adminKeyRoutes.map(([path, methods]) => [path, admin(methods)] as const),
+  ...adminKeyRoutes.map(([path, methods, route]) => [path, { ...admin(methods), route }] as const),
 ];
 
 /** The area of a path, whether there is an endpoint or not. */
 export function areaOf(path: string): Area {
-  return path === "/admin" || path.startsWith("/admin/") ? "admin" : "model";
+  return /^\/(?:admin|metrics)(?:\/|$)/.test(path) ? "admin" : "model";
 }
 
 /** What a listener serves: all, or one half of it where /admin has a port of its own. */
 export type Served = "all" | "models" | "admin";
 
-/** Both halves have health, the description of the API, and the caller's own usage. */
-const everywhere: ReadonlySet<Endpoint> = new Set(["openapi", "usage"]);
+/** Both halves have health, metrics, the description of the API, and the caller's own usage. */
+const everywhere: ReadonlySet<Endpoint> = new Set([
+  "openapi",
+  "usage",
+  "metrics",
+  "metrics-limiter",
+]);
 
 function isServed({ area, methods }: PathEndpoints, served: Served): boolean {
   if (served === "all" || area === "health") return true;
@@ -218,12 +238,12 @@ export function matchRoute(method: string, path: string, served: Served = "all")
   const found = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
   if (found === undefined) return { kind: "unknown", area: areaOf(path) };
   if (!isServed(found, served)) return { kind: "unknown", area: found.area };
-  const { area, methods } = found;
+  const { area, methods, route = path } = found;
   const named = method === "HEAD" && headIsGet(found) ? "GET" : method;
   const endpoint = Object.hasOwn(methods, named) ? methods[named] : undefined;
   return endpoint === undefined
     ? { kind: "wrong-method", allow: allowedMethods(found).join(", "), area }
-    : { kind: "endpoint", endpoint, area };
+    : { kind: "endpoint", endpoint, area, route };
 }
 
 /** HEAD is GET without a body of the answer, for whoever only asks what is there. */

@@ -27,6 +27,8 @@ export interface ExchangeContext {
   readonly throttled: (run: () => void) => void;
   /** Those that were cut off because the listener closes. */
   readonly cutByStop: WeakSet<Socket>;
+  /** Whether the request that runs on this connection must be its last: the listener closes. */
+  readonly isLastOn: (socket: Socket) => boolean;
 }
 
 export class NodeExchange implements Exchange {
@@ -184,7 +186,8 @@ export class NodeExchange implements Exchange {
   begin(status: number, headers: readonly string[]): void {
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
-    if (this.#unread) this.#response.setHeader("connection", "close");
+    if (this.#unread || this.#context.isLastOn(this.#socket))
+      this.#response.setHeader("connection", "close");
     this.#response.writeHead(status, this.#withAdded(headers) as string[]);
     // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
     // sent together.
@@ -230,6 +233,7 @@ export class NodeExchange implements Exchange {
         this.reply(status, headers, body, encoding),
       );
     }
+    if (this.#context.isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...this.#withAdded(headers), ...length]);

@@ -65,7 +65,10 @@ export class DaemonCalls {
   async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
     if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
     // A daemon of wire version 9 closes a peer that asks for what it doesn't know.
-    if (/^(?:objects|sessions)\./.test(op) && this.#connection.wireVersion < passesOverFields)
+    if (
+      /^(?:objects\.|sessions\.|metrics$)/.test(op) &&
+      this.#connection.wireVersion < passesOverFields
+    )
       return { ok: false, failure: limiterUnavailable() };
     const id = this.#connection.nextId();
     const reply = await this.#send({ kind: "admin", id, op, body }, operationDeadlineMs);

@@ -110,6 +110,8 @@ export interface Limiter {
   readonly reachable: boolean;
   /** Settles that the daemon hasn't acknowledged. */
   readonly unsettled: number;
+  /** Settles that were dropped because too many waited. */
+  readonly dropped: number;
   /**
    * How many rules are loaded and do nothing, as the daemon last reported; null before its first
    * welcome.

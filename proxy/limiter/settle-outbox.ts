@@ -43,6 +43,7 @@ export class SettleOutbox {
   readonly #connection: DaemonConnection;
   readonly #window: SettleWindow;
   readonly #backlog = new SettleBacklog();
+  #dropped = 0;
   /** The first that wasn't sent on this connection. */
   #nextSeq = 1;
   #emptyCallbacks: (() => void)[] = [];
@@ -70,6 +71,11 @@ export class SettleOutbox {
 
   get size(): number {
     return this.#backlog.size;
+  }
+
+  /** How many were dropped at the bound. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** Settles a request. Its slots don't wait behind a backlog. */
@@ -111,6 +117,7 @@ export class SettleOutbox {
     });
     if (this.size > settleOutboxMax) {
       this.#removeUntil(this.#backlog.firstSeq);
+      this.#dropped++;
       this.#ports.onDropped();
     }
     if (this.#connection.takesSettles) this.#send(endedMonoMs);

@@ -11,6 +11,8 @@ import { dayMs } from "../../shared/utc-day.js";
 import type { ModelCatalog } from "./model-catalog.js";
 
 export interface RecordedModels {
+  /** Whether the operator has configured the model, or its provider lists it. */
+  isVouchedFor(target: Target): boolean;
   /** `answered`: the provider has worked on the request, so it knows the model. */
   nameOf(target: Target, answered: boolean): string;
 }
@@ -53,6 +55,7 @@ export function createRecordedModels(
   }
 
   return {
+    isVouchedFor,
     // A request may name no model: that is one name, too.
     nameOf: (target, answered) =>
       target.model === "" || isVouchedFor(target) || hasAnswered(target, answered)

@@ -24,6 +24,7 @@ export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
 interface Ended {
   readonly failed?: TargetFailure | null;
   readonly bug?: unknown;
+  readonly timedOut?: boolean;
 }
 
 const nothingElse: Ended = {};
@@ -169,12 +170,13 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   /** The response broke off after it had begun for the client: the client sees it cut. */
-  protected endCut(reason: string): void {
-    this.end(this.meter.chargedWhenCut(reason), {
+  protected endCut({ kind, reason }: UpstreamFailure): void {
+    const ending: Ending = {
       status: this.status,
       outcome: "upstream_cut",
       finish: () => this.exchange.cut(),
-    });
+    };
+    this.end(this.meter.chargedWhenCut(reason), ending, { timedOut: kind === "timed_out" });
   }
 
   /**
@@ -184,7 +186,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected end(
     { usage, estimated, note }: MeteredUsage,
     { status, outcome, finish }: Ending,
-    { failed = null, bug = null }: Ended = nothingElse,
+    { failed = null, bug = null, timedOut = false }: Ended = nothingElse,
   ): void {
     this.ended = true;
     const executed = this.status !== 0 || isGone(outcome);
@@ -195,6 +197,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       executed,
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
+      timedOut,
       note,
       failed,
       bug,

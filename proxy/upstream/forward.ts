@@ -183,7 +183,7 @@ class Forwarding extends AnswerRelay {
   protected failed(failure: UpstreamFailure): void {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
-    if (this.exchange.begun) return this.endCut(reason);
+    if (this.exchange.begun) return this.endCut(failure);
     this.#fail(unansweredFailure(this.#what.provider, this.status !== 0, failure), {
       outcome: this.unansweredOutcome(failure),
       note: reason,

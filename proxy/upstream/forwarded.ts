@@ -46,6 +46,8 @@ export interface Forwarded extends ProviderResult {
     | "upstream_cut"
     | "overloaded"
     | "internal_error";
+  /** Whether it was cut because the provider exceeded a deadline. */
+  readonly timedOut?: boolean;
   /** What the log line adds to the outcome. */
   readonly note: string | null;
   /**

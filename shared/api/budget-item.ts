@@ -68,7 +68,7 @@ export interface BudgetList extends Timed {
 export interface BudgetPage extends BudgetList, ListPage {}
 
 /** One child of a template. */
-export interface BudgetChildItem extends Required<BudgetMoney> {
+interface BudgetChildItem extends Required<BudgetMoney> {
   /** The child's path. */
   readonly subject: string;
 }

@@ -25,9 +25,42 @@ export function closestName(name: string, known: readonly string[]): string | nu
   return best;
 }
 
-/** `; did you mean port?` if a known name is close, else nothing. */
+/** What other programs, or newcomers, call a key; the first that is known at a place is meant. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  address: ["host", "base_url"],
+  api_base: ["base_url"],
+  bind: ["host"],
+  budget: ["amount", "budgets"],
+  completion: ["output"],
+  endpoint: ["base_url"],
+  fallbacks: ["targets"],
+  input_per_million: ["input"],
+  interval: ["period"],
+  key: ["api_key"],
+  limit: ["max_requests", "amount", "rate_limits", "limits"],
+  listen: ["host"],
+  max_budget: ["amount"],
+  model_list: ["providers"],
+  name: ["path", "model", "label"],
+  output_per_million: ["output"],
+  prompt: ["input"],
+  requests: ["max_requests"],
+  rpm: ["max_requests"],
+  secret: ["api_key", "master_key"],
+  subject: ["path", "name", "model", "label"],
+  token: ["api_key"],
+  tokens: ["max_tokens"],
+  tpm: ["max_tokens"],
+  url: ["base_url"],
+  usd: ["amount"],
+  user_path: ["path"],
+  window: ["period"],
+};
+
+/** `; did you mean port?` if a known name is close or another word for it, else nothing. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const close = closestName(name, known);
+  const words = Object.hasOwn(synonyms, plain(name)) ? synonyms[plain(name)]! : [];
+  const close = closestName(name, known) ?? words.find((word) => known.includes(word)) ?? null;
   return close === null ? "" : `; did you mean ${close}?`;
 }
 

@@ -7,6 +7,7 @@ import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
+import type { MetricsConfig } from "../metrics/metrics-config.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
 import type { Network } from "./ip-network.js";
@@ -34,10 +35,7 @@ export interface ProviderConfig {
   readonly type: ProviderType;
   /** The operations that it offers. */
   readonly operations: ReadonlySet<Operation>;
-  /**
-   * Without a trailing slash; `/chat/completions` and its like are appended. Empty for the
-   * simulator.
-   */
+  /** Without a trailing slash; paths are appended. Empty for the simulator. */
   readonly baseUrl: string;
   /** Null to send no credential. */
   readonly apiKey: string | null;
@@ -199,6 +197,10 @@ export interface Config {
     readonly connectionsMax: number;
     /** How long a stopping proxy lets requests finish. */
     readonly drainMs: number;
+    /** How long it still takes requests before that. */
+    readonly drainGraceMs: number;
+    /** How long a proxy with a successor lets requests finish. */
+    readonly reloadDrainMs: number;
     /** How long a client may leave a response unread. */
     readonly stalledClientMs: number;
     /** 0: streams are not kept alive. */
@@ -233,6 +235,7 @@ export interface Config {
     /** Whether an answer to one user path may be used for another. */
     readonly shareAcrossPaths: boolean;
   } | null;
+  readonly metrics: MetricsConfig;
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];
   readonly usageEnabled: boolean;

@@ -3,6 +3,7 @@
  * (docs/configuration.md). What is checked is in `build/build-config.ts`.
  */
 import { buildConfig, type ConfigResult } from "./build/build-config.js";
+import { directoryOf } from "./build/default-paths.js";
 import type { Environment } from "./environment.js";
 import { decodeText, readConfigFile } from "./file/read-config-file.js";
 import type { KeptConfiguration } from "./kept/kept-configuration.js";
@@ -27,7 +28,7 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   const process = { flags, env, cwd, uid };
   if (read.kind === "none") return buildConfig({ file: null, ...process });
   const { path, bytes } = read;
-  const parsed = kept?.find(bytes, process) ?? null;
+  const parsed = kept?.find(bytes, { ...process, fileDirectory: directoryOf(path) }) ?? null;
   if (parsed !== null) {
     const result = buildConfig({ file: { path, parsed }, ...process });
     // Of a mistake the text has the place.

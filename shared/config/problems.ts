@@ -3,11 +3,19 @@
  * variable or a flag.
  */
 
+/** In a text, counted from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
 export interface Problem {
   readonly kind: keyof Problems;
   /** The path of the file, `environment` or `flags`. */
   readonly place: string;
   readonly message: string;
+  /** In the file; absent where it isn't known. */
+  readonly position?: Position;
 }
 
 /** Messages while they are collected, by their places. */
@@ -34,6 +42,7 @@ export function problemList(problems: Problems, file: string | null): readonly P
 }
 
 /** The problem as one line for people. */
-export function problemLine({ place, message }: Problem): string {
-  return `${place}: ${message.replaceAll("\n", " ")}`;
+export function problemLine({ place, message, position }: Problem): string {
+  const at = position === undefined ? "" : `:${position.line}:${position.column}`;
+  return `${place}${at}: ${message.replaceAll("\n", " ")}`;
 }

@@ -3,6 +3,8 @@
  * body names one is in `limit-key.ts`; what was spent is the daemon's; when periods begin and end
  * is in `limiterd/budgets/budget-period.ts`.
  */
+
+import { numberAdvice } from "../advice/written-number.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
 import { utf8Bytes } from "../utf8-bytes.js";
@@ -98,7 +100,7 @@ export function parseAmount(value: unknown, param: string): Checked<number> {
   if (typeof value === "number" && Number.isFinite(value) && value > amountUsdMax)
     return bad(`${param} must be at most ${amountUsdMax} US dollars, not ${show(value)}`, param);
   return bad(
-    `${param} must be a finite number of US dollars greater than 0, not ${show(value)}`,
+    `${param} must be a finite number of US dollars greater than 0, not ${show(value)}${numberAdvice(value)}`,
     param,
   );
 }

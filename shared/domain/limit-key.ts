@@ -3,6 +3,8 @@
  * period (`docs/http-api.md`). The two differ only in names and units: a `KeyGrammar`, which is in
  * `rule.ts` and in `budget.ts` with the values that a key limits.
  */
+
+import { periodAdvice } from "../advice/written-number.js";
 import { periodSecondsMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isCount, present, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
@@ -64,7 +66,10 @@ export function parsePeriod<S extends string>(
   if (typeof period === "string" && /^\d{1,12}$/.test(period.trim()))
     return checkSeconds(grammar, Number(period), `${at}period`);
   const expected = `${grammar.periodsExpected} or a number of seconds`;
-  const hint = typeof period === "number" ? `: give a number as ${at}period_seconds` : "";
+  const hint =
+    typeof period === "number"
+      ? `: give a number as ${at}period_seconds`
+      : periodAdvice(period, `${at}period_seconds`);
   return bad(`${at}period must be ${expected}, not ${show(period)}${hint}`, `${at}period`);
 }
 
@@ -232,6 +237,9 @@ export function parseWrite<S extends string, V extends object>(
     return { ok: false, failure: notEntitled(key.value.subject) };
   return good({ ...key.value, ...limited.value, perChild });
 }
+
+/** What `notEntitled` asks for, as it stands in the configuration. */
+export const entitlementLine = "entitlements: [quota_templates]";
 
 /** The one refusal of `per_child`, shared by the admin API and the configuration. */
 export function notEntitled(subject: string): Failure {

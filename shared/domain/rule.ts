@@ -2,6 +2,8 @@
  * Rate limit rules: their fields, and how bodies are checked and rules named (`docs/http-api.md`,
  * "Rules"). How a body names one is in `limit-key.ts`; their counters are the daemon's.
  */
+
+import { numberAdvice } from "../advice/written-number.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../utf8-bytes.js";
@@ -63,6 +65,11 @@ export function compareRules(a: RuleKey, b: RuleKey): number {
   );
 }
 
+/** Whether both name the same rule. */
+export function isSameKey(a: RuleKey, b: RuleKey): boolean {
+  return a.scope === b.scope && a.periodSeconds === b.periodSeconds && compareRules(a, b) === 0;
+}
+
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -89,7 +96,7 @@ function checkCap(value: unknown, param: string): Checked<number | null> {
     return bad(`${param} must be greater than 0, not ${show(value)}`, param);
   if (!isCount(value, 1))
     return bad(
-      `${param} must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(value)}`,
+      `${param} must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(value)}${numberAdvice(value)}`,
       param,
     );
   return good(value);

@@ -53,7 +53,7 @@ export function takeInheritedSockets(
       `LISTEN_FDS must be a number from 0 to ${socketsMax}, not ${quoted(count)}`,
     );
   if (Number(count) === 0) return noSockets;
-  const list = given ?? (count === "1" ? names[0]! : "");
+  const list = given ?? (count === "1" ? (names[0] ?? "") : "");
   const listed = list.split(":");
   if (listed.length !== Number(count))
     throw new InheritedSocketsError(

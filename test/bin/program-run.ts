@@ -50,7 +50,7 @@ export function startProgram(
 ): Program {
   const { env = {}, cwd = "/", detached = false, ipc = false, uid } = options;
   const child = spawn(process.execPath, [script, ...argv], {
-    env: { PATH: process.env["PATH"], ...env },
+    env: { PATH: process.env["PATH"], SLUICE_DRAIN_GRACE_SECONDS: "0", ...env },
     cwd,
     detached,
     stdio: ["ignore", "pipe", "pipe", ...(ipc ? (["ipc"] as const) : [])],

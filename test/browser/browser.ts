@@ -67,6 +67,25 @@ export async function openDashboard({ page }: WatchedPage, url: string, path = "
   await whenShown(page);
 }
 
+interface StreamEvents {
+  /** The next event of this name on any stream of the page's. */
+  next(name: string): Promise<void>;
+}
+
+/** What the live stream tells a page, as the browser hears it. */
+export async function eventsOf(page: Page): Promise<StreamEvents> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  return {
+    next: (name) =>
+      new Promise((resolve) => {
+        session.on("Network.eventSourceMessageReceived", ({ eventName }) => {
+          if (eventName === name) resolve();
+        });
+      }),
+  };
+}
+
 async function signIn(context: BrowserContext, url: string, key: string): Promise<void> {
   const answer = await context.request.post(`${url}/dashboard/session`, {
     data: { key },

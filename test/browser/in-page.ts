@@ -30,6 +30,27 @@ export function rowsOf(page: Page): Promise<number> {
   return page.evaluate(`document.querySelectorAll("tr").length`);
 }
 
+/** The texts of the elements that a selector finds. */
+export function textsOf(page: Page, selector: string): Promise<string> {
+  return page.evaluate(textsIn(selector));
+}
+
+/** Resolves once they are others than `before`. */
+export function whenTextsChange(page: Page, selector: string, before: string): Promise<void> {
+  // Not by `waitForFunction`, which evaluates a text in the page: its policy forbids that.
+  return page.evaluate(`new Promise((resolve) => {
+    const look = () => ${textsIn(selector)} === ${JSON.stringify(before)} || resolve();
+    new MutationObserver(look)
+      .observe(document, { subtree: true, childList: true, characterData: true });
+    look();
+  })`);
+}
+
+function textsIn(selector: string): string {
+  const all = `document.querySelectorAll(${JSON.stringify(selector)})`;
+  return `[...${all}].map((each) => each.textContent).join()`;
+}
+
 export interface Focus {
   /** In lower case. */
   readonly tag: string;

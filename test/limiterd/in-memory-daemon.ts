@@ -20,11 +20,12 @@ import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
+import { DaemonMeasures } from "../../limiterd/metrics/daemon-measures.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
+import { configuredText } from "../../limiterd/rules/stored-rule.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
-import { Backups } from "../../limiterd/store/backups.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
@@ -43,7 +44,6 @@ import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemo
 import { toWire } from "../../shared/wire/to-wire.js";
 import { wireVersions } from "../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
-import { noCopies } from "../support/no-copies.js";
 
 export interface TestPeer {
   readonly state: PeerState;
@@ -112,6 +112,7 @@ export function startDaemon(
   const foreignVersions: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
+    digest: configuredText(rules),
     hashKey: [1, 2],
     providers: typesOf(providers),
     nowMs,
@@ -159,6 +160,7 @@ export function startDaemon(
     budgets,
     labelsOf,
     book: restored.book,
+    configured: { rules, applied: restored.configured },
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
@@ -168,7 +170,6 @@ export function startDaemon(
     store,
     usage,
     spendLog,
-    backups: new Backups({ beginCopy: noCopies, schedule: (_ms, run) => void timers.push(run) }),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     accountsLoading: !loads,
     peers: new Set(),
@@ -177,7 +178,7 @@ export function startDaemon(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: createRecentRefusals(),
-    inertRules: findInertRules(restored.book, inertReason),
+    inertRules: new Set(),
     onInert: ({ kind, name }) => void inertReports.push(`${kind} ${name}`),
     onUnreadable: (error) => void damageReports.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) =>
@@ -185,9 +186,14 @@ export function startDaemon(
     onForeignVersion: ({ wireVersion: theirs, role }) =>
       void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
     counts: newCounts(),
+    measures: new DaemonMeasures(),
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
+  restored.book.ruleSet.whenRead(() => {
+    for (const id of findInertRules(restored.book, inertReason)) state.inertRules.add(id);
+  });
+  if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);
   void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void removeSpends(state, loads ? loadedAccounts(state) : [])

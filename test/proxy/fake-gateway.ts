@@ -33,6 +33,7 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { type ObjectOwner, parseMadeObjects } from "../../shared/wire/stored-object.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
+import { fakeMetrics } from "./fake-metrics.js";
 
 /** A request to a provider: `provider METHOD path`, and its body as it was sent. */
 export interface Sent {
@@ -114,6 +115,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       targetLoad: new TargetLoad([], () => 0),
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
+      metrics: fakeMetrics(),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
       credentials: { jwt: null },

@@ -223,6 +223,8 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "usage-records": ["GET", "/admin/usage/records"],
   providers: ["GET", "/admin/providers"],
   config: ["GET", "/admin/config"],
+  metrics: ["GET", "/metrics"],
+  "metrics-limiter": ["GET", "/metrics/limiter"],
 };
 
 t.test("each endpoint that costs no admission has a bound of its own", async (t) => {

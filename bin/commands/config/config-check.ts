@@ -8,6 +8,7 @@ import type { Config } from "../../../shared/config/config.js";
 import { createInertReason, inertRule } from "../../../shared/config/inert-rule.js";
 import { openBeyondLoopback } from "../../../shared/config/open-gateway.js";
 import { append } from "../../../shared/long-lists.js";
+import { likelyMistakes } from "../../configuration/likely-mistakes.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { configurationSource, requireConfiguration } from "../../session/configuration.js";
 import { missingKeyFiles } from "../../session/missing-key-files.js";
@@ -36,6 +37,7 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   const warnings: string[] = [];
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
   append(warnings, inertModelRules(config));
+  append(warnings, likelyMistakes(config));
   append(warnings, missingKeyFiles(config));
   const refused = openBeyondLoopback(config);
   if (refused !== null) warnings.push(`${onlyWithKey}: ${refused}`);

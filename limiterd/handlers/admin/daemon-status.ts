@@ -30,7 +30,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     uptime_seconds: Math.max(0, Math.round((nowMs - state.startedAtMs) / 1000)),
     enabled: settings.rateLimitsEnabled,
     usage_enabled: settings.usageEnabled,
-    rules: book.rules.size,
+    rules: book.ruleSet.size,
     child_windows: book.childCount,
     inert_rules: state.inertRules.size,
     inert_budgets: countInertBudgets(state),
@@ -45,7 +45,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     refused: counts.refused,
     denied: counts.denied,
     over_budget: counts.overBudget,
-    settled: counts.settled,
+    settled: Object.values(counts.settledParts).reduce((sum, each) => sum + each, 0),
     tokens: counts.tokens,
     cost: sumUsd(counts.cost),
     repeated_settles: counts.repeatedSettles,
@@ -73,7 +73,7 @@ const inertNamedMax = 100;
 export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
   const rules: Inert[] = [];
   for (const id of inertRules) {
-    const { definition } = book.rules.get(id)!;
+    const { definition } = book.ruleSet.get(id)!;
     if (rules.push(inertRule(definition, settings.inertReason(definition)!)) === inertNamedMax)
       break;
   }

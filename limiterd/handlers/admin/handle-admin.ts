@@ -4,7 +4,9 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
+import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange } from "../../../shared/wire/admin-op.js";
+import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import {
   objectsMax,
   parseMadeObjects,
@@ -13,14 +15,9 @@ import {
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
+import { tellMetrics } from "../../lists/tell-metrics.js";
 import type { DaemonState } from "../../state.js";
-import {
-  type AdminPorts,
-  type AdminRequest,
-  checkedValue,
-  type PlainOp,
-  writeChange,
-} from "./admin-operation.js";
+import { type AdminPorts, checkedValue, writeChange } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
 import { handleBudgets } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
@@ -32,7 +29,7 @@ import { handleUsage } from "./handle-usage.js";
 
 export function handleAdmin(
   state: DaemonState,
-  { op, body }: AdminRequest<PlainOp>,
+  { op, body }: Admin,
   nowMs: number,
   ports: AdminPorts,
 ): void {
@@ -41,6 +38,12 @@ export function handleAdmin(
   switch (op) {
     case "status":
       return ports.answer(daemonStatus(state, nowMs));
+    case "metrics": {
+      const rulesMax = checkedValue(parseMetricsQuestion(body), ports);
+      if (rulesMax === null) return;
+      const question = { status: daemonStatus(state, nowMs), rulesMax, nowMs };
+      return void tellMetrics(state, question).then(ports.answer);
+    }
     case "leases.list": {
       const query = checkedValue(parseListQuery(body, {}), ports);
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));

@@ -26,8 +26,8 @@ import {
   nameOfBudget,
   unknownBudget,
 } from "../../lists/list-budget-children.js";
-import { budgetChoices, listBudgets } from "../../lists/list-budgets.js";
-import { parseListQuery } from "../../lists/list-query.js";
+import { budgetChoices, listBudgets, listFullestBudgets } from "../../lists/list-budgets.js";
+import { isByUse, parseListQuery } from "../../lists/list-query.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import {
@@ -84,7 +84,9 @@ export function handleBudgets(
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, budgetChoices), ports);
-  if (query !== null) ports.answer(listBudgets(state, query, nowMs));
+  if (query === null) return;
+  if (isByUse(query)) return void listFullestBudgets(state, query, nowMs).then(ports.answer);
+  ports.answer(listBudgets(state, query, nowMs));
 }
 
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -6,6 +6,7 @@ import { unreachable } from "../../../shared/assert.js";
 import { parseConfirmation } from "../../../shared/checked.js";
 import { inertRule } from "../../../shared/config/inert-rule.js";
 import {
+  isSameKey,
   parseRuleKey,
   parseRuleResetOne,
   parseRuleWrite,
@@ -18,10 +19,16 @@ import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Rule } from "../../counters/counter.js";
 import { listChildren } from "../../lists/list-children.js";
-import { parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
-import { listRules, ruleChoices } from "../../lists/list-rules.js";
-import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
+import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
+import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
+import {
+  resetAllChange,
+  ruleChange,
+  ruleRemovals,
+  rulesNoteChange,
+} from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";
+import type { Change } from "../../store/store.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -62,8 +69,12 @@ export function handleRules(
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);
-  if (query !== null)
-    ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, query }));
+  if (query === null) return;
+  const { book, settings, yieldToEventLoop } = state;
+  const options = { nowMs, inertReason: settings.inertReason, query };
+  if (isByUse(query))
+    return void listFullestRules(book, options, yieldToEventLoop).then(ports.answer);
+  ports.answer(listRules(book, options));
 }
 
 /** The body: a rule as in a reset of one, with `limit` and `search`. */
@@ -117,8 +128,8 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInert(inertRule(rule.definition, inert));
   noteInert(state, rule, inert !== null, ports);
-  const removals = replaced === null ? [] : ruleRemovals(replaced.id);
-  writeChange(state, [ruleChange(rule), ...removals], ports, () =>
+  const changes = [ruleChange(rule), ...(replaced === null ? [] : removalsOf(state, replaced))];
+  writeChange(state, [...changes, noteChange(state)], ports, () =>
     ports.answer(inert === null ? {} : { inert }),
   );
 }
@@ -131,7 +142,19 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (rule === null) return ports.fail(unknownRule(key));
   ports.limitedMayHaveChanged(before);
   noteInert(state, rule, false, ports);
-  writeChange(state, ruleRemovals(rule.id), ports, () => ports.answer({}));
+  const removals = removalsOf(state, rule);
+  writeChange(state, [...removals, noteChange(state)], ports, () => ports.answer({}));
+}
+
+function removalsOf({ configured }: DaemonState, { id, definition }: Rule): readonly Change[] {
+  if (configured.rules.some((rule) => isSameKey(rule, definition))) configured.applied = "";
+  return ruleRemovals(id);
+}
+
+/** What the next start must know of the rules as they are now. */
+function noteChange({ book, configured, epochs }: DaemonState): Change {
+  const { startLsn } = epochs;
+  return rulesNoteChange(book.ruleSet, { startLsn, configured: configured.applied });
 }
 
 function unknownRule(key: RuleKey): Failure {
@@ -160,7 +183,7 @@ function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
   const rule = state.book.find(key);
   if (rule === null) return ports.answer({});
   state.book.reset(rule, state.writer.closeBatch());
-  writeChange(state, [ruleChange(rule)], ports, () => ports.answer({}));
+  writeChange(state, [ruleChange(rule), noteChange(state)], ports, () => ports.answer({}));
 }
 
 /** One number in the store, however many rules there are: windows up to it are stale. */

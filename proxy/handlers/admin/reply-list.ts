@@ -70,8 +70,9 @@ export async function replyList(
 ): Promise<void> {
   const parameters = listParameters(query);
   if (!parameters.ok) return failAdmin(context, parameters.failure);
-  const { limit, after = null } = parameters.value;
-  return limit === undefined && after === null && list.whole !== "never"
+  const { limit, after = null, order } = parameters.value;
+  // Of the fullest there is one page, which must not look like the whole list.
+  return limit === undefined && after === null && order !== "use" && list.whole !== "never"
     ? replyWhole(context, list, parameters.value)
     : replyPage(context, list, { limit: itemsPerPage, ...parameters.value });
 }

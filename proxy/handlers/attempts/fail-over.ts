@@ -28,7 +28,7 @@ interface FailOver {
  * and our own limits are not.
  */
 export async function failOver(
-  { gateway, exchange, record }: RequestContext<"limiter">,
+  { gateway, exchange, record }: RequestContext<"limiter" | "metrics">,
   { admission, targets, send }: FailOver,
   first: Forwarded,
 ): Promise<Forwarded> {
@@ -53,6 +53,8 @@ export async function failOver(
     if (outcome.kind !== "admitted")
       return { ...best, note: `no other target: ${whyNotAdmitted(outcome)}` };
     record.target = admission.target;
+    const { answered, status } = last.failed;
+    gateway.metrics.counts.failedOver(target, answered ? String(status) : "no_answer");
     last = await send(admission.target!, successHeaders(outcome.headers), untried.length > 1);
     if (last.failed === null) return last;
   }

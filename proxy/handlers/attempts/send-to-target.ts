@@ -4,6 +4,7 @@
  * it stays one request at one target.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
+import type { Operation } from "../../../shared/operation.js";
 import type { Gateway } from "../../gateway.js";
 import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
@@ -16,6 +17,8 @@ interface TargetSending {
   readonly target: Target;
   /** Whether the request can be sent more than once. */
   readonly isRepeatable: boolean;
+  readonly operation: Operation;
+  readonly stream: boolean;
   readonly send: () => Promise<Forwarded>;
 }
 
@@ -25,8 +28,10 @@ export async function sendToTarget(
     gateway,
     exchange,
     record,
-  }: RequestContext<"providers" | "monoMs" | "random" | "setTimer" | "targetHealth" | "targetLoad">,
-  { target, isRepeatable, send }: TargetSending,
+  }: RequestContext<
+    "metrics" | "providers" | "monoMs" | "random" | "setTimer" | "targetHealth" | "targetLoad"
+  >,
+  { target, isRepeatable, operation, stream, send }: TargetSending,
 ): Promise<Forwarded> {
   const { config, upstream } = providerOf(gateway, target);
   const { targetHealth, targetLoad } = gateway;
@@ -36,9 +41,12 @@ export async function sendToTarget(
     record.tries++;
     const forwarded = await watched(targetLoad, target, { send, startedMonoMs });
     targetHealth.note(target, startedMonoMs, forwarded);
+    const endedMonoMs = gateway.monoMs();
+    const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
+    gateway.metrics.counts.attemptEnded(attempt);
     if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
     if (targetHealth.isOpen(target)) return forwarded;
-    const elapsedMs = gateway.monoMs() - firstMonoMs;
+    const elapsedMs = endedMonoMs - firstMonoMs;
     const attempts = { retried, elapsedMs, random: gateway.random() };
     const { failed } = forwarded;
     const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();

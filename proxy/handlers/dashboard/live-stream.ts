@@ -9,7 +9,7 @@ import { cookieOf } from "../../auth/session/authenticate-session.js";
 import { findSession } from "../../auth/session/find-session.js";
 import { retryMs, watchersMax } from "../../dashboard/live-bounds.js";
 import type { Watcher } from "../../dashboard/live-feed.js";
-import type { RuleQuery } from "../../dashboard/live-rules.js";
+import { type ListWatch, liveLists } from "../../dashboard/live-lists.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "../admin/admin-json.js";
 import { listParameters } from "../admin/reply-list.js";
@@ -18,15 +18,19 @@ type LiveContext = RequestContext<"config" | "limiter" | "liveFeed" | "sessionKe
 
 export async function streamLive(context: LiveContext): Promise<void> {
   const { gateway, exchange, record } = context;
-  const query = ruleQuery(exchange.query);
-  if (!query.ok) return failAdmin(context, query.failure);
+  const lists = listsOf(exchange.query);
+  if (!lists.ok) return failAdmin(context, lists.failure);
   // The daemon checks the parameters, and is there.
   const asked =
-    query.value === null
-      ? await gateway.limiter.call("status", null)
-      : await gateway.limiter.call("rate-limits.list", query.value.parameters);
+    lists.value.length === 0
+      ? [await gateway.limiter.call("status", null)]
+      : await Promise.all(
+          lists.value.map(({ list, parameters }) =>
+            gateway.limiter.call(liveLists[list].op, parameters),
+          ),
+        );
   if (exchange.gone) return record.gone(exchange);
-  if (!asked.ok) return failAdmin(context, asked.failure);
+  for (const answer of asked) if (!answer.ok) return failAdmin(context, answer.failure);
   if (gateway.liveFeed.isFull)
     return failAdmin(context, failure("overloaded", `${watchersMax} streams are open already`));
   record.end(200, "answered");
@@ -43,7 +47,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
   ]);
   exchange.write(Buffer.from(`retry: ${retryMs}\n\n`));
   await new Promise<void>((resolve) => {
-    const leave = gateway.liveFeed.watch(watcherOf(context, query.value, resolve));
+    const leave = gateway.liveFeed.watch(watcherOf(context, lists.value, resolve));
     exchange.onGone(() => {
       leave();
       resolve();
@@ -51,25 +55,31 @@ export async function streamLive(context: LiveContext): Promise<void> {
   });
 }
 
-/** With `rules`, the list that the other parameters ask for; without it there are none. */
-function ruleQuery(query: string): Checked<RuleQuery | null> {
+/** With `rules` or `budgets`, the pages that the other parameters ask for; without them none. */
+function listsOf(query: string): Checked<readonly ListWatch[]> {
   const read = listParameters(query);
   if (!read.ok) return read;
-  const { rules, ...parameters } = read.value;
-  const [other] = Object.keys(parameters);
-  if (rules === undefined)
-    return other === undefined ? good(null) : bad(`${other} is about rules=true`, other);
-  if (rules !== "true") return bad("rules must be true, or be left out", "rules");
+  const { rules, budgets, ...parameters } = read.value;
   const sorted = Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return good({ key: JSON.stringify(sorted), parameters });
+  const lists: ListWatch[] = [];
+  const asked = { rules, budgets };
+  for (const list of ["rules", "budgets"] as const) {
+    if (asked[list] === undefined) continue;
+    if (asked[list] !== "true") return bad(`${list} must be true, or be left out`, list);
+    lists.push({ list, key: JSON.stringify([list, ...sorted]), parameters });
+  }
+  const [other] = Object.keys(parameters);
+  return lists.length === 0 && other !== undefined
+    ? bad(`${other} is about rules=true and budgets=true`, other)
+    : good(lists);
 }
 
-function watcherOf(context: LiveContext, query: RuleQuery | null, ended: () => void): Watcher {
+function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () => void): Watcher {
   const { gateway, exchange, caller } = context;
   const cookie = showsKey(exchange) ? null : cookieOf(gateway, exchange);
   let ready = true;
   return {
-    query,
+    lists,
     get ready() {
       return ready;
     },

@@ -53,11 +53,20 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
 ];
 
 /** Those with a key's id in their path. */
-export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods])[] = [
-  [/^\/admin\/auth-keys\/[^/]+\/rotate$/, { POST: "auth-keys-rotate" }],
-  [/^\/admin\/auth-keys\/[^/]+\/deactivate$/, { POST: "auth-keys-deactivate" }],
-  [/^\/admin\/auth-keys\/[^/]+$/, { DELETE: "auth-keys-delete" }],
-];
+export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods, route: string])[] =
+  [
+    [
+      /^\/admin\/auth-keys\/[^/]+\/rotate$/,
+      { POST: "auth-keys-rotate" },
+      "/admin/auth-keys/{id}/rotate",
+    ],
+    [
+      /^\/admin\/auth-keys\/[^/]+\/deactivate$/,
+      { POST: "auth-keys-deactivate" },
+      "/admin/auth-keys/{id}/deactivate",
+    ],
+    [/^\/admin\/auth-keys\/[^/]+$/, { DELETE: "auth-keys-delete" }, "/admin/auth-keys/{id}"],
+  ];
 
 const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
 

@@ -95,6 +95,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   get unsettled(): number {
     return this.#outbox.size;
   }
+  get dropped(): number {
+    return this.#outbox.dropped;
+  }
   get inertRules(): number | null {
     return this.#notices.inertRules;
   }

@@ -13,6 +13,10 @@ export class OpenSessions {
   #draining = false;
   #waiting: (() => void)[] = [];
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   add(session: OpenSession): void {
     this.#open.add(session);
     if (this.#draining) session.drain();

@@ -160,7 +160,7 @@ class Relaying extends AnswerRelay {
     // A body that broke off with its client is no failure of the provider's.
     if (this.exchange.gone) return this.onGone();
     const { reason } = upstreamFailure;
-    if (this.exchange.begun) return this.endCut(reason);
+    if (this.exchange.begun) return this.endCut(upstreamFailure);
     const { provider } = this.#what;
     const failure = unansweredFailure(provider, this.status !== 0, upstreamFailure);
     this.end(

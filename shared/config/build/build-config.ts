@@ -4,15 +4,13 @@
  * `../file/read-config-file.ts`.
  */
 
-import { socketPathBytesMax } from "../../bounds.js";
-import { notEntitled } from "../../domain/limit-key.js";
+import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import type { RuleDefinition } from "../../domain/rule.js";
 import { append } from "../../long-lists.js";
-import { adminSocketBeside } from "../../socket/socket-place.js";
-import { utf8Bytes } from "../../utf8-bytes.js";
 import type { Config, ProviderConfig } from "../config.js";
 import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
+import { locateProblems } from "../file/locate-problems.js";
 import { parseShape } from "../file/parse-shape.js";
 import { parseYaml } from "../file/parse-yaml.js";
 import { type ParsedFile, parsedFile } from "../file/parsed-file.js";
@@ -22,22 +20,24 @@ import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
-import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
-import type { Flags, Setting } from "../settings/setting.js";
-import { type SettingValues, settings } from "../settings/settings.js";
+import { noProblems, type Problem, problemList } from "../problems.js";
+import type { Flags } from "../settings/setting.js";
+import type { SettingValues } from "../settings/settings.js";
 import { buildAliases } from "./aliases.js";
+import { buildMetrics } from "./build-metrics.js";
 import {
   budgetWarnings,
   providerWarnings,
   tokenRuleWarnings,
   variableWarnings,
 } from "./config-warnings.js";
-import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
+import { absolutePath, directoryOf } from "./default-paths.js";
 import { buildIssuers } from "./jwt-issuers.js";
+import { buildLimiter } from "./limiter-config.js";
 import { type ProxyVariables, proxyFor, readProxyVariables } from "./outbound-proxies.js";
 import { buildPrices } from "./prices.js";
 import { buildProviders } from "./provider-configs.js";
-import { decidedBy, describeSettings, resolveSettings } from "./resolve-settings.js";
+import { describeSettings, resolveSettings } from "./resolve-settings.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
 /** A valid configuration with warnings about it, or every problem. */
@@ -59,7 +59,7 @@ export interface ConfigSources {
     | null;
   readonly flags: Flags;
   readonly env: Environment;
-  /** The directory that relative paths start from. */
+  /** What relative paths of flags and variables start from; those of the file from where it is. */
   readonly cwd: string;
   /** The user who runs Sluice: decides where the socket and the store are by default. */
   readonly uid: number;
@@ -74,26 +74,33 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       : parseYaml(file.text);
   const problems = noProblems();
   append(problems.file, yaml.problems);
-  const failed = (): ConfigResult => ({
-    ok: false,
-    file: file?.path ?? null,
-    problems: problemList(problems, file?.path ?? null),
-  });
+  const failed = (): ConfigResult => {
+    const path = file?.path ?? null;
+    const list = problemList(problems, path);
+    const text = file !== null && "text" in file ? file.text : null;
+    return { ok: false, file: path, problems: text === null ? list : locateProblems(text, list) };
+  };
   // If the text isn't YAML, nothing in it can be checked.
   if (yaml.document === undefined) return failed();
   const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
 
+  const fileDirectory = file === null ? sources.cwd : directoryOf(file.path);
   const values = resolveSettings({ ...sources, file: shape.settings }, problems);
-  const limiter = buildLimiter(values, shape, sources, problems);
+  const limiter = buildLimiter(values, shape, { ...sources, fileDirectory }, problems);
+  const metrics = buildMetrics(
+    values,
+    { ...sources, file: shape.settings, fileDirectory },
+    problems,
+  );
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
-  const providers = built.map((provider) => withEgress(provider, proxies, sources.cwd));
+  const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
   const types = typesOf(providers);
   const virtualModels = buildVirtualModels(shape.virtualModels, { names, types }, problems.file);
   const targets = { names, types, sources: virtualModels.map(({ source }) => source) };
   const aliases = buildAliases(shape.aliases, targets, problems.file);
   const prices = buildPrices(shape.prices, types, problems.file);
-  const jwtIssuers = buildIssuers(shape.issuers, { cwd: sources.cwd, proxies }, problems.file);
+  const jwtIssuers = buildIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
   const fileRules =
@@ -125,6 +132,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       heldBytesMax: values.heldBytesMax,
       connectionsMax: values.connectionsMax,
       drainMs: values.drainMs,
+      drainGraceMs: values.drainGraceMs,
+      reloadDrainMs: values.reloadDrainMs,
       stalledClientMs: values.stalledClientMs,
       streamKeepAliveMs: values.streamKeepAliveMs,
       requestIdInRefusals: values.requestIdInRefusals,
@@ -136,6 +145,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     prices,
     jwtIssuers,
     cache: buildCache(values),
+    metrics,
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
@@ -170,7 +180,8 @@ function requireEntitled(
   problems: string[],
 ): readonly RuleDefinition[] {
   const template = perChildEntitled ? undefined : rules.find(({ perChild }) => perChild);
-  if (template !== undefined) problems.push(notEntitled(template.subject).message);
+  if (template !== undefined)
+    problems.push(`${notEntitled(template.subject).message}: add the line ${entitlementLine}`);
   return rules;
 }
 
@@ -178,51 +189,14 @@ function requireEntitled(
 function withEgress(
   provider: ProviderConfig,
   proxies: ProxyVariables,
-  cwd: string,
+  fileDirectory: string,
 ): ProviderConfig {
   const { baseUrl, proxy, caFile, apiKeyFile } = provider;
   return {
     ...provider,
     proxy: proxyFor(baseUrl, proxy, proxies),
-    caFile: caFile === null ? null : absolutePath(caFile, cwd),
-    apiKeyFile: apiKeyFile === null ? null : absolutePath(apiKeyFile, cwd),
-  };
-}
-
-function buildLimiter(
-  values: SettingValues,
-  shape: ConfigFile,
-  { flags, env, cwd, uid }: ConfigSources,
-  problems: Problems,
-): Config["limiter"] {
-  const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
-  const adminSocket = absolutePath(values.adminSocket ?? adminSocketBeside(socket), cwd);
-  const report = (setting: Setting<string | null>, problem: string): void => {
-    const { name, place } = decidedBy(setting, { flags, env, file: shape.settings });
-    problems[place].push(`${name} must be ${problem}`);
-  };
-  const tooLong = (path: string): string | null =>
-    utf8Bytes(path) > socketPathBytesMax
-      ? `at most ${socketPathBytesMax} bytes long, not ${utf8Bytes(path)}: ${path}`
-      : null;
-  const ofSocket = tooLong(socket);
-  const ofAdminSocket = tooLong(adminSocket);
-  if (ofSocket !== null) report(settings.socket, ofSocket);
-  else if (ofAdminSocket !== null && values.adminSocket === null)
-    report(settings.socket, `shorter: the admin socket beside it must be ${ofAdminSocket}`);
-  if (ofAdminSocket !== null && values.adminSocket !== null)
-    report(settings.adminSocket, ofAdminSocket);
-  if (adminSocket === socket)
-    report(settings.adminSocket, `another path than limiter.socket, not ${adminSocket}`);
-  const dataDir = absolutePath(values.dataDir ?? defaultDataDir(env, uid), cwd);
-  return {
-    socket,
-    adminSocket,
-    socketGroupAccess: values.socketGroupAccess,
-    dataDir,
-    spoolDir: absolutePath(values.spoolDir ?? `${dataDir.replace(/\/+$/, "")}/spool`, cwd),
-    failureMode: values.failureMode,
-    deadlineMs: values.deadlineMs,
+    caFile: caFile === null ? null : absolutePath(caFile, fileDirectory),
+    apiKeyFile: apiKeyFile === null ? null : absolutePath(apiKeyFile, fileDirectory),
   };
 }
 

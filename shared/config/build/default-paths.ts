@@ -28,8 +28,13 @@ function absoluteOnly(directory: string | undefined): string | null {
   return directory?.startsWith("/") === true ? directory.replace(/\/+$/, "") : null;
 }
 
-/** A path of the configuration; a relative one starts from the working directory. */
-export function absolutePath(path: string, cwd: string): string {
+/** The directory of a file with an absolute path. */
+export function directoryOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf("/")));
+}
+
+/** A path of the configuration; a relative one starts from `directory`. */
+export function absolutePath(path: string, directory: string): string {
   if (path.startsWith("/")) return path;
-  return `${cwd.replace(/\/+$/, "")}/${path.replace(/^(?:\.\/+)+/, "")}`;
+  return `${directory.replace(/\/+$/, "")}/${path.replace(/^(?:\.\/+)+/, "")}`;
 }

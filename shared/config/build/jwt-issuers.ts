@@ -21,7 +21,7 @@ export const kubernetesDefaults = {
 const keyKinds = ["jwks_file", "jwks_url", "secret"] as const;
 
 interface Surroundings {
-  readonly cwd: string;
+  readonly fileDirectory: string;
   readonly proxies: ProxyVariables;
 }
 
@@ -106,11 +106,14 @@ function withDefaults({
   };
 }
 
-function keysOf(fields: JwtFields, { cwd, proxies }: Surroundings): JwtIssuerConfig["keys"] {
+function keysOf(
+  fields: JwtFields,
+  { fileDirectory, proxies }: Surroundings,
+): JwtIssuerConfig["keys"] {
   if (fields.secret !== null) return { kind: "secret", secret: fields.secret };
   return fields.jwks_url !== null
     ? { kind: "url", url: fields.jwks_url, proxy: proxyFor(fields.jwks_url, null, proxies) }
-    : { kind: "file", path: absolutePath(fields.jwks_file ?? "", cwd) };
+    : { kind: "file", path: absolutePath(fields.jwks_file ?? "", fileDirectory) };
 }
 
 /**

@@ -3,6 +3,7 @@
  * that the usual key variables register, and the simulator if the file declares none.
  */
 import { append } from "../../long-lists.js";
+import { didYouMean } from "../closest-name.js";
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { type DeclaredProvider, type ReadFields, validFields } from "../file/config-file.js";
@@ -12,7 +13,7 @@ import { baseUrl } from "../kinds/url-kinds.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { modelName } from "../model-name.js";
 import { baseUrlVariable, modelsVariable, type Preset } from "../presets/preset.js";
-import { findPreset, presetAt, presets } from "../presets/presets.js";
+import { findPreset, presetAt, presetNames, presets } from "../presets/presets.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits, serviceKeepAliveMs } from "../provider-type.js";
 import {
@@ -137,8 +138,9 @@ function fromDeclared(
   const before = problems.length;
   if (!/^[a-z0-9][a-z0-9._-]*$/.test(name) || name.length > nameCharsMax) {
     problems.push(
-      `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`,
+      `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit${didYouMean(name, presetNames)}`,
     );
+    return null;
   }
   // Without a valid type, the fields that depend on it can't be checked.
   if (fields === null || fields.type === undefined) return null;

@@ -51,7 +51,7 @@ import {
 import { budgetSection, listNames, readLimitLists, ruleSection } from "./read-limit-lists.js";
 
 /** The sections that hold nothing but scalar settings. */
-const scalarSections = ["server", "limiter", "usage", "cache"];
+const scalarSections = ["server", "limiter", "usage", "cache", "metrics"];
 /** Those within them. */
 const nestedSections: Readonly<Record<string, readonly string[]>> = { server: ["admin"] };
 /** The other keys at the top, besides the scalar settings there. */
@@ -133,7 +133,8 @@ function readNamed({ raw, at }: Located, problems: string[]): readonly Named[] {
       raw: value,
       at: keyPath(at, name),
     }));
-  problems.push(`${at} must be a mapping of names, not ${show(raw)}`);
+  const advice = Array.isArray(raw) ? ": write each name as a key, without -" : "";
+  problems.push(`${at} must be a mapping of names, not ${show(raw)}${advice}`);
   return [];
 }
 
@@ -246,6 +247,10 @@ function readVirtualModel(entry: Named, problems: string[]): DeclaredVirtualMode
   const affinity = fields?.affinity ?? "none";
   const list = { raw: fields?.targets, at: `${at}.targets` };
   const targets = readItems(list, problems).flatMap((item): readonly DeclaredTarget[] => {
+    if (typeof item.raw === "string") {
+      problems.push(`${item.at} must be a mapping: write model: ${item.raw.trim()}`);
+      return [];
+    }
     const target = readFields(targetSchemas, item, problems);
     if (target?.model === undefined) return [];
     return [{ at: item.at, model: target.model.trim(), weight: target.weight ?? 1 }];

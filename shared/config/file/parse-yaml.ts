@@ -13,6 +13,7 @@ import {
   type ScalarEvent,
   YAMLException,
 } from "js-yaml";
+import { keyPath } from "../read-mapping.js";
 import { plainScalar } from "./plain-scalar.js";
 import { aliasFault, type Fault, parserFault, tagFault, withPlaces } from "./yaml-fault.js";
 
@@ -33,18 +34,24 @@ class FatalFault extends Error {
   }
 }
 
+/** Where each value, or the key that it has, begins in the text, by the value's path. */
+export type Places = Map<string, number>;
+
 /**
  * Parses a text. Problems name line and column. `document` is undefined if the text is not valid
  * YAML; duplicate keys are reported, but the rest is still returned for further checks.
  */
-export function parseYaml(text: string): {
+export function parseYaml(
+  text: string,
+  places: Places | null = null,
+): {
   readonly document: unknown;
   readonly problems: readonly string[];
 } {
   const faults: Fault[] = [];
   let document: unknown;
   try {
-    document = new Composer(text, parseEvents(text, {}), faults).document();
+    document = new Composer(text, { faults, places }).document();
   } catch (error) {
     if (error instanceof FatalFault) faults.push(error.fault);
     else if (error instanceof YAMLException)
@@ -68,16 +75,19 @@ class Composer {
   readonly #text: string;
   readonly #events: readonly Event[];
   readonly #faults: Fault[];
+  readonly #places: Places | null;
+  #path = "";
   readonly #anchors = new Map<string, Anchor>();
   #next = 0;
   #values = 0;
   #aliased = 0;
   #unknownAliases = 0;
 
-  constructor(text: string, events: readonly Event[], faults: Fault[]) {
+  constructor(text: string, { faults, places }: { faults: Fault[]; places: Places | null }) {
     this.#text = text;
-    this.#events = events;
+    this.#events = parseEvents(text, {});
     this.#faults = faults;
+    this.#places = places;
   }
 
   /** The only document, null when there is none. */
@@ -112,7 +122,7 @@ class Composer {
         this.#refuseTag(event.tagStart);
         const list: unknown[] = [];
         return this.#anchored(event, list, () => {
-          while (!this.#isEnd()) list.push(this.#value());
+          while (!this.#isEnd()) list.push(this.#placed(this.#events[this.#next]!, list.length));
         });
       }
       case EVENT_ID.MAPPING: {
@@ -131,7 +141,7 @@ class Composer {
     while (!this.#isEnd()) {
       const event = this.#events[this.#next]!;
       const key = this.#key(event);
-      const value = this.#value();
+      const value = this.#placed(event, key);
       if (Object.hasOwn(mapping, key))
         this.#faults.push({
           at: startOf(event),
@@ -147,6 +157,17 @@ class Composer {
         });
       else mapping[key] = value;
     }
+  }
+
+  /** The next value, which `from` begins, or its key. */
+  #placed(from: Event, key: string | number): unknown {
+    if (this.#places === null) return this.#value();
+    const above = this.#path;
+    this.#path = typeof key === "number" ? `${above}[${key}]` : keyPath(above, key);
+    this.#places.set(this.#path, startOf(from));
+    const value = this.#value();
+    this.#path = above;
+    return value;
   }
 
   /** A key, exactly as written. */

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isAbsent, show } from "../../checked.js";
+import { isAbsent, isObject, show } from "../../checked.js";
 import { append } from "../../long-lists.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { keyPath, readMapping } from "../read-mapping.js";
@@ -92,7 +92,13 @@ function ofKind<T>(kind: ValueKind<T>): FieldSchema<T> {
 
 /** The end of a message that quotes the value: `must be a list, not 5`. */
 function wrongType(expected: string): (issue: v.BaseIssue<unknown>) => string {
-  return ({ input }) => (isAbsent(input) ? "is required" : `${expected}, not ${show(input)}`);
+  return ({ input }) =>
+    isAbsent(input) ? "is required" : `${expected}, not ${show(input)}${listAdvice(input)}`;
+}
+
+/** What to write where a list is expected and a mapping was given. */
+function listAdvice(raw: unknown): string {
+  return isObject(raw) ? ": begin each entry with -" : "";
 }
 
 /** The fields; wrong ones are undefined. Null if the value is no mapping. */
@@ -122,6 +128,6 @@ export function readItems({ raw, at }: Located, problems: string[]): readonly Lo
   if (isAbsent(raw)) return [];
   if (Array.isArray(raw))
     return raw.map((item: unknown, index) => ({ raw: item, at: `${at}[${index}]` }));
-  problems.push(`${at} must be a list, not ${show(raw)}`);
+  problems.push(`${at} must be a list, not ${show(raw)}${listAdvice(raw)}`);
   return [];
 }

@@ -46,6 +46,12 @@ function substitute(value: unknown, at: string, optional: boolean, context: Cont
 /** `$${` comes first, so that an escaped placeholder is never read as a variable. */
 const placeholder = /\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g;
 
+/** `$NAME`, as shells write it, which would be taken for the value itself. */
+function isBareVariable(text: string, env: Environment): boolean {
+  const name = /^\$([A-Z][A-Z0-9_]*)$/.exec(text.trim())?.[1];
+  return name !== undefined && (name.includes("_") || env[name] !== undefined);
+}
+
 /**
  * The text with the values of its variables. Null for an absent optional value; undefined after a
  * problem, so that the empty text isn't reported as a second problem.
@@ -56,6 +62,10 @@ function substituteText(
   optional: boolean,
   { env, problems }: Context,
 ): string | null | undefined {
+  if (isBareVariable(text, env)) {
+    problems.push(`${at} looks like a variable without its braces: write \${NAME}`);
+    return undefined;
+  }
   const before = problems.length;
   let missing = false;
   const result = text.replace(placeholder, (match: string, name: string | undefined) => {

@@ -1,4 +1,5 @@
 /** What can be wrong with a YAML text, as messages for people with line and column. */
+import type { Position } from "../problems.js";
 
 export interface Fault {
   /** The offset of the character. */
@@ -22,24 +23,37 @@ export function parserFault(reason: string): string {
   if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";
   if (reason === "deficient indentation")
     return "too little indentation, or a [ or { that isn't closed";
+  if (/\bcomma\b/.test(reason))
+    return "a comma is missing, or a ${NAME} within { } or [ ] isn't in quotes";
   return reason.replace(/[:"(].*$/s, "").trim();
+}
+
+/** Where each of the offsets is, which ascend. */
+export function positionsOf(text: string, offsets: readonly number[]): readonly Position[] {
+  let line = 1;
+  let lineStart = 0;
+  return offsets.map((at) => {
+    for (
+      let end = text.indexOf("\n", lineStart);
+      end !== -1 && end < at;
+      end = text.indexOf("\n", lineStart)
+    ) {
+      line++;
+      lineStart = end + 1;
+    }
+    return { line, column: at - lineStart + 1 };
+  });
 }
 
 /** Faults as problems with line and column, in the order of the text. */
 export function withPlaces(text: string, faults: readonly Fault[]): string[] {
-  let line = 1;
-  let lineStart = 0;
-  return [...faults]
-    .sort((a, b) => a.at - b.at)
-    .map(({ at, what }) => {
-      for (
-        let end = text.indexOf("\n", lineStart);
-        end !== -1 && end < at;
-        end = text.indexOf("\n", lineStart)
-      ) {
-        line++;
-        lineStart = end + 1;
-      }
-      return `line ${line}, column ${at - lineStart + 1}: ${what}`;
-    });
+  const sorted = [...faults].sort((a, b) => a.at - b.at);
+  const positions = positionsOf(
+    text,
+    sorted.map(({ at }) => at),
+  );
+  return sorted.map(({ what }, i) => {
+    const { line, column } = positions[i]!;
+    return `line ${line}, column ${column}: ${what}`;
+  });
 }

@@ -15,6 +15,8 @@ interface Process {
   readonly flags: Flags;
   readonly env: Environment;
   readonly cwd: string;
+  /** Where the configuration file is. */
+  readonly fileDirectory: string;
   readonly uid: number;
 }
 
@@ -24,16 +26,19 @@ const lineBytesMax = 4096;
 
 /** Directories, the likeliest first. */
 export function keptPlaces(keeper: Keeper, file: Buffer, of: Process): readonly string[] {
-  const { flags, env, cwd, uid } = of;
+  const { flags, env, cwd, fileDirectory, uid } = of;
   const absolute = (paths: readonly (string | null | undefined)[]): readonly string[] =>
     paths.flatMap((path) => (path === null || path === undefined ? [] : absolutePath(path, cwd)));
+  const inFile = (path: string): readonly string[] =>
+    mentioned(file, path).map((mention) => absolutePath(mention, fileDirectory));
   const { dataDir, spoolDir } = limiterSettings;
   const dataDirs = [
-    ...absolute([flags.dataDir, variable(env, dataDir.env!), ...mentioned(file, dataDir.path)]),
+    ...absolute([flags.dataDir, variable(env, dataDir.env!)]),
+    ...inFile(dataDir.path),
     defaultDataDir(env, uid),
   ];
   if (keeper === "limiterd") return [...new Set(dataDirs)];
-  const spools = absolute([variable(env, spoolDir.env!), ...mentioned(file, spoolDir.path)]);
+  const spools = [...absolute([variable(env, spoolDir.env!)]), ...inFile(spoolDir.path)];
   return [...new Set([...spools, ...dataDirs.map((dir) => `${dir.replace(/\/+$/, "")}/spool`)])];
 }
 

@@ -57,7 +57,7 @@ export const headerName: ValueKind<string> = {
 export const filePath: ValueKind<string | null> = {
   label: "path",
   expected:
-    "must be a path, absolute or relative to the working directory (a leading ~ isn't expanded: write ${HOME})",
+    "must be a path, absolute or relative to the file that it stands in (a leading ~ isn't expanded: write ${HOME})",
   quotable: always,
   parse: (raw) =>
     typeof raw === "string" &&

@@ -3,6 +3,8 @@
  * and how a message describes what it accepts. The kinds themselves are in the files beside this
  * one; which setting is of which kind is in `../settings/`.
  */
+
+import { numberAdvice } from "../../advice/written-number.js";
 import { show } from "../../checked.js";
 
 export interface ValueKind<T> {
@@ -35,7 +37,7 @@ export const never = (): boolean => false;
  * it.
  */
 export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
-  return kind.quotable(raw)
-    ? `${name} ${kind.expected}, not ${show(raw)}`
-    : `${name} ${kind.expected}`;
+  if (!kind.quotable(raw)) return `${name} ${kind.expected}`;
+  const isNumber = kind.label === "integer" || kind.label === "number";
+  return `${name} ${kind.expected}, not ${show(raw)}${isNumber ? numberAdvice(raw) : ""}`;
 }

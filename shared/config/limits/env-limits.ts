@@ -4,7 +4,7 @@
  * `file-limits.ts`.
  */
 import { show } from "../../checked.js";
-import { notEntitled } from "../../domain/limit-key.js";
+import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import { type Environment, variable } from "../environment.js";
 import { readMapping } from "../read-mapping.js";
 import {
@@ -126,7 +126,8 @@ function parseJson<S extends string, L extends PeriodLimit>(
       problems.push(`${at}.per_child must be true or false, not ${show(perChild)}`);
     else if (perChild && scope !== "user_path")
       problems.push(`${at}.per_child is for user-path ${plural} only`);
-    else if (perChild && !perChildEntitled) problems.push(`${at}: ${notEntitled(subject).message}`);
+    else if (perChild && !perChildEntitled)
+      problems.push(`${at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`);
     const limit = form.parse(fields, at, problems);
     if (limit !== null)
       placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });

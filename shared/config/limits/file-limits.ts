@@ -3,7 +3,7 @@
  * those of the variables.
  */
 import { show } from "../../checked.js";
-import { notEntitled } from "../../domain/limit-key.js";
+import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import type { Mapping } from "../read-mapping.js";
 import type { EnvLimits } from "./env-limits.js";
 import {
@@ -28,7 +28,9 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
     const { scope, perChild } = entry;
     const subject = subjectOf(form, entry, problems);
     if (subject !== null && perChild && !options.perChildEntitled)
-      problems.push(`${entry.at}: ${notEntitled(subject).message}`);
+      problems.push(
+        `${entry.at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`,
+      );
     for (const { at, fields } of entry.limits) {
       const limit = form.parse(withNumbers(form, fields), at, problems);
       if (limit !== null && subject !== null)

@@ -224,3 +224,5 @@ export function presetAt(baseUrl: string): Preset | undefined {
       new URL(preset.baseUrl).host === new URL(baseUrl).host,
   );
 }
+
+export const presetNames = presets.map(({ name }) => name);

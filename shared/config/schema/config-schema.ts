@@ -46,6 +46,7 @@ const sectionMeanings: Readonly<Record<string, string>> = {
   limiter: "The limiter daemon, and how proxies reach it.",
   usage: "Tracking of usage.",
   cache: "The response cache.",
+  metrics: "What Prometheus is told.",
   rate_limits: "Rate limits, and how they are enforced.",
   budgets: "Budgets, and how they are enforced.",
 };

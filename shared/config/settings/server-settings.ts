@@ -177,6 +177,28 @@ export const serverSettings = {
     unit: "seconds",
     meaning: "How long a stopping proxy lets running requests finish.",
   }),
+  drainGraceMs: setting({
+    path: "server.drain_grace_seconds",
+    env: "SLUICE_DRAIN_GRACE_SECONDS",
+    flag: null,
+    kind: seconds({ min: 0, max: 3600, zero: true }),
+    defaultValue: 2_000,
+    defaultText: "2",
+    unit: "seconds",
+    meaning:
+      "How long a proxy that is told to stop still takes requests, while its /ready answers 503, so that load balancers send none by then.",
+  }),
+  reloadDrainMs: setting({
+    path: "server.reload_drain_seconds",
+    env: null,
+    flag: null,
+    kind: seconds({ min: 0, max: 86_400, zero: true }),
+    defaultValue: 600_000,
+    defaultText: "600",
+    unit: "seconds",
+    meaning:
+      "How long a proxy that a reload has replaced lets running requests finish; its successor has the new ones.",
+  }),
   stalledClientMs: setting({
     path: "server.stalled_client_seconds",
     env: null,

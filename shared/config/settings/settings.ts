@@ -11,13 +11,14 @@ import { limiterSettings } from "./limiter-settings.js";
 import { ruleSettings } from "./rule-settings.js";
 import { serverSettings } from "./server-settings.js";
 import { setting } from "./setting.js";
-import { usageSettings } from "./usage-settings.js";
+import { metricsSettings, usageSettings } from "./usage-settings.js";
 
 export const settings = {
   ...serverSettings,
   ...limiterSettings,
   ...usageSettings,
   ...cacheSettings,
+  ...metricsSettings,
   ...ruleSettings,
   logLevel: setting<LogLevel>({
     path: "log_level",

@@ -1,6 +1,8 @@
-/** The settings of usage records, `usage.*` in the file. */
+/** The settings of usage records and of metrics, `usage.*` and `metrics.*` in the file. */
 import { boolean } from "../kinds/choice-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
+import { masterKey } from "../kinds/secret-kinds.js";
+import { filePath } from "../kinds/text-kinds.js";
 import { setting } from "./setting.js";
 
 export const usageSettings = {
@@ -24,5 +26,61 @@ export const usageSettings = {
     unit: "days",
     meaning:
       "How long usage records are kept; their sums per day are kept as long, and at least 366 days.",
+  }),
+} as const;
+
+/** Of /metrics, `metrics.*` in the file. */
+export const metricsSettings = {
+  metricsToken: setting({
+    path: "metrics.token",
+    env: "SLUICE_METRICS_TOKEN",
+    flag: null,
+    kind: masterKey,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning: "A token that opens /metrics and nothing else; the master key opens it too.",
+  }),
+  metricsTokenFile: setting({
+    path: "metrics.token_file",
+    env: "SLUICE_METRICS_TOKEN_FILE",
+    flag: null,
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning: "A file that holds this token, read when a proxy starts.",
+  }),
+  metricsSeriesMax: setting({
+    path: "metrics.series_max",
+    env: null,
+    flag: null,
+    kind: integer({ min: 1000, max: 1_000_000 }),
+    defaultValue: 10_000,
+    defaultText: "10000",
+    unit: null,
+    meaning:
+      "How many series one proxy keeps; new sets of labels beyond it are counted together, as other.",
+  }),
+  metricsRulesMax: setting({
+    path: "metrics.rules_max",
+    env: null,
+    flag: null,
+    kind: integer({ min: 0, max: 1000 }),
+    defaultValue: 500,
+    defaultText: "500",
+    unit: null,
+    meaning: "How many rules, and how many budgets, have series of their own at /metrics/limiter.",
+  }),
+  metricsUserPathDepth: setting({
+    path: "metrics.user_paths",
+    env: null,
+    flag: null,
+    kind: integer({ min: 0, max: 8 }),
+    defaultValue: 0,
+    defaultText: "0",
+    unit: null,
+    meaning:
+      "How many segments of the user path are a label of requests, tokens and costs; 0: user paths are no label.",
   }),
 } as const;

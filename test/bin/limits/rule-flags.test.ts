@@ -97,7 +97,7 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     {
       flags: { period: "week", requests: "1" },
       problems: [
-        '--period must be minute, hour, day, concurrent or a number of seconds, not "week"',
+        '--period must be minute, hour, day, concurrent or a number of seconds, not "week": write 604800 as --period-seconds',
       ],
     },
     { flags: { period: "minute" }, problems: ["--requests or --tokens is required"] },

@@ -62,6 +62,7 @@ await runService({
   process: name,
   description: "a fake",
   flags: name === "proxy" ? ["config", "socket", "host", "port"] : ["config", "socket", "dataDir"],
+  socketNames: ["http", "admin"],
   async start({ config, log }) {
     failToStart();
     await bePresent();

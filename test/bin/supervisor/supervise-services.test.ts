@@ -85,7 +85,7 @@ t.test("a service that is killed is started again, and the other one keeps runni
   t.not(reborn.pid, limiterd.pid);
   t.ok(up.err.includes("limiterd was ended by SIGKILL; it starts again in 100 ms"));
   process.kill(proxy.pid, 0);
-  up.child.kill("SIGINT");
+  up.child.kill("SIGTERM");
   t.same(await up.ended, { code: 0, signal: null });
   t.equal(up.out.length, 1, "readiness is printed once");
 });
@@ -214,13 +214,13 @@ t.test("Ctrl-C at the terminal reaches the services through up only, in order", 
   const { up } = await startUp(t, { argv: ["--verbose"], detached: true });
   await up.line(/^ready at/);
   process.kill(-up.child.pid!, "SIGINT");
-  t.same(await up.ended, { code: 0, signal: null });
+  t.same(await up.ended, { code: 130, signal: null });
   const reasons = up.out
     .filter((line) => line.includes('"reason"'))
     .map((line) => JSON.parse(line) as { process: string; reason: string });
   t.match(reasons, [
-    { process: "proxy", reason: "SIGTERM" },
-    { process: "limiterd", reason: "SIGTERM" },
+    { process: "proxy", reason: "SIGINT" },
+    { process: "limiterd", reason: "SIGINT" },
   ]);
 });
 

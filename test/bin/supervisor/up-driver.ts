@@ -17,7 +17,7 @@ const supervisor = superviseServices({
   readyText: ({ ready, open }) => `ready at ${ready}, ${open ? "open" : "closed"}`,
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-  process.on(signal, () => supervisor.stop());
+  process.on(signal, () => supervisor.stop(signal === "SIGINT" ? "SIGINT" : "SIGTERM"));
 const exitCode = await supervisor.done;
 await drainOutput();
 process.exit(exitCode);

@@ -1,15 +1,70 @@
 /** What happens while a page is open: a request, a killed daemon, and its return. */
 import t from "tap";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
-import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
+import { eventsOf, launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
+import { textsOf, whenTextsChange } from "../in-page.js";
 
 const masterKey = "sk-live-0123456789abcdef";
+
+interface LiveView {
+  readonly path: string;
+  /** The elements of which a request changes the texts. */
+  readonly shows: string;
+  /** Of the stream, if it tells of them. */
+  readonly event?: string;
+}
 
 t.test("while a page is open", { skip: noBrowser }, async (t) => {
   const gateway = await startSeededGateway(t, masterKey);
   const browser = await launchBrowser(t);
   const watched = await openGateway(browser, gateway.url, { key: masterKey });
   const { page } = watched;
+
+  t.test("a request shows within two seconds, without being asked for", async (t) => {
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(`${request.method()} ${request.url()}`));
+    const ask = (method: string, path: string, body?: unknown): Promise<Response> =>
+      fetch(`${gateway.url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${masterKey}` },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    await ask("PUT", "/admin/rate-limits", {
+      user_path: "/watched",
+      limit_key: { period: "day" },
+      max_requests: 50,
+    });
+    await ask("PUT", "/admin/budgets", {
+      user_path: "/watched",
+      budget_key: { period: "weekly" },
+      amount: 1_000,
+    });
+    const told = await eventsOf(watched.page);
+    const views: readonly LiveView[] = [
+      { path: "limits?search=/watched", shows: ".meter-text", event: "rules" },
+      { path: "budgets?search=/watched", shows: ".meter-text", event: "budgets" },
+      { path: "", shows: '.lines li:has([href*="/limits"]) .meter-text', event: "rules" },
+      { path: "requests?tab=recent&path=/watched", shows: "tbody" },
+      { path: "usage?path=/watched&by=path", shows: "tbody" },
+    ];
+    for (const { path, shows, event } of views) {
+      const isTold = event === undefined ? undefined : told.next(event);
+      await openDashboard(watched, gateway.url, path);
+      await isTold;
+      asked.length = 0;
+      let best = Number.POSITIVE_INFINITY;
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const before = await textsOf(page, shows);
+        await gateway.call("/watched", "gpt-5.4");
+        const endedMs = performance.now();
+        await whenTextsChange(page, shows, before);
+        best = Math.min(best, performance.now() - endedMs);
+      }
+      t.ok(best < 2_000, `/dashboard/${path}: ${Math.round(best)} ms`);
+      const lists = asked.filter((each) => /GET .*\/admin\/(rate-limits|budgets)/.test(each));
+      t.same(lists, [], "the stream tells of rules and budgets: they aren't asked for again");
+    }
+  });
 
   t.test("refusals appear by themselves", async (t) => {
     await openDashboard(watched, gateway.url, "requests?tab=refused");

@@ -1,7 +1,8 @@
 /** /admin and the dashboard on a port of their own, through real processes. */
 import { createServer } from "node:net";
-import t from "tap";
+import t, { type Test } from "tap";
 import { chat } from "../../support/client.js";
+import { parseMetrics } from "../../support/parse-metrics.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -23,6 +24,40 @@ const statusOf = async (url: string, init?: RequestInit): Promise<number> => {
   return status;
 };
 
+/** What Prometheus gets after a request, in either format. */
+async function scrapes(t: Test, url: string): Promise<void> {
+  const answered = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: byMaster,
+    body: JSON.stringify({ model: "sim-fast", messages: [] }),
+  });
+  await answered.arrayBuffer();
+  for (const accept of ["text/plain", "application/openmetrics-text"]) {
+    const isOpen = accept !== "text/plain";
+    const read = async (path: string): Promise<ReturnType<typeof parseMetrics>> => {
+      const scrape = await fetch(url + path, { headers: { ...byMaster, accept } });
+      t.match(scrape.headers.get("content-type"), new RegExp(`^${accept}; version=`));
+      return parseMetrics(await scrape.text(), isOpen);
+    };
+    const suffix = isOpen ? "" : "_total";
+    const ofProxy = await read("/metrics");
+    const [counted] = ofProxy.get(`sluice_requests${suffix}`)!.samples;
+    t.same(counted!.labels, {
+      endpoint: "chat_completions",
+      provider: "sim",
+      model: "sim-fast",
+      code: "200",
+      stream: "false",
+    });
+    t.equal(ofProxy.get("sluice_limiter_reachable")!.samples[0]!.value, 1);
+    for (const name of ["process_resident_memory_bytes", "nodejs_eventloop_lag_seconds"])
+      t.ok(ofProxy.has(name), name);
+    const ofLimiter = await read("/metrics/limiter");
+    t.equal(ofLimiter.get("sluice_limiter_proxies")!.samples[0]!.value, 1);
+    t.ok(ofLimiter.get("sluice_limiter_commit_seconds")!.samples.at(-1)!.value > 0);
+  }
+}
+
 t.test("each port serves its half, and knows nothing of the other", async (t) => {
   const site = makeSite(t, yaml, { MASTER: masterKey });
   await site.startDaemon();
@@ -36,6 +71,8 @@ t.test("each port serves its half, and knows nothing of the other", async (t) =>
     ["/openapi.json", 200, 200],
     ["/health", 200, 200],
     ["/ready", 200, 200],
+    ["/metrics", 200, 200],
+    ["/metrics/limiter", 200, 200],
     ["/admin/status", 404, 200],
     ["/admin/rate-limits", 404, 200],
     ["/dashboard/", 404, 200],
@@ -47,7 +84,8 @@ t.test("each port serves its half, and knows nothing of the other", async (t) =>
       t.equal(await statusOf(proxy.ready + path, { headers: byMaster }), models, path);
     t.equal(await statusOf(adminUrl + path, { headers: byMaster }), admin, `${path}, admin`);
   }
-  t.equal(await statusOf(`${adminUrl}/admin/status`), 401);
+  for (const path of ["/admin/status", "/metrics", "/metrics/limiter"])
+    t.equal(await statusOf(`${adminUrl}${path}`), 401, path);
   const posted = { method: "POST", headers: byMaster, body: "{}" };
   t.equal(await statusOf(`${adminUrl}/v1/chat/completions`, posted), 404);
   t.equal(await statusOf(`${proxy.ready}/admin/rate-limits/reset`, posted), 404);
@@ -62,6 +100,7 @@ t.test("each port serves its half, and knows nothing of the other", async (t) =>
   t.equal(await statusOf(`${adminUrl}/v1/usage`, { headers: { cookie } }), 200);
   // Browsers send a host's cookies to each of its ports.
   t.equal(await statusOf(`${proxy.ready}/v1/usage`, { headers: { cookie } }), 401);
+  await scrapes(t, proxy.ready);
   await proxy.kill("SIGTERM");
   t.equal(proxy.child.exitCode, 0, "both end");
 });
@@ -90,7 +129,17 @@ t.test("an open gateway's admin port is for this host's own pages alone", async 
     { origin: "https://evil.example" },
     { "sec-fetch-site": "cross-site" },
   ])
-    t.equal(await statusOf(`${adminUrl}/admin/status`, { headers }), 403, JSON.stringify(headers));
+    for (const path of ["/admin/status", "/metrics", "/metrics/limiter"])
+      t.equal(
+        await statusOf(adminUrl + path, { headers }),
+        403,
+        `${path} ${JSON.stringify(headers)}`,
+      );
+  for (const url of [proxy.ready, adminUrl]) {
+    t.equal(await statusOf(`${url}/metrics`), 200);
+    const headers = { origin: "https://evil.example" };
+    t.equal(await statusOf(`${url}/metrics`, { headers }), 403);
+  }
   const beyond = makeSite(t, "server: { admin: { port: 0, host: 0.0.0.0 } }");
   await beyond.startDaemon();
   await t.rejects(beyond.startProxy(), /server\.admin\.host 0\.0\.0\.0 is not loopback/);

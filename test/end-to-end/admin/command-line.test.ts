@@ -74,6 +74,7 @@ async function inThisGateway(
   };
   return argv.map((word) => {
     if (word.startsWith("req_")) return known[0]!.request_id;
+    if (word.endsWith(".csv")) return join(site.directory, word);
     return /^key_\d$/.test(word) ? keys[Number(word.slice(-1)) - 1]! : word;
   });
 }

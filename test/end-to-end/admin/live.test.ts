@@ -123,11 +123,33 @@ t.test("who watches sees requests, refusals and rules as they happen", async (t)
   stream.close();
 });
 
+t.test("rules and budgets in the order of use are told on one stream", async (t) => {
+  const put = await fetch(`${url}/admin/budgets`, {
+    method: "PUT",
+    headers: byMaster,
+    body: JSON.stringify({ user_path: "/team", budget_key: { period: "daily" }, amount: 5 }),
+  });
+  t.equal(put.status, 200);
+  const stream = await watch(url, { query: "?rules=true&budgets=true&order=use&limit=10" });
+  t.match(await stream.next("rules"), {
+    data: { whole: true, next: null, rate_limits: [{ subject: "/team", requests_used: 1 }] },
+  });
+  t.match(await stream.next("budgets"), {
+    data: { whole: true, next: null, budgets: [{ subject: "/team", spent: 0 }] },
+  });
+  stream.close();
+  const list = await fetch(`${url}/admin/rate-limits?order=use`, { headers: byMaster });
+  t.match(await list.json(), { rate_limits: [{ subject: "/team" }], next: null }, "it is a page");
+});
+
 t.test("wrong parameters are refused as on the list, and so is who may not see it", async (t) => {
   const refusals: readonly (readonly [string, Record<string, string>, number])[] = [
     ["?rules=true&limit=0", byMaster, 400],
     ["?rules=true&colour=red", byMaster, 400],
     ["?rules=maybe", byMaster, 400],
+    ["?rules=true&budgets=yes", byMaster, 400],
+    ["?budgets=true&scope=provider", byMaster, 400],
+    ["?rules=true&order=use&after=x", byMaster, 400],
     ["?limit=5", byMaster, 400],
     ["?rules=true&rules=true", byMaster, 400],
     ["", {}, 401],

@@ -17,8 +17,8 @@ export function mustCountSanely({ state }: TestDaemon): void {
         () => `${name} of the rule ${JSON.stringify(rule.id)} is ${String(count)}`,
       );
   }
-  const { cost, ...counts } = state.counts;
-  for (const [name, count] of Object.entries(counts))
+  const { cost, settledParts, ...counts } = state.counts;
+  for (const [name, count] of Object.entries({ ...counts, ...settledParts }))
     must(isSane(count), () => `the count ${name} is ${count}`);
   const usd = sumUsd(cost);
   must(usd >= 0 && Number.isFinite(usd), () => `the cost of all requests is ${usd}`);

@@ -13,7 +13,6 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
-import { noCopies } from "../../support/no-copies.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
@@ -59,7 +58,6 @@ async function start(
       },
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
-      beginCopy: noCopies,
       yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     },
     {
@@ -74,6 +72,7 @@ async function start(
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
       },
       rules,
+      digest: JSON.stringify(rules),
       budgets,
       providers: new Map([["openai", "openai"]]),
       hashKey: [1, 2],
@@ -99,6 +98,7 @@ t.test("a daemon that starts has written its epoch, its rules and its budgets", 
     [
       [0, state.epochs.startLsn],
       [state.epochs.startLsn, "boot", 0],
+      [state.epochs.startLsn, JSON.stringify([minute]), 1, noon, state.epochs.startLsn - 1],
     ],
   );
   t.equal([...store.entries("rules")].length, 1);
@@ -305,12 +305,12 @@ t.test(
           },
           onDroppedRecord: () => {},
           onForeignVersion: () => {},
-          beginCopy: noCopies,
           yieldToEventLoop: () => Promise.resolve(),
         },
         {
           settings: { ...first.state.settings, quotaTemplatesEntitled: entitled },
           rules: [],
+          digest: "",
           budgets: [budget("/team", 86_400, 1, { perChild: entitled })],
           providers: new Map(),
           hashKey: [1, 2],
@@ -323,6 +323,7 @@ t.test(
         ["/users/a"],
         "never a shared counter",
       );
+      state.book.ruleSet.readAll();
       return named;
     };
     t.same(await start(false), ["/users minute"], "the configuration's budget isn't one any more");

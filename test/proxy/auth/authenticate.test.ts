@@ -16,6 +16,8 @@ const closed: Credentials = {
   userPathHeader: "x-sluice-user-path",
   open: false,
   adminOpen: false,
+  metricsToken: null,
+  metricsOpen: false,
   sameSecret(given, expected) {
     compared.push([given, expected]);
     return given === expected;

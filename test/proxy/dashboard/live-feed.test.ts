@@ -1,6 +1,7 @@
 import t from "tap";
 import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/dashboard/live-bounds.js";
 import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
+import type { ListWatch } from "../../../proxy/dashboard/live-lists.js";
 import type { CallOutcome } from "../../../proxy/limiter/limiter.js";
 import { failure } from "../../../shared/error-code.js";
 
@@ -18,6 +19,7 @@ interface FakeWatcher {
   leave(): void;
 }
 
+/** A rule, or a budget. */
 interface Rule {
   readonly scope: "user_path";
   readonly subject: string;
@@ -38,6 +40,9 @@ class World {
   readonly refusalsAsked: unknown[] = [];
   status = { refused: 0, admitted: 0 };
   rules: Rule[] = [rule("/a"), rule("/b")];
+  /** What the daemon takes for a list. */
+  listMs = 0;
+  periodRatio = 0.25;
   away = false;
   reachable = true;
   monoMs = 0;
@@ -54,8 +59,14 @@ class World {
     this.asked.push(op);
     if (this.away) return { ok: false, failure: failure("limiter_unavailable", "it is away") };
     if (op === "status") return { ok: true, body: { ...this.status } };
-    if (op === "rate-limits.list")
-      return { ok: true, body: { rate_limits: this.rules.map((each) => ({ ...each })) } };
+    if (op === "rate-limits.list" || op === "budgets.list") {
+      this.monoMs += this.listMs;
+      const items = this.rules.map((each) => ({ ...each }));
+      const budgets = items.map((item) => ({ ...item, period_ratio: this.periodRatio }));
+      const page = { server_time: "now", next: null };
+      const lists = op === "budgets.list" ? { budgets } : { rate_limits: items };
+      return { ok: true, body: { ...lists, ...page } };
+    }
     this.refusalsAsked.push(body);
     const { after, limit } = body as { after: string; limit: number };
     const newest = Math.min(Number(after) - 1, this.status.refused);
@@ -63,7 +74,7 @@ class World {
     return { ok: true, body: { refusals } };
   }
 
-  watch(key: string | null = null): FakeWatcher {
+  watch(key: string | null = null, list: ListWatch["list"] = "rules"): FakeWatcher {
     const told: Told[] = [];
     const fake: FakeWatcher = {
       told,
@@ -71,7 +82,7 @@ class World {
       ended: false,
       may: true,
       watcher: {
-        query: key === null ? null : { key, parameters: { search: key } },
+        lists: key === null ? [] : [{ list, key: `${list} ${key}`, parameters: { search: key } }],
         ready: true,
         mayWatch: () => Promise.resolve(fake.may),
         write(bytes) {
@@ -155,6 +166,44 @@ t.test("of a page's rules those are told that have changed", async (t) => {
     await world.tick();
     t.match(rulesTold(first).at(-1), { whole: true, rate_limits: { length: rules.length } });
   }
+});
+
+t.test("a page of budgets is told as one of rules, but not that time passes", async (t) => {
+  const world = new World();
+  const watcher = world.watch("page", "budgets");
+  await world.tick();
+  world.rules[0]!.requests_used = 1;
+  await world.tick();
+  world.periodRatio = 0.5;
+  await world.tick();
+  const told = watcher.told.filter(({ event }) => event === "budgets").map(({ data }) => data);
+  const page = { server_time: "now", next: null };
+  const early = { period_ratio: 0.25 };
+  t.same(told, [
+    {
+      whole: true,
+      ...page,
+      budgets: [
+        { ...rule("/a"), ...early },
+        { ...rule("/b"), ...early },
+      ],
+    },
+    { whole: false, ...page, budgets: [{ ...rule("/a"), ...early, requests_used: 1 }] },
+  ]);
+  t.same(rulesTold(watcher), []);
+});
+
+t.test("a page that takes the daemon long is asked for less often", async (t) => {
+  const world = new World();
+  const asked = (): number => world.asked.filter((op) => op === "rate-limits.list").length;
+  world.listMs = 70;
+  world.watch("page");
+  await world.settle();
+  t.equal(asked(), 1);
+  for (let ms = 1000; ms <= 3000; ms += 1000) await world.tick();
+  t.equal(asked(), 1, "it rests");
+  await world.tick();
+  t.equal(asked(), 2);
 });
 
 t.test("whoever reads too slowly misses ticks, and gets the page anew", async (t) => {

@@ -16,7 +16,7 @@ const sample = (atMs: number, admitted: number, more: Partial<Sample> = {}): Sam
   refused: 0,
   overBudget: 0,
   tokens: null,
-  cost: null,
+  costToday: null,
   inFlight: 0,
   ...more,
 });
@@ -29,15 +29,18 @@ t.test("a rate is a difference over its own time", async (t) => {
   t.same(rate, { atMs: 5_000, admitted: 2, refused: 0.2, overBudget: 0, tokens: 6_000 });
 });
 
-t.test("today's tokens are unknown over midnight, and while usage isn't tracked", async (t) => {
+t.test("tokens are unknown while usage isn't tracked", async (t) => {
   const at = (tokens: number | null, atMs: number): Sample => sample(atMs, 0, { tokens });
-  t.equal(rateBetween(at(900, 0), at(10, 5_000)).tokens, null);
   t.equal(rateBetween(at(null, 0), at(10, 5_000)).tokens, null);
 });
 
 t.test("totals that became smaller begin the line anew", async (t) => {
   const before = [sample(0, 500), sample(5_000, 600)];
-  for (const next of [sample(10_000, 3), sample(10_000, 600, { refused: -1 })])
+  for (const next of [
+    sample(10_000, 3),
+    sample(10_000, 600, { refused: -1 }),
+    sample(10_000, 600, { tokens: -1 }),
+  ])
     t.same(withSample(before, next, 60_000), [next]);
 });
 
@@ -59,7 +62,7 @@ t.test("whatever totals come in whatever order, no rate is negative or infinite"
     refused: fc.nat(1_000),
     overBudget: fc.nat(1_000),
     tokens: fc.option(fc.nat(1_000)),
-    cost: fc.constant(null),
+    costToday: fc.constant(null),
     inFlight: fc.nat(10),
   });
   fc.assert(

@@ -52,7 +52,7 @@ async function listening(
         else wanted(exchange);
       }),
   });
-  t.teardown(() => listener.close(0));
+  t.teardown(() => listener.close({ idleMs: 0, runningMs: 0 }));
   return {
     listener,
     url: listener.url,
@@ -412,17 +412,66 @@ t.test("requests of one client share its connection until the listener closes", 
     await client.until(() => client.received.endsWith(`answer ${i}`));
   }
   t.equal(client.closed, false);
-  const closed = listener.close(60_000);
+  const closed = listener.close({ idleMs: 0, runningMs: 60_000 });
   await client.until(() => client.closed);
   await closed;
   await t.rejects(fetch(listener.url), "nothing listens any more");
+});
+
+t.test("with a successor, an idle connection is told to close by its next answer", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const [idle, running] = [new RawClient(t, port), new RawClient(t, port)];
+  idle.send("GET / HTTP/1.1", "Host: a");
+  (await next()).reply(200, text, "one", "utf8");
+  await idle.until(() => idle.received.endsWith("one"));
+  running.send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  const closed = listener.close({ idleMs: 60_000, runningMs: 60_000 });
+  exchange.begin(200, text);
+  exchange.end();
+  t.match(await running.response(), /connection: close/i, "and what ran is told, too");
+  await t.rejects(fetch(listener.url), "nothing listens any more");
+  t.notOk(idle.closed);
+  t.notMatch(idle.received, /connection: close/i);
+  idle.send("GET / HTTP/1.1", "Host: a");
+  (await next()).reply(200, text, "two", "utf8");
+  t.match(await idle.response(), /connection: close[^]*two$/i);
+  await closed;
+});
+
+t.test("of two closes the quicker one holds", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const [idle, running] = [new RawClient(t, port), new RawClient(t, port)];
+  await once(idle.socket, "connect");
+  running.send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  const first = listener.close({ idleMs: 60_000, runningMs: 60_000 });
+  t.notOk(exchange.cutByStop);
+  await listener.close({ idleMs: 0, runningMs: 0 });
+  await first;
+  t.ok(exchange.cutByStop);
+  await idle.until(() => idle.closed);
+});
+
+t.test("pipelined requests that have begun are answered before a connection closes", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port);
+  client.send("GET /1 HTTP/1.1", "Host: a");
+  client.send("GET /2 HTTP/1.1", "Host: a");
+  const [first, second] = [await next(), await next()];
+  const closed = listener.close({ idleMs: 60_000, runningMs: 60_000 });
+  first.reply(200, text, "first", "utf8");
+  await client.until(() => client.received.endsWith("first"));
+  second.reply(200, text, "second", "utf8");
+  t.match(await client.response(), /first[^]*connection: close[^]*second$/i);
+  await closed;
 });
 
 t.test("a connection without any request doesn't delay a close", async (t) => {
   const { listener, port } = await listening(t);
   const client = new RawClient(t, port);
   await once(client.socket, "connect");
-  await listener.close(60_000);
+  await listener.close({ idleMs: 0, runningMs: 60_000 });
   await client.until(() => client.closed);
 });
 
@@ -431,7 +480,7 @@ t.test("a close lets a request in flight end, and its connection with it", async
   const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
   const exchange = await next();
   let closed = false;
-  const closing = listener.close(60_000).then(() => (closed = true));
+  const closing = listener.close({ idleMs: 0, runningMs: 60_000 }).then(() => (closed = true));
   exchange.begin(200, text);
   exchange.write(Buffer.from("one"));
   await client.until(() => client.received.includes("one"));
@@ -449,7 +498,7 @@ t.test(
     const { listener, port, next } = await listening(t);
     const client = new RawClient(t, port).send("GET /first HTTP/1.1", "Host: a");
     const first = await next();
-    const closing = listener.close(60_000);
+    const closing = listener.close({ idleMs: 0, runningMs: 60_000 });
     client.send("GET /second HTTP/1.1", "Host: a");
     const second = await next();
     first.reply(200, text, "first", "utf8");
@@ -474,7 +523,7 @@ t.test(
     );
     exchange.begin(200, text);
     exchange.write(Buffer.from("one"));
-    await listener.close(20);
+    await listener.close({ idleMs: 0, runningMs: 20 });
     t.equal(notified, 1, "so that it is settled before the proxy leaves");
     await gone;
     await client.until(() => client.closed);
@@ -906,7 +955,7 @@ t.test("tunnels are cut with everything else when the grace of a stop is over", 
   const client = new RawClient(t, port).send(...handshake);
   const exchange = await next();
   exchange.webSocket!.takeOver();
-  await listener.close(20);
+  await listener.close({ idleMs: 0, runningMs: 20 });
   await client.until(() => client.closed);
   t.ok(exchange.cutByStop);
 });
@@ -937,7 +986,7 @@ t.test("the listener says where it listens, on IPv6 in brackets", async (t) => {
   }).catch(() => null);
   if (six === null) return t.comment("this machine has no IPv6");
   t.match(six.url, /^http:\/\/\[::1\]:\d+$/);
-  await six.close(0);
+  await six.close({ idleMs: 0, runningMs: 0 });
 });
 
 t.test(

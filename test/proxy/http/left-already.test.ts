@@ -23,7 +23,7 @@ async function exchangeOf(
     stalledClientMs: 60_000,
     handle: arrived,
   });
-  t.teardown(() => listener.close(0));
+  t.teardown(() => listener.close({ idleMs: 0, runningMs: 0 }));
   const client = net.connect(Number(new URL(listener.url).port), "127.0.0.1");
   client.on("error", () => {});
   t.teardown(() => void client.destroy());

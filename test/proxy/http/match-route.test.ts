@@ -1,5 +1,10 @@
 import t from "tap";
-import { isModelOperation, matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
+import {
+  isModelOperation,
+  matchRoute,
+  meetsLimits,
+  patterns,
+} from "../../../proxy/http/match-route.js";
 
 const endpoints: readonly (readonly [
   method: string,
@@ -86,6 +91,8 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/budgets/children", "budgets-children", "admin"],
   ["GET", "/admin/providers", "providers", "admin"],
   ["GET", "/admin/config", "config", "admin"],
+  ["GET", "/metrics", "metrics", "admin"],
+  ["GET", "/metrics/limiter", "metrics-limiter", "admin"],
   ["GET", "/openapi.json", "openapi", "model"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],
@@ -95,7 +102,24 @@ const endpoints: readonly (readonly [
 
 t.test("each endpoint has its method, path and kind of credentials", async (t) => {
   for (const [method, path, endpoint, area] of endpoints)
-    t.same(matchRoute(method, path), { kind: "endpoint", endpoint, area }, `${method} ${path}`);
+    t.match(matchRoute(method, path), { kind: "endpoint", endpoint, area }, `${method} ${path}`);
+});
+
+t.test("a route is the path, with names in the place of what callers choose", async (t) => {
+  const table: readonly (readonly [string, string, string])[] = [
+    ["POST", "/v1/chat/completions", "/v1/chat/completions"],
+    ["GET", "/v1/models/openai/gpt-x", "/v1/models/{id}"],
+    ["GET", "/v1beta/models/gemini-x", "/v1/models/{id}"],
+    ["POST", "/p/openai/v1/anything", "/p/{provider}/{path}"],
+    ["GET", "/v1/files/file-1/content", "/v1/files/{id}/content"],
+    ["POST", "/v1/uploads/u/parts", "/v1/uploads/{id}/parts"],
+    ["GET", "/v1/containers/c/files/f", "/v1/containers/{id}/files/{id}"],
+    ["POST", "/admin/auth-keys/k/rotate", "/admin/auth-keys/{id}/rotate"],
+    ["GET", "/dashboard/main.js", "/dashboard"],
+  ];
+  for (const [method, path, route] of table) t.match(matchRoute(method, path), { route }, path);
+  // Every other path is itself: none of them holds anything that a caller has chosen.
+  for (const [pattern, { route }] of patterns) t.match(route, /^\//, String(pattern));
 });
 
 t.test("a known path with another method names those that it allows", async (t) => {
@@ -214,7 +238,8 @@ t.test(
 t.test("where /admin has a port of its own, each serves its half", async (t) => {
   for (const [method, path, endpoint, area] of endpoints) {
     const isAdmin = area === "admin" || area === "dashboard";
-    const isBoth = area === "health" || endpoint === "usage" || endpoint === "openapi";
+    const isBoth =
+      area === "health" || ["usage", "openapi", "metrics", "metrics-limiter"].includes(endpoint);
     const served = (by: "models" | "admin"): boolean =>
       matchRoute(method, path, by).kind === "endpoint";
     t.equal(served("models"), isBoth || !isAdmin, `${method} ${path}`);

@@ -31,7 +31,7 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
     stalledClientMs: 60_000,
     handle: (exchange) => take(exchange),
   });
-  t.teardown(() => listener.close(0));
+  t.teardown(() => listener.close({ idleMs: 0, runningMs: 0 }));
   const socket = connect(Number(new URL(listener.url).port), "127.0.0.1");
   socket.on("error", () => {});
   let text = "";

@@ -5,7 +5,6 @@ import { createInertReason, type Inert } from "../../../shared/config/inert-rule
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { ask, pathRule, startDaemon } from "../../limiterd/in-memory-daemon.js";
-import { noCopies } from "../../support/no-copies.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 const provider = (name: string, models: readonly string[] | null): ProviderConfig =>
@@ -150,12 +149,12 @@ t.test(
       onBroken: () => {},
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
-      beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
     };
     await startState(ports, {
       settings: first.state.settings,
       rules: [],
+      digest: "",
       budgets: [daily],
       providers: new Map(),
       hashKey: [1, 2],

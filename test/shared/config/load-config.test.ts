@@ -45,10 +45,12 @@ t.test("the file that is found is read, and the configuration names it", async (
   }
 });
 
-const failed = (file: string, message: string): object => ({
+const failed = (file: string, message: string, position?: object): object => ({
   ok: false,
   file,
-  problems: [{ kind: "file", place: file, message }],
+  problems: [
+    { kind: "file", place: file, message, ...(position === undefined ? {} : { position }) },
+  ],
 });
 
 t.test("a named file that doesn't exist is a problem that says what named it", async (t) => {
@@ -91,6 +93,9 @@ t.test("problems in a file are returned with its name", async (t) => {
   const cwd = t.testdir({ "sluice.yaml": "server: { port: x }\n" });
   t.same(
     loadConfig({ env: {}, cwd, uid: 1 }),
-    failed(join(cwd, "sluice.yaml"), 'server.port must be an integer from 0 to 65535, not "x"'),
+    failed(join(cwd, "sluice.yaml"), 'server.port must be an integer from 0 to 65535, not "x"', {
+      line: 1,
+      column: 11,
+    }),
   );
 });

@@ -181,8 +181,11 @@ export function estimateFrom(
     const generation = truth.generations.get(ruleId(definition))!;
     if (kind === "concurrent") return BigInt(generation.slots.get(subject) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
-    const counter = counterOf(book, book.fresh(book.rules.get(ruleId(definition))!), subject);
-    if (!clockStepped || counter === undefined) {
+    // Asked for where it is needed: looking reads what the daemon has left in its store.
+    const counter = clockStepped
+      ? counterOf(book, book.fresh(book.rules.get(ruleId(definition))!), subject)
+      : undefined;
+    if (counter === undefined) {
       const period = periodOf(definition, atMs);
       return weighed(
         cellAt(generation, subject, period - 1)[kind],

@@ -88,8 +88,10 @@ export class RuleHistory {
     const rules = this.#onDisk();
     const known = new Set(rules.map(({ definition }) => ruleId(definition)));
     this.#history = [this.#diskText()];
-    for (const rule of book.rules.values())
-      if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
+    // It reads what is in the store, too, unless all that is configured is there.
+    if (book.ruleSet.isRead)
+      for (const rule of book.rules.values())
+        if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
     for (const { definition, sinceLsn } of rules) {
       const since = `${ruleId(definition)} ${sinceLsn}`;
       const generation = this.#truth.setRule(definition, this.#sinceTicks.get(since) ?? tick);
@@ -100,6 +102,13 @@ export class RuleHistory {
     this.#answered = 0;
     this.#starting = false;
     this.#waiting.clear();
+  }
+
+  /** When each rule was made; as `restored`. */
+  createdAtMs({ book }: DaemonState): readonly number[] {
+    return [...this.#onDisk(), ...(book.ruleSet.isRead ? book.rules.values() : [])].map(
+      ({ createdAtMs }) => createdAtMs,
+    );
   }
 
   mustBeWhatWasAnswered(): void {
@@ -140,7 +149,7 @@ export class RuleHistory {
   }
 
   #noteCreated(id: string, generation: Generation, { tick, state }: Seen): void {
-    const { sinceLsn } = state.book.fresh(state.book.rules.get(id)!);
+    const { sinceLsn } = state.book.fresh(state.book.ruleSet.get(id)!);
     this.#sinceLsns.set(generation, sinceLsn);
     this.#sinceTicks.set(`${id} ${sinceLsn}`, tick);
   }

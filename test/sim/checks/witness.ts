@@ -80,8 +80,7 @@ export class Witness {
     this.#holders = new Map();
     this.#settles.restart();
     this.#rules.restored(this.#tick, state);
-    const made = [...state.book.rules.values()].map(({ createdAtMs }) => createdAtMs);
-    this.#rulesSinceMs = Math.min(...made);
+    this.#rulesSinceMs = Math.min(...this.#rules.createdAtMs(state));
     this.#expectedProxies = this.#disk
       .entries("proxies")
       .filter(({ value }) => value[1] === true)
@@ -249,6 +248,10 @@ export class Witness {
     });
     if ([...this.#truth.generations.keys()].some((id) => !before.has(id)))
       this.#rulesSinceMs = before.size === 0 ? nowMs : Math.min(this.#rulesSinceMs, nowMs);
+    if ([...before].some((id) => !this.#truth.generations.has(id)))
+      this.#rulesSinceMs = Math.min(
+        ...[...this.#state!.book.rules.values()].map(({ createdAtMs }) => createdAtMs),
+      );
   }
 
   #moment(nowMs: number): Moment {
@@ -291,7 +294,8 @@ export class Witness {
 
   /** Compares the daemon's counters with the truth. */
   check(nowMs: number): void {
-    if (this.#state === null) return;
+    // Comparing would read the rules that the daemon has left in its store.
+    if (this.#state?.book.ruleSet.isRead !== true) return;
     this.#checks++;
     // Only what arrives changes counters; the sweep of idle children is noticed by the check at
     // every so many events.

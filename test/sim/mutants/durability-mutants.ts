@@ -2,12 +2,27 @@
 import type { Mutant } from "./mutant.js";
 
 const epoch = "limiterd/lifecycle/stored-epoch.js";
+const ruleSet = "limiterd/rules/rule-set.js";
 const deliver = "proxy/limiter/spool/deliver-settles.js";
 const flush = "limiterd/lifecycle/flush-usage.js";
 const unread = "limiterd/counters/unread-windows.js";
 const startState = "limiterd/lifecycle/start-state.js";
 
 export const durabilityMutants: readonly Mutant[] = [
+  {
+    name: "a rule that wasn't read yet doesn't bind",
+    file: "limiterd/rules/rule-book.js",
+    find: "this.ruleSet.readPath(userPath); return this.#index.matchPath(userPath, nowMs, this.#findChild);",
+    put: "return this.#index.matchPath(userPath, nowMs, this.#findChild);",
+    often: false,
+  },
+  {
+    name: "a rule that was written is replaced by what the store has of it",
+    file: ruleSet,
+    find: "if (this.#unread === null || this.#rules.has(String(entry.key)))",
+    put: "if (this.#unread === null)",
+    often: false,
+  },
   {
     name: "a child whose window wasn't read yet is counted from zero",
     file: "limiterd/rules/templates.js",

@@ -6,6 +6,7 @@ import { connect, disconnect, receive } from "../../../limiterd/handlers/connect
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
 import type { PeerState } from "../../../limiterd/peer.js";
+import { configuredText } from "../../../limiterd/rules/stored-rule.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import type { Store } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
@@ -16,7 +17,6 @@ import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { oracleProviderTypes } from "../../limiterd/rules/oracle.js";
-import { noCopies } from "../../support/no-copies.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
 import type { Witness } from "../checks/witness.js";
 import type { Release } from "../releases.js";
@@ -158,7 +158,6 @@ export class DaemonProcess {
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
         onForeignVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
-        beginCopy: noCopies,
         yieldToEventLoop: () =>
           new Promise<void>(
             (resolve) => void world.after(world.random.skewed(5, 100), owner, resolve),
@@ -167,6 +166,7 @@ export class DaemonProcess {
       {
         settings,
         rules,
+        digest: configuredText(rules),
         budgets,
         providers: oracleProviderTypes,
         hashKey: [1, 2],

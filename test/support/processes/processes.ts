@@ -93,6 +93,7 @@ export function makeSite(
         SLUICE_SOCKET: socket,
         SLUICE_DATA_DIR: join(directory, "data"),
         PORT: "0",
+        SLUICE_DRAIN_GRACE_SECONDS: "0",
         ...env,
       },
       // Not the test's own flags, but as a supervisor starts it: reading source maps would be a

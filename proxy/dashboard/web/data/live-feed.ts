@@ -1,12 +1,13 @@
 /**
- * The daemon's totals as they come: ten minutes of samples, and its latest status. They come by
- * the live stream, once a second; where there is none, or something between gathers it up, by
- * asking. Nothing is asked while the page is hidden.
+ * The daemon's totals as they come: ten minutes of samples, and its latest status; and what changes
+ * on the pages of rules and budgets that are on the screen. They come by the live stream, once a
+ * second; where there is none, or something between gathers it up, by asking. Nothing is asked
+ * while the page is hidden.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
 import type { Timed } from "../../../../shared/api/list-page.js";
-import type { LiveEvents } from "../../../../shared/api/live-event.js";
+import type { LiveEvents, LiveLists } from "../../../../shared/api/live-event.js";
 import type { UsageSummary } from "../../../../shared/api/usage-report.js";
 import { type Sample, withSample } from "../logic/rates.js";
 import type { ConnectionWatch } from "./connection.js";
@@ -14,8 +15,14 @@ import type { GatewayClient } from "./gateway-client.js";
 
 const keepMs = 10 * 60_000;
 const askEveryMs = 5_000;
+/** Today's cost is asked for when something was spent, but not more often. */
+const costEveryMs = 2_000;
 /** A stream that is silent for so long, once a second as it should speak, isn't passed on. */
 const silentMs = 6_000;
+/** A refused stream is tried again: others may have left. */
+const refusedMs = 30_000;
+/** Parts of a page that follow lists of their own come one after the other. */
+const gatherMs = 30;
 
 interface Live {
   /** Null until the daemon has told. */
@@ -25,15 +32,38 @@ interface Live {
   readonly heardMs: number;
 }
 
+/** Of one page of a list. */
+export interface ListReader<Told> {
+  take(told: Told): void;
+  /** Whatever wasn't told is as it was. */
+  tick(serverTime: string): void;
+  /** Nothing is told any more. */
+  lost(): void;
+}
+
+interface ListFollower<Name extends keyof LiveLists> {
+  readonly list: Name;
+  /** What narrows it. Those that follow at a time have the same. */
+  readonly query: string;
+  readonly reader: ListReader<LiveLists[Name]>;
+}
+
+/** A part of a page that shows one page of a list. */
+export type Follower = ListFollower<"rules"> | ListFollower<"budgets">;
+
 export class LiveFeed {
   readonly #client: GatewayClient;
   readonly #connection: ConnectionWatch;
   readonly #live = signal<Live>({ status: null, samples: [], heardMs: 0 });
+  readonly #followers = new Set<Follower>();
   #timer: ReturnType<typeof setInterval> | null = null;
+  #opening: ReturnType<typeof setTimeout> | null = null;
   #stream: EventSource | null = null;
   #streamOpenedMs = 0;
+  #refusedMs = Number.NEGATIVE_INFINITY;
   #isLost = false;
-  #today: Pick<Sample, "tokens" | "cost"> = { tokens: null, cost: null };
+  #costToday: number | null = null;
+  #costAskedMs = Number.NEGATIVE_INFINITY;
 
   constructor(client: GatewayClient, connection: ConnectionWatch) {
     this.#client = client;
@@ -46,49 +76,91 @@ export class LiveFeed {
 
   /** Ends with what it returns. */
   start(): () => void {
-    const follow = (): void => {
+    const onVisibility = (): void => {
       if (document.visibilityState === "hidden") return this.#pause();
       if (this.#timer !== null) return;
-      this.#openStream();
+      this.#openSoon();
       void this.#ask();
       this.#timer = setInterval(() => void this.#ask(), askEveryMs);
     };
-    follow();
-    document.addEventListener("visibilitychange", follow);
+    onVisibility();
+    document.addEventListener("visibilitychange", onVisibility);
     return () => {
-      document.removeEventListener("visibilitychange", follow);
+      document.removeEventListener("visibilitychange", onVisibility);
       this.#pause();
+    };
+  }
+
+  /** Ends with what it returns. */
+  follow(follower: Follower): () => void {
+    this.#followers.add(follower);
+    this.#openSoon();
+    return () => {
+      this.#followers.delete(follower);
+      this.#openSoon();
     };
   }
 
   #pause(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
+    if (this.#opening !== null) clearTimeout(this.#opening);
+    this.#opening = null;
     this.#closeStream();
+  }
+
+  /** Another stream, for what is on the screen now; once all parts of a page have said. */
+  #openSoon(): void {
+    if (this.#opening !== null) return;
+    this.#opening = setTimeout(() => {
+      this.#opening = null;
+      if (document.visibilityState === "hidden" || this.#timer === null) return;
+      this.#closeStream();
+      this.#openStream();
+    }, gatherMs);
   }
 
   #openStream(): void {
     if (typeof EventSource === "undefined") return;
-    const stream = new EventSource("/admin/live");
+    const stream = new EventSource(`/admin/live${queryOf(this.#followers)}`);
     this.#stream = stream;
     this.#streamOpenedMs = performance.now();
     this.#isLost = false;
-    stream.addEventListener("tick", ({ data }: MessageEvent<string>) => {
-      const { status, server_time } = JSON.parse(data) as LiveEvents["tick"];
+    this.#hear(stream, "tick", ({ status, server_time }) => {
       this.#take(status, Date.parse(server_time));
+      for (const { reader } of this.#followers) reader.tick(server_time);
     });
-    stream.addEventListener("lost", () => this.#daemonIs(true));
-    stream.addEventListener("back", () => this.#daemonIs(false));
-    stream.addEventListener("ended", () => this.#closeStream());
+    this.#hear(stream, "rules", (told) => {
+      for (const each of this.#followers) if (each.list === "rules") each.reader.take(told);
+    });
+    this.#hear(stream, "budgets", (told) => {
+      for (const each of this.#followers) if (each.list === "budgets") each.reader.take(told);
+    });
+    this.#hear(stream, "lost", () => this.#daemonIs(true));
+    this.#hear(stream, "back", () => this.#daemonIs(false));
+    this.#hear(stream, "ended", () => this.#closeStream());
     // The browser connects again by itself, unless the answer was no stream.
     stream.addEventListener("error", () => {
-      if (stream.readyState === EventSource.CLOSED) this.#closeStream();
+      for (const { reader } of this.#followers) reader.lost();
+      if (stream.readyState !== EventSource.CLOSED) return;
+      this.#refusedMs = performance.now();
+      this.#closeStream();
     });
   }
 
+  #hear<Name extends keyof LiveEvents>(
+    stream: EventSource,
+    name: Name,
+    take: (data: LiveEvents[Name]) => void,
+  ): void {
+    stream.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data)));
+  }
+
   #closeStream(): void {
-    this.#stream?.close();
+    if (this.#stream === null) return;
+    this.#stream.close();
     this.#stream = null;
+    for (const { reader } of this.#followers) reader.lost();
   }
 
   #daemonIs(away: boolean): void {
@@ -105,33 +177,51 @@ export class LiveFeed {
 
   async #ask(): Promise<void> {
     if (this.#stream !== null && !this.#isStreaming()) this.#closeStream();
-    const isStreaming = this.#isStreaming() && this.#live.value.heardMs > this.#streamOpenedMs;
-    const [usage, status] = await Promise.all([
-      this.#client.get<UsageSummary>("/admin/usage?days=1"),
-      isStreaming ? null : this.#client.get<DaemonStatus & Partial<Timed>>("/admin/status"),
-    ]);
-    if (usage.ok) {
-      const { total_tokens: tokens, total_cost: cost } = usage.body.usage;
-      this.#today = { tokens, cost };
+    const refusedFor = performance.now() - this.#refusedMs;
+    if (this.#stream === null && refusedFor >= refusedMs && Number.isFinite(refusedFor)) {
+      this.#refusedMs = Number.NEGATIVE_INFINITY;
+      this.#openSoon();
     }
+    const isStreaming = this.#isStreaming() && this.#live.value.heardMs > this.#streamOpenedMs;
+    const [status] = await Promise.all([
+      isStreaming ? null : this.#client.get<DaemonStatus & Partial<Timed>>("/admin/status"),
+      this.#askCost(),
+    ]);
     if (status?.ok !== true) return;
     const { server_time } = status.body;
     this.#take(status.body, server_time === undefined ? Date.now() : Date.parse(server_time));
   }
 
+  async #askCost(): Promise<void> {
+    this.#costAskedMs = performance.now();
+    const usage = await this.#client.get<UsageSummary>("/admin/usage?days=1");
+    if (usage.ok) this.#costToday = usage.body.usage.total_cost;
+  }
+
   #take(status: DaemonStatus, atMs: number): void {
+    const { samples, status: before } = this.#live.value;
+    const hasSpent = before !== null && before.cost !== status.cost;
+    if (hasSpent && performance.now() - this.#costAskedMs >= costEveryMs) void this.#askCost();
     const sample: Sample = {
       atMs,
       admitted: status.admitted,
       refused: status.refused,
       overBudget: status.over_budget,
       inFlight: status.in_flight,
-      ...this.#today,
+      tokens: status.usage_enabled ? status.tokens : null,
+      costToday: this.#costToday,
     };
     this.#live.value = {
       status,
-      samples: withSample(this.#live.value.samples, sample, keepMs),
+      samples: withSample(samples, sample, keepMs),
       heardMs: performance.now(),
     };
   }
+}
+
+function queryOf(followers: ReadonlySet<Follower>): string {
+  const [first] = followers;
+  if (first === undefined) return "";
+  const lists = [...followers].map(({ list }) => `${list}=true`);
+  return `?${[...new Set(lists)].join("&")}&${first.query}`;
 }

@@ -17,18 +17,32 @@ export interface Polled<T> {
 /** Given up when the signal says so. */
 type Ask<T> = (signal: AbortSignal) => Promise<Answer<T>>;
 
+interface PollTimes {
+  /** 0: once. */
+  readonly everyMs: number;
+  /** Whether the answer is kept up to date in another way, so that it needn't be asked for. */
+  readonly isTold?: () => boolean;
+}
+
+/** From an answer to the next question because of news, at the least. */
+const newsEveryMs = 1_000;
+/** An answer that takes long is asked for less often. */
+const restFactor = 10;
+
 export class Poll<T> {
   readonly #ask: Ask<T>;
-  readonly #everyMs: number;
+  readonly #times: PollTimes;
   readonly #state = signal<Polled<T>>({ body: null, heardMs: 0, problem: null });
   #timer: ReturnType<typeof setTimeout> | null = null;
   #asking: AbortController | null = null;
   #running = false;
+  /** Whether there was news while a question was under way. */
+  #hasNews = false;
+  #restsUntilMs = 0;
 
-  /** `everyMs` 0: once. */
-  constructor(ask: Ask<T>, everyMs: number) {
+  constructor(ask: Ask<T>, times: PollTimes) {
     this.#ask = ask;
-    this.#everyMs = everyMs;
+    this.#times = times;
   }
 
   get state(): ReadonlySignal<Polled<T>> {
@@ -39,7 +53,7 @@ export class Poll<T> {
   start(): () => void {
     this.#running = true;
     const onVisible = (): void => {
-      if (document.visibilityState === "visible" && this.#timer === null && this.#everyMs > 0)
+      if (document.visibilityState === "visible" && this.#timer === null && this.#times.everyMs > 0)
         this.refresh();
     };
     this.refresh();
@@ -56,15 +70,25 @@ export class Poll<T> {
   refresh(): void {
     this.#asking?.abort();
     const asking = new AbortController();
+    const askedMs = performance.now();
     this.#asking = asking;
+    this.#hasNews = false;
     this.#later(null);
     void this.#ask(asking.signal).then((answer) => {
       if (asking.signal.aborted) return;
       this.#asking = null;
+      const nowMs = performance.now();
+      this.#restsUntilMs = nowMs + Math.max(newsEveryMs, restFactor * (nowMs - askedMs));
       this.take(answer);
-      if (this.#running && this.#everyMs > 0 && document.visibilityState === "visible")
-        this.#later(this.#everyMs);
+      if (this.#hasNews) this.refreshSoon();
+      else this.#later(this.#times.everyMs);
     });
+  }
+
+  /** There is news: asks as soon as the last answer isn't quite new any more. */
+  refreshSoon(): void {
+    if (this.#asking !== null) this.#hasNews = true;
+    else this.#later(Math.max(1, this.#restsUntilMs - performance.now()));
   }
 
   /** An answer that came on another way, such as with a change. */
@@ -74,14 +98,16 @@ export class Poll<T> {
       : { ...this.#state.value, problem: answer.problem };
   }
 
+  /** Null, and 0: not. */
   #later(ms: number | null): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer =
-      ms === null
-        ? null
-        : setTimeout(() => {
-            this.#timer = null;
-            this.refresh();
-          }, ms);
+    this.#timer = null;
+    const isWanted = this.#running && document.visibilityState === "visible";
+    if (ms === null || ms === 0 || !isWanted) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#times.isTold?.() === true) this.#later(this.#times.everyMs);
+      else this.refresh();
+    }, ms);
   }
 }

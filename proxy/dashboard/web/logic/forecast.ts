@@ -1,7 +1,8 @@
 /** Where a budget's period ends if it is spent on as it was until now. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 
-type Spent = Pick<BudgetItem, "spent" | "amount" | "period_ratio" | "period_start" | "period_end">;
+type Period = Pick<BudgetItem, "period_start" | "period_end">;
+type Spent = Period & Pick<BudgetItem, "spent" | "amount">;
 
 type Forecast =
   /** Too little of the period is over, or nothing was spent. */
@@ -14,8 +15,16 @@ type Forecast =
 /** Before that, one request would decide. */
 const ratioMin = 0.02;
 
-export function forecastOf(budget: Spent): Forecast {
-  const { spent, amount, period_ratio: elapsed } = budget;
+/** The elapsed share of the period at a moment of the daemon's, from 0 to 1. */
+export function elapsedOf({ period_start, period_end }: Period, now: string): number {
+  const start = Date.parse(period_start);
+  const share = (Date.parse(now) - start) / (Date.parse(period_end) - start);
+  return Math.min(1, Math.max(0, share));
+}
+
+export function forecastOf(budget: Spent, now: string): Forecast {
+  const { spent, amount } = budget;
+  const elapsed = elapsedOf(budget, now);
   if (spent >= amount) return { kind: "exhausted" };
   if (elapsed < ratioMin || spent <= 0) return { kind: "unknown" };
   const projected = spent / elapsed;

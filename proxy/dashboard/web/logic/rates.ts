@@ -11,9 +11,10 @@ export interface Sample {
   /** By rules, and by budgets. */
   readonly refused: number;
   readonly overBudget: number;
-  /** Tokens and US dollars of today, in UTC; null while they aren't known. */
+  /** Null while usage isn't tracked. */
   readonly tokens: number | null;
-  readonly cost: number | null;
+  /** US dollars of the day in UTC; null while it isn't known. */
+  readonly costToday: number | null;
   readonly inFlight: number;
 }
 
@@ -44,15 +45,15 @@ function restarted(before: Sample, after: Sample): boolean {
   return (
     after.admitted < before.admitted ||
     after.refused < before.refused ||
-    after.overBudget < before.overBudget
+    after.overBudget < before.overBudget ||
+    (after.tokens ?? 0) < (before.tokens ?? 0)
   );
 }
 
 export function rateBetween(before: Sample, after: Sample): Rate {
   const seconds = Math.max(0.001, (after.atMs - before.atMs) / 1000);
-  // Today's sum is smaller after midnight than before.
   const tokens =
-    before.tokens === null || after.tokens === null || after.tokens < before.tokens
+    before.tokens === null || after.tokens === null
       ? null
       : ((after.tokens - before.tokens) * 60) / seconds;
   return {

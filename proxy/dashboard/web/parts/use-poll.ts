@@ -1,32 +1,33 @@
 /** A question to the gateway for as long as a part of a page is shown. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Answer, GatewayClient } from "../data/gateway-client.js";
+import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
 import { Poll, type Polled } from "../data/poll.js";
 import { useApp } from "./app.js";
 
+/** What a list is made of, as a count of the daemon's: another count is news. */
+export type News = (status: DaemonStatus) => number;
+
 /** Asks anew when the path changes. `everyMs` 0: once. */
-export function usePoll<T>(path: string, everyMs: number): Poll<T> {
+export function usePoll<T>(path: string, everyMs: number, news?: News): Poll<T> {
   const { client } = useApp();
   const poll = useMemo(
-    () => new Poll<T>((signal) => client.get(path, signal), everyMs),
+    () => new Poll<T>((signal) => client.get(path, signal), { everyMs }),
     [client, path, everyMs],
   );
   useEffect(() => poll.start(), [poll]);
+  useNews(poll, news);
   return poll;
 }
 
-/** A question in several requests. `ask` must stay the same. */
-export function usePolled<T>(
-  ask: (client: GatewayClient, signal: AbortSignal) => Promise<Answer<T>>,
-  everyMs: number,
-): Poll<T> {
-  const { client } = useApp();
-  const poll = useMemo(
-    () => new Poll<T>((signal) => ask(client, signal), everyMs),
-    [client, ask, everyMs],
-  );
-  useEffect(() => poll.start(), [poll]);
-  return poll;
+function useNews<T>(poll: Poll<T>, news: News | undefined): void {
+  const { live } = useApp();
+  const { status } = live.live.value;
+  const count = news === undefined || status === null ? null : news(status);
+  const before = useRef(count);
+  useEffect(() => {
+    if (before.current !== null && count !== null && count !== before.current) poll.refreshSoon();
+    before.current = count;
+  }, [poll, count]);
 }
 
 const listEveryMs = 5_000;
@@ -36,9 +37,18 @@ export interface ListPoll<T> {
   refresh(): void;
 }
 
+interface ListTimes {
+  readonly everyMs?: number;
+  readonly news?: News;
+}
+
 /** As `usePoll`, but the rows stay until those of another filter or page have come. */
-export function useListPoll<T>(path: string, everyMs = listEveryMs): ListPoll<T> {
-  const poll = usePoll<T>(path, everyMs);
+export function useListPoll<T>(path: string, times: ListTimes = {}): ListPoll<T> {
+  return useKept(usePoll<T>(path, times.everyMs ?? listEveryMs, times.news));
+}
+
+/** With the rows of another filter or page until those of this one have come. */
+export function useKept<T>(poll: Poll<T>): ListPoll<T> {
   const before = useRef<T | null>(null);
   const polled = poll.state.value;
   if (polled.body !== null) before.current = polled.body;

@@ -51,7 +51,6 @@ export const overviewTexts = {
   },
   closest: {
     title: "Closest to the limit",
-    some: "among the first 1,000 limits and budgets",
     empty: "Nothing is used",
     emptyText: "Limits and budgets of which something is used are listed here, the fullest first.",
     none: "No limits yet",

@@ -8,6 +8,7 @@ import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
 import { failure } from "../../../../shared/error-code.js";
 import { FakeExchange } from "../../fake-exchange.js";
+import { fakeMetrics } from "../../fake-metrics.js";
 
 const targets: readonly Target[] = ["a", "b", "c", "d"].map((provider) => ({
   provider,
@@ -59,7 +60,9 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
   const sent: string[] = [];
   const asked: string[] = [];
   const admission = { target: targets[0]! as Target | null } as Admission;
+  const metrics = fakeMetrics();
   const gateway = {
+    metrics,
     limiter: {
       async reroute(given: Admission, untried: readonly Target[]): Promise<AdmissionOutcome> {
         asked.push(untried.map(({ provider }) => provider).join(""));
@@ -96,7 +99,7 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
   if (leavesDuring === "start") exchange.leave();
   const first = ended(ends["a"]!, "a");
   const result = await failOver(
-    { gateway, exchange, record } as unknown as RequestContext<"limiter">,
+    { gateway, exchange, record } as unknown as RequestContext<"limiter" | "metrics">,
     {
       admission,
       targets,

@@ -7,6 +7,7 @@ import { TargetLoad } from "../../../../proxy/routing/target-load.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { FakeExchange } from "../../fake-exchange.js";
+import { fakeMetrics } from "../../fake-metrics.js";
 
 const target = { provider: "openai", model: "gpt" };
 
@@ -21,7 +22,12 @@ function ended(how: string): Forwarded {
           worthRetrying: !how.endsWith("!"),
           status: Number.parseInt(how, 10),
         };
-  return { status: how === "ok" ? 200 : 1, failed, finish: () => {} } as unknown as Forwarded;
+  return {
+    status: how === "ok" ? 200 : 1,
+    usage: null,
+    failed,
+    finish: () => {},
+  } as unknown as Forwarded;
 }
 
 interface Run {
@@ -64,6 +70,7 @@ async function run(
     random: () => 1,
     targetHealth,
     targetLoad: new TargetLoad([], () => 0),
+    metrics: fakeMetrics(),
     setTimer(ms: number, then: () => void) {
       waits.push(ms);
       if (waits.length === leavesBefore) queueMicrotask(() => exchange.leave());
@@ -76,6 +83,8 @@ async function run(
   const result = await sendToTarget({ gateway, exchange, record } as unknown as RequestContext, {
     target,
     isRepeatable,
+    operation: "chat_completions",
+    stream: false,
     send: () => Promise.resolve(ended(ends[sent++]!)),
   });
   return { result, waits, cancelled, tries: record.tries, tried: record.tried };

@@ -47,6 +47,6 @@ t.test("a wrong rewriter is reported with its place", async (t) => {
   ] as const)
     t.same(refused(`rewriters: [ ${body} ]\n`), problems, body);
   t.same(refused("rewriters: { name: minify_tool_json }\n"), [
-    'rewriters must be a list, not {"name":"minify_tool_json"}',
+    'rewriters must be a list, not {"name":"minify_tool_json"}: begin each entry with -',
   ]);
 });

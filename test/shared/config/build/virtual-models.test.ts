@@ -79,7 +79,7 @@ t.test("a wrong virtual model is reported with its place", async (t) => {
       "a: { targets: [ { weight: 2 }, openai/m ] }",
       [
         "virtual_models.a.targets[0].model is required",
-        'virtual_models.a.targets[1] must be a mapping of model, weight, not "openai/m"',
+        "virtual_models.a.targets[1] must be a mapping: write model: openai/m",
       ],
     ],
     [

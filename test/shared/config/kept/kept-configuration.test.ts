@@ -88,5 +88,5 @@ t.test("a program that isn't in one file keeps nothing", async (t) => {
   const file = Buffer.alloc(300 * 1024, "#");
   kept.note(file, { document: null, rules: [] });
   await kept.write({ limiter: { dataDir: "/nowhere" } as never });
-  t.equal(kept.find(file, { flags: {}, env: {}, cwd: "/", uid: 0 }), null);
+  t.equal(kept.find(file, { flags: {}, env: {}, cwd: "/", fileDirectory: "/", uid: 0 }), null);
 });

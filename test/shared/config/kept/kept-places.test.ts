@@ -1,7 +1,7 @@
 import t from "tap";
 import { keptPlaces } from "../../../../shared/config/kept/kept-places.js";
 
-const process = { flags: {}, env: {}, cwd: "/srv", uid: 1000 };
+const process = { flags: {}, env: {}, cwd: "/srv", fileDirectory: "/srv", uid: 1000 };
 const standard = "/var/lib/sluice";
 
 t.test("the flag, the variable, the file and the default say where to look, in this order", (t) => {

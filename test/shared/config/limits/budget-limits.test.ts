@@ -93,7 +93,7 @@ budgets:
     "budgets.user_paths[2].limits[2].max_requests is not a known key: expected period, period_seconds, amount",
     "budgets.user_paths[3].limits is required",
     "budgets.labels[2].per_child is not a known key: expected label, limits",
-    "budgets.user_paths[0]: per_child on /a requires the entitlement quota_templates",
+    "budgets.user_paths[0]: per_child on /a requires the entitlement quota_templates: add the line entitlements: [quota_templates]",
     'budgets.user_paths[0].limits[0].period must be hourly, daily, weekly, monthly or a number of seconds, not "minute"',
     "budgets.user_paths[0].limits[0].amount must be a finite number of US dollars greater than 0, not 0",
     'budgets.user_paths[1].path must not hold the segment .., as "/b/.." does',
@@ -145,7 +145,7 @@ budgets:
     ],
     [
       { SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":true}]' },
-      "SET_BUDGET_A[0]: per_child on /a requires the entitlement quota_templates",
+      "SET_BUDGET_A[0]: per_child on /a requires the entitlement quota_templates: add the line entitlements: [quota_templates]",
     ],
     [
       { SET_BUDGET_A: "daily=1", SET_BUDGET_a: "daily=2" },

@@ -193,7 +193,7 @@ t.test("a wrong variable is reported with its name", async (t) => {
     [
       "SET_RATE_LIMIT_A",
       '[{"period":"minute","max_tokens":1,"per_child":true}]',
-      "SET_RATE_LIMIT_A[0]: per_child on /a requires the entitlement quota_templates",
+      "SET_RATE_LIMIT_A[0]: per_child on /a requires the entitlement quota_templates: add the line entitlements: [quota_templates]",
     ],
     [
       "SET_RATE_LIMIT_A",

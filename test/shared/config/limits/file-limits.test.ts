@@ -90,7 +90,7 @@ t.test("per_child without the entitlement is a problem that names the path", asy
   const text =
     "rate_limits: { user_paths: [ { path: team, per_child: true, limits: [ { period: minute, max_requests: 1 } ] } ] }\n";
   t.same(refused(text), [
-    "rate_limits.user_paths[0]: per_child on /team requires the entitlement quota_templates",
+    "rate_limits.user_paths[0]: per_child on /team requires the entitlement quota_templates: add the line entitlements: [quota_templates]",
   ]);
   t.equal(
     accepted(text, { env: { SLUICE_ENTITLEMENTS: "quota_templates" } }).config.rateLimits.rules[0]
@@ -128,9 +128,14 @@ t.test("a wrong rule is reported with its place", async (t) => {
     ],
     [
       "user_paths: [ { path: /a, limits: { period: minute } } ]",
-      ['rate_limits.user_paths[0].limits must be a list of limits, not {"period":"minute"}'],
+      [
+        'rate_limits.user_paths[0].limits must be a list of limits, not {"period":"minute"}: begin each entry with -',
+      ],
     ],
-    ["user_paths: { path: /a }", ['rate_limits.user_paths must be a list, not {"path":"/a"}']],
+    [
+      "user_paths: { path: /a }",
+      ['rate_limits.user_paths must be a list, not {"path":"/a"}: begin each entry with -'],
+    ],
     [
       `providers: [ { name: a/b, ${good} } ]`,
       [
@@ -150,7 +155,7 @@ t.test("a wrong rule is reported with its place", async (t) => {
     [
       `models: [ { name: a, ${good} } ]`,
       [
-        "rate_limits.models[0].name is not a known key: expected model, limits",
+        "rate_limits.models[0].name is not a known key; did you mean model?",
         "rate_limits.models[0].model is required",
       ],
     ],

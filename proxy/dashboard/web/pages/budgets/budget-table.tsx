@@ -1,6 +1,6 @@
 /** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { forecastOf } from "../../logic/forecast.js";
+import { elapsedOf, forecastOf } from "../../logic/forecast.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { Countdown } from "../../parts/age.js";
@@ -29,8 +29,16 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       head: texts.columns.period,
       cell: ({ item }) => periodText(item, texts.periods),
     },
-    { key: "spent", head: texts.columns.spent, cell: ({ item }) => <Spent budget={item} /> },
-    { key: "pace", head: texts.columns.pace, cell: ({ item }) => <Pace budget={item} /> },
+    {
+      key: "spent",
+      head: texts.columns.spent,
+      cell: ({ item }) => <Spent budget={item} now={serverTime} />,
+    },
+    {
+      key: "pace",
+      head: texts.columns.pace,
+      cell: ({ item }) => <Pace budget={item} now={serverTime} />,
+    },
     {
       key: "resets",
       head: texts.columns.resets,
@@ -68,15 +76,21 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
   );
 }
 
-function Spent({ budget }: { readonly budget: BudgetItem }) {
-  const { spent, amount, per_child, period_ratio } = budget;
-  if (per_child) return <>{formatMoney(amount)}</>;
-  return <Meter used={spent} cap={amount} format={formatMoney} pace={period_ratio} />;
+interface CellProps {
+  readonly budget: BudgetItem;
+  /** By the daemon's clock. */
+  readonly now: string;
 }
 
-function Pace({ budget }: { readonly budget: BudgetItem }) {
+function Spent({ budget, now }: CellProps) {
+  const { spent, amount, per_child } = budget;
+  if (per_child) return <>{formatMoney(amount)}</>;
+  return <Meter used={spent} cap={amount} format={formatMoney} pace={elapsedOf(budget, now)} />;
+}
+
+function Pace({ budget, now }: CellProps) {
   if (budget.per_child) return null;
-  const forecast = forecastOf(budget);
+  const forecast = forecastOf(budget, now);
   switch (forecast.kind) {
     case "unknown":
       return <span class="soft">{texts.pace.unknown}</span>;

@@ -1,15 +1,14 @@
 /** Budgets with what is spent of them and how long they last; the place to make and change them. */
 import { useState } from "preact/hooks";
-import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
 import { hrefOf } from "../../data/router.js";
-import { listPath } from "../../logic/list-path.js";
+import { listQuery } from "../../logic/list-path.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
+import { useBudgets } from "../../parts/limits/use-live-list.js";
 import { SearchFilter } from "../../parts/lists/filters.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Paging } from "../../parts/paging.js";
 import { Tabs } from "../../parts/tabs.js";
-import { useListPoll } from "../../parts/use-poll.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import { BudgetTable } from "./budget-table.js";
 import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
@@ -22,7 +21,7 @@ export function BudgetsPage() {
   const { query } = router.place.value;
   const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
-  const budgets = useListPoll<BudgetPage>(listPath("/admin/budgets", query, [], { scope }));
+  const budgets = useBudgets(listQuery(query, [], { scope }));
   const polled = budgets.polled;
   const add = (): void => setDialog({ kind: "add", scope });
   return (

@@ -1,15 +1,14 @@
 /** Rules with what is used of them, one tab for each scope; the place to make and change them. */
 import { useState } from "preact/hooks";
-import type { RulePage } from "../../../../../shared/api/rule-item.js";
 import { hrefOf } from "../../data/router.js";
-import { listPath } from "../../logic/list-path.js";
+import { listQuery } from "../../logic/list-path.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
+import { useRules } from "../../parts/limits/use-live-list.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Paging } from "../../parts/paging.js";
 import { Tabs } from "../../parts/tabs.js";
-import { useListPoll } from "../../parts/use-poll.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import { LimitsDialog, type OpenDialog } from "./limits-dialog.js";
 import { RuleTable } from "./rule-table.js";
@@ -22,7 +21,7 @@ export function LimitsPage() {
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const rules = useListPoll<RulePage>(listPath("/admin/rate-limits", query, ["source"], { scope }));
+  const rules = useRules(listQuery(query, ["source"], { scope }));
   const polled = rules.polled;
   return (
     <>

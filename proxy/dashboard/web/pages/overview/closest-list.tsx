@@ -1,12 +1,12 @@
 /** The limits and budgets of which most is used. */
-import { askLimitLists } from "../../data/limit-lists.js";
 import { hrefOf } from "../../data/router.js";
 import { type ClosestLimit, closestLimits } from "../../logic/closest-limits.js";
 import { formatCount, formatMoney } from "../../logic/numbers.js";
+import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
+import { useBudgets, useRules } from "../../parts/limits/use-live-list.js";
 import { Meter } from "../../parts/meter.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
-import { usePolled } from "../../parts/use-poll.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { overviewTexts } from "../../texts/overview-texts.js";
@@ -14,14 +14,35 @@ import { shellTexts } from "../../texts/shell-texts.js";
 
 const texts = overviewTexts.closest;
 const shownMax = 10;
-const askEveryMs = 10_000;
+const query = `limit=${shownMax}&order=use`;
 
 export function ClosestList() {
-  const lists = usePolled(askLimitLists, askEveryMs);
-  const polled = lists.state.value;
+  const { status } = useApp().live.live.value;
+  // What is switched off has no list.
+  const rules = useRules(status?.enabled === true ? query : null);
+  const budgets = useBudgets(status?.budgets_enabled === true ? query : null);
+  const lists = [
+    ...(status?.enabled === true ? [rules] : []),
+    ...(status?.budgets_enabled === true ? [budgets] : []),
+  ];
+  const isReady = status !== null && lists.every(({ polled }) => polled.body !== null);
   return (
-    <Card title={texts.title} note={polled.body?.isAll === false ? texts.some : undefined}>
-      <WhenReady polled={polled} onRetry={() => lists.refresh()}>
+    <Card title={texts.title}>
+      <WhenReady
+        polled={{
+          body: isReady
+            ? {
+                rules: rules.polled.body?.rate_limits ?? [],
+                budgets: budgets.polled.body?.budgets ?? [],
+              }
+            : null,
+          heardMs: 0,
+          problem: lists.map(({ polled }) => polled.problem).find((each) => each !== null) ?? null,
+        }}
+        onRetry={() => {
+          for (const { refresh } of lists) refresh();
+        }}
+      >
         {(body) => {
           const closest = closestLimits(body, shownMax);
           if (closest.length > 0)

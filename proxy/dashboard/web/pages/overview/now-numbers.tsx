@@ -40,7 +40,8 @@ export function NowNumbers() {
           },
           {
             label: texts.spent,
-            value: typeof last?.cost === "number" ? formatMoney(last.cost) : texts.unknown,
+            value:
+              typeof last?.costToday === "number" ? formatMoney(last.costToday) : texts.unknown,
             note: texts.today,
           },
         ]}

@@ -15,7 +15,11 @@ const shownMax = 10;
 const askEveryMs = 5_000;
 
 export function RefusalList() {
-  const refusals = usePoll<RefusalPage>(`/admin/refusals?limit=${askedMax}`, askEveryMs);
+  const refusals = usePoll<RefusalPage>(
+    `/admin/refusals?limit=${askedMax}`,
+    askEveryMs,
+    ({ refused }) => refused,
+  );
   return (
     <Card title={texts.title}>
       <WhenReady polled={refusals.state.value} onRetry={() => refusals.refresh()}>

@@ -14,7 +14,7 @@ const everyMs = 2_000;
 
 export function InFlightTab() {
   const { query } = useApp().router.place.value;
-  const list = useListPoll<LeasePage>(listPath("/admin/in-flight", query), everyMs);
+  const list = useListPoll<LeasePage>(listPath("/admin/in-flight", query), { everyMs });
   return (
     <>
       <div class="filters">

@@ -20,7 +20,7 @@ const texts = requestsTexts.recent;
 
 export function RecentTab() {
   const { query } = useApp().router.place.value;
-  const list = useListPoll<RecordPage>(recordsPath(query));
+  const list = useListPoll<RecordPage>(recordsPath(query), { news: ({ settled }) => settled });
   return (
     <>
       <div class="filters">

@@ -15,7 +15,9 @@ const texts = requestsTexts.refused;
 
 export function RefusedTab() {
   const { query } = useApp().router.place.value;
-  const list = useListPoll<RefusalPage>(listPath("/admin/refusals", query, ["dimension"]));
+  const list = useListPoll<RefusalPage>(listPath("/admin/refusals", query, ["dimension"]), {
+    news: ({ refused }) => refused,
+  });
   const isFiltered = query.has("search") || query.has("dimension");
   return (
     <>

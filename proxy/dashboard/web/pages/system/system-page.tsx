@@ -11,7 +11,7 @@ const settingsEveryMs = 60_000;
 
 export function SystemPage() {
   const status = useListPoll<DaemonStatus>("/admin/status");
-  const settings = useListPoll<SettingsList>("/admin/config", settingsEveryMs);
+  const settings = useListPoll<SettingsList>("/admin/config", { everyMs: settingsEveryMs });
   return (
     <>
       <PageHead title={shellTexts.pages.system}>{texts.about}</PageHead>

@@ -1,4 +1,5 @@
 /** What was used: sums, days as a chart, and groups as a table. */
+import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
@@ -13,13 +14,13 @@ import { shellTexts } from "../../texts/shell-texts.js";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 import { UsageGroups } from "./usage-groups.js";
 
-const everyMs = 15_000;
+const times = { everyMs: 15_000, news: ({ settled }: DaemonStatus) => settled };
 
 export function UsagePage() {
   const { query } = useApp().router.place.value;
   const by = query.get("by") ?? "model";
-  const days = useListPoll<UsageSummary>(usagePath(query, "day"), everyMs);
-  const groups = useListPoll<UsageSummary>(usagePath(query, by), everyMs);
+  const days = useListPoll<UsageSummary>(usagePath(query, "day"), times);
+  const groups = useListPoll<UsageSummary>(usagePath(query, by), times);
   return (
     <>
       <PageHead title={shellTexts.pages.usage}>{texts.about}</PageHead>

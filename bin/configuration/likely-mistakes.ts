@@ -1,0 +1,113 @@
+/**
+ * What is valid in a configuration but probably not meant, beyond what a start warns of: mistakes
+ * of somebody who writes one for the first time. Pure. The messages never quote a secret.
+ */
+import { didYouMean } from "../../shared/config/closest-name.js";
+import type { Config, ProviderConfig } from "../../shared/config/config.js";
+import { modelName } from "../../shared/config/model-name.js";
+import type { Preset } from "../../shared/config/presets/preset.js";
+import { presetAt } from "../../shared/config/presets/presets.js";
+import { providerTraits } from "../../shared/config/provider-type.js";
+
+/** A line for each, which begins with the path of what it is about where the file has one. */
+export function likelyMistakes(config: Config): readonly string[] {
+  const { providers, virtualModels, aliases, server } = config;
+  return [
+    ...virtualModels.flatMap(({ source, targets }) =>
+      targets.flatMap((target, i) =>
+        unlisted(providers, target, `${keyIn("virtual_models", source)}.targets[${i}].model`),
+      ),
+    ),
+    ...aliases.flatMap(({ name, to }) =>
+      to.kind === "target" && to.model !== null
+        ? unlisted(providers, { ...to, model: to.model }, keyIn("aliases", name))
+        : [],
+    ),
+    ...providers.flatMap((provider) => [
+      ...missingKey(provider),
+      ...foreignKey(provider),
+      ...otherAddress(provider),
+    ]),
+    ...weakMasterKey(server.masterKey),
+  ];
+}
+
+function keyIn(section: string, name: string): string {
+  return /^[\w-]+$/.test(name) ? `${section}.${name}` : `${section}[${JSON.stringify(name)}]`;
+}
+
+/** A model that its provider doesn't list: requests for it go there, and fail there. */
+function unlisted(
+  providers: readonly ProviderConfig[],
+  target: { readonly provider: string; readonly model: string },
+  at: string,
+): readonly string[] {
+  const provider = providers.find(({ name }) => name === target.provider);
+  const models = provider?.models ?? ["*"];
+  const id = provider === undefined ? target.model : modelName(provider.type, target.model);
+  if (models.includes("*") || models.some((each) => each.toLowerCase() === id.toLowerCase()))
+    return [];
+  const list = `providers.${target.provider}.models`;
+  return [`${at}: ${target.model} isn't among ${list}${didYouMean(target.model, models)}`];
+}
+
+/** The service behind its address, if it is a known one. */
+function serviceOf({ baseUrl }: ProviderConfig): Preset | null {
+  return (baseUrl === "" ? undefined : presetAt(baseUrl)) ?? null;
+}
+
+function missingKey(provider: ProviderConfig): readonly string[] {
+  const service = serviceOf(provider);
+  const { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand, headers } = provider;
+  const hasKey =
+    headers.length > 0 || [apiKey, apiKeys, apiKeyFile, apiKeyCommand].some((key) => key !== null);
+  if (service === null || service.keyless || hasKey) return [];
+  return [
+    `providers.${name} has no key, and ${service.name} refuses requests without one: set ${service.keyVariable}, or providers.${name}.api_key`,
+  ];
+}
+
+/** How the keys of some services begin. */
+const keyBeginnings: readonly (readonly [beginning: string, service: string])[] = [
+  ["sk-ant-", "anthropic"],
+  ["sk-or-", "openrouter"],
+  ["sk-proj-", "openai"],
+  ["sk-sluice-", "this gateway"],
+  ["gsk_", "groq"],
+  ["xai-", "xai"],
+  ["AIza", "gemini"],
+  ["pplx-", "perplexity"],
+  ["nvapi-", "nvidia"],
+  ["hf_", "huggingface"],
+];
+
+function foreignKey(provider: ProviderConfig): readonly string[] {
+  const service = serviceOf(provider);
+  const begins = keyBeginnings.find(([beginning]) => provider.apiKey?.startsWith(beginning));
+  if (begins === undefined || service === null || begins[1] === service.name) return [];
+  return [
+    `providers.${provider.name}: its key looks like one of ${begins[1]}, and goes to ${service.name}`,
+  ];
+}
+
+/** A server's address without the path that its API is below: `https://api.openai.com`. */
+function otherAddress({ name, baseUrl, type }: ProviderConfig): readonly string[] {
+  const usual = presetAt(baseUrl)?.baseUrl ?? providerTraits[type].baseUrl;
+  if (baseUrl === "" || usual === null || new URL(baseUrl).pathname.length > 1) return [];
+  const { pathname } = new URL(usual);
+  if (pathname.length <= 1) return [];
+  const meant = `${baseUrl.replace(/\/+$/, "")}${pathname}`;
+  return [
+    `providers.${name}.base_url: the API is usually below ${pathname}: did you mean ${meant}?`,
+  ];
+}
+
+/** Sixteen characters are what a key from a generator has at least. */
+const masterKeyCharsMin = 16;
+
+function weakMasterKey(key: string | null): readonly string[] {
+  if (key === null || (key.length >= masterKeyCharsMin && new Set(key).size > 5)) return [];
+  return [
+    `server.master_key can be guessed: it should have ${masterKeyCharsMin} characters at least, such as openssl rand -hex 32 prints`,
+  ];
+}

@@ -1,0 +1,90 @@
+/**
+ * Restores the rules of the store, and applies the configuration's. What belongs to a rule, its
+ * windows, is restored in `restore.ts`.
+ */
+import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import { append } from "../../shared/long-lists.js";
+import type { Rule } from "../counters/counter.js";
+import type { RuleBook } from "../rules/rule-book.js";
+import { leftFrom } from "../rules/rule-set.js";
+import {
+  type RulesNote,
+  ruleChange,
+  ruleFromStored,
+  ruleRemovals,
+  storedRuleId,
+} from "../rules/stored-rule.js";
+import { type Change, type Entry, type Store, throwMalformed } from "../store/store.js";
+
+interface RestoreOptions {
+  /** Of the rules in the store, if they are those of the configuration; else null. */
+  readonly note: RulesNote | null;
+  readonly nowMs: number;
+  /** Under which number all rules were reset the last time; 0: never. */
+  readonly resetLsn: number;
+}
+
+/**
+ * Makes the rules of the store; with a note, those on models and providers, and leaves the others.
+ * Returns whether each of them stands under its own id.
+ */
+export function restoreRules(
+  store: Store,
+  book: RuleBook,
+  { note, nowMs, resetLsn }: RestoreOptions,
+): boolean {
+  let areNamed = true;
+  const make = ({ key, value }: Entry): void => {
+    const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
+    const id = storedRuleId(key, rule);
+    areNamed &&= id === key;
+    book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs, id);
+  };
+  for (const entry of store.entries("rules")) {
+    if (note !== null && entry.key >= leftFrom) break;
+    make(entry);
+  }
+  if (note === null) return areNamed;
+  const left = note.count - book.ruleSet.size;
+  book.ruleSet.leave({ store, left, restore: make }, { ms: note.sinceMs, lsn: note.sinceLsn });
+  return true;
+}
+
+/** Of two with the same identity. */
+function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
+  return (
+    a.subject === b.subject &&
+    a.maxRequests === b.maxRequests &&
+    a.maxTokens === b.maxTokens &&
+    a.perChild === b.perChild
+  );
+}
+
+/**
+ * Config rules that are no longer declared are removed, declared ones are written as `config`, a
+ * manual rule on the same key stays as it is.
+ */
+export function applyConfigured(
+  book: RuleBook,
+  configured: readonly RuleDefinition[],
+  at: { readonly nowMs: number; readonly lsn: number },
+): Change[] {
+  const changes: Change[] = [];
+  const declared = new Set<Rule>();
+  const written: RuleDefinition[] = [];
+  for (const definition of configured) {
+    // Its window isn't needed for this.
+    const known = book.rules.get(ruleId(definition));
+    if (known !== undefined) declared.add(known);
+    if (known?.source === "manual") continue;
+    if (known === undefined || !isSameRule(known.definition, definition)) written.push(definition);
+  }
+  for (const rule of book.rules.values()) {
+    if (rule.source !== "config" || declared.has(rule)) continue;
+    book.delete(rule.definition);
+    append(changes, ruleRemovals(rule.id));
+  }
+  for (const definition of written)
+    changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
+  return changes;
+}

@@ -1,0 +1,56 @@
+/**
+ * The names of which most is used: of a million children of a template, or of 100,000 rules. They
+ * are looked at in slices, and no more are kept than are listed.
+ */
+import { childrenPerSweep } from "../../shared/bounds.js";
+
+export interface Slices {
+  readonly nowMs: number;
+  yieldToEventLoop(): Promise<void>;
+}
+
+interface Ranked {
+  readonly name: string;
+  readonly usedRatio: number;
+}
+
+/** Some 5 ms of the event loop. */
+const namesPerSlice = childrenPerSweep / 10;
+
+/**
+ * Up to `limit` names, the fullest first, and the equally full by name. `usedRatio` says how full
+ * one is; null leaves it out.
+ */
+export async function fullest(
+  names: Iterable<string>,
+  limit: number,
+  usedRatio: (name: string) => number | null,
+  { yieldToEventLoop }: Pick<Slices, "yieldToEventLoop">,
+): Promise<readonly string[]> {
+  // By name: a walk may come to a child twice.
+  let found = new Map<string, Ranked>();
+  let last: Ranked | null = null;
+  let looked = 0;
+  for (const name of names) {
+    const ratio = usedRatio(name);
+    if (ratio !== null) {
+      const ranked = { name, usedRatio: ratio };
+      if (last === null || compare(ranked, last) < 0) found.set(name, ranked);
+      if (found.size >= 4 * limit) {
+        found = firstOf(found, limit);
+        last = [...found.values()].at(-1)!;
+      }
+    }
+    if (++looked % namesPerSlice === 0) await yieldToEventLoop();
+  }
+  return [...firstOf(found, limit).keys()];
+}
+
+function compare(a: Ranked, b: Ranked): number {
+  return b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1);
+}
+
+function firstOf(found: ReadonlyMap<string, Ranked>, limit: number): Map<string, Ranked> {
+  const sorted = [...found.values()].sort(compare).slice(0, limit);
+  return new Map(sorted.map((ranked) => [ranked.name, ranked]));
+}

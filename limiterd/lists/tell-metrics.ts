@@ -1,0 +1,132 @@
+/**
+ * The metrics of the daemon, for GET /metrics/limiter (docs/metrics.md): what it counts anyway, as
+ * `sluice status` shows it, and what its rules and budgets have used.
+ */
+import type { DaemonStatus } from "../../shared/api/gateway-status.js";
+import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { periodLabel } from "../../shared/domain/rule.js";
+import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
+import type { MetricsAnswer, ToldSeries } from "../../shared/metrics/metrics-answer.js";
+import type { DaemonState } from "../state.js";
+import { money } from "./list-budgets.js";
+import { liveCounts } from "./list-rules.js";
+
+type Name = keyof typeof limiterMetrics;
+
+interface Question {
+  readonly status: DaemonStatus;
+  /** How many rules, and how many budgets, are told of. */
+  readonly rulesMax: number;
+  readonly nowMs: number;
+}
+
+export async function tellMetrics(
+  state: DaemonState,
+  { status, rulesMax, nowMs }: Question,
+): Promise<MetricsAnswer> {
+  const rules = tellRules(state, rulesMax, nowMs);
+  const budgets = tellBudgets(state, rulesMax, nowMs);
+  const leftOut = rules.leftOut + budgets.leftOut;
+  return {
+    series: [
+      ...tellStatus(state, status, nowMs),
+      ...(await tellProcess(state)),
+      ...rules.series,
+      ...budgets.series,
+      told("rulesLeftOut", [], leftOut),
+    ],
+  };
+}
+
+function told(name: Name, labels: readonly string[], value: number): ToldSeries {
+  return toldAll(name, labels, [value]);
+}
+
+/** Of a histogram or a summary. */
+function toldAll(name: Name, labels: readonly string[], values: readonly number[]): ToldSeries {
+  return [limiterMetrics[name].name, labels, values];
+}
+
+function tellStatus(
+  { counts, measures, startedAtMs, lastSnapshotAtMs }: DaemonState,
+  status: DaemonStatus,
+  nowMs: number,
+): ToldSeries[] {
+  const { admitted, refused, over_budget: overBudget, denied, store } = status;
+  return [
+    told("admissions", ["admitted"], admitted),
+    told("admissions", ["refused"], refused - overBudget),
+    told("admissions", ["over_budget"], overBudget),
+    told("admissions", ["denied"], denied),
+    ...Object.entries(counts.settledParts).map(([part, number]) => told("settles", [part], number)),
+    told("repeatedSettles", [], status.repeated_settles),
+    told("inFlight", [], status.in_flight),
+    told("proxies", [], status.proxies),
+    told("rules", [], status.rules),
+    told("budgets", [], status.budgets),
+    told("children", [], status.child_windows),
+    told("keys", [], status.keys),
+    told("inert", ["rule"], status.inert_rules),
+    told("inert", ["budget"], status.inert_budgets),
+    toldAll("commit", [], [...measures.commits.values]),
+    told("failedCommits", [], store.failed_commits),
+    ...(store.bytes === null ? [] : [told("storeBytes", [], store.bytes)]),
+    told("journalBytes", [], store.journal_bytes),
+    told("snapshotAge", [], Math.max(0, nowMs - (lastSnapshotAtMs ?? startedAtMs)) / 1000),
+    told("droppedRecords", [], status.dropped_records),
+    told("build", [status.version], 1),
+  ];
+}
+
+async function tellProcess({ measures }: DaemonState): Promise<ToldSeries[]> {
+  const reading = await measures.readProcess();
+  if (reading === null) return [];
+  return [
+    toldAll("loopLag", [], reading.loopLag),
+    told("residentMemory", [], reading.residentBytes),
+    told("cpu", [], reading.cpuSeconds),
+  ];
+}
+
+interface ToldLimits {
+  readonly series: readonly ToldSeries[];
+  readonly leftOut: number;
+}
+
+/** In the order of all lists. A template has no counter of its own. */
+function tellRules({ book }: DaemonState, max: number, nowMs: number): ToldLimits {
+  const series: ToldSeries[] = [];
+  let rules = 0;
+  for (const listed of book.sorted()) {
+    if (listed.own === null || rules++ >= max) continue;
+    const { definition, own } = book.fresh(listed);
+    if (own === null) continue;
+    const { scope, subject, periodSeconds, maxRequests, maxTokens } = definition;
+    const of = [scope, subject, periodLabel(periodSeconds)];
+    const counts = liveCounts(own, nowMs);
+    const tell = (dimension: string, used: number, limit: number | null): void => {
+      if (limit === null) return;
+      const labels = [...of, dimension];
+      series.push(told("ruleUsed", labels, used), told("ruleLimit", labels, limit));
+    };
+    tell(periodSeconds === 0 ? "concurrent" : "requests", counts.requests_used, maxRequests);
+    tell("tokens", counts.tokens_used, maxTokens);
+    series.push(told("ruleInFlight", of, counts.in_flight));
+  }
+  return { series, leftOut: Math.max(0, rules - max) };
+}
+
+function tellBudgets(state: DaemonState, max: number, nowMs: number): ToldLimits {
+  const series: ToldSeries[] = [];
+  let budgets = 0;
+  for (const { definition, own } of state.budgets.sorted()) {
+    if (own === null || budgets++ >= max) continue;
+    const { scope, subject, periodSeconds, amountUsd } = definition;
+    const of = [scope, subject, budgetPeriodLabel(periodSeconds)];
+    const { endMs } = state.budgets.boundsOf(own.budget, nowMs);
+    series.push(told("budgetSpent", of, money(state, own, nowMs).spent));
+    series.push(told("budgetAmount", of, amountUsd));
+    series.push(told("budgetPeriodEnd", of, endMs / 1000));
+  }
+  return { series, leftOut: Math.max(0, budgets - max) };
+}

@@ -1,0 +1,138 @@
+/**
+ * Wires what the request handlers of the proxy share: providers, catalog, prices, credentials, and
+ * the clocks and makers of keys that they are handed.
+ */
+import { isUtf8 } from "node:buffer";
+import type { Config } from "../shared/config/config.js";
+import { isLoopback } from "../shared/config/open-gateway.js";
+import { hashKey, newKey } from "../shared/domain/key-secret.js";
+import type { Log } from "../shared/log.js";
+import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
+import { createJwtVerifier } from "./auth/jwt-verifier.js";
+import { trustedPages } from "./auth/web-page.js";
+import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
+import type { ProxyCapacity } from "./capacity/create-capacity.js";
+import { FairTurns } from "./capacity/fair-turns.js";
+import { FreePlaces } from "./capacity/free-places.js";
+import { SharedReads } from "./capacity/shared-reads.js";
+import { connectProviders } from "./connect-providers.js";
+import { createDashboard } from "./create-dashboard.js";
+import { createMetrics, readMetricsToken } from "./create-metrics.js";
+import { digest, sameSecret } from "./digests.js";
+import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
+import { type Gateway, providerOf } from "./gateway.js";
+import { ResponseCache } from "./handlers/cache/response-cache.js";
+import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
+import { createSpoolFile } from "./http/spool-file.js";
+import type { Limiter } from "./limiter/limiter.js";
+import { healthNotices } from "./routing/health-notices.js";
+import { createModelCatalog } from "./routing/model-catalog.js";
+import { createTargetOrder } from "./routing/order-targets.js";
+import { loadPriceList } from "./routing/price-list.js";
+import { createPriceTable, needsPriceList } from "./routing/price-table.js";
+import { createRecordedModels } from "./routing/recorded-models.js";
+import { TargetHealth } from "./routing/target-health.js";
+import { TargetLoad } from "./routing/target-load.js";
+import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
+
+interface GatewayParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly open: boolean;
+  readonly capacity: ProxyCapacity;
+  readonly stopping: () => boolean;
+}
+
+export async function createGateway({
+  config,
+  log,
+  limiter,
+  open,
+  capacity,
+  stopping,
+}: GatewayParts): Promise<Gateway> {
+  const providers = await connectProviders(config, { files: capacity.files, log });
+  const models = createModelCatalog(config, {
+    upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
+    nowMs: () => Date.now(),
+    schedule: (ms, run) => void setTimeout(run, ms).unref(),
+    onLearned: (provider, count) =>
+      log.info({ provider, models: count }, "learned a provider's models"),
+    onFailed: (provider, reason) =>
+      log.warn({ provider, reason }, "a provider's models can't be learned"),
+  });
+  const jwt =
+    config.jwtIssuers.length === 0
+      ? null
+      : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
+          nowMs: () => Date.now(),
+          isDenied: (claims) => limiter.isDeniedJwt(claims, Date.now()),
+          digest: digestToken,
+        });
+  const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
+  const prices = createPriceTable(config, {
+    list: needsPriceList(config) ? await loadPriceList() : null,
+    nowMs: () => Date.now(),
+  });
+  const sessions = new OpenSessions();
+  const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
+  return {
+    config,
+    log,
+    credentials: {
+      masterKey: config.server.masterKey,
+      jwt,
+      userPathHeader: config.server.userPathHeader,
+      open,
+      adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
+      metricsToken: await readMetricsToken(config.metrics),
+      metricsOpen: open && isLoopback(config.server.host),
+      sameSecret,
+      hashKey,
+    },
+    pages: trustedPages(config.server),
+    ...createDashboard(config, limiter),
+    served: "all",
+    limiter,
+    providers,
+    targetOrder: createTargetOrder(prices.costOf, targetLoad),
+    targetLoad,
+    targetHealth: new TargetHealth({
+      monoMs: () => performance.now(),
+      nowMs: () => Date.now(),
+      configOf: (target) => providerOf({ providers }, target).config,
+      ...healthNotices(log),
+    }),
+    models,
+    prices,
+    recordedModels,
+    metrics: createMetrics(config, { limiter, sessions, capacity, recordedModels }),
+    responseCache:
+      config.cache === null
+        ? null
+        : {
+            cache: new ResponseCache(config.cache),
+            shareAcrossPaths: config.cache.shareAcrossPaths,
+            digest,
+          },
+    rewriters: chooseRewriters(config),
+    sessions,
+    capacity,
+    freePlaces: new FreePlaces(freePlacesMax),
+    freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
+    usageReads: new SharedReads(usageReadBounds),
+    stopping,
+    monoMs: () => performance.now(),
+    setTimer(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    random: Math.random,
+    newKey,
+    nowMs: () => Date.now(),
+    isUtf8,
+    newSpool: createSpoolFile,
+    loadOpenapi: createOpenapiLoader(log),
+  };
+}

@@ -1,0 +1,57 @@
+/** Wires the metrics of a proxy: what is counted, what is read, and the clock. */
+import { readFile } from "node:fs/promises";
+import type { Config } from "../shared/config/config.js";
+import { createProcessReading } from "../shared/metrics/process-reading.js";
+import { proxyMetrics } from "../shared/metrics/proxy-metrics.js";
+import { version } from "../shared/version.js";
+import type { Gateway } from "./gateway.js";
+import type { Metrics } from "./metrics/metrics.js";
+import { ProxyCounts } from "./metrics/proxy-counts.js";
+import { Gauges } from "./metrics/read-gauges.js";
+
+/** How often the limiter's state is looked at. */
+const lookMs = 1000;
+
+export function createMetrics(
+  { metrics, providers }: Pick<Config, "metrics" | "providers">,
+  parts: Pick<Gateway, "limiter" | "sessions" | "capacity" | "recordedModels">,
+): Metrics {
+  const types = new Map(providers.map(({ name, type }) => [name, type]));
+  const counts = new ProxyCounts(
+    {
+      isVouchedFor: (target) => parts.recordedModels.isVouchedFor(target),
+      typeOf: (provider) => types.get(provider) ?? null,
+    },
+    { seriesMax: metrics.seriesMax, pathDepth: metrics.userPathDepth },
+  );
+  const nodeVersion = process.version;
+  const gauges = new Gauges(counts.table, { ...parts, version, nodeVersion }, performance.now());
+  const looking = setInterval(() => gauges.lookAtLimiter(performance.now()), lookMs).unref();
+  const readProcess = createProcessReading(proxyMetrics.loopLag.quantiles);
+  return {
+    counts,
+    async read() {
+      gauges.update(await readProcess());
+      return counts.table.families();
+    },
+    yieldToEventLoop: () => new Promise<void>((resolve) => void setImmediate(resolve)),
+    close: () => clearInterval(looking),
+  };
+}
+
+/** The token for scrapes; null: none is configured. Throws when its file can't be read. */
+export async function readMetricsToken({
+  token,
+  tokenFile,
+}: Config["metrics"]): Promise<string | null> {
+  if (tokenFile === null) return token;
+  const text = await readFile(tokenFile, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`metrics.token_file ${tokenFile} can't be read: ${error.code ?? error}`);
+  });
+  const read = text.trim();
+  if (!/^[\x21-\x7e]{1,16384}$/.test(read))
+    throw new Error(
+      `metrics.token_file ${tokenFile} must hold a text of visible ASCII characters without white space`,
+    );
+  return read;
+}

@@ -1,0 +1,43 @@
+/**
+ * A page of rules or budgets: asked for once, and then kept up to date by the live stream; asked
+ * for again and again while there is none.
+ */
+import type { ListPage } from "../../../../shared/api/list-page.js";
+import type { Answer } from "./gateway-client.js";
+import type { ListReader } from "./live-feed.js";
+import { Poll } from "./poll.js";
+
+const everyMs = 5_000;
+
+/** `Told`: what an event of the stream tells of it. */
+export class LiveList<Page extends ListPage, Told extends ListPage> implements ListReader<Told> {
+  readonly poll: Poll<Page>;
+  readonly #pageAfter: (before: Page | null, told: Told) => Page;
+  #isTold = false;
+
+  constructor(
+    ask: (signal: AbortSignal) => Promise<Answer<Page>>,
+    pageAfter: (before: Page | null, told: Told) => Page,
+  ) {
+    this.poll = new Poll(ask, { everyMs, isTold: () => this.#isTold });
+    this.#pageAfter = pageAfter;
+  }
+
+  take(told: Told): void {
+    this.#isTold = true;
+    const { body } = this.poll.state.value;
+    // What was asked for after a change may be newer: both times have the same form.
+    if (body !== null && told.server_time < body.server_time) return;
+    this.poll.take({ ok: true, body: this.#pageAfter(body, told) });
+  }
+
+  tick(serverTime: string): void {
+    const { body } = this.poll.state.value;
+    if (this.#isTold && body !== null)
+      this.poll.take({ ok: true, body: { ...body, server_time: serverTime } });
+  }
+
+  lost(): void {
+    this.#isTold = false;
+  }
+}

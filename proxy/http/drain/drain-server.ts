@@ -1,0 +1,77 @@
+/**
+ * The end of an HTTP server: it accepts nothing more, closes idle connections, waits for running
+ * requests and cuts the last of them. What its answers say meanwhile (`Connection: close`) is in
+ * `http-listener.ts` and `node-exchange.ts`.
+ */
+import type { Server } from "node:http";
+import net, { type Socket } from "node:net";
+import type { ConnectionRoom } from "../../capacity/connection-room.js";
+
+export interface DrainTimes {
+  /**
+   * For how long idle connections stay open. A client may be sending its next request just now,
+   * which a close would lose: with a successor on the same address it is answered here, with
+   * `Connection: close`, and the one after it there.
+   */
+  readonly idleMs: number;
+  /** After how long running requests are cut. */
+  readonly runningMs: number;
+}
+
+const lookEveryMs = 100;
+
+export class ServerDrain {
+  readonly #server: Server;
+  readonly #connections: ConnectionRoom<Socket>;
+  readonly #cut: (socket: Socket) => void;
+  #idleUntilMonoMs = Number.POSITIVE_INFINITY;
+  #runningUntilMonoMs = Number.POSITIVE_INFINITY;
+  #ended: Promise<void> | null = null;
+
+  constructor(
+    server: Server,
+    { connections, cut }: { connections: ConnectionRoom<Socket>; cut: (socket: Socket) => void },
+  ) {
+    this.#server = server;
+    this.#connections = connections;
+    this.#cut = cut;
+  }
+
+  get begun(): boolean {
+    return this.#ended !== null;
+  }
+
+  /** Resolves when no connection is open. Of several calls, the earlier times hold. */
+  end({ idleMs, runningMs }: DrainTimes): Promise<void> {
+    const nowMonoMs = performance.now();
+    this.#idleUntilMonoMs = Math.min(this.#idleUntilMonoMs, nowMonoMs + idleMs);
+    this.#runningUntilMonoMs = Math.min(this.#runningUntilMonoMs, nowMonoMs + runningMs);
+    this.#ended ??= this.#begin();
+    this.#look();
+    return this.#ended;
+  }
+
+  #begin(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setInterval(() => this.#look(), lookEveryMs);
+      // Not by the HTTP server's own method, which closes all idle connections at once.
+      net.Server.prototype.close.call(this.#server, () => {
+        clearInterval(timer);
+        // The last sockets end when this turn of the event loop closes.
+        setImmediate(() => setImmediate(resolve));
+      });
+    });
+  }
+
+  #look(): void {
+    const nowMonoMs = performance.now();
+    if (nowMonoMs >= this.#idleUntilMonoMs) {
+      this.#server.closeIdleConnections();
+      // Node doesn't count a connection without a first request as idle; clients open such ones
+      // ahead.
+      for (const socket of this.#connections.all()) if (socket.bytesRead === 0) socket.destroy();
+    }
+    if (nowMonoMs >= this.#runningUntilMonoMs)
+      for (const socket of this.#connections.all()) this.#cut(socket);
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * What a proxy counts of its requests (docs/metrics.md): one call for each thing that happens. What
+ * can be read when it is asked for, such as memory, is in `read-gauges.ts`.
+ */
+import { costUsd, type PicoUsd } from "../../shared/domain/money.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
+import { count, observe, type Series, SeriesTable } from "../../shared/metrics/series.js";
+import type { Operation } from "../../shared/operation.js";
+import type { Forwarded } from "../upstream/forwarded.js";
+import type { Usage } from "../usage/read-usage.js";
+import { ModelLabels, PathLabels } from "./bounded-labels.js";
+import { operationName } from "./gen-ai-names.js";
+import { TargetIndex, type TargetSeries } from "./target-series.js";
+
+type TargetPorts = Parameters<typeof createTargets>[1];
+
+interface CountsOptions {
+  readonly seriesMax: number;
+  /** Segments of user paths that are a label; 0: none. */
+  readonly pathDepth: number;
+}
+
+/** Of an HTTP request that has ended. */
+interface EndedRequest {
+  readonly method: string;
+  /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
+  readonly route: string;
+  /** The endpoint of a request to a model; null: it is another request. */
+  readonly endpoint: string | null;
+  readonly status: number;
+  readonly target: Target | null;
+  readonly userPath: string | null;
+  /** Null: it isn't known. */
+  readonly stream: boolean | null;
+  readonly seconds: number;
+}
+
+/** What a request has used, or a part of it. */
+interface ChargedUsage {
+  readonly target: Target;
+  readonly userPath: string | null;
+  readonly usage: Usage;
+  readonly estimated: boolean;
+  /** Null: it has no price, or usage is off. */
+  readonly cost: PicoUsd | null;
+  readonly isUnpriced: boolean;
+  readonly answered: boolean;
+}
+
+/** One attempt at one target. */
+export interface EndedAttempt {
+  readonly target: Target;
+  readonly operation: Operation;
+  readonly stream: boolean;
+  readonly startedMonoMs: number;
+  readonly endedMonoMs: number;
+  readonly forwarded: Pick<
+    Forwarded,
+    "status" | "outcome" | "usage" | "estimated" | "firstByteMonoMs"
+  >;
+}
+
+/** Who cut a stream, or why. */
+type StreamCut = "client" | "upstream" | "deadline" | "shutdown";
+
+export interface Refused {
+  readonly reason: "rate_limit" | "concurrency" | "budget" | "denied" | "limiter_unavailable";
+  /** Of the rule or the budget; else empty. */
+  readonly scope: string;
+  readonly dimension: string;
+}
+
+const methods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
+/** A series for each text, made when it first comes. */
+class Labelled {
+  readonly #series = new Map<string, Series>();
+  readonly #add: (key: string) => Series;
+
+  constructor(add: (key: string) => Series) {
+    this.#add = add;
+  }
+
+  of(key: string): Series {
+    let found = this.#series.get(key);
+    if (found === undefined) {
+      found = this.#add(key);
+      this.#series.set(key, found);
+    }
+    return found;
+  }
+}
+
+function createTargets(
+  table: SeriesTable,
+  {
+    isVouchedFor,
+    typeOf,
+  }: {
+    readonly isVouchedFor: (target: Target) => boolean;
+    readonly typeOf: ConstructorParameters<typeof TargetIndex>[2];
+  },
+): TargetIndex {
+  return new TargetIndex(table, new ModelLabels(isVouchedFor), typeOf);
+}
+
+export class ProxyCounts {
+  readonly table: SeriesTable;
+  readonly #targets: TargetIndex;
+  readonly #paths: PathLabels;
+  readonly #routes = new Map<string, Map<number, Series>>();
+  readonly #refused: Labelled;
+  readonly #failovers: Labelled;
+  readonly #cuts: Labelled;
+  readonly #cache: Labelled;
+  readonly #admission: Series;
+  readonly #overhead: Series;
+  readonly #saved: Series;
+
+  constructor(ports: TargetPorts, { seriesMax, pathDepth }: CountsOptions) {
+    const table = new SeriesTable(Object.values(proxyMetrics), seriesMax);
+    this.table = table;
+    this.#targets = createTargets(table, ports);
+    this.#paths = new PathLabels(pathDepth);
+    this.#refused = new Labelled((key) => table.add(proxyMetrics.refused, key.split("\n")));
+    this.#failovers = new Labelled((key) => table.add(proxyMetrics.failovers, key.split("\n")));
+    this.#cuts = new Labelled((key) => table.add(proxyMetrics.streamsCut, [key]));
+    this.#cache = new Labelled((key) => table.add(proxyMetrics.cacheRequests, [key]));
+    this.#admission = table.of(proxyMetrics.admission);
+    this.#overhead = table.of(proxyMetrics.overhead);
+    this.#saved = table.of(proxyMetrics.savedTokens);
+  }
+
+  requestEnded(ended: EndedRequest): void {
+    const { method, route, endpoint, status, target, userPath, stream, seconds } = ended;
+    observe(this.#httpSeries(method, route, status), proxyMetrics.httpDuration.buckets, seconds);
+    if (endpoint === null) return;
+    const at = this.#targets.of(target, isSuccess(status)).at(this.#paths.labelOf(userPath));
+    count(at.requests(endpoint, status, stream));
+  }
+
+  charged({ target, userPath, usage, estimated, cost, isUnpriced, answered }: ChargedUsage): void {
+    const series = this.#targets.of(target, answered);
+    const at = series.at(this.#paths.labelOf(userPath));
+    const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
+    const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens);
+    if (plain > 0) count(at.tokens(0, estimated), plain);
+    if (cachedInputTokens > 0) count(at.tokens(1, estimated), cachedInputTokens);
+    if (cacheWriteInputTokens > 0) count(at.tokens(2, estimated), cacheWriteInputTokens);
+    if (outputTokens > 0) count(at.tokens(3, estimated), outputTokens);
+    if (cost !== null) count(at.cost, costUsd(cost));
+    if (isUnpriced) count(series.unpriced);
+  }
+
+  attemptEnded(attempt: EndedAttempt): void {
+    const { target, operation, stream, startedMonoMs, endedMonoMs, forwarded } = attempt;
+    const { status, outcome, usage, estimated, firstByteMonoMs } = forwarded;
+    const isAnswered = outcome === "complete" && isSuccess(status);
+    const of: TargetSeries = this.#targets.of(target, isAnswered);
+    const series = of.generation(operationName(operation));
+    const { operationDuration, firstChunk, tokenUsage } = proxyMetrics;
+    const seconds = (endedMonoMs - startedMonoMs) / 1000;
+    observe(series.duration(errorType(forwarded)), operationDuration.buckets, seconds);
+    if (stream && firstByteMonoMs !== null && isSuccess(status))
+      observe(series.firstChunk, firstChunk.buckets, (firstByteMonoMs - startedMonoMs) / 1000);
+    if (usage === null || estimated) return;
+    observe(series.input, tokenUsage.buckets, usage.inputTokens);
+    observe(series.output, tokenUsage.buckets, usage.outputTokens);
+  }
+
+  refused({ reason, scope, dimension }: Refused): void {
+    count(this.#refused.of(`${reason}\n${scope}\n${dimension}`));
+  }
+
+  /** The daemon has given its verdict after so long. */
+  judged(ms: number): void {
+    observe(this.#admission, proxyMetrics.admission.buckets, ms / 1000);
+  }
+
+  /** A request is about to be sent to its first target; `ms`: what the proxy has needed itself. */
+  prepared(ms: number): void {
+    observe(this.#overhead, proxyMetrics.overhead.buckets, Math.max(0, ms) / 1000);
+  }
+
+  /** `reason`: the provider's status, or `no_answer`. */
+  failedOver(from: Target, reason: string): void {
+    count(this.#failovers.of(`${from.provider}\n${reason}`));
+  }
+
+  streamCut(by: StreamCut): void {
+    count(this.#cuts.of(by));
+  }
+
+  cacheAsked(result: "hit" | "miss"): void {
+    count(this.#cache.of(result));
+  }
+
+  tokensSaved(tokens: number): void {
+    count(this.#saved, tokens);
+  }
+
+  #httpSeries(method: string, route: string, status: number): Series {
+    const known = methods.has(method) ? method : "_OTHER";
+    const key = `${known}\n${route}`;
+    let ofRoute = this.#routes.get(key);
+    if (ofRoute === undefined) {
+      ofRoute = new Map();
+      this.#routes.set(key, ofRoute);
+    }
+    let found = ofRoute.get(status);
+    if (found === undefined) {
+      found = this.table.add(proxyMetrics.httpDuration, [known, route, String(status)]);
+      ofRoute.set(status, found);
+    }
+    return found;
+  }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** As the conventions want it: few values; empty for an answer. */
+function errorType({ outcome, status }: EndedAttempt["forwarded"]): string {
+  if (outcome === "complete") return status < 400 ? "" : String(status);
+  return outcome === "upstream_error" ? String(status) : outcome;
+}

@@ -1,0 +1,59 @@
+/** What a proxy knows of itself when it is asked: memory, connections, the limiter. */
+import type { ProcessReading } from "../../shared/metrics/process-reading.js";
+import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
+import type { SeriesTable } from "../../shared/metrics/series.js";
+import type { Limiter } from "../limiter/limiter.js";
+
+interface GaugePorts {
+  readonly limiter: Pick<Limiter, "reachable" | "unsettled" | "dropped">;
+  readonly sessions: { readonly size: number };
+  readonly capacity: {
+    readonly connections: { readonly open: number; readonly requests: number };
+    readonly memory: { readonly held: number };
+  };
+  readonly version: string;
+  readonly nodeVersion: string;
+}
+
+export class Gauges {
+  readonly #table: SeriesTable;
+  readonly #ports: GaugePorts;
+  #lookedMonoMs: number;
+
+  constructor(table: SeriesTable, ports: GaugePorts, nowMonoMs: number) {
+    this.#table = table;
+    this.#ports = ports;
+    this.#lookedMonoMs = nowMonoMs;
+    table.add(proxyMetrics.build, [ports.version, ports.nodeVersion]).values[0] = 1;
+  }
+
+  /** To be called once a second: the time without the daemon is counted so. */
+  lookAtLimiter(nowMonoMs: number): void {
+    const ms = nowMonoMs - this.#lookedMonoMs;
+    this.#lookedMonoMs = nowMonoMs;
+    if (!this.#ports.limiter.reachable)
+      this.#table.of(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
+  }
+
+  /** Sets all that is read, not counted. */
+  update(reading: ProcessReading): void {
+    const { limiter, sessions, capacity } = this.#ports;
+    const set = (name: keyof typeof proxyMetrics, value: number): void => {
+      this.#table.of(proxyMetrics[name]).values[0] = value;
+    };
+    set("limiterReachable", limiter.reachable ? 1 : 0);
+    set("unsettled", limiter.unsettled);
+    set("droppedCharges", limiter.dropped);
+    set("realtimeSessions", sessions.size);
+    set("heldBytes", capacity.memory.held);
+    set("connections", capacity.connections.open);
+    set("inFlight", capacity.connections.requests);
+    set("leftOut", this.#table.leftOut);
+    set("cpu", reading.cpuSeconds);
+    set("residentMemory", reading.residentBytes);
+    set("heap", reading.heapBytes);
+    set("startTime", reading.startedAtSeconds);
+    if (reading.openFiles !== null) set("openFiles", reading.openFiles);
+    this.#table.of(proxyMetrics.loopLag).values.set(reading.loopLag);
+  }
+}

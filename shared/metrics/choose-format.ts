@@ -1,0 +1,28 @@
+/** Which text a scrape gets, by its `Accept`. */
+import type { MetricsFormat } from "./write-metrics.js";
+
+/** OpenMetrics for whoever asks for it, and likes it no less; to all others Prometheus' own. */
+export function chooseFormat(accept: string | undefined): MetricsFormat {
+  let open = 0;
+  let plain = 0;
+  for (const range of (accept ?? "").split(",").slice(0, 32)) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    const given = new Map(
+      parameters.map((each) => {
+        const [name = "", value = ""] = each.split("=");
+        return [name.trim(), value.trim().replace(/^"(.*)"$/, "$1")] as const;
+      }),
+    );
+    const quality = qualityOf(given.get("q"));
+    const version = given.get("version") ?? "1.0.0";
+    if (type === "application/openmetrics-text" && ["0.0.1", "1.0.0"].includes(version))
+      open = Math.max(open, quality);
+    if (type === "text/plain") plain = Math.max(plain, quality);
+  }
+  return open > 0 && open >= plain ? "openmetrics" : "prometheus";
+}
+
+function qualityOf(text: string | undefined): number {
+  const quality = text === undefined ? 1 : Number(text);
+  return quality >= 0 && quality <= 1 ? quality : 0;
+}

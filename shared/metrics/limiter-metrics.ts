@@ -1,0 +1,162 @@
+/** The metrics of the limiter daemon, which any proxy of its host answers for (docs/metrics.md). */
+import { metricsOf, shortSeconds } from "./metric.js";
+
+const ofRule = ["scope", "subject", "period"];
+
+export const limiterMetrics = metricsOf("limiter", {
+  admissions: {
+    name: "sluice_limiter_admissions_total",
+    kind: "counter",
+    labels: ["verdict"],
+    help: "Verdicts on requests: admitted, refused by a rule, over_budget, or denied for want of a valid key.",
+  },
+  settles: {
+    name: "sluice_limiter_settles_total",
+    kind: "counter",
+    labels: ["of"],
+    help: "Settles that were counted: of a request, a part of one, or an answer from the cache.",
+  },
+  repeatedSettles: {
+    name: "sluice_limiter_settles_repeated_total",
+    kind: "counter",
+    help: "Settles that came again after a reconnect and weren't counted twice.",
+  },
+  inFlight: {
+    name: "sluice_limiter_in_flight",
+    kind: "gauge",
+    help: "Admitted requests that aren't settled, of all proxies.",
+  },
+  proxies: {
+    name: "sluice_limiter_proxies",
+    kind: "gauge",
+    help: "Connected proxies.",
+  },
+  rules: {
+    name: "sluice_limiter_rules",
+    kind: "gauge",
+    help: "Rate limit rules that are loaded.",
+  },
+  budgets: {
+    name: "sluice_limiter_budgets",
+    kind: "gauge",
+    help: "Budgets that are loaded.",
+  },
+  children: {
+    name: "sluice_limiter_children",
+    kind: "gauge",
+    help: "Windows of the children of templates.",
+  },
+  keys: {
+    name: "sluice_limiter_keys",
+    kind: "gauge",
+    help: "Managed keys that aren't deleted.",
+  },
+  inert: {
+    name: "sluice_limiter_inert",
+    kind: "gauge",
+    labels: ["kind"],
+    help: "Rules and budgets that are loaded and do nothing.",
+  },
+  commit: {
+    name: "sluice_limiter_commit_seconds",
+    kind: "histogram",
+    unit: "seconds",
+    buckets: shortSeconds,
+    help: "Duration of commits to the store.",
+  },
+  failedCommits: {
+    name: "sluice_limiter_commit_failures_total",
+    kind: "counter",
+    help: "Commits to the store that failed; each is tried again.",
+  },
+  storeBytes: {
+    name: "sluice_limiter_store_bytes",
+    kind: "gauge",
+    unit: "bytes",
+    help: "Size of the store's file.",
+  },
+  journalBytes: {
+    name: "sluice_limiter_journal_bytes",
+    kind: "gauge",
+    unit: "bytes",
+    help: "Bytes of the journal that no snapshot covers yet, estimated.",
+  },
+  snapshotAge: {
+    name: "sluice_limiter_snapshot_age_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "Time since the last complete snapshot, or since the start.",
+  },
+  loopLag: {
+    name: "sluice_limiter_loop_lag_seconds",
+    kind: "summary",
+    unit: "seconds",
+    quantiles: [0.5, 0.9, 0.99, 1],
+    help: "By how much turns of the daemon's event loop were late, since the last scrape.",
+  },
+  droppedRecords: {
+    name: "sluice_limiter_dropped_records_total",
+    kind: "counter",
+    help: "Invalid usage records, whose requests were counted without them.",
+  },
+  residentMemory: {
+    name: "sluice_limiter_resident_memory_bytes",
+    kind: "gauge",
+    unit: "bytes",
+    help: "Resident memory of the daemon.",
+  },
+  cpu: {
+    name: "sluice_limiter_cpu_seconds_total",
+    kind: "counter",
+    unit: "seconds",
+    help: "User and system CPU time of the daemon.",
+  },
+  build: {
+    name: "sluice_limiter_build_info",
+    kind: "gauge",
+    labels: ["version"],
+    help: "The release of the daemon: always 1.",
+  },
+  ruleUsed: {
+    name: "sluice_rule_used",
+    kind: "gauge",
+    labels: [...ofRule, "dimension"],
+    help: "What counts in the window of a rule now, in requests or tokens; of a rule on concurrency, what runs.",
+  },
+  ruleLimit: {
+    name: "sluice_rule_limit",
+    kind: "gauge",
+    labels: [...ofRule, "dimension"],
+    help: "The cap of a rule.",
+  },
+  ruleInFlight: {
+    name: "sluice_rule_in_flight",
+    kind: "gauge",
+    labels: ofRule,
+    help: "Requests in flight that a rule counts.",
+  },
+  budgetSpent: {
+    name: "sluice_budget_spent_usd",
+    kind: "gauge",
+    labels: ofRule,
+    help: "What was spent of a budget in its period, in US dollars.",
+  },
+  budgetAmount: {
+    name: "sluice_budget_amount_usd",
+    kind: "gauge",
+    labels: ofRule,
+    help: "The amount of a budget, in US dollars.",
+  },
+  budgetPeriodEnd: {
+    name: "sluice_budget_period_end_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    labels: ofRule,
+    help: "When the period of a budget ends, in seconds since the epoch.",
+  },
+  rulesLeftOut: {
+    name: "sluice_metrics_rules_left_out",
+    kind: "gauge",
+    help: "Rules and budgets without series of their own, because there are more than metrics.rules_max.",
+  },
+});

@@ -1,0 +1,55 @@
+/** The metrics of the limiter daemon as it tells them to a proxy, which writes the text. */
+import { bad, type Checked, good, isObject } from "../checked.js";
+import { limiterMetrics } from "./limiter-metrics.js";
+import type { Metric } from "./metric.js";
+import { type Family, newSeries, type Series } from "./series.js";
+
+/** The name of a metric, its labels, and the numbers of one series. */
+export type ToldSeries = readonly [
+  name: string,
+  labels: readonly string[],
+  values: readonly number[],
+];
+
+export interface MetricsAnswer {
+  readonly series: readonly ToldSeries[];
+}
+
+/** What a proxy asks: how many rules, and how many budgets, have series. */
+export function parseMetricsQuestion(body: unknown): Checked<number> {
+  const max = isObject(body) ? body["rules_max"] : null;
+  return typeof max === "number" && Number.isInteger(max) && max >= 0 && max <= 1000
+    ? good(max)
+    : bad("rules_max must be an integer from 0 to 1000", "rules_max");
+}
+
+/**
+ * The families of an answer, in the order of the table. What a daemon of another release tells and
+ * the table doesn't have, or has otherwise, is passed over.
+ */
+export function familiesOf(answer: unknown): readonly Family[] {
+  const told = isObject(answer) && Array.isArray(answer["series"]) ? answer["series"] : [];
+  const byName = new Map<string, { readonly metric: Metric; readonly series: Series[] }>(
+    Object.values<Metric>(limiterMetrics).map((metric) => [metric.name, { metric, series: [] }]),
+  );
+  for (const one of told as readonly unknown[]) {
+    if (!Array.isArray(one)) continue;
+    const [name, labels, values] = one as unknown[];
+    const family = byName.get(String(name));
+    if (family === undefined || !isTexts(labels) || !isNumbers(values)) continue;
+    const series = newSeries(family.metric, labels);
+    if (labels.length !== family.metric.labels.length || values.length !== series.values.length)
+      continue;
+    series.values.set(values);
+    family.series.push(series);
+  }
+  return [...byName.values()];
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "number");
+}

@@ -1,0 +1,56 @@
+import t from "tap";
+import { likelyMistakes } from "../../../bin/configuration/likely-mistakes.js";
+import { buildConfig } from "../../../shared/config/build/build-config.js";
+
+function mistakesIn(text: string): readonly string[] {
+  const file = { path: "/etc/sluice/sluice.yaml", text };
+  const built = buildConfig({ file, flags: {}, env: {}, cwd: "/", uid: 0 });
+  if (!built.ok) throw new Error(built.problems.map(({ message }) => message).join("\n"));
+  return likelyMistakes(built.config);
+}
+
+t.test("what is valid but probably not meant is told with its place and no secret", async (t) => {
+  for (const [text, expected] of [
+    [
+      "providers: { openai: { api_key: k, models: [gpt-4o] } }\nvirtual_models: { smart: { targets: [{ model: openai/gpt-4oo }] } }",
+      /^virtual_models\.smart\.targets\[0\]\.model: gpt-4oo isn't among .*; did you mean gpt-4o\?$/,
+    ],
+    [
+      "providers: { openai: { api_key: k, models: [gpt-4o] } }\naliases: { gpt.5: openai/o3 }",
+      /^aliases\["gpt\.5"\]: o3 isn't among providers\.openai\.models$/,
+    ],
+    ["providers: { openai: { api_key: '' } }", /^providers\.openai has no key, .* OPENAI_API_KEY/],
+    [
+      "providers: { openai: { api_key: sk-ant-hunter2 } }",
+      "providers.openai: its key looks like one of anthropic, and goes to openai",
+    ],
+    [
+      "providers: { openai: { api_key: k, base_url: 'https://api.openai.com' } }",
+      /did you mean https:\/\/api\.openai\.com\/v1\?$/,
+    ],
+    [
+      "providers: { mine: { type: ollama, base_url: 'http://localhost:11434' } }",
+      /did you mean http:\/\/localhost:11434\/v1\?$/,
+    ],
+    ["server: { master_key: changeme }", /^server\.master_key can be guessed/],
+    ["server: { master_key: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa }", /^server\.master_key can be/],
+  ] as const) {
+    const mistakes = mistakesIn(text);
+    t.match(mistakes, [expected], text);
+    t.equal(mistakes.length, 1, text);
+    t.notMatch(mistakes.join(), /hunter2|changeme/);
+  }
+});
+
+t.test("nothing is said about what is as it should be", async (t) => {
+  for (const text of [
+    "{}",
+    "providers: { openai: { api_key: sk-proj-x } }\nvirtual_models: { a: { targets: [{ model: openai/any }] } }",
+    "providers: { mine: { base_url: 'http://10.0.0.1:8000/v1' } }",
+    "providers: { ollama: {} }",
+    "providers: { relay: { api_key: sk-ant-x, base_url: 'https://relay.example/v1' } }",
+    "providers: { openai: { api_key: k, models: [GPT-4o, '*'] } }\naliases: { a: openai/o3 }",
+    "server: { master_key: 3f1c9a7e5d2b8c4061f2 }",
+  ])
+    t.same(mistakesIn(text), [], text);
+});

@@ -1,0 +1,246 @@
+/** What a proxy counts, and how many series callers can make of it. */
+import t from "tap";
+import { unvouchedModelsMax } from "../../../proxy/metrics/bounded-labels.js";
+import type { EndedAttempt } from "../../../proxy/metrics/proxy-counts.js";
+import type { Usage } from "../../../proxy/usage/read-usage.js";
+import { linesOf } from "../../../shared/metrics/series.js";
+import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
+import { parseMetrics } from "../../support/parse-metrics.js";
+import { fakeMetrics } from "../fake-metrics.js";
+
+const usage: Usage = {
+  inputTokens: 100,
+  outputTokens: 7,
+  totalTokens: 107,
+  cachedInputTokens: 30,
+  cacheWriteInputTokens: 20,
+  reportedCost: null,
+  details: null,
+};
+const target = { provider: "openai", model: "gpt-x" };
+const ended = {
+  method: "POST",
+  route: "/v1/chat/completions",
+  endpoint: "chat_completions",
+  status: 200,
+  target,
+  userPath: "/a/b/c",
+  stream: true,
+  seconds: 0.3,
+};
+const charge = {
+  target,
+  userPath: "/a/b/c",
+  usage,
+  estimated: false,
+  cost: 1_500_000,
+  isUnpriced: false,
+  answered: true,
+};
+const attempt: EndedAttempt = {
+  target,
+  operation: "chat_completions",
+  stream: true,
+  startedMonoMs: 1000,
+  endedMonoMs: 1030,
+  forwarded: {
+    status: 200,
+    outcome: "complete",
+    usage,
+    estimated: false,
+    firstByteMonoMs: 1015,
+  },
+};
+
+t.test("a request is counted by its target and its status", async (t) => {
+  const { counts, samples } = fakeMetrics();
+  counts.requestEnded(ended);
+  counts.requestEnded({ ...ended, status: 429, target: null, stream: null });
+  counts.requestEnded({ ...ended, endpoint: null, route: "/v1/models", method: "GET" });
+  t.same(samples("sluice_requests_total"), [
+    'sluice_requests_total{endpoint="chat_completions",provider="openai",model="gpt-x",code="200",stream="true"} 1',
+    'sluice_requests_total{endpoint="chat_completions",code="429"} 1',
+  ]);
+  t.same(
+    samples("http_server_request_duration_seconds_count"),
+    [
+      ["POST", "/v1/chat/completions", 200],
+      ["POST", "/v1/chat/completions", 429],
+      ["GET", "/v1/models", 200],
+    ].map(
+      ([method, route, code]) =>
+        `http_server_request_duration_seconds_count{http_request_method="${method}",http_route="${route}",http_response_status_code="${code}"} 1`,
+    ),
+  );
+});
+
+t.test("the types of tokens add up, and a cost is in dollars", async (t) => {
+  const { counts, samples } = fakeMetrics();
+  counts.charged(charge);
+  counts.charged({ ...charge, estimated: true, cost: null, isUnpriced: true });
+  const at = 'provider="openai",model="gpt-x"';
+  t.same(
+    samples("sluice_tokens_total"),
+    ["false", "true"].flatMap((estimated) =>
+      [
+        ["input", 50],
+        ["cached_input", 30],
+        ["cache_write_input", 20],
+        ["output", 7],
+      ].map(
+        ([type, tokens]) =>
+          `sluice_tokens_total{${at},type="${type}",estimated="${estimated}"} ${tokens}`,
+      ),
+    ),
+  );
+  t.same(samples("sluice_cost_usd_total", "sluice_unpriced_requests_total"), [
+    `sluice_cost_usd_total{${at}} 0.0000015`,
+    `sluice_unpriced_requests_total{${at}} 1`,
+  ]);
+});
+
+t.test("an attempt is counted by the conventions, a failed one by its kind of error", async (t) => {
+  const { counts, samples } = fakeMetrics();
+  counts.attemptEnded(attempt);
+  for (const [status, outcome] of [
+    [503, "upstream_error"],
+    [200, "upstream_cut"],
+    [499, "client_gone"],
+  ] as const)
+    counts.attemptEnded({
+      ...attempt,
+      target: { provider: "google", model: "gem" },
+      operation: "embed_content",
+      forwarded: { status, outcome, usage: null, estimated: true, firstByteMonoMs: null },
+    });
+  const own =
+    'gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-x"';
+  const google =
+    'gen_ai_operation_name="embeddings",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="gem"';
+  const duration = "gen_ai_client_operation_duration_seconds";
+  t.same(samples(`${duration}_count`), [
+    `${duration}_count{${own}} 1`,
+    `${duration}_count{${google},error_type="503"} 1`,
+    `${duration}_count{${google},error_type="upstream_cut"} 1`,
+    `${duration}_count{${google},error_type="client_gone"} 1`,
+  ]);
+  t.same(samples("gen_ai_client_operation_time_to_first_chunk_seconds_sum"), [
+    `gen_ai_client_operation_time_to_first_chunk_seconds_sum{${own}} 0.015`,
+  ]);
+  t.same(samples("gen_ai_client_token_usage_sum"), [
+    `gen_ai_client_token_usage_sum{${own},gen_ai_token_type="input"} 100`,
+    `gen_ai_client_token_usage_sum{${own},gen_ai_token_type="output"} 7`,
+  ]);
+});
+
+t.test("what else happens is counted", async (t) => {
+  const { counts, samples } = fakeMetrics();
+  counts.refused({ reason: "rate_limit", scope: "user_path", dimension: "tokens" });
+  counts.refused({ reason: "denied", scope: "", dimension: "" });
+  counts.judged(0.2);
+  counts.prepared(-1);
+  counts.failedOver(target, "no_answer");
+  counts.streamCut("deadline");
+  counts.cacheAsked("hit");
+  counts.tokensSaved(12);
+  t.same(
+    samples(
+      "sluice_refused_total",
+      "sluice_admission_seconds_sum",
+      "sluice_overhead_seconds_sum",
+      "sluice_failovers_total",
+      "sluice_streams_cut_total",
+      "sluice_cache_requests_total",
+      "sluice_rewrite_tokens_saved_total",
+    ),
+    [
+      'sluice_refused_total{reason="rate_limit",scope="user_path",dimension="tokens"} 1',
+      'sluice_refused_total{reason="denied"} 1',
+      "sluice_admission_seconds_sum 0.0002",
+      "sluice_overhead_seconds_sum 0",
+      'sluice_failovers_total{from="openai",reason="no_answer"} 1',
+      'sluice_streams_cut_total{by="deadline"} 1',
+      'sluice_cache_requests_total{result="hit"} 1',
+      "sluice_rewrite_tokens_saved_total 12",
+    ],
+  );
+});
+
+t.test(
+  "user paths are a label if the operator wants it, cut, and a thousand at most",
+  async (t) => {
+    const { counts, samples } = fakeMetrics({ pathDepth: 2, seriesMax: 100_000 });
+    counts.charged(charge);
+    t.match(samples("sluice_cost_usd_total")[0], 'path="/a/b"}');
+    for (let i = 0; i < 3000; i++) counts.charged({ ...charge, userPath: `/of/${i}/more` });
+    const series = samples("sluice_cost_usd_total");
+    t.equal(series.length, 1001);
+    t.equal(series.filter((line) => line.includes('path="other"')).length, 1);
+  },
+);
+
+/** Names that a caller may choose, each one its own. */
+function hostileNames(): string[] {
+  const names: string[] = [];
+  for (let i = 0; i < 400; i++)
+    names.push(`m"${i}`, `m\\${i}`, `m\n${i}`, `\u0000${i}`, `${"é".repeat(50)}${i}`, `\ud800${i}`);
+  // The same letters, large and small.
+  for (let i = 0; i < 1024; i++)
+    names.push(
+      [..."vouchedfor"].map((letter, j) => ((i >> j) & 1 ? letter.toUpperCase() : letter)).join(""),
+    );
+  return [...names, "other", "__proto__", "constructor", 'a",provider="b'];
+}
+
+t.test("hostile names make neither unread text nor more series than allowed", async (t) => {
+  for (const seriesMax of [2000, 10_000]) {
+    const metrics = fakeMetrics({ vouched: ["vouchedfor"], pathDepth: 8, seriesMax });
+    const { counts } = metrics;
+    for (const model of hostileNames()) {
+      for (const answered of [false, true]) {
+        const to = { provider: "any", model };
+        const status = answered ? 200 : 404;
+        const forwarded = { ...attempt.forwarded, status };
+        counts.attemptEnded({ ...attempt, target: to, forwarded });
+        counts.charged({ ...charge, target: to, userPath: `/${model}`, answered });
+        counts.requestEnded({
+          ...ended,
+          target: to,
+          method: model,
+          status: 200 + (model.length % 400),
+          userPath: `/${model}`,
+        });
+      }
+    }
+    const families = await metrics.read();
+    const lines = families
+      .flatMap(({ metric, series }) => series.map(() => linesOf(metric)))
+      .reduce((sum, own) => sum + own, 0);
+    t.ok(lines <= seriesMax, `${lines} of ${seriesMax}`);
+    const models = new Set<string>();
+    for (const format of ["prometheus", "openmetrics"] as const) {
+      // As it is sent: what is no character is replaced.
+      const text = Buffer.from([...writeMetrics(families, format)].join("")).toString();
+      const parsed = parseMetrics(text, format === "openmetrics");
+      for (const { samples } of parsed.values())
+        for (const { labels } of samples) models.add(labels["gen_ai_request_model"] ?? "");
+    }
+    t.ok(models.size <= unvouchedModelsMax + 3, `${models.size} models`);
+    t.ok(models.has("other"));
+  }
+});
+
+t.test("a model that nobody vouches for has a label once its provider has answered", async (t) => {
+  const { counts, samples } = fakeMetrics({ vouched: ["known"] });
+  const models = (): string[] =>
+    samples("gen_ai_client_operation_duration_seconds_count").map(
+      (line) => /request_model="([^"]*)"/.exec(line)![1]!,
+    );
+  const fail = { ...attempt.forwarded, status: 404, outcome: "upstream_error" } as const;
+  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "typo" }, forwarded: fail });
+  t.same(models(), ["other"]);
+  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "known" }, forwarded: fail });
+  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "new" } });
+  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "new" }, forwarded: fail });
+  t.same(models(), ["other", "known", "new", "new"]);
+});

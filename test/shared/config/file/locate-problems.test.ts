@@ -1,0 +1,49 @@
+import t from "tap";
+import { locateProblems } from "../../../../shared/config/file/locate-problems.js";
+
+const text = `server:
+  port: x
+providers:
+  "a b": { api_key: k }
+rate_limits:
+  user_paths:
+    - path: /a
+      limits:
+        - { period: day, max_requests: 0 }
+`;
+
+t.test(
+  "a problem of the file has the line and column of its path, or of what is above",
+  async (t) => {
+    for (const [message, line, column] of [
+      ["server.port must be an integer", 2, 3],
+      ["server.host is required", 1, 1],
+      ['providers["a b"].api_key must be a text', 4, 12],
+      ["rate_limits.user_paths[0]: per_child needs something", 7, 7],
+      ["rate_limits.user_paths[0].limits[0].max_requests must be greater", 9, 26],
+      ["rate_limits.user_paths[7].path is required", 6, 3],
+      ["line 3, column 4: tabs can't be used", 3, 4],
+    ] as const) {
+      const [located] = locateProblems(text, [{ kind: "file", place: "f", message }]);
+      t.same(located?.position, { line, column }, message);
+      t.notMatch(located?.message, /^line/);
+    }
+  },
+);
+
+t.test("other problems have no position, and the order stays", async (t) => {
+  const problems = [
+    { kind: "environment", place: "environment", message: "server.port is a variable here" },
+    { kind: "file", place: "f", message: "the file must be a mapping" },
+    { kind: "file", place: "f", message: "server.port is wrong" },
+  ] as const;
+  const located = locateProblems(text, problems);
+  t.same(
+    located.map(({ position }) => position?.line),
+    [undefined, undefined, 2],
+  );
+  t.same(
+    located.map(({ message }) => message),
+    problems.map(({ message }) => message),
+  );
+});

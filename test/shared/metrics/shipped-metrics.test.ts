@@ -1,0 +1,80 @@
+/** Holds the Grafana board and the alerts in docs/examples to the table of metrics. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { parse } from "yaml";
+import type { Metric } from "../../../shared/metrics/metric.js";
+import { metricsTable } from "../../../shared/metrics/metrics-table.js";
+import { root } from "../../tidy/source-tree.js";
+
+const read = (path: string): string => readFileSync(join(root, "docs/examples", path), "utf8");
+
+interface Panel {
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly w: number };
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
+const board = JSON.parse(read("grafana/sluice.json")) as { readonly panels: readonly Panel[] };
+const alerts = parse(read("prometheus/alerts.yaml")) as {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
+  }[];
+};
+
+/** What a metric's series are called, with the labels that each has. */
+const seriesNames = new Map<string, ReadonlySet<string>>(
+  metricsTable.flatMap(({ name, kind, labels }: Metric): [string, ReadonlySet<string>][] => {
+    const own = new Set([...labels, "instance", "job"]);
+    if (kind === "counter" || kind === "gauge") return [[name, own]];
+    const parts: [string, ReadonlySet<string>][] = [
+      [`${name}_sum`, own],
+      [`${name}_count`, own],
+    ];
+    return kind === "histogram"
+      ? [...parts, [`${name}_bucket`, new Set([...own, "le"])]]
+      : [...parts, [name, new Set([...own, "quantile"])]];
+  }),
+);
+
+/** The series of an expression, each with the labels that it is narrowed by. */
+function seriesOf(expr: string): readonly (readonly [name: string, labels: readonly string[]])[] {
+  const found = expr.matchAll(
+    /\b((?:sluice|gen_ai_client|http_server|process|nodejs)_\w+)(?:\{([^}]*)\})?/g,
+  );
+  return [...found].map(([, name, narrowed = ""]) => [
+    name!,
+    [...narrowed.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label]) => label!),
+  ]);
+}
+
+function holds(t: Test, expr: string, name: string): void {
+  const used = seriesOf(expr);
+  t.ok(used.length > 0, `${name} is about something`);
+  const known = new Set<string>();
+  for (const [series, labels] of used) {
+    const own = seriesNames.get(series);
+    t.ok(own !== undefined, `${name}: ${series} is in the table`);
+    for (const label of labels) t.ok(own?.has(label), `${name}: ${series} has the label ${label}`);
+    for (const label of own ?? []) known.add(label);
+  }
+  for (const [, grouped] of expr.matchAll(/\bby \(([^)]*)\)/g))
+    for (const label of grouped!.split(",").map((each) => each.trim()))
+      t.ok(known.has(label), `${name}: a series has the label ${label}`);
+}
+
+t.test("every name and label of the alerts is in the table", async (t) => {
+  const rules = alerts.groups.flatMap((group) => group.rules);
+  t.ok(rules.length >= 11);
+  for (const { alert, expr } of rules) holds(t, expr, alert);
+});
+
+t.test("every name and label of the board is in the table", async (t) => {
+  const rows = board.panels.filter(({ targets }) => targets === undefined);
+  t.same(
+    rows.map(({ title }) => title),
+    ["Traffic", "Refusals", "Limits", "Budgets", "Providers", "Limiter health"],
+  );
+  for (const { title, targets = [] } of board.panels)
+    for (const { expr } of targets) holds(t, expr, title);
+});
