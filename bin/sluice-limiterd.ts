@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The limiter daemon, for a supervisor: systemd, a container, `sluice up`. */
 import { startLimiterd } from "../limiterd/main.js";
+import { daemonSockets } from "../limiterd/open-sockets.js";
 import { runService } from "./supervisor/run-service.js";
 
 await runService({
@@ -8,7 +9,7 @@ await runService({
   description:
     "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
   flags: ["config", "socket", "dataDir", "logLevel"],
-  socketNames: [],
+  socketNames: daemonSockets,
   async start(options) {
     const limiterd = await startLimiterd(options);
     return {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The proxy, for a supervisor: systemd, a container, `sluice up`. */
+import { withSecrets } from "../proxy/auth/secret-files.js";
 import { startProxy } from "../proxy/main.js";
 import { socketNames } from "../proxy/open-listeners.js";
 import { runService } from "./supervisor/run-service.js";
@@ -11,7 +12,7 @@ await runService({
   flags: ["config", "socket", "dataDir", "host", "port", "logLevel"],
   socketNames,
   async start(options) {
-    const proxy = await startProxy(options);
+    const proxy = await startProxy({ ...options, config: await withSecrets(options.config) });
     return {
       ready: { ready: proxy.url, admin: proxy.adminUrl, open: proxy.open },
       survives: (error) => proxy.survives(error),

@@ -12,6 +12,7 @@ import { createThrottledCount, type Log } from "../shared/log.js";
 import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { listen } from "../shared/socket/ipc.js";
+import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
@@ -31,6 +32,8 @@ import { type Store, StoreBrokenError } from "./store/store.js";
 interface LimiterdOptions {
   readonly config: Config;
   readonly log: Log;
+  /** Those that listen already when the daemon starts. */
+  readonly sockets?: InheritedSockets;
   /** Wall time in ms since the epoch; tests pass their own. */
   readonly nowMs?: () => number;
   /** How often sums of usage are written; a test that kills the daemon soon makes it shorter. */
@@ -48,11 +51,12 @@ interface Limiterd {
 
 /**
  * Starts a daemon; resolved, it answers on its sockets. Rejects with `SocketTakenError`,
- * `SocketUntrustedError`, `StoreLockedError` or `StoreUnreadableError`.
+ * `SocketUntrustedError`, `InheritedSocketsError`, `StoreLockedError` or `StoreUnreadableError`.
  */
 export async function startLimiterd({
   config,
   log,
+  sockets = noSockets,
   nowMs = Date.now,
   usageFlushMs = usageFlushMsDefault,
 }: LimiterdOptions): Promise<Limiterd> {
@@ -64,8 +68,9 @@ export async function startLimiterd({
     end = resolve;
   });
   const state = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
-  const sockets = await openSockets(state, config.limiter, {
+  const listeners = await openSockets(state, config.limiter, {
     listen,
+    inherited: sockets,
     encode: (message) => encodeFrame(toWire(message)),
     newReader: () => createFrameReader(frameBytesMaxToDaemon),
     nowMs,
@@ -95,7 +100,7 @@ export async function startLimiterd({
       },
       onBroken: end,
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
-      closeListener: () => sockets.close(),
+      closeListener: () => listeners.close(),
     },
     {
       flushIntervalMs: config.rateLimits.flushIntervalMs,

@@ -5,14 +5,23 @@
 import type { Config } from "../shared/config/config.js";
 import type { Listener, listen } from "../shared/socket/ipc.js";
 import type { Peer } from "../shared/socket/socket-peer.js";
+import {
+  type InheritedSockets,
+  InheritedSocketsError,
+} from "../shared/supervision/inherited-sockets.js";
 import type { FrameReader } from "../shared/wire/codec.js";
 import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import type { DaemonState } from "./state.js";
 import { StoreUnreadableError } from "./store/store.js";
 
+/** The names under which a supervisor may hand sockets over, the one for requests first. */
+export const daemonSockets = ["requests", "admin"] as const;
+
 interface SocketPorts {
   readonly listen: typeof listen;
+  /** Those that listen already; the others are made. */
+  readonly inherited: InheritedSockets;
   readonly encode: (message: FromDaemon) => Buffer;
   readonly newReader: () => FrameReader;
   readonly nowMs: () => number;
@@ -24,10 +33,11 @@ interface SocketPorts {
 export async function openSockets(
   state: DaemonState,
   { socket, adminSocket, socketGroupAccess }: Config["limiter"],
-  { listen, encode, newReader, nowMs, onUnreadable }: SocketPorts,
+  { listen, inherited, encode, newReader, nowMs, onUnreadable }: SocketPorts,
 ): Promise<Listener> {
   const connections = new Map<Peer, Connection>();
-  const onSocket = (mayAdminister: boolean) => ({
+  const onSocket = (name: (typeof daemonSockets)[number], mayAdminister: boolean) => ({
+    fd: onlyOne(inherited, name),
     groupAccess: socketGroupAccess,
     ownerOnly: mayAdminister,
     onConnect(peer: Peer) {
@@ -57,8 +67,8 @@ export async function openSockets(
     },
   });
   // First, so that a proxy that finds the other one finds this one too.
-  const forAdmin = await listen({ path: adminSocket, ...onSocket(true) });
-  const forRequests = await listen({ path: socket, ...onSocket(false) }).catch(
+  const forAdmin = await listen({ path: adminSocket, ...onSocket("admin", true) });
+  const forRequests = await listen({ path: socket, ...onSocket("requests", false) }).catch(
     async (error: unknown) => {
       await forAdmin.close();
       throw error;
@@ -69,4 +79,14 @@ export async function openSockets(
       await Promise.all([forRequests.close(), forAdmin.close()]);
     },
   };
+}
+
+/** Undefined: none was handed over. */
+function onlyOne({ byName }: InheritedSockets, name: string): number | undefined {
+  const [first, ...others] = byName.get(name) ?? [];
+  if (others.length > 0)
+    throw new InheritedSocketsError(
+      `the daemon listens on one socket named ${name}, not on ${others.length + 1}: keep one ListenStream= in its unit`,
+    );
+  return first;
 }

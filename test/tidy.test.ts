@@ -258,6 +258,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "the exchange port on the bare socket of a WebSocket's handshake",
   },
+  "proxy/auth/secret-files.ts": {
+    kind: "adapter",
+    why: "reads the files that hold the master key and secrets of issuers",
+  },
   "proxy/auth/jose-issuers.ts": {
     kind: "adapter",
     why: "JWTs by jose; key sets from the file system and by node:http; SHA-256",
@@ -290,6 +294,10 @@ const impure: Readonly<
   "shared/socket/claim-socket.ts": {
     kind: "adapter",
     why: "the file system around the socket, and a look whether a daemon listens on it",
+  },
+  "shared/socket/inherited-listener.ts": {
+    kind: "adapter",
+    why: "where a descriptor's socket is bound, by /proc, and the mode of its file",
   },
   "shared/socket/socket-peer.ts": {
     kind: "adapter",

@@ -57,6 +57,7 @@ export function exitCodeForStartError(error: unknown): number {
       return exitCodes.storeUnreadable;
     case "OpenGatewayError":
     case "InheritedSocketsError":
+    case "SecretFileError":
       return exitCodes.configuration;
     default:
       return exitCodes.failed;

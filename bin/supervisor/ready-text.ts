@@ -52,7 +52,7 @@ function curlLine(url: string, config: Config, open: boolean): string {
     messages: [{ role: "user", content: "Hello!" }],
   });
   const token =
-    config.server.masterKey !== null
+    config.server.masterKey !== null || config.server.masterKeyFile !== null
       ? "$SLUICE_MASTER_KEY"
       : config.jwtIssuers.length > 0
         ? "$TOKEN"

@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
+import { assert } from "../../shared/assert.js";
 import type { JwtIssuerConfig } from "../../shared/config/config.js";
 import { keySetBytesMax, keySetLoadMs } from "../../shared/domain/credential-bounds.js";
 import type { Log } from "../../shared/log.js";
@@ -60,9 +61,10 @@ export async function createJwtIssuers(
           ),
       };
     }
-    const place = keys.kind === "file" ? keys.path : keys.url;
-    const source = createIssuerKeys<JWTVerifyGetKey>(keys.kind === "file" ? fileAges : urlAges, {
-      load: () => (keys.kind === "file" ? readFile(keys.path, "utf8") : fetchText(keys)),
+    assert(keys.kind !== "secret-file", "secrets have been read");
+    const place = keys.kind === "url" ? keys.url : keys.path;
+    const source = createIssuerKeys<JWTVerifyGetKey>(keys.kind === "url" ? urlAges : fileAges, {
+      load: () => (keys.kind === "url" ? fetchText(keys) : readFile(keys.path, "utf8")),
       parse: (text) => parseKeySet(jose, text),
       monoMs: () => performance.now(),
       onLoaded: (first) =>

@@ -1,6 +1,5 @@
 /**
- * The type of a checked configuration: file, environment and flags, merged. Both processes load
- * all of it and use what concerns them. Types only; `load-config.ts` loads one.
+ * The types of a checked configuration. Both processes load all of it and use what concerns them.
  */
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { BudgetDefinition } from "../domain/budget.js";
@@ -132,7 +131,7 @@ export interface JwtIssuerConfig {
   readonly audience: readonly string[];
   readonly algorithms: readonly string[];
   readonly keys:
-    | { readonly kind: "file"; readonly path: string }
+    | { readonly kind: "file" | "secret-file"; readonly path: string }
     | { readonly kind: "url"; readonly url: string; readonly proxy: string | null }
     | { readonly kind: "secret"; readonly secret: string };
   /** A claim's name, or a path with claims in braces. */
@@ -179,6 +178,8 @@ export interface Config {
     /** Where /admin and the dashboard are served; null: with everything else. */
     readonly admin: { readonly host: string; readonly port: number } | null;
     readonly masterKey: string | null;
+    /** In place of it: a file that the proxy reads, an absolute path. */
+    readonly masterKeyFile: string | null;
     readonly allowOpen: boolean;
     /** In lower case. */
     readonly allowedHosts: readonly string[];

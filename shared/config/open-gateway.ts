@@ -6,7 +6,8 @@ import type { Config } from "./config.js";
 
 /** Whether the configuration has no way to authenticate callers. */
 export function isUnlocked({ server, jwtIssuers }: Pick<Config, "server" | "jwtIssuers">): boolean {
-  return server.masterKey === null && jwtIssuers.length === 0;
+  const { masterKey, masterKeyFile } = server;
+  return masterKey === null && masterKeyFile === null && jwtIssuers.length === 0;
 }
 
 /** Whether only this host can reach an address. Of names, only `localhost` is trusted. */

@@ -15,6 +15,7 @@ import {
   requireTrustedPlace,
   SocketTakenError,
 } from "./claim-socket.js";
+import { requireInheritedListener } from "./inherited-listener.js";
 import { type Peer, SocketPeer } from "./socket-peer.js";
 
 interface PeerHandlers {
@@ -32,12 +33,15 @@ export interface ListenOptions extends PeerHandlers {
   readonly groupAccess: boolean;
   /** The socket is 0600 all the same. */
   readonly ownerOnly?: boolean;
+  /** The descriptor of a socket that listens at the path already, such as systemd's. */
+  readonly fd?: number | undefined;
   onConnect(peer: Peer): void;
 }
 
 export interface Listener {
   /**
-   * Stops listening and removes the socket if it is still ours. Each peer reads what was sent to it
+   * Stops listening and removes the socket, if this process has made it and it is still ours. Each
+   * peer reads what was sent to it
    * before it is closed; resolved when all are gone.
    */
   close(): Promise<void>;
@@ -45,12 +49,15 @@ export interface Listener {
 
 /**
  * Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there, and with
- * `SocketUntrustedError` when others may exchange the socket; a stale one is replaced.
+ * `SocketUntrustedError` when others may exchange the socket; a stale one is replaced. With `fd` it
+ * rejects with `InheritedSocketsError` when that isn't the socket that would be made.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
   const peers = new Map<net.Socket, SocketPeer>();
-  await claimSocket(options.path, options.groupAccess ? 0o750 : 0o700);
+  if (options.fd === undefined)
+    await claimSocket(options.path, options.groupAccess ? 0o750 : 0o700);
+  else requireInheritedListener(options.path, options.fd, socketModeOf(options));
   ipc.serve(options.path, () => {});
   const server = ipc.server;
   server.on("connect", (socket: net.Socket) => {
@@ -68,22 +75,31 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const peer = peers.get(socket);
     if (peer !== undefined && !peer.closed) options.onBytes(peer, bytes);
   });
+  // What node-ipc calls a port is handed to Node's `listen`, which takes a descriptor too.
+  if (options.fd !== undefined) server.port = { fd: options.fd, backlog: backlogMax };
   await startServer(server, options);
   const inode = statSync(options.path).ino;
   return {
     async close() {
       // Closing removes whatever is at the path: if that is another daemon's, the server is left to
       // the end of the process.
-      if (isStillOurs(options.path, inode)) server.server.close();
+      if (options.fd !== undefined || isStillOurs(options.path, inode)) server.server.close();
       else server.server.unref();
       await Promise.all([...peers.values()].map((peer) => peer.end()));
     },
   };
 }
 
+/** The kernel's own bound, as systemd uses it for sockets that it makes. */
+const backlogMax = 4096;
+
+function socketModeOf({ groupAccess, ownerOnly }: ListenOptions): number {
+  return groupAccess && ownerOnly !== true ? 0o660 : 0o600;
+}
+
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socketMode = options.groupAccess && options.ownerOnly !== true ? 0o660 : 0o600;
+    const socketMode = socketModeOf(options);
     server.on("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
@@ -92,7 +108,7 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
       ),
     );
     server.on("start", () => {
-      chmodSync(options.path, socketMode);
+      if (options.fd === undefined) chmodSync(options.path, socketMode);
       resolve();
     });
     // The socket is made while `start` runs: the mask keeps others out from the first instant.

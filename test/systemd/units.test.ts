@@ -6,10 +6,17 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 import { exitCodes } from "../../bin/session/exit-code.js";
 import { stopGraceMs } from "../../bin/supervisor/stop-deadlines.js";
+import { daemonSockets } from "../../limiterd/open-sockets.js";
+import { socketNames } from "../../proxy/open-listeners.js";
 import { loadConfig } from "../../shared/config/load-config.js";
+import { adminSocketBeside } from "../../shared/socket/socket-place.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const services = ["sluice-limiterd.service", "sluice-proxy.service"];
+const proxies = ["sluice-proxy.service", "sluice-proxy@.service"];
+const services = ["sluice-limiterd.service", ...proxies];
+const unitFiles = readdirSync(join(root, "systemd")).filter((file) =>
+  /\.(?:service|socket|target)$/.test(file),
+);
 const textOf = (file: string): string => readFileSync(join(root, "systemd", file), "utf8");
 
 /** The last value of a setting, as systemd takes it for those that aren't lists. */
@@ -30,11 +37,12 @@ t.test(
   async (t) => {
     const directory = mkdtempSync(join(tmpdir(), "sluice-units-"));
     t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-    const units = [...services, "sluice.target"];
+    // Of a template, one of its instances.
+    const instanceOf = (unit: string): string => unit.replace("@.", "@8081.");
     // What is installed elsewhere stands in for what isn't installed here.
-    for (const unit of units)
+    for (const unit of unitFiles)
       writeFileSync(
-        join(directory, unit),
+        join(directory, instanceOf(unit)),
         textOf(unit).replace(
           "/usr/bin/node",
           existsSync("/usr/bin/node") ? "/usr/bin/node" : process.execPath,
@@ -42,7 +50,7 @@ t.test(
       );
     const { status, stderr } = spawnSync(
       "systemd-analyze",
-      ["verify", "--man=no", ...units.map((unit) => join(directory, unit))],
+      ["verify", "--man=no", ...unitFiles.map((unit) => join(directory, instanceOf(unit)))],
       { encoding: "utf8" },
     );
     t.equal(
@@ -72,14 +80,12 @@ t.test("the units start the programs of the package, as one user, at one socket"
     bin: Record<string, string>;
   };
   for (const unit of services) {
-    t.equal(
-      settingOf(unit, "ExecStart"),
-      `/usr/bin/node /opt/sluice/${bin[unit.replace(".service", "")]}`,
-    );
+    const program = `/usr/bin/node /opt/sluice/${bin[unit.replace(/@?\.service/, "")]}`;
+    t.equal(settingOf(unit, "ExecStart"), unit.includes("@") ? `${program} --port %i` : program);
     t.equal(settingOf(unit, "User"), "sluice");
     t.match(settingOf(unit, "Environment"), /SLUICE_SOCKET=\/run\/sluice\/limiterd\.sock/);
   }
-  t.equal(settingOf("sluice-limiterd.service", "RuntimeDirectory"), "sluice");
+  t.match(textOf("sluice.tmpfiles.conf"), /^d \/run\/sluice 0750 sluice sluice -$/m);
 });
 
 t.test("a stop is given more time than the drain and its grace", async (t) => {
@@ -109,10 +115,11 @@ t.test(
 );
 
 t.test("the daemon's restart doesn't take the proxy with it", async (t) => {
-  for (const name of ["BindsTo", "Requires", "Requisite"])
-    t.equal(settingOf("sluice-proxy.service", name), null);
-  t.match(settingOf("sluice-proxy.service", "After"), /sluice-limiterd\.service/);
-  t.match(settingOf("sluice-proxy.service", "Wants"), /sluice-limiterd\.service/);
+  for (const proxy of proxies) {
+    for (const name of ["BindsTo", "Requires", "Requisite"]) t.equal(settingOf(proxy, name), null);
+    t.match(settingOf(proxy, "After"), /sluice-limiterd\.service/);
+    t.match(settingOf(proxy, "Wants"), /sluice-limiterd\.service/);
+  }
 });
 
 t.test("the hardening leaves Node what it needs", async (t) => {
@@ -130,6 +137,136 @@ t.test("the hardening leaves Node what it needs", async (t) => {
     );
   }
   t.notMatch(settingOf("sluice-limiterd.service", "RestrictAddressFamilies"), /AF_INET/);
+});
+
+t.test("a stuck service is ended, and a service that isn't stuck has time to say so", async (t) => {
+  for (const unit of services) {
+    t.equal(settingOf(unit, "Type"), "notify");
+    t.equal(settingOf(unit, "NotifyAccess"), "all", "systemd-notify isn't the main process");
+    t.ok(Number(settingOf(unit, "WatchdogSec")) >= 20, unit);
+  }
+});
+
+t.test("sockets have the names, places and modes that the programs ask for", async (t) => {
+  const daemon = ["sluice-limiterd.socket", "sluice-limiterd-admin.socket"];
+  const socket = "/run/sluice/limiterd.sock";
+  t.same(
+    daemon.map((unit) => settingOf(unit, "FileDescriptorName")),
+    daemonSockets,
+  );
+  t.same(
+    daemon.map((unit) => settingOf(unit, "ListenStream")),
+    [socket, adminSocketBeside(socket)],
+  );
+  for (const unit of daemon) {
+    t.equal(settingOf(unit, "SocketMode"), "0600");
+    t.equal(settingOf(unit, "SocketUser"), "sluice");
+  }
+  t.equal(settingOf("sluice-limiterd.service", "Sockets"), daemon.join(" "));
+  for (const unit of proxies) {
+    const ofProxy = unit.replace(".service", ".socket");
+    t.equal(settingOf(ofProxy, "FileDescriptorName"), socketNames[0]);
+    t.equal(settingOf(unit, "Sockets"), ofProxy.replace("@.", "@%i."));
+  }
+});
+
+t.test(
+  "everything starts and stops with the target, whose restart leaves the sockets open",
+  async (t) => {
+    const wanted =
+      textOf("sluice.target")
+        .match(/^Wants=.*$/gm)
+        ?.join(" ") ?? "";
+    for (const unit of unitFiles.filter((unit) => unit !== "sluice.target")) {
+      if (!unit.includes("@")) t.ok(wanted.includes(unit), `the target wants ${unit}`);
+      t.equal(settingOf(unit, "WantedBy"), "sluice.target");
+      const stops = unit.endsWith(".socket") ? "StopPropagatedFrom" : "PartOf";
+      t.equal(settingOf(unit, stops), "sluice.target", unit);
+    }
+  },
+);
+
+t.test("no core dump is left, and memory has a bound", async (t) => {
+  for (const unit of services) {
+    t.equal(settingOf(unit, "LimitCORE"), "0");
+    t.match(settingOf(unit, "MemoryMax"), /^\d+%$/);
+  }
+});
+
+t.test("a further proxy differs from the first by its port and its names alone", async (t) => {
+  const settings = (unit: string): readonly string[] =>
+    textOf(unit)
+      .split("\n")
+      .filter((line) => /^\w+=/.test(line));
+  const [first, further] = [settings(proxies[0]!), settings(proxies[1]!)];
+  const differ = further.filter((line) => !first.includes(line));
+  t.same(
+    differ.map((line) => line.split("=")[0]),
+    [
+      "Description",
+      "ExecStart",
+      "Sockets",
+      "RuntimeDirectory",
+      "EnvironmentFile",
+      "SyslogIdentifier",
+      "Also",
+    ],
+  );
+  for (const line of differ) t.match(line, /%i/);
+  t.equal(first.length, further.length - 2, "but for an environment of its own and its socket");
+});
+
+t.test("the daemon gets neither the environment nor the secrets of proxies", async (t) => {
+  const text = textOf("sluice-limiterd.service");
+  t.notMatch(text, /^LoadCredential=/m);
+  t.notMatch(text, /^EnvironmentFile=.*proxy/m);
+  for (const unit of proxies)
+    t.match(textOf(unit), /^LoadCredential=secret:\/etc\/sluice\/secrets$/m);
+});
+
+t.test(
+  "the configuration that is installed is valid, for both programs, and isn't open",
+  async (t) => {
+    const file = join(root, "systemd/sluice.yaml");
+    const loaded = loadConfig({ file, env: {}, cwd: "/", uid: 999 });
+    t.ok(loaded.ok);
+    t.match(loaded, {
+      config: { server: { masterKeyFile: "/${CREDENTIALS_DIRECTORY}/secret_master_key" } },
+      warnings: [],
+    });
+  },
+);
+
+t.test("who fails again and again waits longer, up to five seconds", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-pause-"));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, "sleep"), '#!/bin/sh\necho "$1"\n', { mode: 0o755 });
+  const pause = (SERVICE_RESULT: string, EXIT_CODE: string, EXIT_STATUS: string): string =>
+    execFileSync("/bin/sh", [join(root, "systemd/pause-before-restart.sh")], {
+      encoding: "utf8",
+      env: {
+        SERVICE_RESULT,
+        EXIT_CODE,
+        EXIT_STATUS,
+        RUNTIME_DIRECTORY: directory,
+        PATH: directory,
+      },
+    }).trim();
+  const crash = (): string => pause("signal", "killed", "KILL");
+  t.equal(pause("success", "exited", "0"), "", "a stop doesn't wait");
+  t.same([1, 2, 3, 4, 5, 6, 7].map(crash), ["0", "0.2", "0.5", "1", "2", "5", "5"]);
+  rmSync(join(directory, "failures"));
+  t.equal(pause("watchdog", "killed", "ABRT"), "0");
+  rmSync(join(directory, "failures"));
+  for (const code of [
+    exitCodes.storeUnreadable,
+    exitCodes.taken,
+    exitCodes.usage,
+    exitCodes.configuration,
+  ])
+    t.equal(pause("exit-code", "exited", String(code)), "5", `exit code ${code}`);
+  writeFileSync(join(directory, "failures"), "7 -100\n");
+  t.equal(crash(), "0", "a minute without a failure begins anew");
 });
 
 t.test("the page on systemd names every file in the directory", async (t) => {

@@ -77,7 +77,7 @@ function summarize(
     ...(server.admin === null
       ? {}
       : { admin_address: httpUrl(server.admin.host, server.admin.port) }),
-    master_key: server.masterKey !== null,
+    master_key: server.masterKey !== null || server.masterKeyFile !== null,
     socket: limiter.socket,
     data_dir: limiter.dataDir,
     providers: config.providers.map(({ name }) => name),

@@ -22,7 +22,8 @@ import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
 import { noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
-import type { SettingValues } from "../settings/settings.js";
+import { type SettingValues, settings } from "../settings/settings.js";
+import { absoluteSetting } from "./absolute-setting.js";
 import { buildAliases } from "./aliases.js";
 import { buildMetrics } from "./build-metrics.js";
 import {
@@ -86,12 +87,13 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
 
   const fileDirectory = file === null ? sources.cwd : directoryOf(file.path);
   const values = resolveSettings({ ...sources, file: shape.settings }, problems);
+  const places = { ...sources, file: shape.settings, fileDirectory };
   const limiter = buildLimiter(values, shape, { ...sources, fileDirectory }, problems);
-  const metrics = buildMetrics(
-    values,
-    { ...sources, file: shape.settings, fileDirectory },
-    problems,
-  );
+  const masterKeyFile =
+    values.masterKeyFile === null
+      ? null
+      : absoluteSetting(settings.masterKeyFile, values.masterKeyFile, places);
+  const metrics = buildMetrics(values, places, problems);
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
@@ -121,6 +123,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       port: values.port,
       admin: values.adminPort === null ? null : { host: values.adminHost, port: values.adminPort },
       masterKey: values.masterKey,
+      masterKeyFile,
       allowOpen: values.allowOpen,
       allowedHosts: values.allowedHosts,
       corsOrigins: values.corsOrigins,

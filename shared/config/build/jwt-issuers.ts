@@ -18,7 +18,7 @@ export const kubernetesDefaults = {
   userPath: "/k8s/{kubernetes.io/namespace}/{kubernetes.io/serviceaccount/name}",
 } as const;
 
-const keyKinds = ["jwks_file", "jwks_url", "secret"] as const;
+const keyKinds = ["jwks_file", "jwks_url", "secret", "secret_file"] as const;
 
 interface Surroundings {
   readonly fileDirectory: string;
@@ -54,7 +54,9 @@ export function buildIssuers(
       problems.push(`${at} must have exactly one of ${keyKinds.join(", ")}${found}`);
     }
     const known: readonly string[] =
-      fields.secret === null ? publicKeyAlgorithms : secretAlgorithms;
+      fields.secret === null && fields.secret_file === null
+        ? publicKeyAlgorithms
+        : secretAlgorithms;
     const unusable = (fields.algorithms ?? []).filter((name) => !known.includes(name));
     if (unusable.length > 0 && keys.length === 1)
       problems.push(
@@ -111,6 +113,8 @@ function keysOf(
   { fileDirectory, proxies }: Surroundings,
 ): JwtIssuerConfig["keys"] {
   if (fields.secret !== null) return { kind: "secret", secret: fields.secret };
+  if (fields.secret_file !== null)
+    return { kind: "secret-file", path: absolutePath(fields.secret_file, fileDirectory) };
   return fields.jwks_url !== null
     ? { kind: "url", url: fields.jwks_url, proxy: proxyFor(fields.jwks_url, null, proxies) }
     : { kind: "file", path: absolutePath(fields.jwks_file ?? "", fileDirectory) };

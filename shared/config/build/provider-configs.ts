@@ -5,15 +5,12 @@
 import { append } from "../../long-lists.js";
 import { didYouMean } from "../closest-name.js";
 import type { ProviderConfig } from "../config.js";
-import { type Environment, variable } from "../environment.js";
+import type { Environment } from "../environment.js";
 import { type DeclaredProvider, type ReadFields, validFields } from "../file/config-file.js";
-import { modelList } from "../kinds/list-kinds.js";
-import { apiKey } from "../kinds/secret-kinds.js";
-import { baseUrl } from "../kinds/url-kinds.js";
-import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { modelName } from "../model-name.js";
 import { baseUrlVariable, modelsVariable, type Preset } from "../presets/preset.js";
 import { findPreset, presetAt, presetNames, presets } from "../presets/presets.js";
+import { type Override, readOverride } from "../presets/provider-override.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits, serviceKeepAliveMs } from "../provider-type.js";
 import {
@@ -37,13 +34,6 @@ interface Providers {
   readonly warnings: readonly string[];
 }
 
-/** The variables of one provider; null if unset. */
-interface Override {
-  readonly apiKey: string | null;
-  readonly baseUrl: string | null;
-  readonly models: readonly string[] | null;
-}
-
 /** All providers, first in the file's order, then in the order of the presets. */
 export function buildProviders(
   declared: readonly DeclaredProvider[],
@@ -59,7 +49,7 @@ export function buildProviders(
     const override = preset === null ? null : readOverride(preset, env, problems.environment);
     const config = fromDeclared(entry, preset, override, problems.file);
     if (config !== null) providers.push(config);
-    if (config?.type === "simulator" && override?.apiKey != null)
+    if (config?.type === "simulator" && override !== null && hasKey(override))
       warnings.push(
         `${preset?.keyVariable} is ignored: the file's provider ${entry.name} is a simulator`,
       );
@@ -77,7 +67,7 @@ export function buildProviders(
         : override.models !== null
           ? modelsVariable(preset)
           : null;
-    if (override.apiKey === null && !(preset.keyless && set !== null)) {
+    if (!hasKey(override) && !(preset.keyless && set !== null)) {
       if (set !== null)
         warnings.push(
           `${set} has no effect without ${preset.keyVariable} or a provider ${preset.name} in the file`,
@@ -112,21 +102,6 @@ function defaultFields(): ProviderFields {
   return Object.fromEntries(
     Object.entries(providerSettings).map(([key, { defaultValue }]) => [key, defaultValue]),
   ) as unknown as ProviderFields;
-}
-
-function readOverride(preset: Preset, env: Environment, problems: string[]): Override {
-  const read = <T>(kind: ValueKind<T>, name: string): T | null => {
-    const raw = variable(env, name);
-    if (raw === null) return null;
-    const value = kind.parse(raw);
-    if (value === undefined) problems.push(kindProblem(kind, name, raw));
-    return value ?? null;
-  };
-  return {
-    apiKey: read(apiKey, preset.keyVariable),
-    baseUrl: read(baseUrl, baseUrlVariable(preset)),
-    models: read(modelList, modelsVariable(preset)),
-  };
 }
 
 function fromDeclared(
@@ -192,17 +167,24 @@ function baseUrlOf(
   );
 }
 
+function hasKey({ apiKey, apiKeyFile }: Override): boolean {
+  return apiKey !== null || apiKeyFile !== null;
+}
+
 /** The environment's key is in place of whatever the file has. */
 function keysFrom(
   fields: Pick<ProviderFields, (typeof keyFields)[number]>,
-  ofEnvironment: string | null,
+  override: Override | null,
 ): Pick<ProviderConfig, "apiKey" | "apiKeys" | "apiKeyFile" | "apiKeyCommand"> {
-  const ofFile = ofEnvironment === null ? fields : null;
+  if (override !== null && hasKey(override)) {
+    const { apiKey, apiKeyFile } = override;
+    return { apiKey, apiKeyFile, apiKeys: null, apiKeyCommand: null };
+  }
   return {
-    apiKey: ofEnvironment ?? fields.api_key,
-    apiKeys: ofFile?.api_keys ?? null,
-    apiKeyFile: ofFile?.api_key_file ?? null,
-    apiKeyCommand: ofFile?.api_key_command ?? null,
+    apiKey: fields.api_key,
+    apiKeys: fields.api_keys,
+    apiKeyFile: fields.api_key_file,
+    apiKeyCommand: fields.api_key_command,
   };
 }
 
@@ -228,7 +210,7 @@ function fromFields(
     type,
     operations: new Set(fields.operations ?? quirks?.operations ?? traits.operations),
     baseUrl: address,
-    ...keysFrom(fields, simulated ? null : (override?.apiKey ?? null)),
+    ...keysFrom(fields, simulated ? null : override),
     headers: fields.headers,
     credentialHeader: traits.credentialHeader,
     apiVersion: fields.api_version,

@@ -37,7 +37,21 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
     values[key] = value ?? setting.defaultValue;
   }
   // The table gave both the keys and the types.
-  return values as SettingValues;
+  return withOneMasterKey(values as SettingValues, sources, problems);
+}
+
+/** Of the key and its file, one; what the environment says is in place of the configuration's. */
+function withOneMasterKey(
+  values: SettingValues,
+  sources: SettingSources,
+  problems: Problems,
+): SettingValues {
+  if (values.masterKey === null || values.masterKeyFile === null) return values;
+  const key = decidedBy(settings.masterKey, sources);
+  const file = decidedBy(settings.masterKeyFile, sources);
+  if (key.place === file.place)
+    problems[key.place].push(`${key.name} and ${file.name} are both set: keep one of them`);
+  return key.place === "file" ? { ...values, masterKey: null } : { ...values, masterKeyFile: null };
 }
 
 /** What is in force where the defaults depend on the user and on other settings. */

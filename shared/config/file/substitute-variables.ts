@@ -9,6 +9,15 @@ import { keyPath } from "../read-mapping.js";
 
 /** Keys whose value may be left out: with an unset or empty variable they count as absent. */
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key"]);
+/**
+ * Files that the proxy alone reads. A variable that isn't set here, such as CREDENTIALS_DIRECTORY,
+ * may be set there: its placeholder stays, and names no file.
+ */
+const readElsewhere: ReadonlySet<string> = new Set([
+  "master_key_file",
+  "api_key_file",
+  "secret_file",
+]);
 const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 /**
@@ -20,7 +29,7 @@ export function substituteVariables(
   env: Environment,
   problems: string[],
 ): unknown {
-  return substitute(document, "", false, { env, problems });
+  return substitute(document, "", "required", { env, problems });
 }
 
 interface Context {
@@ -28,17 +37,25 @@ interface Context {
   readonly problems: string[];
 }
 
-function substitute(value: unknown, at: string, optional: boolean, context: Context): unknown {
-  if (typeof value === "string") return substituteText(value, at, optional, context);
+/** What an unset variable is: a problem, an absent value, or none of this process's. */
+type Need = "required" | "optional" | "elsewhere";
+
+function needOf(key: string): Need {
+  if (optionalKeys.has(key)) return "optional";
+  return readElsewhere.has(key) ? "elsewhere" : "required";
+}
+
+function substitute(value: unknown, at: string, need: Need, context: Context): unknown {
+  if (typeof value === "string") return substituteText(value, at, need, context);
   if (Array.isArray(value))
-    return value.map((item, index) => substitute(item, `${at}[${index}]`, optional, context));
+    return value.map((item, index) => substitute(item, `${at}[${index}]`, need, context));
   if (!isObject(value)) return value;
   const entries: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const path = keyPath(at, key);
     if (reservedKeys.has(key))
       context.problems.push(`${path} is a reserved name and can't be used`);
-    else entries[key] = substitute(item, path, optionalKeys.has(key), context);
+    else entries[key] = substitute(item, path, needOf(key), context);
   }
   return entries;
 }
@@ -59,7 +76,7 @@ function isBareVariable(text: string, env: Environment): boolean {
 function substituteText(
   text: string,
   at: string,
-  optional: boolean,
+  need: Need,
   { env, problems }: Context,
 ): string | null | undefined {
   if (isBareVariable(text, env)) {
@@ -78,7 +95,8 @@ function substituteText(
     }
     const value = variable(env, name);
     if (value !== null) return value;
-    if (optional) missing = true;
+    if (need === "elsewhere") return match;
+    if (need === "optional") missing = true;
     else if (env[name] === undefined)
       problems.push(`${at} needs the environment variable ${name}, which isn't set`);
     return "";

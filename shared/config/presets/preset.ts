@@ -35,6 +35,11 @@ export function preset(row: Row): Preset {
   return { variables, ...ofType, keyless: false, ...row };
 }
 
+/** `OPENAI_API_KEY_FILE` beside `OPENAI_API_KEY`. */
+export function keyFileVariable({ keyVariable }: Preset): string {
+  return `${keyVariable}_FILE`;
+}
+
 /** `OPENAI_BASE_URL` beside `OPENAI_API_KEY`. */
 export function baseUrlVariable({ variables }: Preset): string {
   return `${variables}_BASE_URL`;

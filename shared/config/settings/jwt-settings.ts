@@ -57,6 +57,12 @@ export const jwtSettings = {
     defaultText: "none",
     meaning: "A shared secret, for HS256, HS384 and HS512.",
   }),
+  secret_file: field({
+    kind: filePath,
+    defaultText: "none",
+    meaning:
+      "A file that holds the shared secret in place of secret; a proxy reads it when it starts.",
+  }),
   algorithms: field({
     kind: names([...publicKeyAlgorithms, ...secretAlgorithms], { itemsMin: 1 }),
     defaultText: "all for its kind of key",

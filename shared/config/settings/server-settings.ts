@@ -4,7 +4,7 @@ import { boolean, passthroughAccess } from "../kinds/choice-kinds.js";
 import { hostNames, networks, origins } from "../kinds/list-kinds.js";
 import { integer, seconds } from "../kinds/number-kinds.js";
 import { masterKey } from "../kinds/secret-kinds.js";
-import { headerName, host } from "../kinds/text-kinds.js";
+import { filePath, headerName, host } from "../kinds/text-kinds.js";
 import type { PassthroughAccess } from "../provider-type.js";
 import { setting } from "./setting.js";
 
@@ -39,6 +39,17 @@ export const serverSettings = {
     unit: null,
     meaning:
       "The token that opens all of /v1 and /admin; with neither it nor a JWT issuer or a managed key the gateway is open.",
+  }),
+  masterKeyFile: setting<string | null>({
+    path: "server.master_key_file",
+    env: "SLUICE_MASTER_KEY_FILE",
+    flag: null,
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "A file that holds the master key in place of server.master_key; a proxy reads it when it starts.",
   }),
   adminHost: setting({
     path: "server.admin.host",

@@ -1,13 +1,19 @@
-/** A process that listens on a socket, or dials it, until it is killed. */
+/**
+ * A process that listens on a socket, which it makes or is given, or dials one, until it is killed.
+ * A message makes it close.
+ */
 import { dial, listen } from "../../../shared/socket/ipc.js";
 
-const [, , path, end] = process.argv;
+const [, , path, end, fd] = process.argv;
 const handlers = {
   onConnect: () => {},
   onBytes: () => void process.send?.("bytes"),
   onClose: () => {},
 };
-if (end === "listen") await listen({ path: path!, groupAccess: false, ...handlers });
-else dial({ path: path!, retry: false, ...handlers, onError: () => {} });
+if (end === "listen") {
+  const inherited = fd === undefined ? {} : { fd: Number(fd) };
+  const listener = await listen({ path: path!, groupAccess: false, ...inherited, ...handlers });
+  process.on("message", () => void listener.close());
+} else dial({ path: path!, retry: false, ...handlers, onError: () => {} });
 process.on("disconnect", () => process.exit(0));
 process.send?.("ready");

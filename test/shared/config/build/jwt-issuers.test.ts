@@ -35,6 +35,7 @@ t.test("issuers are put together with their defaults", async (t) => {
 jwt:
   - { issuer: a, audience: [x, y], jwks_url: "https://a.test/keys?v=1", algorithms: "RS256, ES256", user_path: team }
   - { issuer: b, audience: x, secret: "\${SECRET}", user_path: "/u/{sub}" }
+  - { issuer: c, audience: x, secret_file: "\${UNSET}/key", user_path: "/u/{sub}" }
   - { type: kubernetes, issuer: https://k8s.test, audience: x, jwks_file: keys.json, user_path: "/ns/{kubernetes.io/namespace}" }
 `,
     { env: { SECRET: secret } },
@@ -59,6 +60,15 @@ jwt:
       keys: { kind: "secret", secret },
     },
     {
+      issuer: "c",
+      audience: ["x"],
+      algorithms: secretAlgorithms,
+      userPath: "/u/{sub}",
+      models: null,
+      modelsClaim: null,
+      keys: { kind: "secret-file", path: "/srv/${UNSET}/key" },
+    },
+    {
       issuer: "https://k8s.test",
       audience: ["x"],
       algorithms: publicKeyAlgorithms,
@@ -79,12 +89,14 @@ t.test("everything wrong with issuers is reported at once, and no secret is quot
         "jwt[0].issuer is required",
         /^jwt\[0\]\.audience is required: without it/,
         "jwt[0].user_path is required",
-        "jwt[0] must have exactly one of jwks_file, jwks_url, secret",
+        "jwt[0] must have exactly one of jwks_file, jwks_url, secret, secret_file",
       ],
     ],
     [
       `{ ${good}, secret: "${secret}" }`,
-      ["jwt[0] must have exactly one of jwks_file, jwks_url, secret, not jwks_file and secret"],
+      [
+        "jwt[0] must have exactly one of jwks_file, jwks_url, secret, secret_file, not jwks_file and secret",
+      ],
     ],
     [
       `{ ${good}, algorithms: [RS256, HS256] }`,

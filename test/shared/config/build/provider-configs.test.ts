@@ -373,6 +373,14 @@ t.test("a key is in one place, and the environment's is in place of it", async (
   t.same(keysOf("api_key_file: key"), { ...none, apiKeyFile: "/srv/key" });
   t.same(keysOf("api_key_command: print key"), { ...none, apiKeyCommand: "print key" });
   t.same(keysOf("api_keys: [a]", { OPENAI_API_KEY: "e" }), { ...none, apiKey: "e" });
+  t.same(keysOf("api_key: a", { OPENAI_API_KEY_FILE: "key" }), { ...none, apiKeyFile: "/srv/key" });
+  t.match(accepted(null, { env: { GROQ_API_KEY_FILE: "/key" } }).config.providers[1], {
+    name: "groq",
+    apiKeyFile: "/key",
+  });
+  t.same(refused(null, { env: { OPENAI_API_KEY: "a", OPENAI_API_KEY_FILE: "b" } }), [
+    "OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: keep one of them",
+  ]);
   for (const [text, problem] of [
     ["api_key: a, api_key_file: b", /at most one of api_key, .*not api_key and api_key_file$/],
     ["api_keys: []", /api_keys must be a list of 1 to 100 keys/],

@@ -53,6 +53,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     adminHost: ["10.0.0.1", "::1", "10.0.0.1"],
     adminPort: ["9", 8, 9],
     masterKey: ["mk", "other", "mk"],
+    masterKeyFile: ["/a", "/b", "/a"],
     allowOpen: ["yes", false, true],
     allowedHosts: ["a.example, B.example", ["c"], ["a.example", "b.example"]],
     corsOrigins: ["https://a.example", [], ["https://a.example"]],

@@ -56,6 +56,19 @@ t.test("an unset or empty variable in api_key and master_key counts as not given
   });
 });
 
+t.test(
+  "of files that the proxy alone reads, an unset variable stays as it is written",
+  async (t) => {
+    const at = "${DIRECTORY}/${NOPE}/key";
+    const document = { server: { master_key_file: at }, a: { api_key_file: at, secret_file: at } };
+    const kept = "/run/${NOPE}/key";
+    t.same(substitute(document, { DIRECTORY: "/run", EMPTY: "" }), {
+      result: { server: { master_key_file: kept }, a: { api_key_file: kept, secret_file: kept } },
+      problems: [],
+    });
+  },
+);
+
 t.test("a ${ that names no variable is a problem", async (t) => {
   for (const text of ["${}", "${A", "${A:-x}", "${1}", "${ A }"]) {
     t.same(

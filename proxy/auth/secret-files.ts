@@ -1,0 +1,45 @@
+/**
+ * Reads the secrets that the configuration leaves in files, such as systemd's credentials. The
+ * proxy alone does it: neither the daemon nor the command line needs them. Keys of providers are
+ * read where they are used (`upstream/credentials/`).
+ */
+import { readFile } from "node:fs/promises";
+import type { Config, JwtIssuerConfig } from "../../shared/config/config.js";
+import { keySecret, masterKey } from "../../shared/config/kinds/secret-kinds.js";
+import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
+
+/** A secret can't be read, or is none. */
+class SecretFileError extends Error {
+  override name = "SecretFileError";
+}
+
+/** The configuration with what is in its files. Rejects with `SecretFileError`. */
+export async function withSecrets(config: Config): Promise<Config> {
+  const { server } = config;
+  const path = server.masterKeyFile;
+  const key =
+    path === null ? server.masterKey : await read("server.master_key_file", path, masterKey);
+  const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
+  return { ...config, server: { ...server, masterKey: key }, jwtIssuers };
+}
+
+async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {
+  if (issuer.keys.kind !== "secret-file") return issuer;
+  const name = `the secret_file of the issuer ${issuer.issuer}`;
+  return {
+    ...issuer,
+    keys: { kind: "secret", secret: await read(name, issuer.keys.path, keySecret) },
+  };
+}
+
+async function read(name: string, path: string, kind: ValueKind<string | null>): Promise<string> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    const unset = path.includes("${") ? ", a variable in it isn't set" : "";
+    throw new SecretFileError(`${name} can't be read: ${path} (${error.code}${unset})`);
+  });
+  const secret = kind.parse(text);
+  if (typeof secret === "string") return secret;
+  throw new SecretFileError(
+    secret === null ? `${name} is empty: ${path}` : `${name}, ${path}, ${kind.expected}`,
+  );
+}

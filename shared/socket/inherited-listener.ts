@@ -1,0 +1,68 @@
+/**
+ * A Unix socket that already listens when the daemon starts, such as systemd's: whether it is the
+ * one of the configuration, and as shut as one that the daemon makes itself.
+ */
+import { readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { InheritedSocketsError } from "../supervision/inherited-sockets.js";
+import { requireTrustedPlace } from "./claim-socket.js";
+
+/**
+ * Throws `InheritedSocketsError` when the descriptor listens elsewhere, or when the socket is open
+ * to others than `mode` is; `SocketUntrustedError` when others may exchange it.
+ */
+export function requireInheritedListener(path: string, fd: number, mode: number): void {
+  const bound = boundPath(fd);
+  if (bound !== null && !samePlace(bound, path))
+    throw new InheritedSocketsError(
+      `the socket that systemd hands over listens on ${bound}, and the configuration says ${path}: ListenStream= of the socket unit must be the same path`,
+    );
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new InheritedSocketsError(
+      `the socket that systemd hands over listens on ${path}, where nothing is any more: restart the socket unit`,
+    );
+  if ((found.mode & 0o777 & ~mode) !== 0)
+    throw new InheritedSocketsError(
+      `${path} has the mode ${octal(found.mode)}, which must be ${octal(mode)} or less: set SocketMode= of the socket unit (0660 is for limiter.socket_group_access)`,
+    );
+  requireTrustedPlace(path);
+}
+
+/** Where the descriptor's socket is bound; null when the system doesn't tell. */
+function boundPath(fd: number): string | null {
+  try {
+    const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1];
+    return inode === undefined ? null : findBound(readFileSync("/proc/net/unix", "utf8"), inode);
+  } catch {
+    // Without /proc the mode and the place are what is known.
+    return null;
+  }
+}
+
+/** `table`: as /proc/net/unix has it, with the path at the end of a line. */
+export function findBound(table: string, inode: string): string | null {
+  for (const line of table.split("\n")) {
+    const [, found, path] = /^\S+ \S+ \S+ \S+ \S+ \S+ +(\d+) (.+)$/.exec(line) ?? [];
+    if (found === inode) return path!;
+  }
+  return null;
+}
+
+/** /var/run is /run. */
+function samePlace(one: string, other: string): boolean {
+  return one === other || realPlace(one) === realPlace(other);
+}
+
+function realPlace(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch {
+    // A directory that isn't there is no other one.
+    return path;
+  }
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, "0");
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { withSecrets } from "../../../proxy/auth/secret-files.js";
+import { isUnlocked } from "../../../shared/config/open-gateway.js";
+import { accepted } from "../../shared/config/build-sample.js";
+
+const directory = mkdtempSync(join(tmpdir(), "sluice-secrets-"));
+t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+const secret = "0123456789abcdef0123456789abcdef";
+const path = (name: string): string => join(directory, name);
+writeFileSync(path("key"), " mk-1\n");
+writeFileSync(path("secret"), `${secret}\n`);
+writeFileSync(path("empty"), " \n");
+writeFileSync(path("two"), "mk 1\n");
+
+const issuer = (file: string): string =>
+  `jwt: [{ issuer: a, audience: x, secret_file: "${file}", user_path: "/u/{sub}" }]\n`;
+
+t.test("a proxy reads the master key and the secrets of issuers from their files", async (t) => {
+  const { config } = accepted(
+    `server: { master_key_file: ${path("key")} }\n${issuer(path("secret"))}`,
+  );
+  const { server, jwtIssuers } = await withSecrets(config);
+  t.equal(server.masterKey, "mk-1");
+  t.same(jwtIssuers[0]!.keys, { kind: "secret", secret });
+});
+
+t.test("what has no files stays as it is", async (t) => {
+  const { config } = accepted("server: { master_key: mk }\n");
+  t.same(await withSecrets(config), config);
+});
+
+t.test("a gateway whose key is in a file isn't open, and doesn't start without it", async (t) => {
+  const table = [
+    ["none", /^server\.master_key_file can't be read: .*none \(ENOENT\)$/],
+    ["${NOPE}", /\(ENOENT, a variable in it isn't set\)$/],
+    ["empty", /^server\.master_key_file is empty: /],
+    ["two", /^server\.master_key_file, .*, must be a text of visible ASCII characters/],
+    [".", /\(EISDIR\)$/],
+  ] as const;
+  for (const [name, message] of table) {
+    const { config } = accepted(`server: { master_key_file: "${directory}/${name}" }\n`);
+    t.notOk(isUnlocked(config), name);
+    await t.rejects(withSecrets(config), { name: "SecretFileError", message }, name);
+  }
+  for (const [name, message] of [
+    ["none", /^the secret_file of the issuer a can't be read/],
+    ["key", /^the secret_file of the issuer a, .*, must be a text of at least 32 characters$/],
+  ] as const)
+    await t.rejects(withSecrets(accepted(issuer(path(name))).config), { message });
+});

@@ -1,0 +1,34 @@
+import t from "tap";
+import { accepted, refused } from "../build-sample.js";
+
+t.test(
+  "the master key is in a setting or in a file, and the environment's is in place of the file's",
+  async (t) => {
+    const key = (text: string, env = {}): readonly unknown[] => {
+      const { masterKey, masterKeyFile } = accepted(`server: { ${text} }\n`, { env }).config.server;
+      return [masterKey, masterKeyFile];
+    };
+    const variable = { SLUICE_MASTER_KEY: "e" };
+    const file = { SLUICE_MASTER_KEY_FILE: "/e" };
+    t.same(key(""), [null, null]);
+    t.same(key("master_key: k"), ["k", null]);
+    t.same(key("master_key_file: k"), [null, "/srv/k"]);
+    t.same(key("master_key_file: '${NOPE}/k'"), [null, "/srv/${NOPE}/k"]);
+    t.same(key("master_key: k", file), [null, "/e"]);
+    t.same(key("master_key_file: k", variable), ["e", null]);
+    t.same(refused("server: { master_key: k, master_key_file: f }\n"), [
+      "server.master_key and server.master_key_file are both set: keep one of them",
+    ]);
+    t.same(refused(null, { env: { ...variable, ...file } }), [
+      "SLUICE_MASTER_KEY and SLUICE_MASTER_KEY_FILE are both set: keep one of them",
+    ]);
+  },
+);
+
+t.test("a gateway with a file for its master key isn't open", async (t) => {
+  const { settings } = accepted("server: { master_key_file: /run/key }\n").config;
+  t.match(
+    settings.find(({ path }) => path === "server.master_key_file"),
+    { value: "/run/key", secret: false },
+  );
+});
