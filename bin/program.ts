@@ -4,11 +4,15 @@
  */
 import type { Command } from "commander";
 import { addConfig } from "./commands/config/config-check.js";
+import { addInit } from "./commands/config/init.js";
 import { addExplain } from "./commands/explain.js";
 import { addJwts } from "./commands/keys/jwts.js";
 import { addKeys } from "./commands/keys/keys.js";
 import { addBudgets } from "./commands/limits/budgets.js";
 import { addLimits } from "./commands/limits/limits.js";
+import { addInFlight } from "./commands/live/in-flight.js";
+import { addTail } from "./commands/live/tail.js";
+import { addProviders } from "./commands/providers/providers.js";
 import { addStatus } from "./commands/status.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
@@ -67,12 +71,22 @@ export function createProgram(session: Session): Command {
   addExplain(program, session);
   addUsage(program, session);
   addStatus(program, session);
+  addInFlight(program, session);
+  addTail(program, session);
+  addProviders(program, session);
   addConfig(program, session);
+  addInit(program, session);
   return program;
 }
 
 /** The commands about this host's own files and processes. */
-const onlyHere: readonly string[] = ["up", "config check", "config schema"];
+const onlyHere: readonly string[] = [
+  "up",
+  "init",
+  "config check",
+  "config schema",
+  "providers check",
+];
 
 /** A command that would leave `--url` aside is wrong usage. */
 function refuseElsewhere(command: Command): void {

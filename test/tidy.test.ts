@@ -28,6 +28,14 @@ const impure: Readonly<
     kind: "main",
     why: "wires the supervisor: the scripts' own paths, signals",
   },
+  "bin/commands/config/init.ts": {
+    kind: "adapter",
+    why: "writes a new configuration, with a random key in it",
+  },
+  "bin/providers/ask-provider.ts": {
+    kind: "adapter",
+    why: "asks a provider for its models, by node:http, with a deadline",
+  },
   "bin/remote/gateway-connection.ts": {
     kind: "adapter",
     why: "requests to a gateway elsewhere, by node:http and node:https, with a deadline",

@@ -1,10 +1,12 @@
 /** The flags of `sluice keys issue`, as the request to the daemon. Pure. */
-import { periodSecondsMax } from "../../shared/bounds.js";
+import { amountOf } from "../../shared/config/kinds/number-kinds.js";
+import { parseAmount } from "../../shared/domain/budget.js";
 import { parseKeyRotation } from "../../shared/domain/key-rotation.js";
 import { parseKeyIssue } from "../../shared/domain/managed-key.js";
 import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import { readDuration } from "../text/duration.js";
 
 export interface KeyIssueFlags {
   readonly path?: string;
@@ -22,14 +24,6 @@ interface KeyIssue {
 
 const durationExpected = "a length of time such as 30d (s, m, h, d or w)";
 const expiresExpected = `${durationExpected} or a timestamp such as 2030-01-31T12:00:00Z`;
-
-const unitSeconds: Readonly<Record<string, number>> = {
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-};
 
 export interface KeyRotateFlags {
   readonly overlap?: string;
@@ -70,6 +64,24 @@ export function keyIssueFromFlags({
       expires_in_seconds: expiry.inSeconds ?? null,
     },
   };
+}
+
+/** The body of PUT /admin/budgets for `--monthly`; null without it. */
+export function monthlyBudget({
+  path,
+  monthly,
+}: {
+  readonly path?: string;
+  readonly monthly?: string;
+}): FromArguments<({ readonly amount: number } & Readonly<Record<string, unknown>>) | null> {
+  if (monthly === undefined) return { ok: true, value: null };
+  const amount = parseAmount(amountOf(monthly) ?? monthly, "--monthly");
+  const problems: ArgumentProblem[] = amount.ok ? [] : [amount.failure];
+  if (path === undefined)
+    problems.push({ message: "--monthly needs --path: the path has the budget", param: "--path" });
+  if (!amount.ok || problems.length > 0) return { ok: false, problems };
+  const body = { scope: "user_path", subject: path, budget_key: { period: "monthly" } };
+  return { ok: true, value: { ...body, amount: amount.value } };
 }
 
 /** `rotation` is the body of POST /admin/auth-keys/{id}/rotate. */
@@ -125,13 +137,6 @@ export function readExpiry(
   if (parseTimestamp(text) !== null) return { at: text.trim() };
   const inSeconds = readDuration(text);
   return inSeconds === null ? null : { inSeconds };
-}
-
-function readDuration(text: string): number | null {
-  const parts = /^(\d{1,10})([smhdw])$/.exec(text.trim());
-  if (parts === null) return null;
-  const seconds = Number(parts[1]) * unitSeconds[parts[2]!]!;
-  return seconds >= 1 && seconds <= periodSecondsMax ? seconds : null;
 }
 
 /**

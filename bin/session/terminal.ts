@@ -5,6 +5,7 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
@@ -44,6 +45,8 @@ export interface Session {
   nowMs(): number;
   /** A monotonic clock, for durations. */
   monoMs(): number;
+  /** Waits. */
+  pause(ms: number): Promise<void>;
 }
 
 /** The session of this process. */
@@ -58,6 +61,7 @@ export function processSession(): Session {
     programs: dirname(realpathSync(process.argv[1]!)),
     nowMs: Date.now,
     monoMs: () => performance.now(),
+    pause: (ms) => delay(ms),
   };
 }
 

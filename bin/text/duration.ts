@@ -1,4 +1,5 @@
-/** Formats lengths of time for people. Pure. */
+/** Lengths of time, as people write and read them. Pure. */
+import { periodSecondsMax } from "../../shared/bounds.js";
 
 const units: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, "d"],
@@ -19,4 +20,20 @@ export function formatDuration(seconds: number): string {
     if (count > 0) parts.push(`${count}${name}`);
   }
   return parts.join(" ");
+}
+
+const unitSeconds: Readonly<Record<string, number>> = {
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  w: 604_800,
+};
+
+/** Seconds of a length of time such as 30d; null for anything else. */
+export function readDuration(text: string): number | null {
+  const parts = /^(\d{1,10})([smhdw])$/.exec(text.trim());
+  if (parts === null) return null;
+  const seconds = Number(parts[1]) * unitSeconds[parts[2]!]!;
+  return seconds >= 1 && seconds <= periodSecondsMax ? seconds : null;
 }

@@ -11,6 +11,8 @@ export interface WindowFlags {
   readonly days?: string;
   readonly from?: string;
   readonly to?: string;
+  /** A month, `2026-02`; true: this one. */
+  readonly month?: string | true;
 }
 
 /** UTC dates, `YYYY-MM-DD`, both inclusive. */
@@ -32,6 +34,7 @@ const daysDefault = 30;
  * ignores it: a user who types both expects something else.
  */
 export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArguments<ReportWindow> {
+  if (flags.month !== undefined) return monthFromFlags(flags, flags.month, nowMs);
   const problems: ArgumentProblem[] = [];
   const lastDays = daysFrom(flags, problems);
   const open = openWindow(flags, problems);
@@ -50,6 +53,28 @@ export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArgument
   return problems.length > 0
     ? { ok: false, problems }
     : { ok: true, value: { startDate, endDate } };
+}
+
+/** A calendar month in UTC, up to today. */
+function monthFromFlags(
+  { days, from, to }: WindowFlags,
+  typed: string | true,
+  nowMs: number,
+): FromArguments<ReportWindow> {
+  const today = dayOf(nowMs);
+  const month = typed === true ? today.slice(0, 7) : typed.trim();
+  const problem =
+    days !== undefined || from !== undefined || to !== undefined
+      ? "--month can't be combined with --days, --from and --to"
+      : !isDate(`${month}-01`)
+        ? `--month must be a month such as 2026-02, not ${JSON.stringify(typed)}`
+        : month > today.slice(0, 7)
+          ? `--month must not be after this month, ${today.slice(0, 7)}`
+          : null;
+  if (problem !== null) return { ok: false, problems: [{ message: problem, param: "--month" }] };
+  const [year = 0, number = 0] = month.split("-").map(Number);
+  const last = dayOf(Date.UTC(year, number, 0));
+  return { ok: true, value: { startDate: `${month}-01`, endDate: last < today ? last : today } };
 }
 
 /**

@@ -20,6 +20,7 @@ const program = createProgram({
   programs: "/",
   nowMs: () => 0,
   monoMs: () => 0,
+  pause: async () => {},
 });
 
 /**

@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly answer?: string | null;
   /** The width of the terminal; null: standard output is none. */
   readonly columns?: number | null;
+  /** What happens while a command waits; it ends the command by a rejection. */
+  readonly pause?: (ms: number) => Promise<void>;
   /** What day it is. */
   readonly nowMs?: number;
 }
@@ -58,6 +60,7 @@ export function sessionForTests(options: RunOptions = {}): {
     programs: "/nowhere",
     nowMs: () => options.nowMs ?? 0,
     monoMs: () => 0,
+    pause: options.pause ?? (async () => {}),
   };
   return { session, out, err };
 }

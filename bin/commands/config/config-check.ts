@@ -15,6 +15,7 @@ import { missingKeyFiles } from "../../session/missing-key-files.js";
 import type { Session } from "../../session/terminal.js";
 import { httpUrl } from "../../text/http-url.js";
 import { renderFields } from "../../text/table.js";
+import { addConfigShow } from "./config-show.js";
 import { addConfigSchema } from "./print-schema.js";
 
 const onlyWithKey =
@@ -30,6 +31,7 @@ export function addConfig(program: Command, session: Session): void {
     .action((_options, command: Command) =>
       checkConfiguration(session, command.optsWithGlobals<CommandFlags>()),
     );
+  addConfigShow(config, session);
   addConfigSchema(config, session);
 }
 

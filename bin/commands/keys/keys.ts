@@ -9,6 +9,7 @@ import {
   type KeyRotateFlags,
   keyIssueFromFlags,
   keyRotationFromFlags,
+  monthlyBudget,
   notAKey,
 } from "../../keys/key-flags.js";
 import { oldSecretsText, renderKeys } from "../../keys/key-table.js";
@@ -18,6 +19,7 @@ import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
+import { formatUsd } from "../../text/number-text.js";
 
 /** Adds `keys` to the program. */
 export function addKeys(program: Command, session: Session): void {
@@ -44,6 +46,7 @@ export function addKeys(program: Command, session: Session): void {
       "--expires <when>",
       "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z",
     )
+    .option("--monthly <usd>", "give its path this budget a month, in US dollars; needs --path")
     .option("--yes", "don't ask before the first key closes an open gateway")
     .addOption(jsonOption("print the response of POST /admin/auth-keys"))
     .action((_options, command: Command) =>
@@ -90,6 +93,7 @@ export function addKeys(program: Command, session: Session): void {
 }
 
 interface IssueFlags extends CommandFlags, KeyIssueFlags {
+  readonly monthly?: string;
   readonly yes?: boolean;
 }
 
@@ -99,10 +103,17 @@ interface IssueFlags extends CommandFlags, KeyIssueFlags {
  */
 async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const issue = keyIssueFromFlags(flags);
-  if (!issue.ok) throw usageFailure(issue.problems);
+  const budget = monthlyBudget(flags);
+  if (!issue.ok || !budget.ok)
+    throw usageFailure([
+      ...(issue.ok ? [] : issue.problems),
+      ...(budget.ok ? [] : budget.problems),
+    ]);
   if (flags.yes !== true) await confirmFirstKey(session, flags);
   const { value: made, hash, redacted } = newKey();
   const key = await withDaemon(session, flags, async (client) => {
+    // The budget first: a key without it could spend at once.
+    if (budget.value !== null) answered(await client.call("budgets.put", budget.value));
     const answer = await client.call("keys.issue", {
       key_hash: hash,
       redacted_value: redacted,
@@ -122,6 +133,8 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const bound = path === null ? "for a path that the caller names" : `for ${String(path)}`;
   const until = expires === null ? "without an end" : `until ${String(expires)}`;
   const only = Array.isArray(key["models"]) ? `, using ${key["models"].join(", ")} alone` : "";
+  if (budget.value !== null)
+    session.terminal.err(`budget of ${String(path)}: ${formatUsd(budget.value.amount, 2)} a month`);
   session.terminal.err(`issued ${String(id)}, ${bound}${only}, ${until}; it is shown this once:`);
   session.terminal.out(value);
 }

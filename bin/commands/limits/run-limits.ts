@@ -16,6 +16,8 @@ import {
   listBody,
   listLimits,
 } from "../../limits/list-limits.js";
+import { listOptions } from "../../limits/list-options.js";
+import { withChildren } from "../../limits/with-children.js";
 import {
   type ArgumentProblem,
   CommandFailure,
@@ -31,6 +33,9 @@ import { withDaemon } from "../../session/with-daemon.js";
 export interface ListFlags {
   readonly scope?: string;
   readonly path?: string;
+  /** True without a value. */
+  readonly children?: string | true;
+  readonly watch?: string | true;
 }
 
 export interface ResetFlags extends KeyFlags {
@@ -45,13 +50,23 @@ export async function showLimits<S extends string>(
   flags: CommandFlags & ListFlags,
 ): Promise<void> {
   const filter = filterFromFlags(kind, flags);
-  const list = filterLimits(
-    await withDaemon(session, flags, (client) => listLimits(client, kind)),
-    filter,
-  );
-  session.terminal.out(flags.json === true ? listBody(list, kind) : kind.render(list));
+  const { children, everyMs } = listOptions(flags);
+  const { terminal } = session;
+  await withDaemon(session, flags, async (client) => {
+    for (;;) {
+      const all = filterLimits(await listLimits(client, kind), filter);
+      const list = children === 0 ? all : await withChildren(client, kind, all, children);
+      const text = flags.json === true ? listBody(list, kind) : kind.render(list);
+      if (everyMs === null) return terminal.out(text);
+      // At a terminal each replaces the one before.
+      await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
+      await session.pause(everyMs);
+    }
+  });
 }
 
+/** Home, and everything below it away. */
+const clearScreen = "\u001b[H\u001b[J";
 function filterFromFlags<S extends string>(
   { flags: { grammar } }: LimitKind<S>,
   flags: ListFlags,

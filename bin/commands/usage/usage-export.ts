@@ -111,7 +111,9 @@ function checkFlags(
 ): { readonly format: ExportFormat; readonly query: UsageQuery } {
   const path = pathFromFlag(flags.path);
   const window =
-    flags.days === undefined ? openWindowFromFlags(flags) : windowFromFlags(flags, nowMs);
+    flags.days === undefined && flags.month === undefined
+      ? openWindowFromFlags(flags)
+      : windowFromFlags(flags, nowMs);
   const format = exportFormats.find((known) => known === flags.format.trim().toLowerCase());
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),

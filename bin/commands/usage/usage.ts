@@ -28,6 +28,7 @@ export function addUsage(program: Command, session: Session): void {
     )
     .option("--path <path>", "of this user path and everything below it (default: /)")
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
+    .option("--month [month]", "a calendar month such as 2026-02; this one without it")
     .option("--from <date>", "the first day, UTC, such as 2026-02-01")
     .option("--to <date>", "the last day, UTC (default: today)")
     .option(

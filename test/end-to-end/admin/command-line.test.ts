@@ -2,9 +2,10 @@
  * The commands of docs/command-line.md, as the page writes them, against a gateway that runs: over
  * the daemon's sockets, and from elsewhere by the admin API.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { stopped } from "../../../bin/session/command-failure.js";
 import { run } from "../../bin/command-session.js";
 import { makeSite } from "../../support/processes/processes.js";
 
@@ -33,11 +34,13 @@ const here = ["--config", site.configFile, "--socket", site.socket];
 const env = { SLUICE_API_KEY: masterKey, SLUICE_SOCKET: site.socket };
 
 const byMaster = { authorization: `Bearer ${masterKey}` };
-for (let i = 0; i < 2; i++) {
+for (let i = 0; i < 2; i++) await chatOn("/refused", "smart");
+
+async function chatOn(path: string, model: string): Promise<void> {
   const asked = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { ...byMaster, "x-sluice-user-path": "/refused" },
-    body: JSON.stringify({ model: "smart", messages: [{ role: "user", content: "hi" }] }),
+    headers: { ...byMaster, "x-sluice-user-path": path },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
   });
   await asked.arrayBuffer();
 }
@@ -93,8 +96,8 @@ const outcome = (fails: boolean): string => (fails ? "fails" : "is done");
 
 for (const [from, where, left] of [
   ["this host", here, /^$/],
-  // It needs the records themselves, or the values of the keys before it.
-  ["elsewhere", ["--url", url], /^usage export/],
+  // Records are exported, and providers asked, on the host.
+  ["elsewhere", ["--url", url], /^usage export|^providers check/],
 ] as const)
   t.test(`every command of the page does what the page says, from ${from}`, async (t) => {
     const keys = await issueKeys(where);
@@ -145,4 +148,72 @@ t.test("what answers but is no gateway, or nothing that answers, is told", async
     err: "error: nothing listens on http://127.0.0.1:1",
   });
   t.match(await run(["up", "--url", url]), { exitCode: 2, err: /is about this host/ });
+});
+
+t.test("requests and refusals are followed, here and from elsewhere", async (t) => {
+  for (const where of [here, ["--url", url]]) {
+    let looks = 0;
+    const { out } = await run(["tail", "--path", "/refused", "--json", ...where], {
+      env,
+      async pause() {
+        if (++looks === 4) throw stopped();
+        if (looks === 1) await chatOn("/refused", "smart");
+        if (looks === 2) await chatOn("/refused/not", "openai/sim-fast");
+      },
+    });
+    const refusal = out.split("\n").find((line) => line.includes('"kind":"refusal"'));
+    t.match(JSON.parse(refusal ?? "{}"), { kind: "refusal", user_path: "/refused" });
+  }
+});
+
+t.test("children of templates are listed below them, again and again", async (t) => {
+  await run(["limits", "set", "/users", "--rpd", "5", "--per-child", ...here], { env });
+  await chatOn("/users/ann", "openai/sim-fast");
+  let looks = 0;
+  const { out, exitCode } = await run(["limits", "list", "--children", "--watch", ...here], {
+    env,
+    async pause() {
+      if (++looks === 2) throw stopped();
+    },
+  });
+  t.equal(exitCode, 130);
+  t.equal(out.match(/\/users\/ann \(child of \/users\) +day +1\/5/g)?.length, 2, out);
+});
+
+t.test("a key is issued with a budget for its path", async (t) => {
+  const issued = await run(["keys", "issue", "--path", "/users/bob", "--monthly", "20", ...here], {
+    env,
+  });
+  t.match(issued, { exitCode: 0, err: /budget of \/users\/bob: \$20\.00 a month/ });
+  const { out } = await run(["budgets", "list", "--path", "/users/bob", ...here], { env });
+  t.match(out, /\/users\/bob +monthly +\$0\.00 +\$20\.00/);
+  t.match(await run(["keys", "issue", "--monthly", "x"], { env }), {
+    exitCode: 2,
+    err: /--monthly must be .*[^]*--monthly needs --path/,
+  });
+});
+
+t.test("a month of usage ends today", async (t) => {
+  const nowMs = Date.now();
+  const { out } = await run(["usage", "--month", ...here], { env, nowMs });
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  t.match(out, new RegExp(`${today.slice(0, 8)}01 to ${today}`));
+  t.match(await run(["usage", "--month", "2026-13"]), { exitCode: 2, err: /must be a month/ });
+});
+
+t.test("a first configuration is written once, and is right", async (t) => {
+  const cwd = t.testdir({});
+  t.match(await run(["init"], { cwd, env: { OPENAI_API_KEY: "sk-proj-x" } }), {
+    exitCode: 0,
+    out: /^written: sluice\.yaml, with openai/,
+  });
+  t.equal(statSync(join(cwd, "sluice.yaml")).mode & 0o777, 0o600);
+  const checked = await run(["config", "check"], { cwd, env: { OPENAI_API_KEY: "sk-proj-x" } });
+  t.match(checked, { exitCode: 0, err: "" });
+  t.match(await run(["init"], { cwd }), { exitCode: 1, err: /is there already/ });
+  const shown = await run(["config", "show", "--changed"], {
+    cwd,
+    env: { PORT: "1", OPENAI_API_KEY: "k" },
+  });
+  t.match(shown.out, /server\.port +1 +variable PORT[^]*server\.master_key +set +file/);
 });

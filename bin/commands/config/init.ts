@@ -1,0 +1,46 @@
+/** `sluice init`: writes a configuration to begin with. */
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { presets } from "../../../shared/config/presets/presets.js";
+import { plainFailure } from "../../../shared/error-code.js";
+import { starterFile } from "../../configuration/starter-file.js";
+import { refusal } from "../../session/command-failure.js";
+import type { CommandFlags } from "../../session/command-flags.js";
+import type { Session } from "../../session/terminal.js";
+
+/** Adds `init` to the program. */
+export function addInit(program: Command, session: Session): void {
+  program
+    .command("init")
+    .description("write a sluice.yaml to begin with, with a master key of its own")
+    .action((_options, command: Command) =>
+      writeStarter(session, command.optsWithGlobals<CommandFlags>()),
+    );
+}
+
+/** Never writes over a file. It holds a key, so nobody else may read it. */
+function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): void {
+  const file = flags.config ?? "sluice.yaml";
+  const found = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
+  const text = starterFile(found, randomBytes(24).toString("base64url"));
+  try {
+    writeFileSync(file.startsWith("/") ? file : join(cwd, file), text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason =
+      code === "EEXIST"
+        ? `${file} is there already: it stays as it is`
+        : `can't write ${file}: ${message}`;
+    throw refusal(plainFailure(400, "invalid_request_error", reason));
+  }
+  const names = found.map(({ name }) => name).join(", ");
+  terminal.out(
+    [
+      `written: ${file}${names === "" ? "" : `, with ${names}`}`,
+      "next:    sluice config check",
+      "         sluice up",
+    ].join("\n"),
+  );
+}

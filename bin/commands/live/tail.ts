@@ -1,0 +1,119 @@
+/** `sluice tail`: requests and refusals as they end, one line each, until Ctrl-C. */
+import type { Command } from "commander";
+import type { RecordItem } from "../../../shared/api/record-item.js";
+import type { RefusalItem } from "../../../shared/api/refusal-item.js";
+import { itemsPerPage } from "../../../shared/bounds.js";
+import { append } from "../../../shared/long-lists.js";
+import { readPages } from "../../live/read-pages.js";
+import { eventsSince, type Newest, type TailCursor } from "../../live/tail-cursor.js";
+import { isShown, type TailFilter, tailJson, tailLine } from "../../live/tail-line.js";
+import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import type { Session } from "../../session/terminal.js";
+import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
+
+interface TailFlags extends CommandFlags {
+  readonly path?: string;
+  readonly model?: string;
+  readonly status?: string;
+  readonly refused?: boolean;
+  readonly slow?: string;
+}
+
+/** How often the daemon is asked. */
+const everyMs = 1_000;
+/** Two thousand a second are shown; of more, the newest. */
+const pagesMax = 10;
+
+/** Adds `tail` to the program. */
+export function addTail(program: Command, session: Session): void {
+  program
+    .command("tail")
+    .description("requests and refusals as they end, one line each, until Ctrl-C")
+    .option("--path <path>", "on this user path and below it (default: /)")
+    .option("--model <text>", "of models with this in their names")
+    .option("--status <status>", "with this status, such as 429, or of this class: 5xx")
+    .option("--refused", "refusals by a rule or a budget alone")
+    .option("--slow <time>", "requests that took at least so long, such as 5s")
+    .addOption(jsonOption("print one object per line"))
+    .action((_options, command: Command) =>
+      followRequests(session, command.optsWithGlobals<TailFlags>()),
+    );
+}
+
+async function followRequests(session: Session, flags: TailFlags): Promise<void> {
+  const filter = filterFromFlags(flags);
+  const { terminal } = session;
+  await withDaemon(session, flags, async (client) => {
+    let cursor: TailCursor | null = null;
+    for (;;) {
+      const newest = await readNewest(client, cursor);
+      const first: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
+      const { events, missed, next } = eventsSince(cursor ?? first, newest);
+      // What was before the command began isn't shown.
+      if (cursor !== null) {
+        if (missed)
+          terminal.err(`not all are shown: more than ${pagesMax * itemsPerPage} ended since`);
+        for (const event of events)
+          if (isShown(event, filter))
+            await terminal.write(`${flags.json === true ? tailJson(event) : tailLine(event)}\n`);
+      }
+      cursor = next;
+      await session.pause(everyMs);
+    }
+  });
+}
+
+async function readNewest(client: AdminClient, cursor: TailCursor | null): Promise<Newest> {
+  const pages = cursor === null ? 1 : pagesMax;
+  const body = { limit: itemsPerPage };
+  const records = await readPages(client, {
+    op: "usage.records",
+    items: "records",
+    body,
+    pagesMax: pages,
+    goesOn: (items) => !(items as readonly RecordItem[]).some(({ id }) => id === cursor?.recordId),
+  });
+  const refusals = await readPages(client, {
+    op: "refusals.list",
+    items: "refusals",
+    body,
+    pagesMax: pages,
+    goesOn: (items) =>
+      !(items as readonly RefusalItem[]).some(({ refused_at: at }) => at < cursor!.refusedAt),
+  });
+  return {
+    records: records.items as readonly RecordItem[],
+    moreRecords: records.more,
+    refusals: refusals.items as readonly RefusalItem[],
+    moreRefusals: refusals.more,
+  };
+}
+
+/** Throws all problems together. */
+function filterFromFlags(flags: TailFlags): TailFilter {
+  const path = pathFromFlag(flags.path);
+  const problems: ArgumentProblem[] = [];
+  if (!path.ok) append(problems, path.problems);
+  const status = flags.status?.trim().toLowerCase() ?? null;
+  if (status !== null && !/^(?:[1-5]\d\d|[1-5]xx)$/.test(status))
+    problems.push({
+      message: `--status must be a status such as 429 or a class such as 5xx, not ${JSON.stringify(flags.status)}`,
+      param: "--status",
+    });
+  const slow = flags.slow === undefined ? null : readDuration(flags.slow);
+  if (flags.slow !== undefined && slow === null)
+    problems.push({
+      message: `--slow must be a length of time such as 5s (s, m, h, d or w), not ${JSON.stringify(flags.slow)}`,
+      param: "--slow",
+    });
+  if (!path.ok || problems.length > 0) throw usageFailure(problems);
+  return {
+    path: path.value,
+    model: flags.model?.trim().toLowerCase() ?? null,
+    status,
+    refusedOnly: flags.refused === true,
+    slowMs: slow === null ? null : slow * 1000,
+  };
+}

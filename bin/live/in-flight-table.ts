@@ -1,0 +1,37 @@
+/** The table of requests in flight, and which of them are shown. Pure. */
+import type { LeaseItem } from "../../shared/api/lease-item.js";
+import { formatDuration } from "../text/duration.js";
+import { type Column, renderTable } from "../text/table.js";
+
+const columns: readonly Column<LeaseItem>[] = [
+  { title: "PATH", align: "left", text: (lease) => lease.user_path },
+  { title: "TARGET", align: "left", text: ({ target }) => target ?? "(none yet)" },
+  {
+    title: "FOR",
+    align: "right",
+    text: ({ seconds }) => (seconds === null ? "-" : formatDuration(seconds)),
+  },
+  { title: "SINCE", align: "left", text: (lease) => lease.admitted_at ?? "-" },
+  { title: "PROXY", align: "left", text: ({ proxy }) => proxy.slice(0, 8) },
+  { title: "LEASE", align: "right", text: ({ lease }) => String(lease) },
+];
+
+/** One sentence when there is nothing to show. */
+export function renderInFlight(leases: readonly LeaseItem[]): string {
+  return leases.length === 0 ? "nothing is in flight" : renderTable(columns, leases);
+}
+
+/** Those on the path or below it that run for so long; one of unknown age is among them. */
+export function filterInFlight(
+  leases: readonly LeaseItem[],
+  { path, olderSeconds }: { readonly path: string; readonly olderSeconds: number },
+): readonly LeaseItem[] {
+  return leases.filter(
+    ({ user_path: at, seconds }) => isBelow(at, path) && (seconds ?? olderSeconds) >= olderSeconds,
+  );
+}
+
+/** Whether a path is another or below it. */
+export function isBelow(path: string, above: string): boolean {
+  return above === "/" || path === above || path.startsWith(`${above}/`);
+}

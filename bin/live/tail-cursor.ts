@@ -1,0 +1,63 @@
+/**
+ * What has ended since the last look, from the newest records and refusals of the daemon. Pure:
+ * the cursor says what was shown, and each look gives the next one.
+ */
+import type { RecordItem } from "../../shared/api/record-item.js";
+import type { RefusalItem } from "../../shared/api/refusal-item.js";
+
+export interface TailCursor {
+  /** The newest record; null: there was none. */
+  readonly recordId: string | null;
+  /** When the newest refusal was, and how many of that moment were shown. */
+  readonly refusedAt: string;
+  readonly refusalsThen: number;
+}
+
+export type TailEvent =
+  | { readonly kind: "request"; readonly at: string; readonly record: RecordItem }
+  | { readonly kind: "refusal"; readonly at: string; readonly refusal: RefusalItem };
+
+/** The lists, newest first, and whether they go on beyond what was read. */
+export interface Newest {
+  readonly records: readonly RecordItem[];
+  readonly moreRecords: boolean;
+  readonly refusals: readonly RefusalItem[];
+  readonly moreRefusals: boolean;
+}
+
+/** `missed`: some ended that aren't in the lists any more. Events are in the order of time. */
+export function eventsSince(
+  cursor: TailCursor,
+  newest: Newest,
+): { readonly events: readonly TailEvent[]; readonly missed: boolean; readonly next: TailCursor } {
+  const records = newest.records.filter(({ id }) => isAfter(id, cursor.recordId));
+  const later = newest.refusals.filter(({ refused_at: at }) => at > cursor.refusedAt);
+  const then = newest.refusals.filter(({ refused_at: at }) => at === cursor.refusedAt);
+  const refusals = [...later, ...then.slice(0, Math.max(0, then.length - cursor.refusalsThen))];
+  const events = [
+    ...records.map((record): TailEvent => ({ kind: "request", at: record.time, record })),
+    ...refusals.map((refusal): TailEvent => ({ kind: "refusal", at: refusal.refused_at, refusal })),
+  ]
+    .reverse()
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const refusedAt = newest.refusals[0]?.refused_at ?? cursor.refusedAt;
+  return {
+    events,
+    missed:
+      (newest.moreRecords && records.length === newest.records.length) ||
+      (newest.moreRefusals && refusals.length === newest.refusals.length),
+    next: {
+      recordId: newest.records[0]?.id ?? cursor.recordId,
+      refusedAt,
+      refusalsThen: newest.refusals.filter(({ refused_at: at }) => at === refusedAt).length,
+    },
+  };
+}
+
+/** Ids are pairs of numbers. */
+function isAfter(id: string, than: string | null): boolean {
+  if (than === null) return true;
+  const [a = 0, b = 0] = id.split(".").map(Number);
+  const [c = 0, d = 0] = than.split(".").map(Number);
+  return a > c || (a === c && b > d);
+}

@@ -1,0 +1,68 @@
+/**
+ * Asks a provider for its list of models, with its key: the one request that costs nothing. It
+ * goes the way that the gateway's requests go.
+ */
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import http from "node:http";
+import https from "node:https";
+import { createEgress } from "../../proxy/egress/egress.js";
+import { createEgressAgent } from "../../proxy/egress/egress-agent.js";
+import { credentialHeaders } from "../../proxy/upstream/credentials/credential-headers.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
+
+export interface ProviderAnswer {
+  /** Null: there was none. */
+  readonly status: number | null;
+  readonly ms: number;
+  /** The provider's clock, in ms since the epoch, if it told; to the second. */
+  readonly dateMs: number | null;
+  /** Why there was no answer. */
+  readonly reason: string | null;
+}
+
+const deadlineMs = 10_000;
+
+/** Never rejects. */
+export async function askProvider(provider: ProviderConfig): Promise<ProviderAnswer> {
+  const beganMs = performance.now();
+  const took = (): number => Math.round(performance.now() - beganMs);
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    const key = await keyOf(provider);
+    const url = new URL(`${provider.baseUrl.replace(/\/+$/, "")}/models`);
+    const agent = createEgressAgent(url.protocol, createEgress(provider), {
+      connectTimeoutMs: deadlineMs,
+    });
+    const { get } = url.protocol === "https:" ? https : http;
+    const flat = [
+      "accept",
+      "application/json",
+      ...credentialHeaders(provider, key),
+      ...provider.headers,
+    ];
+    const headers: Record<string, string> = {};
+    for (let i = 0; i < flat.length; i += 2) headers[flat[i]!] = flat[i + 1]!;
+    const request = get(url, { agent, signal, headers });
+    const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
+    response.destroy();
+    const dateMs = Date.parse(response.headers.date ?? "");
+    return {
+      status: response.statusCode ?? null,
+      ms: took(),
+      dateMs: Number.isNaN(dateMs) ? null : dateMs,
+      reason: null,
+    };
+  } catch (error) {
+    const reason = signal.aborted
+      ? `no answer within ${deadlineMs / 1000} s`
+      : ((error as NodeJS.ErrnoException).code ?? (error as Error).message);
+    return { status: null, ms: took(), dateMs: null, reason };
+  }
+}
+
+/** A key that a command makes isn't asked for: what it does is its own. */
+async function keyOf({ apiKey, apiKeys, apiKeyFile }: ProviderConfig): Promise<string | null> {
+  if (apiKeyFile !== null) return (await readFile(apiKeyFile, "utf8")).trim();
+  return apiKey ?? apiKeys?.[0]?.key ?? null;
+}
