@@ -14,6 +14,9 @@ import { addInFlight } from "./commands/live/in-flight.js";
 import { addTail } from "./commands/live/tail.js";
 import { addProviders } from "./commands/providers/providers.js";
 import { addStatus } from "./commands/status.js";
+import { addBackup } from "./commands/store/backup.js";
+import { addRestore } from "./commands/store/restore-command.js";
+import { addVerifyStore } from "./commands/store/verify-command.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
 import { usageFailure } from "./session/command-failure.js";
@@ -74,6 +77,9 @@ export function createProgram(session: Session): Command {
   addInFlight(program, session);
   addTail(program, session);
   addProviders(program, session);
+  addBackup(program, session);
+  addRestore(program, session);
+  addVerifyStore(program, session);
   addConfig(program, session);
   addInit(program, session);
   return program;
@@ -86,6 +92,9 @@ const onlyHere: readonly string[] = [
   "config check",
   "config schema",
   "providers check",
+  "backup",
+  "restore",
+  "verify-store",
 ];
 
 /** A command that would leave `--url` aside is wrong usage. */

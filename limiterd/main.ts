@@ -22,6 +22,7 @@ import { wireVersions } from "../shared/wire/wire-versions.js";
 import { createDaemonHealth, type DaemonHealth } from "./daemon-health.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
+import { copyInProcess } from "./maintenance/copy-in-process.js";
 import { openSockets } from "./open-sockets.js";
 import { configuredText } from "./rules/stored-rule.js";
 import type { DaemonState } from "./state.js";
@@ -187,6 +188,7 @@ async function openState(
   const ports = {
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
+    beginCopy: () => copyInProcess(store.file),
     onStoreState(error: Error | null) {
       logState(error);
       if (error instanceof StoreBrokenError) end(error);

@@ -21,6 +21,7 @@ import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
+import type { Backups } from "./store/backups.js";
 import type { Epochs } from "./store/epochs.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
@@ -53,6 +54,7 @@ export interface DaemonState {
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;
+  readonly backups: Backups;
   readonly usage: UsageLog;
   readonly spendLog: SpendLog;
   /**

@@ -138,6 +138,39 @@ const impure: Readonly<
     kind: "main",
     why: "a process that reads a store, in the daemon's place should that end it",
   },
+  "limiterd/store/lmdb/read-lmdb-store.ts": {
+    kind: "adapter",
+    why: "opens a store's file to read it, by a name of its own",
+  },
+  "limiterd/maintenance/adopt-store.ts": {
+    kind: "adapter",
+    why: "opens a copy of a store by lmdb, with the host's uptime",
+  },
+  "limiterd/maintenance/copy-in-process.ts": {
+    kind: "adapter",
+    why: "starts the process that copies a store, and reads the copy",
+  },
+  "limiterd/maintenance/copy-store.ts": { kind: "adapter", why: "copies a store by lmdb" },
+  "limiterd/maintenance/hold-store.ts": {
+    kind: "adapter",
+    why: "locks a data directory while no daemon runs",
+  },
+  "limiterd/maintenance/replace-store.ts": {
+    kind: "adapter",
+    why: "the files of a store and of the one that takes its place",
+  },
+  "limiterd/maintenance/run-store-process.ts": {
+    kind: "adapter",
+    why: "starts the process that works on a store",
+  },
+  "limiterd/maintenance/store-process.ts": {
+    kind: "main",
+    why: "a process that works on a store, in another's place should that end it",
+  },
+  "limiterd/maintenance/verify-store-file.ts": {
+    kind: "adapter",
+    why: "opens a store's file to verify it, as of now",
+  },
   "limiterd/store/lmdb/probe-disk.ts": {
     kind: "adapter",
     why: "writes to the disk to see whether it can be; the words of the operating system for its errors",
@@ -534,6 +567,7 @@ t.test("a program is one file: where a module of it lies, only these ask", async
     sources.filter(({ code }) => code.includes("import.meta")).map(({ path }) => path),
     [
       // A program of its own, beside the daemon's (package.json, `programs`).
+      "limiterd/maintenance/run-store-process.ts",
       "limiterd/store/lmdb/check-in-process.ts",
       // To find what the package ships.
       "proxy/dashboard/bundle-files.ts",

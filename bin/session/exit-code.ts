@@ -29,7 +29,7 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.bug, meaning: "a bug in Sluice; the process ended itself" },
   {
     code: exitCodes.storeUnreadable,
-    meaning: "the daemon can't read its store, or the disk has lost some of it",
+    meaning: "a store or a backup can't be read, or the disk has lost some of it",
   },
   { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
   {

@@ -18,7 +18,7 @@ export interface Terminal {
    * Writes to standard output unchanged; resolves when the text has left the process, so that a
    * slow reader slows the writer. Rejects with `EPIPE` if the reader has closed it.
    */
-  write(text: string): Promise<void>;
+  write(text: string | Uint8Array): Promise<void>;
   /** The width of the terminal; null if standard output isn't one. */
   readonly columns: number | null;
   /**

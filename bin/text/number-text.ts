@@ -5,6 +5,13 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }
 
+/** `12.3 MiB`. */
+export function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${(bytes / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+}
+
 /**
  * How many decimals to show for amounts of US dollars of which this is the largest. A column uses
  * one number of decimals, so that its points are aligned.

@@ -9,9 +9,12 @@ import { basename, dirname, join } from "node:path";
 
 export interface ExportFile {
   /** Resolves when the operating system has the text. */
-  write(text: string): Promise<void>;
-  /** Syncs the file to the disk and gives it its name, in place of a file that had it. */
-  finish(): Promise<void>;
+  write(text: string | Uint8Array): Promise<void>;
+  /**
+   * Syncs the file to the disk and gives it its name, in place of a file that had it. `check` may
+   * reject before that.
+   */
+  finish(check?: (path: string) => Promise<void>): Promise<void>;
   /** Removes what was written. */
   abandon(): Promise<void>;
 }
@@ -27,10 +30,10 @@ const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * Begins a file. Rejects with `NotAFileError` or the system's error. If the path is a link, its
  * target is replaced, not the link.
  */
-export async function beginExportFile(path: string): Promise<ExportFile> {
+export async function beginExportFile(path: string, mode = 0o666): Promise<ExportFile> {
   const target = await replaceable(path);
   const partial = join(dirname(target), `.${basename(target)}.${randomUUID().slice(0, 8)}.partial`);
-  const file = await open(partial, "wx");
+  const file = await open(partial, "wx", mode);
   const onSignal = (signal: NodeJS.Signals): void => {
     rmSync(partial, { force: true });
     forget();
@@ -42,10 +45,12 @@ export async function beginExportFile(path: string): Promise<ExportFile> {
   for (const signal of endings) process.on(signal, onSignal);
   return {
     write: (text) => file.appendFile(text),
-    async finish() {
+    async finish(check) {
       await file.sync();
+      await check?.(partial);
       await file.close();
       await rename(partial, target);
+      await syncDirectory(dirname(target));
       forget();
     },
     async abandon() {
@@ -54,6 +59,14 @@ export async function beginExportFile(path: string): Promise<ExportFile> {
       forget();
     },
   };
+}
+
+/** So that the name outlives the machine's fall, too. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  // Some file systems can't, and have no need to.
+  await directory.sync().catch(() => {});
+  await directory.close();
 }
 
 async function replaceable(path: string): Promise<string> {

@@ -1,10 +1,9 @@
 /** A line that shows the progress of long work. Work that is done in a moment shows none. */
 import { formatDuration } from "../text/duration.js";
-import { formatCount } from "../text/number-text.js";
 
 export interface ProgressLine {
-  /** `ratio` of the work that is done, from 0 to 1. */
-  show(ratio: number, records: number): void;
+  /** `ratio` of the work that is done, from 0 to 1, and in words, such as `58,000 records`. */
+  show(ratio: number, done: string): void;
   /** Removes the line, if there is one. */
   clear(): void;
 }
@@ -28,12 +27,12 @@ export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): 
   const startedMs = monoMs();
   let drawnMs: number | null = null;
   return {
-    show(ratio, records) {
+    show(ratio, done) {
       const now = monoMs();
       const elapsedMs = now - startedMs;
       if (elapsedMs < momentMs || (drawnMs !== null && now - drawnMs < redrawMs)) return;
       drawnMs = now;
-      draw(progressText({ ratio, records, elapsedMs, unicode }));
+      draw(progressText({ ratio, done, elapsedMs, unicode }));
     },
     clear() {
       if (drawnMs !== null) draw("");
@@ -48,12 +47,12 @@ export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): 
  */
 export function progressText({
   ratio,
-  records,
+  done: words,
   elapsedMs,
   unicode,
 }: {
   readonly ratio: number;
-  readonly records: number;
+  readonly done: string;
   readonly elapsedMs: number;
   readonly unicode: boolean;
 }): string {
@@ -66,5 +65,5 @@ export function progressText({
       : `, ${formatDuration((elapsedMs * (1 - done)) / done / 1000)} left`;
   const bar = full.repeat(filled) + empty.repeat(barColumns - filled);
   const percent = String(Math.floor(done * 100)).padStart(3);
-  return `${bar} ${percent} %  ${formatCount(records)} records${left}`;
+  return `${bar} ${percent} %  ${words}${left}`;
 }

@@ -1,6 +1,7 @@
 /** Writes an export page by page; a slow reader delays the request for the next page. */
 import type { ExportedRecord } from "../../shared/export/exported-record.js";
 import { csvHeader, csvLine } from "../../shared/export/usage-csv.js";
+import { formatCount } from "../text/number-text.js";
 import type { ProgressLine } from "./progress-line.js";
 import type { UsagePage } from "./usage-pages.js";
 
@@ -29,7 +30,7 @@ export async function writeExport(
       header = "";
       if (text !== "") await write(text);
       records += page.records.length;
-      progress?.show(page.progress, records);
+      progress?.show(page.progress, `${formatCount(records)} records`);
     }
   } finally {
     progress?.clear();

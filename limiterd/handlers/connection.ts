@@ -65,6 +65,7 @@ export function receive(
 /** A connection has ended, however it ended: its slots are free at once. */
 export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): void {
   state.peers.delete(peer);
+  state.backups.ended(peer);
   releaseAllLeases(peer);
   state.book.reclaim();
   if (peer.proxy !== null) {

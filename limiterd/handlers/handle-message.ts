@@ -18,12 +18,13 @@ import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
-import type { AdminPorts } from "./admin/admin-operation.js";
+import type { AdminPorts, AnswerPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { admitRequest } from "./admit-request.js";
 import { announce, announceJwts } from "./announce.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
+import { backUp } from "./back-up.js";
 import { releaseLease } from "./release-slots.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
@@ -96,8 +97,9 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
     peer.send({ kind: "failed", id: message.id, failure: notForAdministration });
     return true;
   }
-  if (isRead(message.op)) return read(state, peer, message, nowMs);
-  handleAdmin(state, message, nowMs, {
+  const { op, body } = message;
+  if (op === "backup" || isRead(op)) return read(state, peer, message, nowMs);
+  handleAdmin(state, { op, body }, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     ...announcements(state),
@@ -110,20 +112,19 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
  * asked for, verdicts have their turn between them, and what isn't read isn't made.
  */
 function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
-  const { id } = message;
+  const { id, op, body } = message;
   if (peer.reads.waiting >= readsWaitingMax) {
     peer.send({ kind: "failed", id, failure: failure("limiter_unavailable", tooManyReads) });
     return true;
   }
-  peer.reads.add(
-    (startMs, done) =>
-      handleAdmin(state, message, startMs, {
-        answer: (body) => peer.sendBulk({ kind: "answer", id, body }, done),
-        fail: (failure) => peer.sendBulk({ kind: "failed", id, failure }, done),
-        ...announcements(state),
-      }),
-    nowMs,
-  );
+  peer.reads.add((startMs, done) => {
+    const ports: AnswerPorts = {
+      answer: (body) => peer.sendBulk({ kind: "answer", id, body }, done),
+      fail: (failure) => peer.sendBulk({ kind: "failed", id, failure }, done),
+    };
+    if (op === "backup") void backUp(state, peer, body, ports);
+    else handleAdmin(state, { op, body }, startMs, { ...ports, ...announcements(state) });
+  }, nowMs);
   return true;
 }
 

@@ -21,6 +21,7 @@ import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js
 import { ObjectOwners } from "../objects/object-owners.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
+import { type BackupPorts, Backups } from "../store/backups.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
@@ -32,6 +33,8 @@ interface StartPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
+  /** Begins a copy of the store. Throws `StoreFailingError`. */
+  beginCopy: BackupPorts["beginCopy"];
   /**
    * Called when commits begin to fail, when the reason changes, and with null when one succeeds
    * after that.
@@ -83,6 +86,7 @@ export async function startState(
   {
     store,
     schedule,
+    beginCopy,
     onStoreState,
     onInert,
     onUnentitled,
@@ -103,6 +107,7 @@ export async function startState(
     uptime,
   });
   const reportStoreState = (error: Error | null): void => {
+    if (error !== null) state.backups.giveUp(error);
     if (noteStoreState(state, error)) onStoreState(error);
   };
   const labelsOf = (keyId: string): readonly string[] => {
@@ -157,6 +162,7 @@ export async function startState(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     store,
+    backups: new Backups({ beginCopy, schedule }),
     usage,
     spendLog,
     yieldToEventLoop,

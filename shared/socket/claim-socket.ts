@@ -82,6 +82,11 @@ export function chooseSocket(path: string, adminPath: string | undefined): strin
   }
 }
 
+/** Whether somebody answers there. */
+export async function isListening(path: string): Promise<boolean> {
+  return (await probe(path)) === "live";
+}
+
 /** Whether the path is still the socket that was made there, with this inode. */
 export function isStillOurs(path: string, inode: number): boolean {
   try {

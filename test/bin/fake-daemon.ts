@@ -242,6 +242,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "refusals.list":
     case "explain":
       return { kind: "answer", body: options.explanation ?? {} };
+    case "backup":
     case "usage.records":
     case "usage.status":
       return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };

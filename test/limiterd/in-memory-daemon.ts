@@ -26,6 +26,7 @@ import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText } from "../../limiterd/rules/stored-rule.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
+import { Backups } from "../../limiterd/store/backups.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
@@ -44,6 +45,7 @@ import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemo
 import { toWire } from "../../shared/wire/to-wire.js";
 import { wireVersions } from "../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+import { noCopies } from "../support/no-copies.js";
 
 export interface TestPeer {
   readonly state: PeerState;
@@ -170,6 +172,7 @@ export function startDaemon(
     store,
     usage,
     spendLog,
+    backups: new Backups({ beginCopy: noCopies, schedule: (_ms, run) => void timers.push(run) }),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     accountsLoading: !loads,
     peers: new Set(),

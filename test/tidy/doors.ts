@@ -199,6 +199,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
 
   "limiterd/store": [],
+  "limiterd/maintenance": [
+    "limiterd/lifecycle",
+    "limiterd/store/lmdb",
+    "limiterd/counters",
+    ...limiterdBelowState,
+  ],
   "limiterd/store/lmdb": ["limiterd/store"],
   "limiterd/counters": [],
   "limiterd/usage": ["limiterd/store"],
@@ -271,6 +277,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/usage": ["bin/session", "bin/text"],
   "bin/live": ["bin/session", "bin/text"],
   "bin/providers": ["proxy/egress", "proxy/upstream/credentials"],
+  "bin/store": ["bin/session", "bin/text", "bin/usage", "limiterd/maintenance"],
   "bin/supervisor": ["bin/session", "bin/text"],
   "bin/commands/limits": ["bin/limits", "bin/session", "bin/text"],
   "bin/commands/keys": ["bin/keys", "bin/session", "bin/text"],
@@ -278,6 +285,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/commands/live": ["bin/live", "bin/session", "bin/text"],
   "bin/commands/providers": ["bin/providers", "bin/session", "bin/text"],
   "bin/commands/config": ["bin/configuration", "bin/session", "bin/text"],
+  "bin/commands/store": [
+    "bin/session",
+    "bin/store",
+    "bin/text",
+    "bin/usage",
+    "limiterd/maintenance",
+  ],
   "bin/commands": [
     "bin/keys",
     "bin/limits",

@@ -1,13 +1,7 @@
 /** `sluice usage export`: writes usage records as lines, to standard output or a file. */
-import { plainFailure } from "../../../shared/error-code.js";
-import {
-  type ArgumentProblem,
-  CommandFailure,
-  refusal,
-  usageFailure,
-} from "../../session/command-failure.js";
+import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
-import { exitCodes } from "../../session/exit-code.js";
+import { withSystemErrors } from "../../session/system-errors.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { formatCount } from "../../text/number-text.js";
@@ -74,33 +68,18 @@ function progressOf(
   return createProgressLine({ draw: showProgress, monoMs, unicode: showsUnicode(env) });
 }
 
-/**
- * Turns errors of the operating system into failures of the command. A closed pipe (`| head`)
- * prints nothing: the user closed it.
- */
+/** A path that isn't a file is wrong usage. */
 async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await work();
+    return await withSystemErrors(name, work);
   } catch (error) {
-    if (error instanceof NotAFileError)
-      throw usageFailure([
-        {
-          message: `--output must be a regular file, and ${name} isn't one: redirect standard output there`,
-          param: "--output",
-        },
-      ]);
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    if (code === "EPIPE")
-      throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
-    // Node's message ends with the system call and the path of the temporary file.
-    throw refusal(
-      plainFailure(
-        500,
-        "internal_error",
-        `can't write to ${name}: ${message.replace(/, \w+ '.*'$/, "")}`,
-      ),
-    );
+    if (!(error instanceof NotAFileError)) throw error;
+    throw usageFailure([
+      {
+        message: `--output must be a regular file, and ${name} isn't one: redirect standard output there`,
+        param: "--output",
+      },
+    ]);
   }
 }
 

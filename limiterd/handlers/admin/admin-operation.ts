@@ -15,6 +15,9 @@ export interface AdminRequest<Op extends AdminOp> {
   readonly body: unknown;
 }
 
+/** All but the one that belongs to a connection: that is in `handlers/back-up.ts`. */
+export type PlainOp = Exclude<AdminOp, "backup">;
+
 /** The answer to an operation: one of the two, once. */
 export interface AnswerPorts {
   answer(body: unknown): void;

@@ -6,7 +6,6 @@ import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange } from "../../../shared/wire/admin-op.js";
-import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import {
   objectsMax,
   parseMadeObjects,
@@ -17,7 +16,13 @@ import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { tellMetrics } from "../../lists/tell-metrics.js";
 import type { DaemonState } from "../../state.js";
-import { type AdminPorts, checkedValue, writeChange } from "./admin-operation.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  checkedValue,
+  type PlainOp,
+  writeChange,
+} from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
 import { handleBudgets } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
@@ -29,7 +34,7 @@ import { handleUsage } from "./handle-usage.js";
 
 export function handleAdmin(
   state: DaemonState,
-  { op, body }: Admin,
+  { op, body }: AdminRequest<PlainOp>,
   nowMs: number,
   ports: AdminPorts,
 ): void {

@@ -6,12 +6,19 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { StoreUnreadableError } from "../store.js";
+import { plainReason } from "./probe-disk.js";
 
 /**
  * Throws `StoreUnreadableError` for a file that isn't a store, the operating system's error for one
  * that can't be read at all.
  */
 export function checkStoreFile(file: string): void {
+  const flaw = flawOfStoreFile(file);
+  if (flaw !== null) throw damaged(file, flaw);
+}
+
+/** Why a file can't be a store; null: it may be one. Throws the operating system's error. */
+function flawOfStoreFile(file: string): string | null {
   const head = Buffer.alloc(smallestPageBytes);
   let fileBytes: number;
   const descriptor = openSync(file, "r");
@@ -22,10 +29,24 @@ export function checkStoreFile(file: string): void {
     closeSync(descriptor);
   }
   // A store is put in its place complete, so none is ever empty because it is new.
-  if (fileBytes === 0) throw damaged(file, "it is empty: its content is lost");
+  if (fileBytes === 0) return "it is empty: its content is lost";
   const pageBytes = readPageBytes(head);
-  if (pageBytes === null) throw damaged(file, "it is not a Sluice store");
-  if (fileBytes < 2 * pageBytes) throw damaged(file, "it was cut short");
+  if (pageBytes === null) return "it is not a Sluice store";
+  return fileBytes < 2 * pageBytes ? "it was cut short" : null;
+}
+
+/** Throws `StoreUnreadableError` for a file that can't be read, or isn't a store. */
+export function requireStoreFile(file: string): void {
+  const flaw = flawOf(file);
+  if (flaw !== null) throw new StoreUnreadableError(`${file} can't be read: ${flaw}`);
+}
+
+function flawOf(file: string): string | null {
+  try {
+    return flawOfStoreFile(file);
+  } catch (error) {
+    return plainReason(error);
+  }
 }
 
 /** What to say of a file that isn't, or is no longer, a store that can be read. */

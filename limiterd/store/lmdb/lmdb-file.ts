@@ -13,8 +13,8 @@ export type Root = RootDatabase<Buffer, string>;
 /** What is known of the store itself. */
 export type Meta = Database<Buffer, string>;
 
-/** Throws `StoreUnreadableError`. */
-export function openRoot(file: string): Root {
+/** Throws `StoreUnreadableError`. `readOnly`: nothing of the file is changed, nor made. */
+export function openRoot(file: string, { readOnly = false } = {}): Root {
   // LMDB creates its files by the mask: they are readable by their owner alone.
   const mask = process.umask(0o077);
   try {
@@ -25,6 +25,7 @@ export function openRoot(file: string): Root {
       encoding: "binary",
       maxDbs: 32,
       eventTurnBatching: false,
+      readOnly,
     });
   } catch (error) {
     throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
@@ -41,6 +42,22 @@ export function openTables(root: Root): ReadonlyMap<Table, Bytes> {
       root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
     ]),
   );
+}
+
+/** Those that there are, of a file that is only read: one of an earlier release has fewer. */
+export function openTablesThere(root: Root): ReadonlyMap<Table, Bytes> {
+  const there = new Map<Table, Bytes>();
+  // The root's own keys are the names of its tables.
+  const names = new Set(Array.from(root.getKeys(), String));
+  for (const name of tables)
+    if (names.has(name))
+      there.set(name, root.openDB({ name, encoding: "binary", keyEncoding: "binary" }));
+  return there;
+}
+
+/** The schema of a store: of one without a number, the first. */
+export function storedSchema(meta: Meta): number {
+  return Number(meta.get("schema")?.toString() ?? 1);
 }
 
 /** Reads every byte of every table, and what LMDB needs to write; writes nothing. */

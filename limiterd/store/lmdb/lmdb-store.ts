@@ -3,7 +3,6 @@
  * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
  * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `probe-disk.ts`.
  */
-
 import {
   type Change,
   type Entry,
@@ -44,6 +43,8 @@ interface Opened {
   readonly lock: StoreLock | null;
   /** Whether the store says that this process has it. */
   readonly owned: boolean;
+  /** All of them, unless the file is only read. */
+  readonly tables?: ReadonlyMap<Table, Bytes>;
 }
 
 export class LmdbStore implements Store {
@@ -61,7 +62,8 @@ export class LmdbStore implements Store {
   /** Commits that failed since one succeeded. */
   #failed = 0;
 
-  constructor(file: string, { root, meta, lock, owned }: Opened, onUnreadableKey: OnUnreadableKey) {
+  constructor(file: string, opened: Opened, onUnreadableKey: OnUnreadableKey) {
+    const { root, meta, lock, owned, tables = openTables(root) } = opened;
     this.file = file;
     this.#inode = inodeOf(file);
     this.#root = root;
@@ -69,17 +71,17 @@ export class LmdbStore implements Store {
     this.#lock = lock;
     this.#owned = owned;
     this.#onUnreadableKey = onUnreadableKey;
-    this.#tables = openTables(root);
+    this.#tables = tables;
   }
 
-  /** Every table has been opened. */
-  #db(table: Table): Bytes {
-    return this.#tables.get(table)!;
+  /** Undefined where the file is only read, and has no such table. */
+  #db(table: Table): Bytes | undefined {
+    return this.#tables.get(table);
   }
 
   *entries(table: Table): Iterable<Entry> {
     // A start reads 100,000: one generator, not two.
-    for (const { key: bytes, value } of this.#db(table).getRange({})) {
+    for (const { key: bytes, value } of this.#db(table)?.getRange({}) ?? []) {
       const key = keyFromBytes(bytes);
       if (key === null) this.#reportKey(table, bytes);
       else yield { key, value: this.#unseal(table, key, value) };
@@ -87,13 +89,13 @@ export class LmdbStore implements Store {
   }
 
   get(table: Table, key: string | number): readonly unknown[] | undefined {
-    const sealed = this.#db(table).get(keyToBytes(key));
+    const sealed = this.#db(table)?.get(keyToBytes(key));
     return sealed === undefined ? undefined : this.#unseal(table, key, sealed);
   }
 
   range(table: Table, { from, before, limit }: KeyRange): Entry[] {
-    const found = this.#db(table).getRange({ start: keyToBytes(from), end: keyToBytes(before) });
-    return Array.from(firstOf(this.#readable(table, found), limit), ({ key, value }) => ({
+    const found = this.#db(table)?.getRange({ start: keyToBytes(from), end: keyToBytes(before) });
+    return Array.from(firstOf(this.#readable(table, found ?? []), limit), ({ key, value }) => ({
       key,
       value: this.#unseal(table, key, value),
     }));
@@ -101,17 +103,17 @@ export class LmdbStore implements Store {
 
   keys(table: Table, { from, before, limit }: KeyRange): (string | number)[] {
     const found = this.#db(table)
-      .getKeys({ start: keyToBytes(from), end: keyToBytes(before) })
+      ?.getKeys({ start: keyToBytes(from), end: keyToBytes(before) })
       .map((key) => ({ key, value: null }));
-    return Array.from(firstOf(this.#readable(table, found), limit), ({ key }) => key);
+    return Array.from(firstOf(this.#readable(table, found ?? []), limit), ({ key }) => key);
   }
 
   lastKeys(table: Table, { from, before, limit }: KeyRange): (string | number)[] {
     const [start, end] = [keyToBytes(before), keyToBytes(from)];
     const found = this.#db(table)
-      .getKeys({ start, exclusiveStart: true, end, inclusiveEnd: true, reverse: true })
+      ?.getKeys({ start, exclusiveStart: true, end, inclusiveEnd: true, reverse: true })
       .map((key) => ({ key, value: null }));
-    return Array.from(firstOf(this.#readable(table, found), limit), ({ key }) => key);
+    return Array.from(firstOf(this.#readable(table, found ?? []), limit), ({ key }) => key);
   }
 
   /**
@@ -161,7 +163,7 @@ export class LmdbStore implements Store {
       await this.#root.batch(() => {
         if (!this.#owned) void this.#meta.put("owner", Buffer.from(ownerMark()));
         for (const [i, { table }] of changes.entries()) {
-          const db = this.#db(table);
+          const db = this.#db(table)!;
           const { keyBytes, value } = sealed[i]!;
           void (value === undefined ? db.remove(keyBytes) : db.put(keyBytes, value));
         }

@@ -19,11 +19,11 @@ import { plainReason, probeDisk } from "./probe-disk.js";
 export const trialBytes = 64 * 1024;
 
 /**
- * Files of a process that was killed within a first start or a trial; a trial may seem as large as
- * the store.
+ * Files of a process that was killed within a first start, a trial, a backup or a restore; a trial
+ * may seem as large as the store.
  */
 const unfinished =
-  /^limiterd\.(?:mdb\.\d+\.(?:new(?:-lock)?|trial)|mdb\.mark\.new|lock\.\d+\.\w+(?:\.old)?)$/;
+  /^limiterd\.(?:mdb\.\d+\.(?:new(?:-lock)?|trial|backup|restored(?:-lock)?)|mdb\.mark\.new|lock\.\d+\.\w+(?:\.old)?)$/;
 
 /**
  * The store's file in `dataDir`, a directory that is created if it isn't there. Rejects with

@@ -13,7 +13,7 @@ t.test(
     });
     const after = (ms: number, ratio: number): number => {
       now = 1_000_000 + ms;
-      line.show(ratio, 1000);
+      line.show(ratio, "1,000 records");
       return drawn.length;
     };
     t.equal(after(499, 0.4), 0);
@@ -31,7 +31,7 @@ t.test(
 
 t.test("the line shows the ratio, the records and the time left, and doesn't wrap", async (t) => {
   const text = (ratio: number, unicode: boolean): string =>
-    progressText({ ratio, records: 58_000, elapsedMs: 2_000, unicode });
+    progressText({ ratio, done: "58,000 records", elapsedMs: 2_000, unicode });
   t.equal(text(0.25, false), "######------------------  25 %  58,000 records, 6s left");
   t.equal(text(0.5, true), "████████████────────────  50 %  58,000 records, 2s left");
   t.equal(text(0, false), "------------------------   0 %  58,000 records");
@@ -39,7 +39,11 @@ t.test("the line shows the ratio, the records and the time left, and doesn't wra
   t.equal(text(1.5, false), text(1, false), "a ratio that a daemon gets wrong draws no longer bar");
   t.equal(text(-1, false), text(0, false));
   t.ok(
-    progressText({ ratio: 0.011, records: 9_999_999_999, elapsedMs: 360_000_000, unicode: true })
-      .length <= 70,
+    progressText({
+      ratio: 0.011,
+      done: "9,999,999,999 records",
+      elapsedMs: 360_000_000,
+      unicode: true,
+    }).length <= 70,
   );
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { run } from "../../bin/command-session.js";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -75,6 +76,12 @@ rate_limits: { user_paths: [ { path: /team, limits: [ { period: day, max_request
     await daemon.kill("SIGTERM");
     daemon = await site.startDaemon();
     t.match(await ruleNow(proxy.ready, "/team", 86_400), { requests_used: 4, tokens_used: 40 });
+    const backup = await run(["backup", "-", "--socket", site.socket]);
+    t.equal(backup.exitCode, 1);
+    t.match(
+      backup.err,
+      /^error: the backup can't be made: it needs \d+ MiB in .*, 64 of which stay free, and there /,
+    );
     t.same([await request(), await request()], [200, 429], "the cap is met exactly");
   },
 );

@@ -2,7 +2,7 @@
  * `sluice usage` and its export against a real daemon: what settles reported is what comes out, and
  * many records pass through little memory.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { recordFields } from "../../../shared/export/exported-record.js";
@@ -164,4 +164,15 @@ t.test("path and days narrow an export, and CSV defuses what a caller named", as
     /,req_0,\/team\/app,,test,openai,'@cf\/llama,\/v1\/chat\/completions,200,10,0,10,4,0,,,,0,,false,false,12,,'@cf\/llama,,,,0,0,/,
   );
   t.equal((await sluice("usage", "export", "--format", "ndjson", "--to", "2026-02-28")).out, "");
+});
+
+t.test("a backup of all of it comes in many pieces, and is whole", async (t) => {
+  const file = join(site.directory, "backup.mdb");
+  const backup = await sluice("backup", file, "--json");
+  t.equal(backup.err, "");
+  const { bytes, ...report } = JSON.parse(backup.out) as { bytes: number };
+  t.match(report, { verified: true, records, problems: [] });
+  t.equal(bytes, statSync(file).size);
+  t.ok(bytes > 5 * 2 ** 20);
+  t.equal(statSync(file).mode & 0o777, 0o600, "for its owner alone");
 });

@@ -13,6 +13,7 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
+import { noCopies } from "../../support/no-copies.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
@@ -58,6 +59,7 @@ async function start(
       },
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
+      beginCopy: noCopies,
       yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     },
     {
@@ -305,6 +307,7 @@ t.test(
           },
           onDroppedRecord: () => {},
           onForeignVersion: () => {},
+          beginCopy: noCopies,
           yieldToEventLoop: () => Promise.resolve(),
         },
         {

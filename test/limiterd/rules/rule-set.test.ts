@@ -11,6 +11,7 @@ import type { Store } from "../../../limiterd/store/store.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { MemoryStore } from "../../support/memory-store.js";
+import { noCopies } from "../../support/no-copies.js";
 import {
   ask,
   askFor,
@@ -351,6 +352,7 @@ t.test("what does nothing is told once all rules are read", async (t) => {
       onBroken: () => {},
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
+      beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
     },
     {

@@ -2,6 +2,7 @@
  * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes.
  */
 import t from "tap";
+import type { PlainOp } from "../../../limiterd/handlers/admin/admin-operation.js";
 import { explainVerdict } from "../../../limiterd/handlers/admin/explain-verdict.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
 import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
@@ -11,7 +12,6 @@ import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { refusalHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { budget } from "../budgets/budget-fixture.js";
 import {
   askFor,
@@ -45,9 +45,9 @@ function ofChild(daemon: TestDaemon, rule: RuleDefinition, child: string): reado
 }
 
 /** An admin operation; resolved once it is answered. */
-async function admin(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<unknown> {
+async function admin(daemon: TestDaemon, op: PlainOp, body: unknown): Promise<unknown> {
   const answered = new Promise((resolve) => {
-    handleAdmin(daemon.state, { kind: "admin", id: 1, op, body }, daemon.nowMs, {
+    handleAdmin(daemon.state, { op, body }, daemon.nowMs, {
       answer: resolve,
       fail: resolve,
       limitedMayHaveChanged: () => {},

@@ -5,6 +5,7 @@ import { createInertReason, type Inert } from "../../../shared/config/inert-rule
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { ask, pathRule, startDaemon } from "../../limiterd/in-memory-daemon.js";
+import { noCopies } from "../../support/no-copies.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 const provider = (name: string, models: readonly string[] | null): ProviderConfig =>
@@ -149,6 +150,7 @@ t.test(
       onBroken: () => {},
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
+      beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
     };
     await startState(ports, {

@@ -17,6 +17,7 @@ import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { oracleProviderTypes } from "../../limiterd/rules/oracle.js";
+import { noCopies } from "../../support/no-copies.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
 import type { Witness } from "../checks/witness.js";
 import type { Release } from "../releases.js";
@@ -158,6 +159,7 @@ export class DaemonProcess {
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
         onForeignVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
+        beginCopy: noCopies,
         yieldToEventLoop: () =>
           new Promise<void>(
             (resolve) => void world.after(world.random.skewed(5, 100), owner, resolve),

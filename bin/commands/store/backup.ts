@@ -1,0 +1,121 @@
+/** `sluice backup`: writes a copy of a running daemon's store to a file, or to standard output. */
+import type { Command } from "commander";
+import type { StoreReport } from "../../../limiterd/maintenance/store-report.js";
+import { usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { withSystemErrors } from "../../session/system-errors.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { backupPieces } from "../../store/backup-pieces.js";
+import { storeBody, storeText } from "../../store/store-text.js";
+import { damage, progressOf, verifiedReport } from "../../store/verified-report.js";
+import { formatBytes } from "../../text/number-text.js";
+import { beginExportFile, NotAFileError } from "../../usage/export-file.js";
+
+interface BackupFlags extends CommandFlags {
+  readonly verify: boolean;
+}
+
+/** It holds names, paths and usage: for its owner alone. */
+const fileMode = 0o600;
+
+/** Adds `backup` to the program. */
+export function addBackup(program: Command, session: Session): void {
+  program
+    .command("backup")
+    .description("write a consistent copy of the daemon's store, while it runs")
+    .argument("<file>", "the file to write; - for standard output")
+    .option("--no-verify", "don't read the copy to see that it is whole")
+    .addOption(jsonOption("print what is in it as JSON"))
+    .action((file: string, _options, command: Command) => {
+      const flags = command.optsWithGlobals<BackupFlags>();
+      return file === "-" ? backupToOutput(session, flags) : backupToFile(session, file, flags);
+    });
+}
+
+/** The file has its name only once it is whole; the one that had it before stays until then. */
+async function backupToFile(session: Session, file: string, flags: BackupFlags): Promise<void> {
+  const into = await withFileErrors(file, () => beginExportFile(file, fileMode));
+  try {
+    const bytes = await receive(session, flags, (piece) =>
+      withFileErrors(file, () => into.write(piece)),
+    );
+    let report: StoreReport | null = null;
+    await withFileErrors(file, () =>
+      into.finish(async (path) => {
+        if (!flags.verify) return;
+        report = await verifiedReport(session, path);
+        if (report.problems.length > 0) throw damage(report.problems);
+      }),
+    );
+    print(session, flags, { file, bytes, report });
+  } catch (error) {
+    await into.abandon();
+    throw error;
+  }
+}
+
+async function backupToOutput(session: Session, flags: BackupFlags): Promise<void> {
+  const { terminal } = session;
+  if (terminal.columns !== null)
+    throw usageFailure([
+      { message: "a backup isn't text: redirect standard output, or name a file", param: "file" },
+    ]);
+  if (flags.json === true)
+    throw usageFailure([
+      { message: "--json needs a file: standard output has the backup", param: "--json" },
+    ]);
+  await receive(session, flags, (piece) =>
+    withSystemErrors("standard output", () => terminal.write(piece)),
+  );
+}
+
+/** Resolved with the number of bytes. */
+async function receive(
+  session: Session,
+  flags: BackupFlags,
+  write: (piece: Uint8Array) => Promise<void>,
+): Promise<number> {
+  const progress = progressOf(session);
+  try {
+    return await withDaemon(session, flags, async (client) => {
+      let written = 0;
+      const onCopying = (copied: number, total: number): void =>
+        progress?.show(total === 0 ? 0 : copied / total, `${formatBytes(copied)} copied`);
+      for await (const { bytes, received, total } of backupPieces(client, onCopying)) {
+        await write(bytes);
+        written = received;
+        progress?.show(received / total, `${formatBytes(received)} received`);
+      }
+      return written;
+    });
+  } finally {
+    progress?.clear();
+  }
+}
+
+function print(
+  { terminal }: Session,
+  flags: BackupFlags,
+  { file, bytes, report }: { file: string; bytes: number; report: StoreReport | null },
+): void {
+  if (flags.json === true)
+    return terminal.out(
+      JSON.stringify({ file, bytes, verified: report !== null, ...(report && storeBody(report)) }),
+    );
+  terminal.out(
+    `backup: ${formatBytes(bytes)} to ${file}${report === null ? ", not verified" : ", verified"}`,
+  );
+  if (report !== null) terminal.out(storeText(report));
+}
+
+async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withSystemErrors(name, work);
+  } catch (error) {
+    if (!(error instanceof NotAFileError)) throw error;
+    throw usageFailure([
+      { message: `a backup goes to a regular file, and ${name} isn't one`, param: "file" },
+    ]);
+  }
+}

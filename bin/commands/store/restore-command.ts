@@ -1,0 +1,88 @@
+/** `sluice restore`: puts a backup in the place of a stopped daemon's store. */
+import type { Command } from "commander";
+import { holdStore } from "../../../limiterd/maintenance/hold-store.js";
+import {
+  makeDataDirectory,
+  type StagedStore,
+  stageStore,
+} from "../../../limiterd/maintenance/replace-store.js";
+import { invalid } from "../../../shared/error-code.js";
+import { CommandFailure, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { flagOptions, requireConfiguration } from "../../session/configuration.js";
+import { exitCodes } from "../../session/exit-code.js";
+import { withSystemErrors } from "../../session/system-errors.js";
+import type { Session } from "../../session/terminal.js";
+import { storeBody, storeText } from "../../store/store-text.js";
+import { takenFailure } from "../../store/taken-failure.js";
+import { damage, verifiedReport } from "../../store/verified-report.js";
+
+interface RestoreFlags extends CommandFlags {
+  readonly yes?: boolean;
+}
+
+/** Adds `restore` to the program. */
+export function addRestore(program: Command, session: Session): void {
+  program
+    .command("restore")
+    .description("put a backup in the place of the store, while the daemon is stopped")
+    .argument("<file>", "what sluice backup has written")
+    .option("--yes", "don't ask")
+    .option(...flagOptions.dataDir)
+    .addOption(jsonOption("print what is in it as JSON"))
+    .action((file: string, _options, command: Command) =>
+      restoreCommand(session, file, command.optsWithGlobals<RestoreFlags>()),
+    );
+}
+
+async function restoreCommand(session: Session, file: string, flags: RestoreFlags): Promise<void> {
+  const { terminal } = session;
+  if (flags.yes !== true && terminal.ask === null)
+    throw usageFailure([
+      { message: "--yes is required to restore without a terminal", param: "--yes" },
+    ]);
+  const { limiter } = requireConfiguration(session, flags, terminal.err);
+  await withStoreErrors(limiter.dataDir, async () => makeDataDirectory(limiter.dataDir));
+  const held = await holdStore(limiter).catch(takenFailure);
+  let staged: StagedStore | null = null;
+  try {
+    staged = await withStoreErrors(limiter.dataDir, async () => stageStore(file, held.file));
+    const report = await verifiedReport(session, staged.file);
+    if (report.problems.length > 0) throw damage(report.problems);
+    if (flags.json !== true) terminal.out(`${file}\n${storeText(report)}`);
+    if (flags.yes !== true) await confirm(session, held.file);
+    const placing = staged;
+    const kept = await withStoreErrors(limiter.dataDir, () => placing.place(session.nowMs()));
+    terminal.out(
+      flags.json === true
+        ? JSON.stringify({ file: held.file, before: kept, ...storeBody(report) })
+        : `restored: ${held.file}${kept === null ? "" : `\nthe store from before is ${kept}`}`,
+    );
+  } finally {
+    staged?.discard();
+    held.release();
+  }
+}
+
+/** Returns if the answer is yes; otherwise throws. */
+async function confirm({ terminal: { ask } }: Session, store: string): Promise<void> {
+  const answer = await ask!(`Put it in the place of ${store}? [y/N] `);
+  if (/^y(es)?$/i.test(answer.trim())) return;
+  const message = "nothing was restored";
+  const { type, code, param } = invalid(message);
+  throw new CommandFailure({
+    exitCode: exitCodes.failed,
+    lines: [message],
+    error: { type, message, code, param },
+  });
+}
+
+async function withStoreErrors<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withSystemErrors(directory, work);
+  } catch (error) {
+    if (error instanceof Error && error.name === "StoreUnreadableError")
+      throw damage([error.message]);
+    throw error;
+  }
+}

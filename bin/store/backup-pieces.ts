@@ -1,0 +1,44 @@
+/** Fetches a backup from the daemon, piece by piece: no more than one of them is in memory. */
+import { isCount, isObject } from "../../shared/checked.js";
+import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import type { AdminClient } from "../session/with-daemon.js";
+
+interface BackupPiece {
+  readonly bytes: Uint8Array;
+  readonly received: number;
+  readonly total: number;
+}
+
+/**
+ * All pieces; each is requested after the one before was consumed. `onCopying` is told how much of
+ * its copy the daemon has made. Throws `CommandFailure` and `DaemonError`.
+ */
+export async function* backupPieces(
+  client: AdminClient,
+  onCopying: (copied: number, total: number) => void,
+): AsyncGenerator<BackupPiece> {
+  let total = 0;
+  for (let ready = false; !ready; ) {
+    const progress = progressFrom(answered(await client.call("backup", null)));
+    ({ ready, total } = progress);
+    onCopying(progress.copied, total);
+  }
+  for (let received = 0; received < total; ) {
+    const body = answered(await client.call("backup", { offset: received }));
+    const { piece } = isObject(body) ? body : {};
+    if (!(piece instanceof Uint8Array) || piece.length === 0) throw unreadableAnswer("backup");
+    received += piece.length;
+    yield { bytes: piece, received, total };
+  }
+}
+
+function progressFrom(body: unknown): {
+  readonly ready: boolean;
+  readonly copied: number;
+  readonly total: number;
+} {
+  const { ready, copied_bytes: copied, bytes: total } = isObject(body) ? body : {};
+  if (typeof ready !== "boolean" || !isCount(copied) || !isCount(total))
+    throw unreadableAnswer("backup");
+  return { ready, copied, total };
+}

@@ -1,0 +1,78 @@
+/**
+ * Makes a copy of a store ready to take the place of another: it belongs to nobody, and its epochs
+ * go on above every number that either of the two has given out. So a request that was admitted
+ * after the backup and still runs is counted again by the daemon that begins with it, once.
+ */
+
+import { restore } from "../lifecycle/restore.js";
+import { epochChange, type HostUptime } from "../lifecycle/stored-epoch.js";
+import { lostChange } from "../store/epochs.js";
+import { hostBoot } from "../store/lmdb/host-boot.js";
+import { type Meta, openRoot, storedSchema } from "../store/lmdb/lmdb-file.js";
+import { LmdbStore } from "../store/lmdb/lmdb-store.js";
+import { readingDirectory, readLmdbStore } from "../store/lmdb/read-lmdb-store.js";
+import { refuseNewerSchema } from "../store/migrations.js";
+import type { Store } from "../store/store.js";
+import { type Change, StoreUnreadableError } from "../store/store.js";
+
+/** `replaced`: the store that goes, if there is one. Rejects with `StoreUnreadableError`. */
+export async function adoptStore(
+  file: string,
+  replaced: string | null,
+): Promise<{ readonly adopted: true }> {
+  process.umask(0o077);
+  const root = openRoot(file);
+  const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
+  refuseNewerSchema(file, storedSchema(meta));
+  const store = new LmdbStore(file, { root, meta, lock: null, owned: true }, () => {});
+  const uptime = { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) };
+  const beforeLsn = replaced === null ? 0 : await nextLsnOf(replaced, uptime);
+  await store.commit(beginsAbove(store, beforeLsn, uptime));
+  await meta.remove("owner");
+  await root.flushed;
+  await root.close();
+  return { adopted: true };
+}
+
+/**
+ * An epoch that began and counted nothing, at `lsn` at the least: so the next one takes all numbers
+ * between the last one that this store has and its own for lost.
+ */
+export function beginsAbove(store: Store, lsn: number, uptime: HostUptime): Change[] {
+  const { epochs } = restore(store, null, {
+    digest: "",
+    hashKey: [1, 2],
+    providers: new Map(),
+    nowMs: Date.now(),
+    uptime,
+  });
+  const startLsn = Math.max(epochs.startLsn, lsn);
+  const last = epochs.lost.at(-1)!;
+  return [
+    epochChange(startLsn, uptime),
+    lostChange(epochs.lost.with(-1, { ...last, beforeLsn: startLsn })),
+  ];
+}
+
+/** Above all numbers that a store's daemons have given out; 0 when it can't be read. */
+async function nextLsnOf(file: string, uptime: HostUptime): Promise<number> {
+  const reading = readingDirectory();
+  try {
+    const { store, close } = readLmdbStore(file, reading.directory);
+    const { epochs } = restore(store, null, {
+      digest: "",
+      hashKey: [1, 2],
+      providers: new Map(),
+      nowMs: Date.now(),
+      uptime,
+    });
+    await close();
+    return epochs.startLsn;
+  } catch (error) {
+    // That may be why it is replaced.
+    if (error instanceof StoreUnreadableError) return 0;
+    throw error;
+  } finally {
+    reading.remove();
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The usage records of a store, read once in their order: whether the index by day leads to each of
+ * them, and whether the sums of all usage hold what they tell. Sums of single paths and models move
+ * with these, in the same commits, and would take as much memory as there are.
+ */
+import { isSaturated } from "../../shared/domain/money.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
+import {
+  addRollup,
+  emptyRollup,
+  type Rollup,
+  recordKeyIn,
+  rollupFromStored,
+  rollupOf,
+} from "../usage/rollup.js";
+import { totalPrefix } from "../usage/rollup-keys.js";
+import { recordsFromStored } from "../usage/usage-records.js";
+
+interface Run {
+  readonly firstKey: number;
+  readonly fromDay: number;
+  readonly toDay: number;
+}
+
+/** A day's sum of all paths in the store, and what its records add up to. */
+interface DaySum {
+  readonly stored: Rollup;
+  /** The key of the last records in it. */
+  readonly upTo: number;
+  readonly counted: Rollup;
+}
+
+const allPaths = totalPrefix("/");
+
+export class RecordCheck {
+  count = 0;
+  firstMs: number | null = null;
+  lastMs: number | null = null;
+  daysCompared = 0;
+  readonly #store: Store;
+  #runs: readonly Run[] | null = null;
+  readonly #days = new Map<number, DaySum | null>();
+  #firstKey: number | null = null;
+  #run = -1;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Takes the records under the next key. Throws `StoreUnreadableError`. */
+  take(key: string | number, value: readonly unknown[]): void {
+    const records = recordsFromStored(value) ?? throwMalformed(this.#store, "usage", key);
+    const at = Number(key);
+    this.#firstKey ??= at;
+    const run = this.#runOf(at);
+    for (const record of records) {
+      this.count++;
+      this.firstMs = Math.min(this.firstMs ?? record.atMs, record.atMs);
+      this.lastMs = Math.max(this.lastMs ?? record.atMs, record.atMs);
+      const day = Math.floor(record.atMs / dayMs);
+      if (run !== null && (day < run.fromDay || day > run.toDay))
+        throw new StoreUnreadableError(
+          `the index of days doesn't lead to the records ${at}: they ended on ${dayOf(record.atMs)}`,
+        );
+      const sum = this.#sumOf(day, record.atMs);
+      if (sum !== null && at <= sum.upTo && !record.cacheHit)
+        addRollup(sum.counted, rollupOf(record));
+    }
+  }
+
+  /** Compares the sums. Throws `StoreUnreadableError`. */
+  finish(): void {
+    const completeFrom = this.#completeFrom();
+    for (const [day, sum] of this.#days) {
+      if (sum === null || day < completeFrom || isSaturated(sum.stored.totalCost)) continue;
+      this.daysCompared++;
+      const wrong = differences(sum.stored, sum.counted);
+      if (wrong.length > 0)
+        throw new StoreUnreadableError(
+          `the sum of all usage on ${dayOf(day * dayMs)} isn't what its records add up to: ${wrong.join(", ")}`,
+        );
+    }
+  }
+
+  /** The first day of which no record was removed: those of a run are removed together. */
+  #completeFrom(): number {
+    // The first record that a store ever has is 1.
+    if (this.#firstKey === 1) return Number.NEGATIVE_INFINITY;
+    const first = this.#runs?.[0];
+    return first === undefined ? Number.POSITIVE_INFINITY : first.toDay + 1;
+  }
+
+  /** Null: a store of an earlier release has no index yet. */
+  #runOf(key: number): Run | null {
+    this.#runs ??= Array.from(this.#store.entries("days"), ({ key: firstKey, value }) => ({
+      firstKey: Number(firstKey),
+      fromDay: Number(value[0]),
+      toDay: Number(value[1]),
+    }));
+    if (this.#runs.length === 0) return null;
+    while (key >= (this.#runs[this.#run + 1]?.firstKey ?? Infinity)) this.#run++;
+    const run = this.#runs[this.#run];
+    if (run === undefined)
+      throw new StoreUnreadableError(`the index of days doesn't lead to the records ${key}`);
+    return run;
+  }
+
+  /** Null: there is none, because nothing was written since the day began, or it was removed. */
+  #sumOf(day: number, atMs: number): DaySum | null {
+    const known = this.#days.get(day);
+    if (known !== undefined) return known;
+    const value = this.#store.get("rollups", allPaths + dayOf(atMs));
+    const stored = value === undefined ? null : rollupFromStored(value);
+    const sum =
+      value === undefined || stored === null
+        ? null
+        : { stored, upTo: recordKeyIn(value), counted: emptyRollup() };
+    this.#days.set(day, sum);
+    return sum;
+  }
+}
+
+const compared = [
+  "requests",
+  "inputTokens",
+  "outputTokens",
+  "cachedInputTokens",
+  "cacheWriteInputTokens",
+  "unpricedRequests",
+] as const;
+
+function differences(stored: Rollup, counted: Rollup): string[] {
+  const wrong = compared
+    .filter((name) => stored[name] !== counted[name])
+    .map((name) => `${name} ${stored[name]}, not ${counted[name]}`);
+  const [a, b] = [stored.totalCost, counted.totalCost];
+  if (a.microUsd !== b.microUsd || a.picoUsd !== b.picoUsd)
+    wrong.push(`cost ${a.microUsd} + ${a.picoUsd}, not ${b.microUsd} + ${b.picoUsd}`);
+  return wrong;
+}

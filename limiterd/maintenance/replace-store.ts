@@ -1,0 +1,107 @@
+/**
+ * Puts a backup in the place of a store: a copy beside it first, which is verified and made ready
+ * there, so that what takes the place is what was looked at; then one rename. The store that was
+ * there keeps another name.
+ */
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { requireStoreFile } from "../store/lmdb/check-store-file.js";
+import { runStoreProcess } from "./run-store-process.js";
+
+export interface StagedStore {
+  /** The copy, for a look at it. */
+  readonly file: string;
+  /** Puts it in place; returns the name of the store that was there, null: there was none. */
+  place(nowMs: number): Promise<string | null>;
+  /** Removes it. */
+  discard(): void;
+}
+
+/** On a machine that has never had a store. */
+export function makeDataDirectory(dataDir: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Copies a backup beside the store that it is for. Throws `StoreUnreadableError` for a file that
+ * isn't a store, and the operating system's errors.
+ */
+export function stageStore(backup: string, storeFile: string): StagedStore {
+  requireStoreFile(backup);
+  const staged = `${storeFile}.${process.pid}.restored`;
+  const discard = (): void => {
+    for (const end of ["", "-lock"]) rmSync(`${staged}${end}`, { force: true });
+  };
+  discard();
+  try {
+    copyFileSync(backup, staged);
+    giveToOwner(staged, dirname(storeFile));
+    sync(staged);
+  } catch (error) {
+    discard();
+    throw error;
+  }
+  return {
+    file: staged,
+    discard,
+    async place(nowMs) {
+      const replaced = existsSync(storeFile);
+      await runStoreProcess(["adopt", staged, replaced ? storeFile : ""]).done;
+      const kept = replaced ? keepStore(storeFile, nowMs) : null;
+      // Of the store that goes: LMDB makes another one.
+      rmSync(`${storeFile}-lock`, { force: true });
+      renameSync(staged, storeFile);
+      discard();
+      sync(dirname(storeFile));
+      return kept;
+    },
+  };
+}
+
+/** The store under a second name: the first is taken from it by the rename alone. */
+function keepStore(storeFile: string, nowMs: number): string {
+  const time = new Date(nowMs)
+    .toISOString()
+    .replace(/\.\d+Z$/, "Z")
+    .replaceAll(":", "-");
+  for (let n = 1; ; n++) {
+    const kept = `${storeFile}.before-restore-${time}${n === 1 ? "" : `-${n}`}`;
+    if (existsSync(kept)) continue;
+    try {
+      linkSync(storeFile, kept);
+    } catch {
+      // A file system without links.
+      renameSync(storeFile, kept);
+    }
+    return kept;
+  }
+}
+
+/** Root may restore what the daemon's user must open. */
+function giveToOwner(file: string, directory: string): void {
+  chmodSync(file, 0o600);
+  const { uid, gid } = statSync(directory);
+  if (process.getuid?.() === 0) chownSync(file, uid, gid);
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

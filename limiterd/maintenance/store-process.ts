@@ -1,0 +1,32 @@
+/**
+ * A process that does one piece of work on a store in another one's place, should the file end it:
+ * copies it, verifies it, or makes a copy ready to be a store again. Started by
+ * `run-store-process.ts`.
+ */
+import { adoptStore } from "./adopt-store.js";
+import { copyStore } from "./copy-store.js";
+import { verifyStoreFile } from "./verify-store-file.js";
+
+const [, , name, file = "", rest = ""] = process.argv;
+// Whoever started it has gone: nobody needs what it makes.
+process.on("disconnect", () => process.exit(1));
+
+async function work(): Promise<unknown> {
+  switch (name) {
+    case "copy":
+      return copyStore(file, rest);
+    case "adopt":
+      return adoptStore(file, rest === "" ? null : rest);
+    default:
+      return verifyStoreFile(file, (progress) => process.send?.({ progress }));
+  }
+}
+
+try {
+  const result = await work();
+  process.send?.({ result });
+} catch (error) {
+  process.send?.({ problem: error instanceof Error ? error.message : String(error) });
+}
+process.removeAllListeners("disconnect");
+process.disconnect?.();

@@ -1,0 +1,134 @@
+/**
+ * Reads everything in a store and says what is in it and what is wrong: checksums, the form of each
+ * entry, what a start would read, the index of the records' days, and sums against records. Nothing
+ * is changed.
+ */
+import { isCount } from "../../shared/checked.js";
+import { emptySum } from "../../shared/domain/money.js";
+import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
+import { isMoment } from "../../shared/time.js";
+import { restoreBudgets } from "../budgets/restore-budgets.js";
+import { resetFromStored, spendFromStored } from "../budgets/stored-budget.js";
+import { windowFromStored } from "../counters/stored-window.js";
+import { restoreDenials } from "../keys/jwt-denials.js";
+import { restoreKeys } from "../keys/stored-key.js";
+import { restore } from "../lifecycle/restore.js";
+import { proxyFromStored } from "../proxies.js";
+import { ruleFromStored } from "../rules/stored-rule.js";
+import { type Store, StoreUnreadableError, type Table, tables } from "../store/store.js";
+import { restoreUsage } from "../usage/restore-usage.js";
+import { rollupFromStored } from "../usage/rollup.js";
+import { RecordCheck } from "./record-check.js";
+import type { StoreReport } from "./store-report.js";
+
+interface VerifyOptions {
+  readonly schema: number;
+  readonly entries: number;
+  readonly nowMs: number;
+  /** Told how much is done, from 0 to 1. */
+  onProgress(ratio: number): void;
+}
+
+/** Between two reports of progress. */
+const entriesPerReport = 5_000;
+
+/**
+ * Whether a value has the form of its table; of the others a start's own reading says so.
+ * `usage` is read by `RecordCheck`.
+ */
+const forms: Partial<Record<Table, (value: readonly unknown[]) => boolean>> = {
+  rules: (value) => ruleFromStored(value) !== null,
+  windows: (value) => windowFromStored(value) !== null,
+  proxies: (value) => proxyFromStored(value) !== null,
+  objects: ([path, expiresAtMs]) => typeof path === "string" && isMoment(expiresAtMs),
+  rollups: (value) => rollupFromStored(value) !== null,
+  marks: ([key]) => isCount(key),
+  spends: (value) => spendFromStored(value) !== null,
+  resets: (value) => resetFromStored(value) !== null,
+  settings: (value) => anchorsFromStored(value) !== null,
+};
+
+/** A damaged store is a report with problems; only the process's end is worse. */
+export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
+  const problems: string[] = [];
+  const records = new RecordCheck(store);
+  const counts = new Map<Table, number>();
+  let read = 0;
+  for (const table of tables) {
+    let malformed = 0;
+    note(problems, () => {
+      for (const { key, value } of store.entries(table)) {
+        counts.set(table, (counts.get(table) ?? 0) + 1);
+        if (++read % entriesPerReport === 0)
+          options.onProgress(Math.min(1, read / Math.max(1, options.entries)));
+        if (forms[table]?.(value) === false && ++malformed === 1)
+          problems.push(`the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
+        if (table === "usage") records.take(key, value);
+      }
+    });
+    if (malformed > 1) problems.push(`and ${malformed - 1} more entries of ${table} like it`);
+  }
+  note(problems, () => records.finish());
+  note(problems, () => startReads(store, options.nowMs));
+  const { count, firstMs, lastMs, daysCompared } = records;
+  return {
+    schema: options.schema,
+    bytes: store.sizeBytes() ?? 0,
+    entries: read,
+    rules: counts.get("rules") ?? 0,
+    budgets: counts.get("budgets") ?? 0,
+    keys: keysIn(store),
+    records: count,
+    firstRecordMs: firstMs,
+    lastRecordMs: lastMs,
+    daysCompared,
+    problems: [...new Set(problems)],
+  };
+}
+
+/** Reads what every start reads, as it does. Throws `StoreUnreadableError`. */
+function startReads(store: Store, nowMs: number): void {
+  restore(store, null, {
+    digest: "",
+    hashKey: [1, 2],
+    providers: new Map(),
+    nowMs,
+    uptime: { boot: "", upMs: 0 },
+  });
+  restoreDenials(store);
+  const usage = restoreUsage(
+    {
+      store,
+      labelsOf: () => [],
+      onDamaged(error) {
+        throw error;
+      },
+    },
+    nowMs,
+  );
+  restoreBudgets(
+    store,
+    null,
+    { spentOnDays: () => ({ spent: emptySum(), requests: 0 }), lastRecordKey: () => usage.lastKey },
+    nowMs,
+  );
+}
+
+function keysIn(store: Store): number {
+  try {
+    const keys = restoreKeys(store);
+    return keys.size - keys.deleted;
+  } catch {
+    // It is one of the problems already.
+    return 0;
+  }
+}
+
+function note(problems: string[], check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof StoreUnreadableError)) throw error;
+    problems.push(error.message);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Copies of the store for backups, made while the daemon runs: one at a time, for the connection
+ * that asks for it, which reads it piece by piece. It is gone with that connection, and when the
+ * store can't be written: settles come first. How a copy is made is the port's.
+ */
+
+import { type Checked, good } from "../../shared/checked.js";
+import { failure, plainFailure } from "../../shared/error-code.js";
+import { StoreFailingError } from "./store.js";
+import { backupPieceBytes, backupWaitMs } from "./store-bounds.js";
+
+/** A complete copy, as of one commit. */
+export interface StoreCopy {
+  readonly bytes: number;
+  /** Up to `length` bytes from `from` on. */
+  read(from: number, length: number): Promise<Uint8Array>;
+  /** It takes no more room then. */
+  close(): void;
+}
+
+/** A copy that is being made. */
+export interface CopyInProgress {
+  /** Rejects with `StoreFailingError`. */
+  readonly made: Promise<StoreCopy>;
+  /** How much of the store is to be copied, about, and how much is. */
+  readonly storeBytes: number;
+  copiedBytes(): number;
+  /** Ends it; nothing of it is left. */
+  cancel(): void;
+}
+
+export interface BackupPorts {
+  /** Throws `StoreFailingError` when there is no room for a copy. */
+  beginCopy(): CopyInProgress;
+  /** Runs `run` after `ms`. */
+  schedule(ms: number, run: () => void): void;
+}
+
+/** What is answered while a copy is made, and when it is: `bytes` are its own then. */
+interface BackupProgress {
+  readonly ready: boolean;
+  readonly copied_bytes: number;
+  readonly bytes: number;
+}
+
+interface Current {
+  readonly asker: object;
+  readonly copying: CopyInProgress;
+  copy: StoreCopy | null;
+  failing: Error | null;
+  /** Resolved when it is made, or won't be. */
+  readonly settled: Promise<void>;
+}
+
+export class Backups {
+  readonly #ports: BackupPorts;
+  #current: Current | null = null;
+
+  constructor(ports: BackupPorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether this connection has one, made or in the making. */
+  isOf(asker: object): boolean {
+    return this.#current?.asker === asker;
+  }
+
+  /**
+   * Begins a copy for a connection that has none; resolved when it is made, or a moment later to
+   * say how far it is.
+   */
+  async progress(asker: object): Promise<Checked<BackupProgress>> {
+    this.#current ??= this.#begin(asker);
+    const current = this.#current;
+    if (current.asker !== asker) return anotherBackup;
+    await Promise.race([
+      current.settled,
+      new Promise<void>((resolve) => this.#ports.schedule(backupWaitMs, resolve)),
+    ]);
+    const { copy, copying } = current;
+    if (current.failing !== null) {
+      this.#end(current);
+      return notCopied(current.failing);
+    }
+    if (copy !== null) return good({ ready: true, copied_bytes: copy.bytes, bytes: copy.bytes });
+    const copied = copying.copiedBytes();
+    return good({
+      ready: false,
+      copied_bytes: copied,
+      bytes: Math.max(copied, copying.storeBytes),
+    });
+  }
+
+  /** A piece of the copy; empty at its end. */
+  async read(asker: object, from: number): Promise<Checked<Uint8Array>> {
+    const current = this.#current;
+    if (current?.asker !== asker || current.copy === null)
+      return {
+        ok: false,
+        failure: plainFailure(409, "invalid_request_error", "this connection has no backup"),
+      };
+    return good(await current.copy.read(from, backupPieceBytes));
+  }
+
+  /** A connection has ended. */
+  ended(asker: object): void {
+    if (this.#current?.asker === asker) this.#end(this.#current);
+  }
+
+  /** Ends what is being made: the room that it takes is needed. Who asked for it is told. */
+  giveUp(reason: Error): void {
+    const current = this.#current;
+    if (current === null || current.copy !== null) return;
+    current.failing ??= reason;
+    current.copying.cancel();
+  }
+
+  #begin(asker: object): Current {
+    const copying = beginOrFail(this.#ports);
+    const current: Current = {
+      asker,
+      copying,
+      copy: null,
+      failing: null,
+      settled: copying.made.then(
+        (copy) => {
+          if (this.#current === current && current.failing === null) current.copy = copy;
+          else copy.close();
+        },
+        (error: unknown) => {
+          if (!(error instanceof StoreFailingError)) throw error;
+          current.failing ??= error;
+        },
+      ),
+    };
+    return current;
+  }
+
+  #end(current: Current): void {
+    if (this.#current === current) this.#current = null;
+    if (current.copy === null) current.copying.cancel();
+    else current.copy.close();
+  }
+}
+
+/** One that has failed already, when it can't begin. */
+function beginOrFail({ beginCopy }: BackupPorts): CopyInProgress {
+  try {
+    return beginCopy();
+  } catch (error) {
+    return {
+      made: Promise.reject(error as Error),
+      storeBytes: 0,
+      copiedBytes: () => 0,
+      cancel() {},
+    };
+  }
+}
+
+const anotherBackup: Checked<never> = {
+  ok: false,
+  failure: plainFailure(
+    409,
+    "invalid_request_error",
+    "another backup is being made: there is one at a time",
+  ),
+};
+
+function notCopied(reason: Error): Checked<never> {
+  return {
+    ok: false,
+    failure: failure("limiter_unavailable", `the backup can't be made: ${reason.message}`),
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * A store's file opened to be read alone: nothing of it is changed, and nothing is made beside it,
+ * whoever's it is. Of no use for a store that a daemon may have.
+ */
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Store, StoreUnreadableError } from "../store.js";
+import { requireStoreFile } from "./check-store-file.js";
+import { type Meta, openRoot, openTablesThere, storedSchema, unreadable } from "./lmdb-file.js";
+import { LmdbStore, type OnUnreadableKey } from "./lmdb-store.js";
+
+interface ReadStore {
+  readonly store: Store;
+  /** The version of its records' formats. */
+  readonly schema: number;
+  /** How many entries it has in all. */
+  readonly entries: number;
+  close(): Promise<void>;
+}
+
+/** Throws `StoreUnreadableError`. `directory`: from `readingDirectory`. */
+export function readLmdbStore(
+  file: string,
+  directory: string,
+  onUnreadableKey: OnUnreadableKey = () => {},
+): ReadStore {
+  requireStoreFile(file);
+  // LMDB makes its lock file beside the name by which it opens a file.
+  const name = join(directory, "store.mdb");
+  symlinkSync(resolve(file), name);
+  const root = openRoot(name, { readOnly: true });
+  try {
+    const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
+    const tables = openTablesThere(root);
+    let entries = 0;
+    for (const table of tables.values()) entries += entryCount(table.getStats());
+    const store = new LmdbStore(
+      file,
+      { root, meta, lock: null, owned: true, tables },
+      onUnreadableKey,
+    );
+    return { store, schema: storedSchema(meta), entries, close: () => root.close() };
+  } catch (error) {
+    void root.close();
+    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
+  }
+}
+
+function entryCount(stats: object): number {
+  const { entryCount: count } = stats as { readonly entryCount?: unknown };
+  return typeof count === "number" ? count : 0;
+}
+
+/** A directory for one `readLmdbStore`, and what removes it. */
+export function readingDirectory(): { readonly directory: string; remove(): void } {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-reading-"));
+  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}

@@ -1,0 +1,138 @@
+import t from "tap";
+import { Backups, type CopyInProgress, type StoreCopy } from "../../../limiterd/store/backups.js";
+import { StoreFailingError } from "../../../limiterd/store/store.js";
+
+interface FakeCopy {
+  made(bytes: Uint8Array): void;
+  failed(error: Error): void;
+  cancelled: boolean;
+  closed: boolean;
+}
+
+function fakeBackups(): {
+  readonly backups: Backups;
+  readonly copies: FakeCopy[];
+  readonly timers: (() => void)[];
+} {
+  const copies: FakeCopy[] = [];
+  const timers: (() => void)[] = [];
+  const beginCopy = (): CopyInProgress => {
+    let resolve: (copy: StoreCopy) => void = () => {};
+    let reject: (error: Error) => void = () => {};
+    const promise = new Promise<StoreCopy>((...ends) => {
+      [resolve, reject] = ends;
+    });
+    const copy: FakeCopy = {
+      cancelled: false,
+      closed: false,
+      failed: reject,
+      made: (bytes) =>
+        resolve({
+          bytes: bytes.length,
+          read: async (from, length) => bytes.subarray(from, from + length),
+          close() {
+            copy.closed = true;
+          },
+        }),
+    };
+    copies.push(copy);
+    return {
+      made: promise,
+      storeBytes: 100,
+      copiedBytes: () => 40,
+      cancel() {
+        copy.cancelled = true;
+        reject(new StoreFailingError("cancelled"));
+      },
+    };
+  };
+  const schedule = (_ms: number, run: () => void): void => void timers.push(run);
+  return { backups: new Backups({ beginCopy, schedule }), copies, timers };
+}
+
+const [one, another] = [{ name: "one" }, { name: "another" }];
+
+t.test(
+  "a copy is waited for a moment, then its asker hears how far it is, until it is made",
+  async (t) => {
+    const { backups, copies, timers } = fakeBackups();
+    const first = backups.progress(one);
+    timers.shift()!();
+    t.same(await first, { ok: true, value: { ready: false, copied_bytes: 40, bytes: 100 } });
+    const second = backups.progress(one);
+    copies[0]!.made(Buffer.from("content"));
+    t.same(await second, { ok: true, value: { ready: true, copied_bytes: 7, bytes: 7 } });
+    t.equal(copies.length, 1);
+    t.same(await backups.read(one, 3), { ok: true, value: Buffer.from("tent") });
+    t.same(await backups.read(one, 7), { ok: true, value: Buffer.alloc(0) });
+  },
+);
+
+t.test("there is one at a time: another connection is refused, and has none to read", async (t) => {
+  const { backups, copies } = fakeBackups();
+  void backups.progress(one);
+  t.match(await backups.progress(another), {
+    ok: false,
+    failure: { status: 409, message: "another backup is being made: there is one at a time" },
+  });
+  copies[0]!.made(Buffer.from("content"));
+  await backups.progress(one);
+  t.match(await backups.read(another, 0), { ok: false, failure: { status: 409 } });
+  backups.ended(another);
+  t.notOk(copies[0]!.closed);
+});
+
+t.test("a copy ends with its connection, made or not, and the next one may begin", async (t) => {
+  const { backups, copies } = fakeBackups();
+  void backups.progress(one);
+  backups.ended(one);
+  t.ok(copies[0]!.cancelled);
+  const next = backups.progress(another);
+  copies[1]!.made(Buffer.from("content"));
+  t.match(await next, { ok: true });
+  backups.ended(another);
+  t.ok(copies[1]!.closed);
+  t.match(await backups.read(another, 0), { ok: false });
+});
+
+t.test("a copy that is made after its connection has ended is closed", async (t) => {
+  const { backups, copies } = fakeBackups();
+  const asked = backups.progress(one);
+  copies[0]!.made(Buffer.from("content"));
+  backups.ended(one);
+  await asked;
+  t.ok(copies[0]!.closed);
+});
+
+t.test("a store that can't be written ends a copy that is made; its asker hears why", async (t) => {
+  const { backups, copies } = fakeBackups();
+  const asked = backups.progress(one);
+  backups.giveUp(new Error("no space left on device"));
+  t.ok(copies[0]!.cancelled);
+  t.match(await asked, {
+    ok: false,
+    failure: { status: 503, message: "the backup can't be made: no space left on device" },
+  });
+  t.notOk(backups.isOf(one));
+});
+
+t.test(
+  "a copy that can't begin, or fails, is refused with the reason, and forgotten",
+  async (t) => {
+    const failing = new Backups({
+      beginCopy() {
+        throw new StoreFailingError("no room");
+      },
+      schedule: () => {},
+    });
+    for (const _ of [1, 2])
+      t.match(await failing.progress(one), {
+        failure: { message: "the backup can't be made: no room" },
+      });
+    const { backups, copies } = fakeBackups();
+    const asked = backups.progress(one);
+    copies[0]!.failed(new StoreFailingError("the disk is gone"));
+    t.match(await asked, { failure: { message: /the disk is gone/ } });
+    t.notOk(backups.isOf(one));
+  },
+);
