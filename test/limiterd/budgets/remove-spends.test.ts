@@ -1,5 +1,6 @@
 /** The accounts of templates with many children, removed while others come back. */
 import t from "tap";
+import { removeSpends, spendKeys } from "../../../limiterd/budgets/remove-spends.js";
 import { budgetChange } from "../../../limiterd/budgets/stored-budget.js";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { windowsPerSlice } from "../../../shared/bounds.js";
@@ -149,4 +150,53 @@ t.test("the sweep leaves a budget that was made again alone", async (t) => {
   await admin(daemon, proxy, "budgets.put", template);
   t.same(budgets.forgetIdle(noon + 100 * hour, 5), [], "it goes on in the children of the first");
   t.equal(budgets.find(budget("/users", 86_400, 1))!.children.size, children);
+});
+
+t.test("what was charged before is on the disk before what builds on it", async (t) => {
+  /** The tables of each commit from now on, after one request has been settled. */
+  const commitsOf = async (
+    run: (daemon: TestDaemon, proxy: ReturnType<typeof client>) => void,
+  ): Promise<readonly ReadonlySet<string>[]> => {
+    const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/users", 86_400, 100)] });
+    const proxy = client(daemon);
+    await daemon.commit();
+    const { store } = daemon;
+    const { commit } = store;
+    const commits: Set<string>[] = [];
+    store.commit = (changes) => {
+      commits.push(new Set(changes.map(({ table }) => table)));
+      return commit.call(store, changes);
+    };
+    spend(proxy, "/users/a", usd);
+    run(daemon, proxy);
+    for (let turn = 0; turn < 20; turn++) await daemon.commit();
+    return commits;
+  };
+  const own = { subject: "/users", budget_key: { period: "daily" } };
+  const operation =
+    (op: AdminOp, body: object) =>
+    (_: TestDaemon, { peer }: ReturnType<typeof client>) =>
+      void peer.send({ kind: "admin", id: 99, op, body });
+  for (const [name, table, run] of [
+    ["put", "budgets", operation("budgets.put", { ...own, amount: 7 })],
+    ["delete", "budgets", operation("budgets.delete", own)],
+    ["reset-one", "resets", operation("budgets.reset-one", own)],
+    ["reset", "resets", operation("budgets.reset", { confirmation: "reset" })],
+    ["put-settings", "settings", operation("budgets.put-settings", { daily_reset_hour: 3 })],
+    [
+      "an account that stays",
+      "spends",
+      ({ state }: TestDaemon) =>
+        void removeSpends(
+          state,
+          [...state.budgets.budgets.values()].flatMap((of) => [...spendKeys(of)]),
+        ),
+    ],
+  ] as const) {
+    const commits = await commitsOf(run);
+    const recorded = commits.findIndex((tables) => tables.has("usage"));
+    const built = commits.findIndex((tables) => tables.has(table));
+    t.ok(recorded !== -1 && built !== -1, `${name}: both are written`);
+    t.ok(recorded <= built, `${name}: ${recorded}, not after ${built}`);
+  }
 });

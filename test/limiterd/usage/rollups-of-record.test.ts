@@ -8,7 +8,7 @@ import {
   totalPrefix,
 } from "../../../limiterd/usage/rollup-keys.js";
 import { RollupsOfRecord } from "../../../limiterd/usage/rollups-of-record.js";
-import { modelsPerDayMax } from "../../../shared/bounds.js";
+import { modelsPerDayMax, rollupCellsMax } from "../../../shared/bounds.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { noonMs, recordOn } from "../lifecycle/flush-fixture.js";
@@ -162,4 +162,25 @@ t.test("a damaged sum is left out, and only that", async (t) => {
       all.filter((key) => key !== damaged),
     );
   }
+});
+
+t.test("of very many paths, what was kept at hand is forgotten at a bound", async (t) => {
+  const loads: string[] = [];
+  const cells = {
+    known: () => undefined,
+    load: (key: string) => {
+      loads.push(key);
+      return null;
+    },
+    get: () => null,
+    discard: () => {},
+  } as unknown as RollupCache;
+  const sums = new RollupsOfRecord({ store: createMemoryStore(), cells, labelsOf: () => [] });
+  const of = (path: string) => sums.of(recordOn(path, plain), false);
+  const first = of("/0");
+  for (let i = 1; i < rollupCellsMax; i++) of(`/${i}`);
+  t.equal(of("/0"), first);
+  of("/one-more");
+  t.not(of("/0"), first);
+  t.equal(of("/one-more"), of("/one-more"));
 });

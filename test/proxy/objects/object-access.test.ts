@@ -1,6 +1,6 @@
 import t from "tap";
 import { authenticatedCaller } from "../../../proxy/auth/caller.js";
-import { foreignObject } from "../../../proxy/objects/object-access.js";
+import { foreignObject, rememberOwner } from "../../../proxy/objects/object-access.js";
 import { fakeGateway, operator } from "../fake-gateway.js";
 
 t.test("a body that names too many objects to ask for is refused, and says so", async (t) => {
@@ -13,3 +13,22 @@ t.test("a body that names too many objects to ask for is refused, and says so", 
   });
   t.equal(await foreignObject(gateway, operator, null), null, "who may name all of them");
 });
+
+t.test(
+  "responses are remembered for as long as OpenAI keeps them, other objects for a year",
+  async (t) => {
+    const days: unknown[] = [];
+    const call = (_op: string, body: unknown) => {
+      days.push((body as { days: unknown }).days);
+      return Promise.resolve({ ok: true, value: {} } as never);
+    };
+    const made = { provider: "openai", userPath: "/team", ids: ["x"] };
+    for (const operation of ["responses", "files"] as const)
+      await rememberOwner({ limiter: { call }, log: { warn: () => {} } }, { ...made, operation });
+    await rememberOwner(
+      { limiter: { call }, log: { warn: () => {} } },
+      { ...made, operation: "files", ids: [] },
+    );
+    t.same(days, [30, 365]);
+  },
+);

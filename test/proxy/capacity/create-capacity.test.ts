@@ -1,0 +1,15 @@
+import t from "tap";
+import { createCapacity } from "../../../proxy/capacity/create-capacity.js";
+import { createLog } from "../../../shared/log.js";
+import { accepted } from "../../shared/config/build-sample.js";
+
+t.test("bodies of callers whose key isn't checked yet may fill a sixteenth of the memory", (t) => {
+  const { server } = accepted(
+    "providers: { local: { type: simulator } }\nserver: { max_held_bytes: 160000000 }",
+  ).config;
+  const { files, memory, strangers } = createCapacity(server, createLog("proxy", "fatal"));
+  files.close();
+  t.equal(memory.max, 160_000_000);
+  t.equal(strangers.max, 10_000_000);
+  t.end();
+});
