@@ -59,7 +59,9 @@ export function holdLeases(
   const { proxy } = peer;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
   if (proxy.peer !== peer) return true;
-  if (peer.leases.size + leases.length > leasesPerPeerMax) return false;
+  const added = new Set<number>();
+  for (const { lease } of leases) if (peer.leases.get(lease) === undefined) added.add(lease);
+  if (peer.leases.size + added.size > leasesPerPeerMax) return false;
   for (const lease of leases) {
     const held = peer.leases.get(lease.lease);
     if (held !== undefined) releaseLease(peer, lease.lease, held);

@@ -1,5 +1,6 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { leasesPerPeerMax } from "../../../shared/bounds.js";
 import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -141,3 +142,21 @@ t.test(
     t.same(counts(next, gauge).inFlight, 1);
   },
 );
+
+t.test("a proxy with as many leases as it may hold moves them, and tells of no others", (t) => {
+  const daemon = startDaemon([gauge]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/team")!;
+  const held = peer.state.leases.get(2)!;
+  for (let id = 3; peer.state.leases.size < leasesPerPeerMax - 1; id++)
+    peer.state.leases.set(id, { ...held, counters: [] });
+  const moved = { ...lease, target: { provider: "azure", model: "gpt-4o" } };
+  const another = { ...lease, lease: leasesPerPeerMax + 10 };
+  t.ok(peer.send({ kind: "hold", leases: [moved, another, another] }));
+  t.equal(peer.state.leases.size, leasesPerPeerMax);
+  t.same(peer.state.leases.get(2)?.target, moved.target);
+  t.equal(counts(daemon, gauge).inFlight, 2);
+  t.ok(peer.send({ kind: "hold", leases: [lease] }));
+  t.notOk(peer.send({ kind: "hold", leases: [lease, { ...another, lease: another.lease + 1 }] }));
+  t.end();
+});
