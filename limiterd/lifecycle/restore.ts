@@ -164,6 +164,8 @@ function restoreEpochs(store: Store): StoredEpochs {
     }
     if (key === rulesKey) {
       stored.note = rulesNoteFromStored(value) ?? throwMalformed(store, "epochs", key);
+      // Also of a rule that is deleted since.
+      stored.lastLsn = Math.max(stored.lastLsn, stored.note.sinceLsn);
       continue;
     }
     const epoch = epochFromStored(value) ?? throwMalformed(store, "epochs", key);

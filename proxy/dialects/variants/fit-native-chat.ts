@@ -79,10 +79,11 @@ function isMessage(value: unknown): value is JsonObject {
   return isContent && isCalls;
 }
 
-const fieldsOfAll: Readonly<Record<string, readonly string[]>> = {
-  tool: ["role", "content", "tool_call_id"],
-  assistant: ["role", "content", "tool_calls", "refusal"],
-};
+/** No object: clients name roles such as `constructor`. */
+const fieldsOfAll: ReadonlyMap<string, readonly string[]> = new Map([
+  ["tool", ["role", "content", "tool_call_id"]],
+  ["assistant", ["role", "content", "tool_calls", "refusal"]],
+]);
 const usualFields = ["role", "content"];
 
 function withKnownFields(
@@ -92,7 +93,7 @@ function withKnownFields(
 ): JsonObject {
   if (!refusesUnknown) return message;
   const role = message["role"] as string;
-  const known = fieldsOfAll[role] ?? usualFields;
+  const known = fieldsOfAll.get(role) ?? usualFields;
   const isKnown = (name: string): boolean =>
     known.includes(name) ||
     (name === "name" && takesNames) ||

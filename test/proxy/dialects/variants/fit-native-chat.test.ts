@@ -44,6 +44,13 @@ const own = { extra_content: { google: { thought_signature: "CvcB" } } };
 
 const cases: readonly Case[] = [
   {
+    name: "a role is one of the host's, whatever objects have by themselves",
+    host: "mistral",
+    given: { messages: [{ role: "constructor", content: "x", cache_control: {} }] },
+    sent: { messages: [{ role: "constructor", content: "x" }] },
+    dropped: ["messages[].cache_control"],
+  },
+  {
     name: "Mistral reports the usage of a stream unasked",
     host: "mistral",
     given: { messages: [hello], stream: true, stream_options: { include_usage: true } },
