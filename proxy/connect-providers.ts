@@ -5,6 +5,7 @@ import type { ProxyCapacity } from "./capacity/create-capacity.js";
 import { createEgress } from "./egress/egress.js";
 import type { Provider } from "./gateway.js";
 import { passedHeaders } from "./http/passed-headers.js";
+import { passesTrace } from "./http/tracing/propagation.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { openKeySource } from "./upstream/credentials/key-source.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
@@ -17,21 +18,22 @@ interface Parts {
 
 /** By name, once the keys of each have been read, or could not be. */
 export async function connectProviders(
-  { providers, server }: Pick<Config, "providers" | "server">,
+  config: Pick<Config, "providers" | "server" | "tracing">,
   parts: Parts,
 ): Promise<ReadonlyMap<string, Provider>> {
   const connected = await Promise.all(
-    providers.map((provider) => connectProvider(provider, server, parts)),
+    config.providers.map((provider) => connectProvider(provider, config, parts)),
   );
   return new Map(connected.map((provider) => [provider.config.name, provider]));
 }
 
 async function connectProvider(
   config: ProviderConfig,
-  { userPathHeader }: Pick<Config["server"], "userPathHeader">,
+  { server: { userPathHeader }, tracing }: Pick<Config, "server" | "tracing">,
   { files, log }: Parts,
 ): Promise<Provider> {
-  const passed = passedHeaders(config, userPathHeader);
+  const getsTrace = passesTrace(config.baseUrl, tracing.propagate);
+  const passed = passedHeaders(config, userPathHeader, getsTrace);
   if (config.type === "simulator")
     return { config, passed, upstream: createSimulatedUpstream(), passthrough: null };
   const egress = createEgress(config);

@@ -41,6 +41,7 @@ import {
   type SelfBounded,
 } from "./http/match-route.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
+import { parseTraceparent } from "./http/tracing/trace-context.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
 import { logBug, logRequest, RequestRecord } from "./request-record.js";
@@ -51,6 +52,7 @@ import { logBug, logRequest, RequestRecord } from "./request-record.js";
  */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const record = new RequestRecord(gateway.monoMs());
+  record.traceId = parseTraceparent(exchange.header("traceparent"))?.traceId ?? "";
   try {
     await answerRequest(gateway, exchange, record);
   } catch (error) {

@@ -49,6 +49,8 @@ export class RequestRecord {
   endpoint: string | null = null;
   /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
   route = "";
+  /** Of the trace that its caller says it belongs to; empty: of none. */
+  traceId = "";
   /** Whether a stream was asked for; null: it isn't known. */
   stream: boolean | null = null;
   /** What it has waited for others until it was sent: its client, the daemon. */
@@ -150,6 +152,7 @@ export function logRequest(log: Log, { exchange, record, endedMonoMs }: EndedReq
   let fields = `"request_id":"${exchange.id}","method":"${exchange.method}"`;
   fields += `,"path":${text(redactKeys(exchange.path))},"status":${record.status}`;
   fields += `,"outcome":"${record.outcome}","ms":${ms}`;
+  if (record.traceId !== "") fields += `,"trace_id":"${record.traceId}"`;
   if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
   if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
   if (record.model !== null) fields += `,"model":${text(record.model)}`;

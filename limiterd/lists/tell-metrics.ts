@@ -95,6 +95,8 @@ interface ToldLimits {
 
 /** In the order of all lists. A template has no counter of its own. */
 function tellRules({ book }: DaemonState, max: number, nowMs: number): ToldLimits {
+  // After a start those in the store are read in slices; to list them would read all at once.
+  if (!book.ruleSet.isRead) return { series: [], leftOut: book.ruleSet.size };
   const series: ToldSeries[] = [];
   let rules = 0;
   for (const listed of book.sorted()) {

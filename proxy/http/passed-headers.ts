@@ -6,6 +6,7 @@
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { neverForwarded } from "../../shared/config/never-forwarded.js";
 import type { ProviderType } from "../../shared/config/provider-type.js";
+import { traceHeaders } from "./tracing/propagation.js";
 
 /** What describes the request itself, and the client's software. */
 const always = [
@@ -68,8 +69,15 @@ export function passedHeaders(
     forwardHeaders,
   }: Pick<ProviderConfig, "type" | "operations" | "forwardHeaders">,
   userPathHeader: string,
+  /** Whether it is told of the trace that a request belongs to. */
+  getsTrace = false,
 ): RegExp {
-  const own = [...always, ...byType[type], ...(operations.has("messages") ? anthropic : [])];
+  const own = [
+    ...always,
+    ...byType[type],
+    ...(operations.has("messages") ? anthropic : []),
+    ...(getsTrace ? traceHeaders : []),
+  ];
   const never = neverForwarded.source.slice(1);
   const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
   return new RegExp(

@@ -6,7 +6,7 @@ import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
-import type { MetricsConfig } from "../metrics/metrics-config.js";
+import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
 import type { Network } from "./ip-network.js";
@@ -169,7 +169,7 @@ export interface EffectiveSetting {
   readonly meaning: string;
 }
 
-export interface Config {
+export interface Config extends TelemetryConfig {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: {
@@ -236,7 +236,6 @@ export interface Config {
     /** Whether an answer to one user path may be used for another. */
     readonly shareAcrossPaths: boolean;
   } | null;
-  readonly metrics: MetricsConfig;
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];
   readonly usageEnabled: boolean;

@@ -81,7 +81,14 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/usage": ["proxy/body", "proxy/capacity"],
   "proxy/http/paths": [],
   "proxy/http/drain": ["proxy/capacity"],
-  "proxy/http": ["proxy/http/drain", "proxy/http/paths", "proxy/body", "proxy/capacity"],
+  "proxy/http/tracing": [],
+  "proxy/http": [
+    "proxy/http/tracing",
+    "proxy/http/drain",
+    "proxy/http/paths",
+    "proxy/body",
+    "proxy/capacity",
+  ],
   "proxy/http/exchanges": ["proxy/http", "proxy/capacity"],
   "proxy/upstream/errors": ["proxy/body"],
   "proxy/upstream": [

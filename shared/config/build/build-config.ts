@@ -149,6 +149,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     jwtIssuers,
     cache: buildCache(values),
     metrics,
+    tracing: { propagate: values.tracePropagation },
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,

@@ -47,6 +47,7 @@ const sectionMeanings: Readonly<Record<string, string>> = {
   usage: "Tracking of usage.",
   cache: "The response cache.",
   metrics: "What Prometheus is told.",
+  tracing: "Traces of requests.",
   rate_limits: "Rate limits, and how they are enforced.",
   budgets: "Budgets, and how they are enforced.",
 };

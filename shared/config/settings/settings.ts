@@ -11,7 +11,7 @@ import { limiterSettings } from "./limiter-settings.js";
 import { ruleSettings } from "./rule-settings.js";
 import { serverSettings } from "./server-settings.js";
 import { setting } from "./setting.js";
-import { metricsSettings, usageSettings } from "./usage-settings.js";
+import { metricsSettings, tracingSettings, usageSettings } from "./usage-settings.js";
 
 export const settings = {
   ...serverSettings,
@@ -19,6 +19,7 @@ export const settings = {
   ...usageSettings,
   ...cacheSettings,
   ...metricsSettings,
+  ...tracingSettings,
   ...ruleSettings,
   logLevel: setting<LogLevel>({
     path: "log_level",

@@ -1,5 +1,5 @@
-/** The settings of usage records and of metrics, `usage.*` and `metrics.*` in the file. */
-import { boolean } from "../kinds/choice-kinds.js";
+/** The settings of usage records, metrics and traces: `usage.*`, `metrics.*`, `tracing.*`. */
+import { boolean, choice } from "../kinds/choice-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
 import { masterKey } from "../kinds/secret-kinds.js";
 import { filePath } from "../kinds/text-kinds.js";
@@ -82,5 +82,19 @@ export const metricsSettings = {
     unit: null,
     meaning:
       "How many segments of the user path are a label of requests, tokens and costs; 0: user paths are no label.",
+  }),
+} as const;
+
+export const tracingSettings = {
+  tracePropagation: setting<"private" | "all" | "none">({
+    path: "tracing.propagate",
+    env: null,
+    flag: null,
+    kind: choice(["private", "all", "none"]),
+    defaultValue: "private",
+    defaultText: "private",
+    unit: null,
+    meaning:
+      "Which providers are sent a request's traceparent and tracestate: those on this host and in private networks, all, or none.",
   }),
 } as const;

@@ -150,3 +150,14 @@ t.test("whatever a header is called, only a name of the lists passes", async (t)
   );
   t.pass();
 });
+
+t.test("a provider that is told of traces is sent them, and no other is", async (t) => {
+  const names = ["Traceparent", "tracestate"];
+  const told = passedHeaders(
+    { type: "vllm", operations: new Set(), forwardHeaders: [] },
+    "x-path",
+    true,
+  );
+  t.same(kept(told, [...names, "x-path", "cookie"]), names);
+  for (const type of providerTypes) t.same(kept(passedTo(type), names), [], type);
+});

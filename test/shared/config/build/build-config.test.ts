@@ -62,6 +62,7 @@ const builtIn: Config = {
   jwtIssuers: [],
   cache: null,
   metrics: { token: null, tokenFile: null, seriesMax: 10_000, rulesMax: 500, userPathDepth: 0 },
+  tracing: { propagate: "private" },
   rewriters: [],
   usageEnabled: true,
   usageRetentionDays: 400,

@@ -90,6 +90,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     metricsSeriesMax: ["", 2000, 2000],
     metricsRulesMax: ["", 20, 20],
     metricsUserPathDepth: ["", 2, 2],
+    tracePropagation: ["", "all", "all"],
     entitlements: ["quota_templates", [], ["quota_templates"]],
     rateLimitsEnabled: ["0", true, false],
     flushIntervalMs: ["0.05", 3, 50],
