@@ -184,6 +184,7 @@ async function openState(
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
     budgetsEnabled: config.budgets.enabled,
     inertReason: createInertReason(config),
+    configFile: config.file,
   };
   const ports = {
     store,
@@ -223,6 +224,7 @@ async function openState(
     rules: config.rateLimits.rules,
     digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
+    declaredAt: { rules: config.rateLimits.declaredAt, budgets: config.budgets.declaredAt },
     providers: typesOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     nowMs,

@@ -38,6 +38,8 @@ export interface DaemonSettings {
   readonly budgetsEnabled: boolean;
   /** Which rules do nothing under this configuration. */
   readonly inertReason: InertReason;
+  /** Its path. */
+  readonly configFile: string | null;
 }
 
 export interface DaemonState {

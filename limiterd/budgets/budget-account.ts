@@ -2,9 +2,10 @@
  * A budget in memory, with its accounts: what is charged and judged. How they are found and change
  * is in `budget-book.ts`.
  */
+
 import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
-import type { RuleSource } from "../../shared/domain/rule.js";
+import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
@@ -95,6 +96,8 @@ export interface Budget {
   unread: ((child: string) => StoredSpend | null) | null;
   /** The running period when it was last calculated. */
   bounds: PeriodBounds;
+  /** Where the configuration declares it; null: it doesn't, or it isn't known. */
+  declaredAt: DeclaredAt | null;
 }
 
 export interface Found {
@@ -132,6 +135,7 @@ export function newBudget(
     children: new ChildAccounts(),
     unread: null,
     bounds: unknownBounds,
+    declaredAt: null,
   };
   if (!definition.perChild) budget.own = newAccount(budget, "");
   return budget;

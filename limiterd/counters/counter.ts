@@ -3,7 +3,12 @@
  * the rule itself or one for each direct child of a template. How rules are found is in
  * `rules/rule-book.ts`, how children are kept in `children.ts`.
  */
-import { type RuleDefinition, type RuleSource, ruleId } from "../../shared/domain/rule.js";
+import {
+  type DeclaredAt,
+  type RuleDefinition,
+  type RuleSource,
+  ruleId,
+} from "../../shared/domain/rule.js";
 import type { Walk } from "./child-blocks.js";
 import { newWindow, type Window } from "./window.js";
 
@@ -52,6 +57,8 @@ export class Rule {
    * flight is moved back from here.
    */
   retired: readonly ChildCounters[] = noChildren;
+  /** Where the configuration declares it; null: it doesn't, or it isn't known. */
+  declaredAt: DeclaredAt | null = null;
 
   /** `id`: where it is known already. */
   constructor(

@@ -26,6 +26,7 @@ import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { loadAccounts } from "./load-unread.js";
+import { type DeclaredPlaces, placeDeclared } from "./place-declared.js";
 import { restore } from "./restore.js";
 import type { HostUptime } from "./stored-epoch.js";
 
@@ -66,6 +67,8 @@ interface StartOptions {
   readonly digest: string;
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
+  /** Of each of both, in their order, where that is known. */
+  readonly declaredAt?: DeclaredPlaces;
   /** Its providers. */
   readonly providers: ProviderTypes;
   /** Two random 32-bit integers that are unknown outside. */
@@ -97,8 +100,9 @@ export async function startState(
     measures: measurePorts,
     yieldToEventLoop,
   }: StartPorts,
-  { settings, rules, digest, budgets: configured, providers, hashKey, nowMs, uptime }: StartOptions,
+  { settings, rules, digest, budgets: configured, declaredAt, ...options }: StartOptions,
 ): Promise<DaemonState> {
+  const { providers, hashKey, nowMs, uptime } = options;
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
     digest,
     hashKey,
@@ -193,6 +197,7 @@ export async function startState(
     for (const inert of inertOnes(state)) onInert(inert);
     const unentitled = unentitledTemplates(state);
     if (unentitled.length > 0) onUnentitled(unentitled);
+    if (declaredAt !== undefined) void placeDeclared(state, { budgets: configured, declaredAt });
   });
   return state;
 }

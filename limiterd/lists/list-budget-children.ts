@@ -35,8 +35,8 @@ export function listBudgetChildren(
     return {
       ok: false,
       failure: failure(
-        "limiter_unavailable",
-        "the children are still being read: the daemon has just started",
+        "overloaded",
+        "the daemon has just started and still reads the children: try again in some seconds",
       ),
     };
   return good(fullestOf(state, budget, asked.value.query, nowMs));

@@ -24,7 +24,7 @@ import { type Account, type Budget, startOf } from "../budgets/budget-account.js
 import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { fullest } from "./fullest.js";
-import { isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
+import { declared, isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
 
 /** What the list can be narrowed by. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
@@ -106,6 +106,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     has_usage: budget.own !== null && state.budgets.running(budget.own, nowMs).requests > 0,
     ...(inert === null ? {} : { inert }),
     source: budget.source,
+    ...declared(budget, { file: state.settings.configFile, section: "budgets" }),
     created_at: formatSeconds(budget.createdAtMs),
     updated_at: formatSeconds(budget.updatedAtMs),
   };

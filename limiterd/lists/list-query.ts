@@ -13,6 +13,8 @@ import {
   isObject,
   show,
 } from "../../shared/checked.js";
+import { declaredAtText } from "../../shared/config/limits/declared-at.js";
+import type { DeclaredAt } from "../../shared/domain/rule.js";
 
 /** What lists are narrowed by beside `search`: each field's name with the values it may have. */
 type ListChoices = Readonly<Record<string, readonly string[]>>;
@@ -91,6 +93,16 @@ export function matches(query: Pick<ListQuery, "search">, name: string): boolean
 interface Listed {
   readonly definition: { readonly scope: string; readonly subject: string };
   readonly source: string;
+}
+
+/** Where the configuration declares a rule or a budget: the field of an item, if it is known. */
+export function declared(
+  { definition, source, declaredAt }: Listed & { readonly declaredAt: DeclaredAt | null },
+  where: { readonly file: string | null; readonly section: string },
+): { readonly declared_at?: string } {
+  return source === "config" && declaredAt !== null
+    ? { declared_at: declaredAtText(declaredAt, { ...where, scope: definition.scope }) }
+    : {};
 }
 
 /** Whether a rule or a budget is among those that a query asks for. */

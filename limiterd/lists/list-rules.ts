@@ -12,11 +12,13 @@ import type { Counter, Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
 import type { RuleBook } from "../rules/rule-book.js";
 import { fullest } from "./fullest.js";
-import { isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
+import { declared, isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
 
 interface ListOptions {
   readonly nowMs: number;
   readonly inertReason: InertReason;
+  /** The configuration's. */
+  readonly configFile: string | null;
   readonly query: ListQuery;
 }
 
@@ -74,7 +76,8 @@ function keyOf(after: string): RuleKey {
   return { scope, subject: subject ?? "", periodSeconds: Number(periodSeconds) } as RuleKey;
 }
 
-function listItem(book: RuleBook, rule: Rule, { nowMs, inertReason }: ListOptions): RuleItem {
+function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
+  const { nowMs, inertReason, configFile: file } = options;
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
   const inert = inertReason(rule.definition);
   return {
@@ -92,6 +95,7 @@ function listItem(book: RuleBook, rule: Rule, { nowMs, inertReason }: ListOption
       : liveCounts(rule.own, nowMs)),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
+    ...declared(rule, { file, section: "rate_limits" }),
     created_at: formatSeconds(rule.createdAtMs),
     updated_at: formatSeconds(rule.updatedAtMs),
   };

@@ -10,7 +10,7 @@ import type { RefusalPage } from "../../shared/api/refusal-item.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { CallOutcome } from "../limiter/limiter.js";
 import { keepAliveMs, pagesPerTick, refusalsPerTick, tickMs, watchersMax } from "./live-bounds.js";
-import { type ListWatch, LivePages, liveLists } from "./live-lists.js";
+import { type ListWatch, LivePages, wholePage } from "./live-lists.js";
 
 /** One connection. */
 export interface Watcher {
@@ -168,13 +168,13 @@ export class LiveFeed {
   }
 
   async #tellList(watch: ListWatch): Promise<void> {
-    const { list, key, parameters } = watch;
+    const { list, key } = watch;
     const askedMonoMs = this.#ports.monoMs();
-    const page = await this.#ports.call(liveLists[list].op, parameters);
-    if (!page.ok) return;
+    const page = await wholePage(watch, (op, body) => this.#ports.call(op, body));
+    if (page === null) return;
     const endedMonoMs = this.#ports.monoMs();
     const took = { ms: endedMonoMs - askedMonoMs, endedMonoMs };
-    const { changed, whole } = this.#pages.next(watch, page.body, took);
+    const { changed, whole } = this.#pages.next(watch, page, took);
     for (const watching of this.#watching) {
       const { watcher, has } = watching;
       if (!watcher.lists.some((each) => each.key === key)) continue;

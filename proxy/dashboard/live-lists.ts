@@ -6,7 +6,10 @@ import type { BudgetItem } from "../../shared/api/budget-item.js";
 import type { ListPage } from "../../shared/api/list-page.js";
 import type { LiveLists } from "../../shared/api/live-event.js";
 import type { RuleItem } from "../../shared/api/rule-item.js";
+import { itemsPerPage } from "../../shared/bounds.js";
+import { append } from "../../shared/long-lists.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
+import type { CallOutcome } from "../limiter/limiter.js";
 
 /** The lists that can be watched: the name of the event, and of the parameter that asks for it. */
 export const liveLists = {
@@ -23,6 +26,41 @@ export interface ListWatch {
   /** One text for each. */
   readonly key: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** As the daemon answers. */
+interface Answer extends ListPage {
+  readonly rate_limits?: readonly RuleItem[];
+  readonly budgets?: readonly BudgetItem[];
+}
+
+/** A page with its items, of either list. */
+interface FoundPage extends ListPage {
+  readonly items: readonly (RuleItem | BudgetItem)[];
+}
+
+/**
+ * A page that is full unless it is the last: the daemon looks at a bounded number of items at once,
+ * and a search may find few among them. Null: it doesn't answer.
+ */
+export async function wholePage(
+  { list, parameters }: ListWatch,
+  call: (op: AdminOp, body: unknown) => Promise<CallOutcome>,
+): Promise<FoundPage | null> {
+  const { op, items: field } = liveLists[list];
+  const { limit = itemsPerPage } = parameters;
+  const items: (RuleItem | BudgetItem)[] = [];
+  let asked = parameters;
+  for (;;) {
+    const answer = await call(op, asked);
+    if (!answer.ok) return null;
+    const page = answer.body as Answer;
+    append(items, page[field] ?? []);
+    const room = Number(limit) - items.length;
+    const { next, server_time } = page;
+    if (next === null || room <= 0) return { items, next, server_time };
+    asked = { ...parameters, limit: room, after: next };
+  }
 }
 
 /** The data of an event. */
@@ -69,11 +107,9 @@ export class LivePages {
     );
   }
 
-  /** What has changed on the page that the daemon has just answered with, after so long. */
-  next({ list, key }: ListWatch, answer: unknown, took: Took): PageChange {
-    const { server_time, next, ...lists } = answer as ListPage & Answer;
+  /** What has changed on a page that the daemon has just told, after so long. */
+  next({ list, key }: ListWatch, { items, next, server_time }: FoundPage, took: Took): PageChange {
     const field = liveLists[list].items;
-    const items = lists[field] ?? [];
     const page = new Map(items.map((item) => [nameOf(item), textOf(item)] as const));
     const before = this.#pages.get(key);
     this.#pages.set(key, page);
@@ -95,11 +131,6 @@ export class LivePages {
 interface Took {
   readonly ms: number;
   readonly endedMonoMs: number;
-}
-
-interface Answer {
-  readonly rate_limits?: readonly RuleItem[];
-  readonly budgets?: readonly BudgetItem[];
 }
 
 function nameOf({ scope, subject, period_seconds: period }: RuleItem | BudgetItem): string {

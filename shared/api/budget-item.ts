@@ -55,6 +55,8 @@ export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, Runn
   /** Whether anything was recorded in the period; false for a template. */
   readonly has_usage: boolean;
   readonly source: RuleSource;
+  /** Only from the configuration: the file and the place in it, or the variable. */
+  readonly declared_at?: string;
   /** Whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;

@@ -54,6 +54,8 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleCounts {
   /** Only on a rule that isn't enforced as it is written: why. */
   readonly inert?: string;
   readonly source: RuleSource;
+  /** Only from the configuration: the file and the place in it, or the variable. */
+  readonly declared_at?: string;
   /** Whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;

@@ -4,7 +4,7 @@
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
-import type { RuleDefinition } from "../domain/rule.js";
+import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
 import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
@@ -241,14 +241,14 @@ export interface Config extends TelemetryConfig {
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
   readonly quotaTemplatesEntitled: boolean;
-  readonly rateLimits: {
+  readonly rateLimits: LimitPlaces & {
     readonly enabled: boolean;
     /** 0: no periodic write. */
     readonly flushIntervalMs: number;
     /** Unique by `ruleId`. */
     readonly rules: readonly RuleDefinition[];
   };
-  readonly budgets: {
+  readonly budgets: LimitPlaces & {
     readonly enabled: boolean;
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];

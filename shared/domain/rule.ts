@@ -37,6 +37,14 @@ export interface RuleDefinition extends RuleKey, RuleCaps {}
 
 export type RuleSource = "manual" | "config";
 
+/** A variable's name, or the place in the file as a number (`config/limits/declared-at.ts`). */
+export type DeclaredAt = number | string;
+
+/** Where limits are declared that stand beside it: of each of them, in their order. */
+export interface LimitPlaces {
+  readonly declaredAt: readonly DeclaredAt[];
+}
+
 /** The subject as it is matched: provider and model subjects compare without case. */
 export function effectiveSubject(scope: Scope, subject: string): string {
   return scope === "user_path" ? subject : subject.toLowerCase();

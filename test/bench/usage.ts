@@ -8,16 +8,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
-import type { Change } from "../../limiterd/store/store.js";
-import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
-import { rollupProgressChange } from "../../limiterd/usage/stored-rollup-progress.js";
-import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import {
   connectDaemon as connectCommandLine,
   type DaemonClient,
 } from "../../shared/wire/daemon-client.js";
+import { seedUsage } from "../support/seed-usage.js";
 import { type AdmissionPort, unattended } from "./load/admission-port.js";
 import { connectDaemon } from "./load/daemon-port.js";
 import { createProcesses } from "./measure/processes.js";
@@ -26,8 +22,6 @@ import { startDaemon } from "./peers/sluice.js";
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10_000, 10_000_000];
 const answersPerSize = 200;
 const days = 365;
-const recordsPerBatch = 1000;
-const batchesPerCommit = 20;
 const endMs = Date.parse(`${dayOf(Date.now())}T00:00:00Z`) - 1;
 
 async function main(): Promise<void> {
@@ -39,7 +33,7 @@ async function main(): Promise<void> {
     );
     for (const records of sizes) {
       const own = join(dir, String(records));
-      const seeded = await seed(join(own, "data"), records);
+      const seeded = await seedUsage(join(own, "data"), { records, days, endMs });
       say(
         `\n${number(records)} records over ${days} days, 100 paths in 10 teams: written in ${(seeded.ms / 1000).toFixed(1)} s, ${number(Math.round(seeded.bytes / 1e6))} MB`,
       );
@@ -52,69 +46,6 @@ async function main(): Promise<void> {
     await processes.stopAll();
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-/**
- * As the daemon writes it when its batches wait for a slow disk: those of one commit share it. The
- * sums are written once, at the end.
- */
-async function seed(
-  dataDir: string,
-  records: number,
-): Promise<{ readonly ms: number; readonly bytes: number }> {
-  const store = await openLmdbStore(dataDir);
-  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail }, Date.now());
-  const startedAt = performance.now();
-  let lsn = 0;
-  let changes: Change[] = [];
-  for (let at = 0; at < records; at += recordsPerBatch) {
-    for (let i = at; i < Math.min(records, at + recordsPerBatch); i++) {
-      const record = recordAt(i, records);
-      usage.add(record, record.atMs);
-    }
-    changes.push(...usage.changes(++lsn));
-    if (lsn % batchesPerCommit > 0 && at + recordsPerBatch < records) continue;
-    await store.commit(changes);
-    usage.committed(lsn);
-    changes = [];
-  }
-  await store.commit([
-    ...usage.rollups.changes(usage.takeDirty(), usage.lastKey),
-    rollupProgressChange(usage.lastKey),
-  ]);
-  const bytes = store.sizeBytes() ?? 0;
-  await store.close();
-  return { ms: performance.now() - startedAt, bytes };
-}
-
-function recordAt(i: number, records: number): UsageRecord {
-  const inputTokens = 100 + (i % 900);
-  return {
-    atMs: endMs - Math.floor(((records - 1 - i) * days * dayMs) / records),
-    requestId: `req_bench_${i.toString(36)}`,
-    userPath: `/team${i % 10}/app${i % 100}`,
-    keyId: "",
-    provider: i % 3 === 0 ? "openai" : "anthropic",
-    providerType: "openai",
-    model: `model-${i % 6}`,
-    endpoint: "/v1/chat/completions",
-    status: 200,
-    estimated: false,
-    cacheHit: false,
-    inputTokens,
-    outputTokens: 50,
-    cachedInputTokens: 0,
-    cacheWriteInputTokens: 0,
-    inputCost: inputTokens * 3_000_000,
-    outputCost: 50 * 15_000_000,
-    totalCost: inputTokens * 3_000_000 + 750_000_000,
-    rewriteTokensSaved: 0,
-    rewriteCostSaved: null,
-    latencyMs: 900,
-    firstByteMs: 300,
-    requestedModel: "",
-    details: null,
-  };
 }
 
 async function measure(socket: string, records: number): Promise<void> {
@@ -195,10 +126,6 @@ function timesText(ms: number[]): string {
 
 function number(value: number): string {
   return value.toLocaleString("en-US");
-}
-
-function fail(error: Error): never {
-  throw error;
 }
 
 function say(line: string): void {

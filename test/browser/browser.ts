@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
-import { tellOfPolicies, whenShown } from "./in-page.js";
+import { leastMs, tellOfPolicies, whenShown } from "./in-page.js";
 
 const executablePath = "/usr/bin/chromium";
 
@@ -65,6 +65,14 @@ export async function openGateway(
 export async function openDashboard({ page }: WatchedPage, url: string, path = ""): Promise<void> {
   await page.goto(`${url}/dashboard/${path}`);
   await whenShown(page);
+}
+
+/**
+ * How long a page may take that shows its first rows within a second on an idle machine: on a busy
+ * one, three times what a page without any takes.
+ */
+export async function firstRowsMsMax(watched: WatchedPage, url: string): Promise<number> {
+  return Math.max(1_000, 3 * (await leastMs(() => openDashboard(watched, url, "nowhere"))));
 }
 
 interface StreamEvents {

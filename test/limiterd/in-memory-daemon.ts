@@ -158,6 +158,7 @@ export function startDaemon(
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,
       inertReason,
+      configFile: null,
     },
     budgets,
     labelsOf,

@@ -75,7 +75,7 @@ export function handleBudgets(
   if (state.accountsLoading && beginsAnew.has(op))
     return ports.fail(
       failure(
-        "limiter_unavailable",
+        "overloaded",
         "the daemon has just started and still reads what budgets have spent: try again in some seconds",
       ),
     );

@@ -71,7 +71,8 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);
   if (query === null) return;
   const { book, settings, yieldToEventLoop } = state;
-  const options = { nowMs, inertReason: settings.inertReason, query };
+  const { inertReason, configFile } = settings;
+  const options = { nowMs, inertReason, configFile, query };
   if (isByUse(query))
     return void listFullestRules(book, options, yieldToEventLoop).then(ports.answer);
   ports.answer(listRules(book, options));
@@ -92,8 +93,8 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
   if (state.book.unread !== null)
     return ports.fail(
       failure(
-        "limiter_unavailable",
-        "the children are still being read: the daemon has just started",
+        "overloaded",
+        "the daemon has just started and still reads the children: try again in some seconds",
       ),
     );
   const { yieldToEventLoop } = state;

@@ -17,7 +17,7 @@ import { type ParsedFile, parsedFile } from "../file/parsed-file.js";
 import { substituteVariables } from "../file/substitute-variables.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
-import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
+import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
 import { noProblems, type Problem, problemList } from "../problems.js";
@@ -114,8 +114,14 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
   if (Object.values(problems).some((messages) => messages.length > 0)) return failed();
 
-  const budgets = mergeLimits(budgetForm, fileBudgets, envBudgets);
-  const rules = mergeLimits(ruleForm, fileRules, envRules);
+  const placed = { limits: fileRules, declaredAt: known?.declaredAt ?? placesInFile(shape.rules) };
+  const { limits: rules, declaredAt } = mergeLimits(ruleForm, placed, envRules);
+  const budgetsPlaced = { limits: fileBudgets, declaredAt: placesInFile(shape.budgets) };
+  const { limits: budgets, declaredAt: budgetsAt } = mergeLimits(
+    budgetForm,
+    budgetsPlaced,
+    envBudgets,
+  );
   const config: Config = {
     file: file?.path ?? null,
     server: {
@@ -158,15 +164,16 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       enabled: values.rateLimitsEnabled,
       flushIntervalMs: values.flushIntervalMs,
       rules,
+      declaredAt,
     },
-    budgets: { enabled: values.budgetsEnabled, budgets },
+    budgets: { enabled: values.budgetsEnabled, budgets, declaredAt: budgetsAt },
     logLevel: values.logLevel,
     settings: describeSettings({ ...sources, file: shape.settings }, limiter),
   };
   return {
     ok: true,
     config,
-    parsed: known ?? parsedFile(yaml.document, fileRules),
+    parsed: known ?? parsedFile(yaml.document, fileRules, placed.declaredAt),
     warnings: [
       ...variableWarnings(env),
       ...warnings,

@@ -4,29 +4,35 @@
  * bytes of the file alone, so that the next start may do without parsing them (`../kept/`).
  */
 import { isObject } from "../../checked.js";
-import { type RuleDefinition, scopes } from "../../domain/rule.js";
+import { type DeclaredAt, type RuleDefinition, scopes } from "../../domain/rule.js";
 import { listNames, ruleSection } from "./read-limit-lists.js";
 
 export interface ParsedFile {
   readonly document: unknown;
   readonly rules: readonly RuleDefinition[];
+  /** Of each of the rules, in their order. */
+  readonly declaredAt: readonly DeclaredAt[];
 }
 
 /**
  * Of a document that was found valid, and its rules. Null if the rules depend on variables, which
  * may be others at the next start.
  */
-export function parsedFile(document: unknown, rules: readonly RuleDefinition[]): ParsedFile | null {
+export function parsedFile(
+  document: unknown,
+  rules: readonly RuleDefinition[],
+  declaredAt: readonly DeclaredAt[],
+): ParsedFile | null {
   const top = isObject(document) ? document : {};
   const section = top[ruleSection.name];
-  if (!isObject(section)) return { document, rules };
+  if (!isObject(section)) return { document, rules, declaredAt };
   const lists = listNames(ruleSection);
   const isList = ([name]: [string, unknown]): boolean => lists.includes(name);
   const entries = Object.entries(section);
   // A variable in it, or what is no variable but looks like one.
   if (JSON.stringify(entries.filter(isList)).includes("${")) return null;
   const others = Object.fromEntries(entries.filter((entry) => !isList(entry)));
-  return { document: { ...top, [ruleSection.name]: others }, rules };
+  return { document: { ...top, [ruleSection.name]: others }, rules, declaredAt };
 }
 
 /** The rules by their fields: read back in a third of the time of as many objects. */
@@ -40,10 +46,11 @@ interface Packed {
   readonly tokens: readonly (number | null)[];
   /** The numbers of the rules that are per child. */
   readonly perChild: readonly number[];
+  readonly declaredAt: readonly DeclaredAt[];
 }
 
 /** As a text. */
-export function packParsed({ document, rules }: ParsedFile): string {
+export function packParsed({ document, rules, declaredAt }: ParsedFile): string {
   const packed: Packed = {
     document,
     scopes: rules.map(({ scope }) => scopes.indexOf(scope)),
@@ -52,6 +59,7 @@ export function packParsed({ document, rules }: ParsedFile): string {
     requests: rules.map(({ maxRequests }) => maxRequests),
     tokens: rules.map(({ maxTokens }) => maxTokens),
     perChild: rules.flatMap(({ perChild }, i) => (perChild ? [i] : [])),
+    declaredAt,
   };
   return JSON.stringify(packed);
 }
@@ -70,5 +78,5 @@ export function unpackParsed(text: string): ParsedFile {
       perChild: perChild.has(i),
     }),
   );
-  return { document: packed.document, rules };
+  return { document: packed.document, rules, declaredAt: packed.declaredAt };
 }

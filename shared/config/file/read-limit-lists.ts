@@ -5,6 +5,7 @@
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
 import { boolean } from "../kinds/choice-kinds.js";
+import { limitsPerEntryMax } from "../limits/declared-at.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import { type Mapping, readMapping } from "../read-mapping.js";
 import {
@@ -101,7 +102,11 @@ export function readLimitLists<S extends string>(
   });
 }
 
-const limitList = listField("must be a list of limits", { min: 1, max: 1000, what: "limits" });
+const limitList = listField("must be a list of limits", {
+  min: 1,
+  max: limitsPerEntryMax,
+  what: "limits",
+});
 
 function subjectSchemas<S extends string>(subjects: SubjectList<S>): FieldSchemas {
   const subject = { [subjects.subjectKey]: textField(subjects.expected) };

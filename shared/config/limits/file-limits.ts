@@ -4,7 +4,9 @@
  */
 import { show } from "../../checked.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
+import type { DeclaredAt } from "../../domain/rule.js";
 import type { Mapping } from "../read-mapping.js";
+import { placeInFile } from "./declared-at.js";
 import type { EnvLimits } from "./env-limits.js";
 import {
   checkedValue,
@@ -68,18 +70,43 @@ function withNumbers<S extends string, L extends PeriodLimit>(
   );
 }
 
+/** Where the file declares the limits of entries that are valid, in the order of these. */
+export function placesInFile<S extends string>(
+  entries: readonly DeclaredLimits<S>[],
+): readonly DeclaredAt[] {
+  const seen = new Map<S, number>();
+  return entries.flatMap(({ scope, limits }) => {
+    const entry = seen.get(scope) ?? 0;
+    seen.set(scope, entry + 1);
+    return limits.map((_, limit) => placeInFile(entry, limit));
+  });
+}
+
+/** Limits, and beside each where it is declared. */
+interface PlacedLimits<D> {
+  readonly limits: readonly D[];
+  readonly declaredAt: readonly DeclaredAt[];
+}
+
 /** A variable replaces all limits that the file declares for its subject. */
 export function mergeLimits<S extends string, L extends PeriodLimit>(
   { id }: LimitForm<S, L>,
-  fromFile: readonly Declared<S, L>[],
+  fromFile: PlacedLimits<Declared<S, L>>,
   fromEnv: readonly EnvLimits<S, L>[],
-): readonly Declared<S, L>[] {
+): PlacedLimits<Declared<S, L>> {
   if (fromEnv.length === 0) return fromFile;
   const subjectOf = ({ scope, subject }: { readonly scope: S; readonly subject: string }): string =>
     id({ scope, subject, periodSeconds: 0 });
   const replaced = new Set(fromEnv.map(subjectOf));
-  return [
-    ...fromFile.filter((declared) => !replaced.has(subjectOf(declared))),
-    ...fromEnv.flatMap(({ limits }) => limits),
-  ];
+  const stays = fromFile.limits.map((declared) => !replaced.has(subjectOf(declared)));
+  return {
+    limits: [
+      ...fromFile.limits.filter((_, i) => stays[i]),
+      ...fromEnv.flatMap(({ limits }) => limits),
+    ],
+    declaredAt: [
+      ...fromFile.declaredAt.filter((_, i) => stays[i]),
+      ...fromEnv.flatMap(({ limits, variable }) => limits.map(() => variable)),
+    ],
+  };
 }

@@ -1,8 +1,14 @@
 /** With 100,000 rules the page of limits shows its first rows, and draws no more than those. */
 import t from "tap";
 import { makeSite } from "../../support/processes/processes.js";
-import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
-import { rowsOf } from "../in-page.js";
+import {
+  firstRowsMsMax,
+  launchBrowser,
+  noBrowser,
+  openDashboard,
+  openGateway,
+} from "../browser.js";
+import { leastMs, rowsOf } from "../in-page.js";
 
 const masterKey = "sk-many-rules-0123456789abcdef";
 const rules = 100_000;
@@ -24,16 +30,25 @@ t.test("100,000 rules", { skip: noBrowser }, async (t) => {
   const browser = await launchBrowser(t);
   const watched = await openGateway(browser, url, { key: masterKey });
   const { page } = watched;
-  const began = performance.now();
-  await openDashboard(watched, url, "limits");
-  await page.getByRole("row", { name: "/t/u0" }).first().waitFor();
-  t.comment(`first rows after ${Math.round(performance.now() - began)} ms`);
+  const msMax = await firstRowsMsMax(watched, url);
+  const ms = await leastMs(async () => {
+    await openDashboard(watched, url, "limits");
+    await page.getByRole("row", { name: "/t/u0" }).first().waitFor();
+  });
+  t.ok(ms < msMax, `first rows after ${ms} of ${msMax} ms`);
   const rows = await rowsOf(page);
   t.ok(rows > 50 && rows < rowsMax, `${rows} rows are drawn`);
   await page.getByRole("searchbox").fill("u99999");
   await page.getByRole("row", { name: "/t/u99999" }).waitFor();
   t.equal(await rowsOf(page), 2, "its head and the one that is searched for");
+  const used = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${masterKey}`, "x-sluice-user-path": "/t/u77777" },
+    body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "Hello" }] }),
+  });
+  t.equal(used.status, 200);
   await openDashboard(watched, url);
-  t.ok((await rowsOf(page)) < rowsMax);
+  await page.getByRole("link", { name: "/t/u77777" }).waitFor();
+  t.ok((await rowsOf(page)) < rowsMax, "of all rules the Overview finds the one that is used");
   t.same(watched.problems, []);
 });

@@ -139,7 +139,12 @@ t.test("rules and budgets in the order of use are told on one stream", async (t)
   });
   stream.close();
   const list = await fetch(`${url}/admin/rate-limits?order=use`, { headers: byMaster });
-  t.match(await list.json(), { rate_limits: [{ subject: "/team" }], next: null }, "it is a page");
+  const declared_at = /sluice\.yaml: rate_limits\.user_paths\[0\]\.limits\[0\]$/;
+  t.match(
+    await list.json(),
+    { rate_limits: [{ subject: "/team", source: "config", declared_at }], next: null },
+    "it is a page",
+  );
 });
 
 t.test("wrong parameters are refused as on the list, and so is who may not see it", async (t) => {

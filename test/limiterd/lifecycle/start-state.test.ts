@@ -5,17 +5,21 @@ import { acceptHello } from "../../../limiterd/handlers/accept-hello.js";
 import { connect } from "../../../limiterd/handlers/connection.js";
 import { snapshot } from "../../../limiterd/lifecycle/snapshot.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
+import { listBudgets } from "../../../limiterd/lists/list-budgets.js";
+import { listRules } from "../../../limiterd/lists/list-rules.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
+import { placeInFile } from "../../../shared/config/limits/declared-at.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
-import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { DeclaredAt, RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { noCopies } from "../../support/no-copies.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { wholeList } from "../lists/whole-list.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const anyProvider = pathRule("/team", 3600, { requests: 10 });
@@ -36,12 +40,14 @@ async function start(
     usageEnabled = true,
     nowMs = noon,
     upMs = 0,
+    declaredAt = { rules: [], budgets: [] },
   }: {
     budgets?: readonly BudgetDefinition[];
     enabled?: boolean;
     usageEnabled?: boolean;
     nowMs?: number;
     upMs?: number;
+    declaredAt?: Record<"rules" | "budgets", readonly DeclaredAt[]>;
   } = {},
 ): Promise<World> {
   const timers: (() => void)[] = [];
@@ -72,10 +78,12 @@ async function start(
         usageEnabled,
         quotaTemplatesEntitled: true,
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
+        configFile: "/etc/sluice.yaml",
       },
       rules,
       digest: JSON.stringify(rules),
       budgets,
+      declaredAt,
       providers: new Map([["openai", "openai"]]),
       hashKey: [1, 2],
       nowMs,
@@ -91,6 +99,29 @@ async function start(
     },
   };
 }
+
+t.test("what the configuration declares is listed with its place", async (t) => {
+  const declaredAt = {
+    rules: [placeInFile(2, 1), "SET_RATE_LIMIT_B"],
+    budgets: [placeInFile(0, 0)],
+  };
+  const rules = [minute, pathRule("/b", 60, { requests: 1 })];
+  const { state } = await start(createMemoryStore(), rules, {
+    budgets: [budget("/", 86_400, 5)],
+    declaredAt,
+  });
+  const { inertReason, configFile } = state.settings;
+  const listed = (): unknown => {
+    const options = { nowMs: noon, inertReason, configFile, query: wholeList };
+    return listRules(state.book, options).rate_limits.map(({ declared_at }) => declared_at);
+  };
+  t.same(listed(), ["SET_RATE_LIMIT_B", "/etc/sluice.yaml: rate_limits.user_paths[2].limits[1]"]);
+  t.match(listBudgets(state, wholeList, noon).budgets, [
+    { declared_at: "/etc/sluice.yaml: budgets.user_paths[0].limits[0]" },
+  ]);
+  state.book.put(minute, { source: "manual", nowMs: noon, lsn: state.writer.lsn });
+  t.same(listed(), ["SET_RATE_LIMIT_B", undefined], "a rule by hand has none");
+});
 
 t.test("a daemon that starts has written its epoch, its rules and its budgets", async (t) => {
   const store = createMemoryStore();

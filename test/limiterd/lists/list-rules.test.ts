@@ -26,6 +26,7 @@ const list = (
   listRules(book, {
     nowMs,
     inertReason: (of) => tokensInert(of, usageEnabled),
+    configFile: null,
     query: { ...wholeList, after },
   });
 
@@ -340,6 +341,7 @@ t.test("a list is narrowed by scope, source and a part of the subject", (t) => {
     listRules(book, {
       nowMs: begin,
       inertReason: () => null,
+      configFile: null,
       query: { ...wholeList, ...query },
     }).rate_limits.map((item) => item["subject"]);
   t.same(subjects({ search: "acme" }), ["/ACME", "/acme/app"]);

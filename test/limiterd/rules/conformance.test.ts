@@ -96,7 +96,8 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
       open.delete(name);
     },
     list: async () =>
-      listRules(book, { nowMs, inertReason: () => null, query: wholeList }).rate_limits,
+      listRules(book, { nowMs, inertReason: () => null, configFile: null, query: wholeList })
+        .rate_limits,
   };
 }
 

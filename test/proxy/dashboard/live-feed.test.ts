@@ -1,7 +1,7 @@
 import t from "tap";
 import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/dashboard/live-bounds.js";
 import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
-import type { ListWatch } from "../../../proxy/dashboard/live-lists.js";
+import { type ListWatch, wholePage } from "../../../proxy/dashboard/live-lists.js";
 import type { CallOutcome } from "../../../proxy/limiter/limiter.js";
 import { failure } from "../../../shared/error-code.js";
 
@@ -191,6 +191,33 @@ t.test("a page of budgets is told as one of rules, but not that time passes", as
     { whole: false, ...page, budgets: [{ ...rule("/a"), ...early, requests_used: 1 }] },
   ]);
   t.same(rulesTold(watcher), []);
+});
+
+t.test("a page is asked for until it is full, or the last", async (t) => {
+  const asked: unknown[] = [];
+  // A daemon that looks at two rules at once, of which a search may find none.
+  const pages = [[], ["/a", "/b"], ["/c"], ["/d"]].map((subjects) => subjects.map(rule));
+  const call = (_: string, body: unknown): Promise<CallOutcome> => {
+    asked.push(body);
+    const rate_limits = pages[asked.length - 1]!;
+    const next = asked.length === pages.length ? null : `${asked.length}`;
+    return Promise.resolve({ ok: true, body: { rate_limits, server_time: "now", next } });
+  };
+  const watch = { list: "rules", key: "", parameters: { limit: 3, search: "x" } } as const;
+  const page = await wholePage(watch, call);
+  t.match(page, { items: [{ subject: "/a" }, { subject: "/b" }, { subject: "/c" }], next: "3" });
+  t.same(asked, [
+    { limit: 3, search: "x" },
+    { limit: 3, search: "x", after: "1" },
+    { limit: 1, search: "x", after: "2" },
+  ]);
+  asked.length = 0;
+  t.match(await wholePage({ ...watch, parameters: {} }, call), {
+    items: { length: 4 },
+    next: null,
+  });
+  const away = { ok: false, failure: failure("limiter_unavailable", "it is away") } as const;
+  t.equal(await wholePage(watch, () => Promise.resolve(away)), null);
 });
 
 t.test("a page that takes the daemon long is asked for less often", async (t) => {

@@ -145,6 +145,7 @@ export class DaemonProcess {
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,
       inertReason: () => null,
+      configFile: null,
     };
     return startState(
       {

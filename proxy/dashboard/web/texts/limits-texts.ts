@@ -31,7 +31,7 @@ export const limitsTexts = {
   atOnce: "at once",
   perChild: "each child",
   locked: "From the configuration: change it in the file or the variable that it comes from",
-  lockedShort: "configured",
+  lockedIn: (file: string | null) => (file === null ? "configured" : `in ${file}`),
   inert: "does nothing",
   edit: (name: string) => `Edit the limit of ${name}`,
   reset: (name: string) => `Reset the counters of ${name}`,

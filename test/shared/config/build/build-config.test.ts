@@ -1,5 +1,6 @@
 import t from "tap";
 import type { Config } from "../../../../shared/config/config.js";
+import { placeInFile } from "../../../../shared/config/limits/declared-at.js";
 import { problemLine } from "../../../../shared/config/problems.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted as acceptedWhole, problemsOf, refused, samplePath } from "../build-sample.js";
@@ -67,8 +68,8 @@ const builtIn: Config = {
   usageEnabled: true,
   usageRetentionDays: 400,
   quotaTemplatesEntitled: false,
-  rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [] },
-  budgets: { enabled: true, budgets: [] },
+  rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [], declaredAt: [] },
+  budgets: { enabled: true, budgets: [], declaredAt: [] },
   logLevel: "info",
   settings: [],
 };
@@ -162,12 +163,13 @@ log_level: warn
       },
       usageEnabled: false,
       quotaTemplatesEntitled: true,
-      rateLimits: { enabled: false, flushIntervalMs: 250, rules: [] },
+      rateLimits: { enabled: false, flushIntervalMs: 250, rules: [], declaredAt: [] },
       budgets: {
         enabled: false,
         budgets: [
           { scope: "label", subject: "x", periodSeconds: 86_400, amountUsd: 1, perChild: false },
         ],
+        declaredAt: [placeInFile(0, 0)],
       },
       logLevel: "trace",
     });

@@ -130,11 +130,16 @@ const rule: fc.Arbitrary<RuleDefinition> = fc.record(
 t.test("property: rules and documents come back as they were packed", (t) => {
   fc.assert(
     fc.property(
-      fc.record({ document: fc.jsonValue({ noUnicodeString: false }), rules: fc.array(rule) }),
+      fc.record({
+        document: fc.jsonValue({ noUnicodeString: false }),
+        rules: fc.array(rule),
+        declaredAt: fc.array(fc.nat()),
+      }),
       (parsed: ParsedFile) => {
         const text = packParsed(parsed);
         t.equal(packParsed(unpackParsed(text)), text);
         t.strictSame(unpackParsed(text).rules, parsed.rules);
+        t.strictSame(unpackParsed(text).declaredAt, parsed.declaredAt);
       },
     ),
     { numRuns: 200 },

@@ -1,4 +1,5 @@
 import t from "tap";
+import { declaredAtText, placeInFile } from "../../../../shared/config/limits/declared-at.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { accepted, refused } from "../build-sample.js";
 
@@ -27,7 +28,21 @@ rate_limits:
     - { model: openai/gpt-4o, limits: [ { period: Daily, max_requests: 6 } ] }
     - { model: gpt-4o, limits: [ { period: day, max_requests: 7 } ] }
 `;
-  t.same(accepted(text, { env: { CAP: "5", OPENAI_API_KEY: "k" } }).config.rateLimits.rules, [
+  const { rules, declaredAt } = accepted(text, { env: { CAP: "5", OPENAI_API_KEY: "k" } }).config
+    .rateLimits;
+  const place = { file: "/s.yaml", section: "rate_limits" };
+  t.same(
+    rules.map(({ scope }, i) => declaredAtText(declaredAt[i]!, { ...place, scope })),
+    [
+      "/s.yaml: rate_limits.user_paths[0].limits[0]",
+      "/s.yaml: rate_limits.user_paths[0].limits[1]",
+      "/s.yaml: rate_limits.user_paths[1].limits[0]",
+      "/s.yaml: rate_limits.providers[0].limits[0]",
+      "/s.yaml: rate_limits.models[0].limits[0]",
+      "/s.yaml: rate_limits.models[1].limits[0]",
+    ],
+  );
+  t.same(rules, [
     rule("user_path", "/team/App", 60, { maxRequests: 1, maxTokens: 2, perChild: true }),
     rule("user_path", "/team/App", 300, { maxRequests: 3, perChild: true }),
     rule("user_path", "/", 0, { maxRequests: 4 }),
@@ -58,7 +73,10 @@ rate_limits:
       SET_RATE_LIMIT_KEPT: " ",
       SET_PROVIDER_RATE_LIMIT_MY_LLM: "rpm=10",
     };
-    t.same(accepted(text, { env }).config.rateLimits.rules, [
+    const { rules, declaredAt } = accepted(text, { env }).config.rateLimits;
+    const variables = ["SET_PROVIDER_RATE_LIMIT_MY_LLM", "SET_RATE_LIMIT_TEAM"];
+    t.same(declaredAt, [placeInFile(2, 0), placeInFile(3, 0), placeInFile(5, 0), ...variables]);
+    t.same(rules, [
       rule("user_path", "/Team", 60, { maxRequests: 4 }),
       rule("user_path", "/team/a", 60, { maxRequests: 5 }),
       rule("user_path", "/kept", 60, { maxRequests: 7 }),

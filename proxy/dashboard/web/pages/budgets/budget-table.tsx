@@ -27,7 +27,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
     {
       key: "period",
       head: texts.columns.period,
-      cell: ({ item }) => periodText(item, texts.periods),
+      cell: ({ item }) => <span class="nowrap">{periodText(item, texts.periods)}</span>,
     },
     {
       key: "spent",
@@ -57,7 +57,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
         <LimitActions
           item={item}
           words={texts}
-          onChildren={null}
+          onChildren={item.per_child ? () => onOpen({ kind: "children", budget: item }) : null}
           onEdit={() => onOpen({ kind: "edit", budget: item })}
           onReset={() => onOpen({ kind: "reset", budget: item })}
           onRemove={() => onOpen({ kind: "remove", budget: item })}

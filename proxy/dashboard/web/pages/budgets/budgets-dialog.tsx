@@ -4,6 +4,7 @@ import { budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
 import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import { AnchorsDialog } from "./anchors-dialog.js";
+import { BudgetChildren } from "./budget-children.js";
 import { BudgetDialog } from "./budget-dialog.js";
 
 const listPath = "/admin/budgets";
@@ -13,6 +14,7 @@ export type OpenBudgetDialog =
   | { readonly kind: "edit"; readonly budget: BudgetItem }
   | { readonly kind: "reset"; readonly budget: BudgetItem }
   | { readonly kind: "remove"; readonly budget: BudgetItem }
+  | { readonly kind: "children"; readonly budget: BudgetItem }
   | { readonly kind: "anchors" }
   | { readonly kind: "reset-all" };
 
@@ -31,6 +33,8 @@ export function BudgetsDialog({ dialog, onClose, onChanged }: BudgetsDialogProps
       return (
         <BudgetDialog first={budgetDraftOf(dialog.budget)} original={dialog.budget} {...ends} />
       );
+    case "children":
+      return <BudgetChildren budget={dialog.budget} onClose={onClose} />;
     case "anchors":
       return <AnchorsDialog {...ends} />;
     case "reset-all":

@@ -1,7 +1,7 @@
 /** Budgets with what is spent of them and how long they last; the place to make and change them. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../data/router.js";
-import { listQuery } from "../../logic/list-path.js";
+import { listQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { useBudgets } from "../../parts/limits/use-live-list.js";

@@ -1,7 +1,7 @@
 /** The managed keys: who has which, when each was last used, and all that can be done to them. */
 import { useState } from "preact/hooks";
 import type { KeyItem, KeyPage } from "../../../../../shared/api/key-item.js";
-import { listPath } from "../../logic/list-path.js";
+import { listPath } from "../../logic/list-page.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";

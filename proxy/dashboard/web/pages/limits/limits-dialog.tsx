@@ -3,7 +3,7 @@ import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { newRule, ruleDraftOf } from "../../logic/rule-draft.js";
 import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
-import { ChildrenDialog } from "./children-dialog.js";
+import { RuleChildren } from "./rule-children.js";
 import { RuleDialog } from "./rule-dialog.js";
 
 const listPath = "/admin/rate-limits";
@@ -30,7 +30,7 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
     case "edit":
       return <RuleDialog first={ruleDraftOf(dialog.rule)} original={dialog.rule} {...ends} />;
     case "children":
-      return <ChildrenDialog rule={dialog.rule} onClose={onClose} />;
+      return <RuleChildren rule={dialog.rule} onClose={onClose} />;
     case "reset-all":
       return <ConfirmResetAll path={listPath} words={texts.confirmAll} {...ends} />;
     case "reset":

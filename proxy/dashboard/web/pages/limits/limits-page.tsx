@@ -1,7 +1,7 @@
 /** Rules with what is used of them, one tab for each scope; the place to make and change them. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../data/router.js";
-import { listQuery } from "../../logic/list-path.js";
+import { listQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { useRules } from "../../parts/limits/use-live-list.js";

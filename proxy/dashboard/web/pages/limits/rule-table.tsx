@@ -26,7 +26,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
     {
       key: "period",
       head: texts.columns.period,
-      cell: ({ item }) => periodText(item, texts.periods),
+      cell: ({ item }) => <span class="nowrap">{periodText(item, texts.periods)}</span>,
     },
     { key: "requests", head: texts.columns.requests, cell: ({ item }) => <Requests rule={item} /> },
     {

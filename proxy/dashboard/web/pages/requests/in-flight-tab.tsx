@@ -1,6 +1,6 @@
 /** The requests that hold slots. */
 import type { LeaseItem, LeasePage } from "../../../../../shared/api/lease-item.js";
-import { listPath } from "../../logic/list-path.js";
+import { listPath } from "../../logic/list-page.js";
 import { formatDuration, formatTime } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { SearchFilter } from "../../parts/lists/filters.js";

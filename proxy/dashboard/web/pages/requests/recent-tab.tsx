@@ -1,6 +1,6 @@
 /** The requests that have ended, newest first, as they were recorded. */
 import type { RecordItem, RecordPage } from "../../../../../shared/api/record-item.js";
-import { listPath } from "../../logic/list-path.js";
+import { listPath } from "../../logic/list-page.js";
 import {
   formatDuration,
   formatMoment,

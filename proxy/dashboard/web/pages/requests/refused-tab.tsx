@@ -1,7 +1,7 @@
 /** The last refusals: which limit refused, and when it would have let the request pass. */
 import type { RefusalItem, RefusalPage } from "../../../../../shared/api/refusal-item.js";
 import { hrefOf } from "../../data/router.js";
-import { listPath } from "../../logic/list-path.js";
+import { listPath } from "../../logic/list-page.js";
 import { formatDuration, formatMoment, formatTime } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";

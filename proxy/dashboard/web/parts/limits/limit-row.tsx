@@ -1,4 +1,5 @@
 /** What rows of rules and budgets have in common: the subject with its marks, and the buttons. */
+import { declaredPlace } from "../../logic/declared-place.js";
 import { formatDuration } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
@@ -9,6 +10,7 @@ interface LimitItem {
   readonly per_child: boolean;
   readonly inert?: string;
   readonly source: string;
+  readonly declared_at?: string;
 }
 
 /**
@@ -81,10 +83,7 @@ export function LimitActions({ item, words, ...on }: LimitActionsProps) {
         <RowButton icon="children" words={words.children(subject)} onClick={on.onChildren} />
       )}
       {item.source === "config" ? (
-        <span class="locked" title={limitsTexts.locked}>
-          <Icon name="lock" />
-          {limitsTexts.lockedShort}
-        </span>
+        <Locked declaredAt={item.declared_at} />
       ) : (
         <>
           <RowButton icon="edit" words={words.edit(subject)} onClick={on.onEdit} />
@@ -92,6 +91,20 @@ export function LimitActions({ item, words, ...on }: LimitActionsProps) {
           <RowButton icon="trash" words={words.remove(subject)} onClick={on.onRemove} />
         </>
       )}
+    </span>
+  );
+}
+
+/** With the place where it can be changed: that it can't be here isn't enough. */
+function Locked({ declaredAt }: { readonly declaredAt: string | undefined }) {
+  const place = declaredAt === undefined ? null : declaredPlace(declaredAt);
+  return (
+    <span class="locked" title={`${limitsTexts.locked}${place === null ? "" : `: ${declaredAt}`}`}>
+      <Icon name="lock" />
+      <span>
+        {limitsTexts.lockedIn(place?.file ?? null)}
+        {place !== null && <code class="declared-at">{place.within}</code>}
+      </span>
     </span>
   );
 }

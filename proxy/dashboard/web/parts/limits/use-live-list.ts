@@ -5,7 +5,7 @@ import type { LiveLists } from "../../../../../shared/api/live-event.js";
 import type { RulePage } from "../../../../../shared/api/rule-item.js";
 import type { Follower } from "../../data/live-feed.js";
 import { LiveList } from "../../data/live-list.js";
-import { itemsAfter } from "../../logic/live-page.js";
+import { itemsAfter } from "../../logic/list-page.js";
 import { useApp } from "../app.js";
 import { type ListPoll, useKept } from "../use-poll.js";
 

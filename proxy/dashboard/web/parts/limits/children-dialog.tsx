@@ -1,0 +1,79 @@
+/** The children of a template with what each has used, the fullest first. */
+import { useState } from "preact/hooks";
+import { formatCount } from "../../logic/numbers.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
+import { Dialog } from "../dialog.js";
+import { SearchField } from "../field.js";
+import { Empty, WhenReady } from "../page.js";
+import { type Column, Table } from "../table.js";
+import { useListPoll } from "../use-poll.js";
+
+const texts = limitsTexts.childList;
+const rowsMax = 50;
+
+interface Listed<Child> {
+  readonly children: readonly Child[];
+  readonly total: number;
+}
+
+interface ChildrenDialogProps<Child> {
+  readonly template: {
+    readonly scope: string;
+    readonly subject: string;
+    readonly period_seconds: number;
+  };
+  /** Of the list: its `children` is below it. */
+  readonly path: string;
+  /** What stands beside a child's name. */
+  readonly columns: readonly Column<Child>[];
+  readonly onClose: () => void;
+}
+
+export function ChildrenDialog<Child extends { readonly subject: string }>({
+  template,
+  path,
+  columns,
+  onClose,
+}: ChildrenDialogProps<Child>) {
+  const [search, setSearch] = useState("");
+  const asked = new URLSearchParams({
+    scope: template.scope,
+    subject: template.subject,
+    period: String(template.period_seconds),
+    limit: String(rowsMax),
+    ...(search === "" ? {} : { search }),
+  });
+  const news = ({ admitted, settled }: { admitted: number; settled: number }): number =>
+    admitted + settled;
+  const children = useListPoll<Listed<Child>>(`${path}/children?${asked}`, { news });
+  const name: Column<Child> = {
+    key: "child",
+    head: texts.child,
+    kind: "lead",
+    cell: ({ subject }) => <span class="path">{subject}</span>,
+  };
+  return (
+    <Dialog title={texts.title(template.subject)} look="wide" onClose={onClose}>
+      <div class="form">
+        <SearchField label={limitsTexts.search} value={search} onInput={setSearch} />
+        <WhenReady polled={children.polled} onRetry={() => children.refresh()}>
+          {({ children: rows, total }) =>
+            rows.length === 0 ? (
+              <Empty icon="children" title={texts.empty} />
+            ) : (
+              <>
+                <p class="soft small">{texts.about(formatCount(total))}</p>
+                <Table
+                  caption={texts.caption}
+                  columns={[name, ...columns]}
+                  rows={rows}
+                  keyOf={({ subject }) => subject}
+                />
+              </>
+            )
+          }
+        </WhenReady>
+      </div>
+    </Dialog>
+  );
+}
