@@ -16,6 +16,12 @@ import { isEchoed } from "../supervisor/echoed-signal.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
 import { superviseServices } from "../supervisor/supervise-services.js";
+import { whenOrphaned } from "../supervisor/when-orphaned.js";
+
+function every(ms: number, run: () => void): { stop(): void } {
+  const timer = setInterval(run, ms).unref();
+  return { stop: () => clearInterval(timer) };
+}
 
 interface UpFlags extends ConfigurationFlags {
   readonly verbose?: boolean;
@@ -70,6 +76,9 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
       previous = signal;
       if (!echoed) supervisor.stop(name === "SIGINT" ? "SIGINT" : "SIGTERM");
     });
+  whenOrphaned({ env: session.env, parentPid: () => process.ppid, every }, () =>
+    supervisor.stop("SIGTERM"),
+  );
   terminal.out(bannerText(config));
   const exitCode = await supervisor.done;
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });

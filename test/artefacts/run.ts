@@ -1,0 +1,33 @@
+/** Programs that build artefacts: run to their end, and what they said is told when they fail. */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const repository = fileURLToPath(new URL("../../../", import.meta.url));
+
+interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** What it printed. */
+export function run(program: string, args: readonly string[], options: RunOptions = {}): string {
+  const { status, signal, error, stdout, stderr } = spawnSync(program, args, {
+    cwd: options.cwd ?? repository,
+    env: options.env ?? process.env,
+    encoding: "utf8",
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (status === 0) return stdout;
+  const end = error?.message ?? signal ?? `exit code ${status}`;
+  throw new Error(`${program} ${args.join(" ")}: ${end}\n${stdout}${stderr}`.trimEnd());
+}
+
+/** Leaves an artefact in the folder that `SLUICE_ARTEFACTS` names, where it is wanted. */
+export function keep(file: string): void {
+  const folder = process.env["SLUICE_ARTEFACTS"];
+  if (folder === undefined || folder === "") return;
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(file, join(folder, basename(file)));
+}

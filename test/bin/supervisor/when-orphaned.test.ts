@@ -1,0 +1,40 @@
+import t from "tap";
+import { whenOrphaned } from "../../../bin/supervisor/when-orphaned.js";
+
+function started(env: Record<string, string>) {
+  const looks: (() => void)[] = [];
+  let [stops, looking] = [0, 0];
+  const parent = { pid: 7 };
+  whenOrphaned(
+    {
+      env,
+      parentPid: () => parent.pid,
+      every: (_ms, run) => {
+        looks.push(run);
+        looking++;
+        return { stop: () => looking-- };
+      },
+    },
+    () => stops++,
+  );
+  return {
+    parent,
+    look: () => looks.map((look) => look()),
+    state: () => ({ stops, looking }),
+  };
+}
+
+t.test("what npm started stops when its shell has gone, once", (t) => {
+  const up = started({ npm_lifecycle_event: "npx" });
+  up.look();
+  t.same(up.state(), { stops: 0, looking: 1 });
+  up.parent.pid = 1;
+  up.look();
+  t.same(up.state(), { stops: 1, looking: 0 });
+  t.end();
+});
+
+t.test("what a shell started goes on after it, as nohup and setsid ask", (t) => {
+  t.same(started({}).state(), { stops: 0, looking: 0 });
+  t.end();
+});
