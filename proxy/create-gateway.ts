@@ -17,7 +17,7 @@ import { FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
 import { createDashboard } from "./create-dashboard.js";
-import { createMetrics, readMetricsToken } from "./create-metrics.js";
+import { createMetrics } from "./create-metrics.js";
 import { digest, sameSecret } from "./digests.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
 import { type Gateway, providerOf } from "./gateway.js";
@@ -86,7 +86,7 @@ export async function createGateway({
       userPathHeader: config.server.userPathHeader,
       open,
       adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
-      metricsToken: await readMetricsToken(config.metrics),
+      metricsToken: config.metrics.token,
       metricsOpen: open && isLoopback(config.server.host),
       sameSecret,
       hashKey,

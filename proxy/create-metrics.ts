@@ -1,5 +1,4 @@
 /** Wires the metrics of a proxy: what is counted, what is read, and the clock. */
-import { readFile } from "node:fs/promises";
 import type { Config } from "../shared/config/config.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { proxyMetrics } from "../shared/metrics/proxy-metrics.js";
@@ -37,21 +36,4 @@ export function createMetrics(
     yieldToEventLoop: () => new Promise<void>((resolve) => void setImmediate(resolve)),
     close: () => clearInterval(looking),
   };
-}
-
-/** The token for scrapes; null: none is configured. Throws when its file can't be read. */
-export async function readMetricsToken({
-  token,
-  tokenFile,
-}: Config["metrics"]): Promise<string | null> {
-  if (tokenFile === null) return token;
-  const text = await readFile(tokenFile, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`metrics.token_file ${tokenFile} can't be read: ${error.code ?? error}`);
-  });
-  const read = text.trim();
-  if (!/^[\x21-\x7e]{1,16384}$/.test(read))
-    throw new Error(
-      `metrics.token_file ${tokenFile} must hold a text of visible ASCII characters without white space`,
-    );
-  return read;
 }

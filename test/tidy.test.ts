@@ -90,7 +90,7 @@ const impure: Readonly<
   },
   "proxy/create-metrics.ts": {
     kind: "main",
-    why: "wires the metrics: a timer, the clock, the file of the token",
+    why: "wires the metrics: a timer, the clock",
   },
   "shared/metrics/process-reading.ts": {
     kind: "adapter",

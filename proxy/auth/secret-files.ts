@@ -15,12 +15,25 @@ class SecretFileError extends Error {
 
 /** The configuration with what is in its files. Rejects with `SecretFileError`. */
 export async function withSecrets(config: Config): Promise<Config> {
-  const { server } = config;
-  const path = server.masterKeyFile;
-  const key =
-    path === null ? server.masterKey : await read("server.master_key_file", path, masterKey);
+  const { server, metrics } = config;
+  const key = await keyIn("server.master_key_file", server.masterKeyFile, server.masterKey);
+  const token = await keyIn("metrics.token_file", metrics.tokenFile, metrics.token);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
-  return { ...config, server: { ...server, masterKey: key }, jwtIssuers };
+  return {
+    ...config,
+    server: { ...server, masterKey: key },
+    metrics: { ...metrics, token },
+    jwtIssuers,
+  };
+}
+
+/** What is in the file, if there is one; or else the key that is given. */
+async function keyIn(
+  name: string,
+  path: string | null,
+  given: string | null,
+): Promise<string | null> {
+  return path === null ? given : read(name, path, masterKey);
 }
 
 async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {

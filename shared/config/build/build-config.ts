@@ -93,7 +93,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     values.masterKeyFile === null
       ? null
       : absoluteSetting(settings.masterKeyFile, values.masterKeyFile, places);
-  const metrics = buildMetrics(values, places, problems);
+  const metrics = buildMetrics(values, places);
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));

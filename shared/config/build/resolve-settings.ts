@@ -37,21 +37,32 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
     values[key] = value ?? setting.defaultValue;
   }
   // The table gave both the keys and the types.
-  return withOneMasterKey(values as SettingValues, sources, problems);
+  const all = values as SettingValues;
+  return {
+    ...all,
+    ...keyOrFile(all, ["masterKey", "masterKeyFile"], sources, problems),
+    ...keyOrFile(all, ["metricsToken", "metricsTokenFile"], sources, problems),
+  };
 }
 
-/** Of the key and its file, one; what the environment says is in place of the configuration's. */
-function withOneMasterKey(
+/**
+ * Of a key and its file, one; what the environment says is in place of the configuration's. What is
+ * returned changes the values.
+ */
+function keyOrFile(
   values: SettingValues,
+  [keyName, fileName]:
+    | readonly ["masterKey", "masterKeyFile"]
+    | readonly ["metricsToken", "metricsTokenFile"],
   sources: SettingSources,
   problems: Problems,
-): SettingValues {
-  if (values.masterKey === null || values.masterKeyFile === null) return values;
-  const key = decidedBy(settings.masterKey, sources);
-  const file = decidedBy(settings.masterKeyFile, sources);
+): Partial<SettingValues> {
+  if (values[keyName] === null || values[fileName] === null) return {};
+  const key = decidedBy(settings[keyName], sources);
+  const file = decidedBy(settings[fileName], sources);
   if (key.place === file.place)
     problems[key.place].push(`${key.name} and ${file.name} are both set: keep one of them`);
-  return key.place === "file" ? { ...values, masterKey: null } : { ...values, masterKeyFile: null };
+  return key.place === "file" ? { [keyName]: null } : { [fileName]: null };
 }
 
 /** What is in force where the defaults depend on the user and on other settings. */

@@ -8,7 +8,7 @@ import { type Environment, variable } from "../environment.js";
 import { keyPath } from "../read-mapping.js";
 
 /** Keys whose value may be left out: with an unset or empty variable they count as absent. */
-const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key"]);
+const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key", "token"]);
 /**
  * Files that the proxy alone reads. A variable that isn't set here, such as CREDENTIALS_DIRECTORY,
  * may be set there: its placeholder stays, and names no file.
@@ -17,6 +17,7 @@ const readElsewhere: ReadonlySet<string> = new Set([
   "master_key_file",
   "api_key_file",
   "secret_file",
+  "token_file",
 ]);
 const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 

@@ -27,6 +27,17 @@ t.test("a proxy reads the master key and the secrets of issuers from their files
   t.same(jwtIssuers[0]!.keys, { kind: "secret", secret });
 });
 
+t.test(
+  "a proxy reads the token for scrapes from its file, and doesn't start without it",
+  async (t) => {
+    const { config } = accepted(`metrics: { token_file: ${path("key")} }\n`);
+    t.equal((await withSecrets(config)).metrics.token, "mk-1");
+    const missing = accepted(`metrics: { token_file: ${path("none")} }\n`).config;
+    const message = /^metrics\.token_file can't be read: .*none \(ENOENT\)$/;
+    await t.rejects(withSecrets(missing), { name: "SecretFileError", message });
+  },
+);
+
 t.test("what has no files stays as it is", async (t) => {
   const { config } = accepted("server: { master_key: mk }\n");
   t.same(await withSecrets(config), config);

@@ -25,6 +25,19 @@ t.test(
   },
 );
 
+t.test("so is the token for scrapes", async (t) => {
+  const { metrics } = accepted("metrics: { token_file: t }\n").config;
+  t.same([metrics.token, metrics.tokenFile], [null, "/srv/t"]);
+  const env = { SLUICE_METRICS_TOKEN: "e" };
+  const both = accepted("metrics: { token_file: t }\n", { env }).config.metrics;
+  t.same([both.token, both.tokenFile], ["e", null]);
+  t.same(refused("metrics: { token: k, token_file: f }\n"), [
+    "metrics.token and metrics.token_file are both set: keep one of them",
+  ]);
+  const unset = accepted("metrics: { token: '${NOPE}' }\n").config.metrics;
+  t.equal(unset.token, null);
+});
+
 t.test("a gateway with a file for its master key isn't open", async (t) => {
   const { settings } = accepted("server: { master_key_file: /run/key }\n").config;
   t.match(
