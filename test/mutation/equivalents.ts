@@ -26,6 +26,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "a period that begins now is near, and its account isn't forgotten",
   },
   {
+    file: "limiterd/budgets/budget-account.ts",
+    line: "if (generation === budget.generation)",
+    what: "the condition is always false",
+    why: "no reset has a later generation than its budget, so none is applied",
+  },
+  {
     file: "limiterd/budgets/budget-index.ts",
     line: "#size = 0;",
     what: "0 becomes 1",
@@ -426,5 +432,53 @@ export const equivalents: readonly Equivalent[] = [
     line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
     what: "3 becomes 4",
     why: "a name is read from the first three",
+  },
+  {
+    file: "limiterd/handlers/admin/summarize-usage.ts",
+    line: "return compareSums(b.totalCost, a.totalCost) || b.requests - a.requests || (aKey < bKey ? -1 : 1);",
+    what: "1 becomes 2",
+    why: "of what a comparison says the sign alone counts",
+  },
+  {
+    file: "limiterd/handlers/admin/usage-status.ts",
+    line: "...(rule.periodMs > 0",
+    what: "0 becomes 1",
+    why: "periods are whole seconds",
+  },
+  {
+    file: "limiterd/lifecycle/load-unread.ts",
+    line: "ruleSet.endReading();",
+    what: "the statement is left out",
+    why: "the list that is made right after reads what is left: nothing, and ends it",
+  },
+  {
+    file: "limiterd/lists/fullest.ts",
+    line: "last = [...found.values()].at(-1);",
+    what: "the statement is left out",
+    why: "it spares names that are too empty a place; without it they are cut off later",
+  },
+  {
+    file: "limiterd/lists/fullest.ts",
+    line: "return b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1);",
+    what: "1 becomes 2",
+    why: "of what a comparison says the sign alone counts",
+  },
+  {
+    file: "limiterd/rules/stored-rule.ts",
+    line: 'return typeof key === "string" &&',
+    what: "=== becomes !==",
+    why: "the id is put together instead of taken from the key, and is the same text",
+  },
+  {
+    file: "limiterd/rules/stored-rule.ts",
+    line: "key.length === scope.length + 1 + effective.length + period.length &&",
+    what: "+ becomes -",
+    why: "the id is put together instead of taken from the key, and is the same text",
+  },
+  {
+    file: "proxy/limiter/settle-outbox.ts",
+    line: "if (seq > this.#sentSeq)",
+    what: "> becomes >=",
+    why: "it becomes what it is already",
   },
 ];

@@ -1,5 +1,5 @@
 import t from "tap";
-import { leasesPerPeerMax } from "../../../shared/bounds.js";
+import { leasesPerPeerMax, readsWaitingMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
@@ -164,5 +164,31 @@ t.test("beyond its leases a proxy is refused, and keeps its connection and what 
   t.equal(peer.state.leases.size, leasesPerPeerMax);
   t.ok(peer.send(settleOf(first, 1, 5)));
   t.ok(askFor(peer, leasesPerPeerMax + 3, "/"), "there is room again");
+  t.end();
+});
+
+t.test("of a peer that takes no answer, a bounded number of reads wait", (t) => {
+  const peer = startDaemon([]).proxy("p1");
+  const taken: (() => void)[] = [];
+  Object.assign(peer.state, {
+    sendBulk: (message: (typeof peer.received)[number], then: (nowMs: number) => void) => {
+      peer.received.push(message);
+      taken.push(() => then(0));
+    },
+  });
+  peer.received.length = 0;
+  for (let id = 2; id < readsWaitingMax + 5; id++)
+    t.ok(peer.send({ kind: "admin", id, op: "status", body: {} }));
+  t.equal(taken.length, 1, "one is made at a time");
+  t.match(
+    peer.received.filter(({ kind }) => kind === "failed"),
+    [3, 4].map((id) => ({
+      id: readsWaitingMax + id,
+      failure: { status: 503, message: /^1000 lists and sums wait/ },
+    })),
+  );
+  t.equal(peer.state.reads.waiting, readsWaitingMax);
+  for (let i = 0; i < taken.length; i++) taken[i]!();
+  t.equal(peer.received.filter(({ kind }) => kind === "answer").length, readsWaitingMax + 1);
   t.end();
 });

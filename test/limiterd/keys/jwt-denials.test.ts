@@ -1,5 +1,6 @@
 import t from "tap";
 import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import { wireVersion } from "../../../shared/version.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, refusal, startDaemon, type TestPeer } from "../in-memory-daemon.js";
@@ -120,4 +121,21 @@ t.test("an entry of the store that isn't a denial stops the start", async (t) =>
     if (value === good || value[2] === "x") t.doesNotThrow(() => startDaemon([], { store }));
     else t.throws(() => startDaemon([], { store }), { name: "StoreUnreadableError" });
   }
+});
+
+t.test("denials are for proxies: a command line isn't told of them", async (t) => {
+  const daemon = startDaemon([]);
+  await ask(daemon, "jwts.deny", { jwt: { sub: "ann" } });
+  const peer = daemon.connect();
+  peer.send({
+    kind: "hello",
+    id: 1,
+    wireVersion,
+    role: "cli",
+    proxyId: "cli",
+    leases: [],
+    more: false,
+  });
+  t.equal(peer.received.length, 1, "the welcome");
+  t.equal(jwtsOf(daemon.proxy("p1")).length, 1);
 });

@@ -1,5 +1,6 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { recountLease } from "../../../limiterd/rules/recount.js";
 import {
   askFor,
   counts,
@@ -108,4 +109,45 @@ t.test("a lost admission that is withdrawn takes nothing from a window", async (
   t.equal(counts(second, minute).requests, 1);
   again.send({ ...settleOf(kept, 2, 0), part: "withdrawn" });
   t.equal(counts(second, minute).requests, 0, "one that was counted again is taken back");
+});
+
+t.test("of a lease that is named, what is forgotten is counted, and remembered as counted", (t) => {
+  const daemon = startDaemon([minute]);
+  const lost = 500;
+  const ledger = {
+    book: daemon.state.book,
+    epochs: { startLsn: 1000, lost: [{ afterLsn: 400, beforeLsn: 1000 }] },
+  };
+  const target = { provider: "p", model: "m" };
+  for (const [lsn, targetLsn, path, attempts] of [
+    [0, 0, false, 0],
+    [0, 300, false, 0],
+    [300, 300, false, 0],
+    [1200, 1200, false, 0],
+    [lost, 0, true, 0],
+    [lost, 300, true, 0],
+    [0, lost, false, 1],
+    [300, lost, false, 1],
+    [lost, lost, true, 1],
+  ] as const) {
+    const name = `${lsn}, ${targetLsn}`;
+    const recounted: Parameters<typeof recountLease>[1]["recounted"] = new Map();
+    const lease = {
+      lease: 7,
+      userPath: "/team",
+      admittedAtMs: daemon.nowMs,
+      lsn,
+      target: targetLsn === 0 ? null : target,
+      targetAtMs: daemon.nowMs,
+      targetLsn,
+      submission: false,
+    };
+    const named = { lease, ofPath: [], ofTarget: [] };
+    const is = path || attempts > 0;
+    t.equal(recountLease(ledger, { recounted }, named, daemon.nowMs), is, name);
+    t.equal(recounted.size, is ? 1 : 0, name);
+    if (is) t.match(recounted.get(7), { path, attempts: { length: attempts } }, name);
+    t.notOk(recountLease(ledger, { recounted }, named, daemon.nowMs), `${name}: once`);
+  }
+  t.end();
 });

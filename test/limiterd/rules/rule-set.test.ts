@@ -370,7 +370,11 @@ t.test("what does nothing is told once all rules are read", async (t) => {
     },
   );
   t.same([said, state.inertRules.size], [[], 0]);
+  const told: unknown[] = [];
+  const proxy = { role: "proxy", welcomed: true, send: (event: unknown) => told.push(event) };
+  state.peers.add(proxy as never);
   await loadRules(state, 1);
   t.match(said, [/^user_path \/a minute: token limits/, "/c minute"]);
   t.equal(state.inertRules.size, 1);
+  t.same(told, [{ kind: "event", name: "inert_rules", value: 1 }]);
 });

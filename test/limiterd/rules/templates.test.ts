@@ -407,3 +407,19 @@ t.test(
     t.equal(ask("/users/cid").kind, "admitted", "once another is forgotten");
   },
 );
+
+t.test("children that a reset has dropped are let go of once they were gone through", (t) => {
+  const book = new RuleBook([1, 2]);
+  const rule = book.put(template, { source: "manual", nowMs: 0, lsn: 1 });
+  const request = { userPath: "/users/ann", targets: [], submission: true };
+  for (let round = 0; round < 3; round++) {
+    admit(book, request, { nowMs: 0, tokensEnforced: true });
+    book.reclaim();
+    book.reset(rule, 2 + round);
+  }
+  t.equal(rule.retired.length, 3);
+  book.forgetIdle(0, 100);
+  t.equal(rule.retired.length, 0);
+  t.equal(book.childCount, 0);
+  t.end();
+});

@@ -45,6 +45,20 @@ t.test("a call is answered, refused, or fails at its deadline", async (t) => {
   });
 });
 
+t.test("a call fails when the clock reads its deadline, not only beyond it", async (t) => {
+  const harness = linkedHarness();
+  let failed = false;
+  void harness.client.call("status", null).then(() => {
+    failed = true;
+  });
+  harness.advance(5_000 - 1);
+  await Promise.resolve();
+  t.notOk(failed);
+  harness.advance(1);
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  t.ok(failed);
+});
+
 t.test(
   "a change that no daemon has received wasn't made, and its failure says no more",
   async (t) => {

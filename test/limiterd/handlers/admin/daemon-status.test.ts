@@ -35,4 +35,8 @@ t.test("a rule that does nothing is counted and named until it is gone", async (
   t.match(await status(), { inert_rules: 1, inert: [/\/team/] });
   await ask(daemon, "rate-limits.delete", team);
   t.match(await status(), { inert_rules: 0, inert: [] });
+  await ask(daemon, "rate-limits.put", { ...team, max_tokens: 5 });
+  const moved = { ...team, subject: "/moved", replaces: team };
+  await ask(daemon, "rate-limits.put", { ...moved, max_requests: 5 });
+  t.match(await status(), { inert_rules: 0, inert: [] });
 });

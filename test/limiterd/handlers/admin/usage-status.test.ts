@@ -11,6 +11,7 @@ import type { UsageRecord } from "../../../../limiterd/usage/usage-records.js";
 import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
 import { detailsOf } from "../../../../shared/usage/usage-details.js";
 import { dayOf } from "../../../../shared/utc-day.js";
+import { groupings } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import {
   ask,
@@ -695,3 +696,24 @@ t.test(
     );
   },
 );
+
+t.test("a summary leaves no view of the sums open", async (t) => {
+  const daemon = startDaemon([]);
+  const { rollups } = daemon.state.usage;
+  let open = 0;
+  const { open: original } = rollups;
+  rollups.open = () => {
+    const view = original.call(rollups);
+    open++;
+    const close = (): void => {
+      open--;
+      view.close();
+    };
+    return { ...view, close };
+  };
+  for (const by of [undefined, ...groupings]) {
+    const asked = { user_path: "/", ...today, ...(by === undefined ? {} : { by }) };
+    t.match(await ask(daemon, "usage.summary", asked), { user_path: "/" });
+    t.equal(open, 0, String(by));
+  }
+});
