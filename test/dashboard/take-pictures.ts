@@ -3,7 +3,7 @@
  * the width of a desk and of a phone. `npm run pictures -- readme` makes those of the README.
  * Needs Debian's chromium.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import {
@@ -14,6 +14,7 @@ import {
   widths,
 } from "../browser/browser.js";
 import { dashboardPages } from "./dashboard-pages.js";
+import { pictureFile, pictureText, pictureThemes, readmeText } from "./readme-picture.js";
 import { startSeededGateway } from "./seeded-gateway.js";
 
 const masterKey = "sk-pictures-of-the-dashboard-0123456789";
@@ -60,16 +61,15 @@ async function takeAll(browser: Browser, url: string, { theme, width }: Look): P
 
 /** The first page in both themes, as much of it as a screen shows. */
 async function takeReadme(browser: Browser, url: string): Promise<void> {
-  const into = "docs/pictures";
-  mkdirSync(into, { recursive: true });
   const { page, context } = await openGateway(browser, url, { key: masterKey });
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto(`${url}/dashboard/`);
   await page.waitForTimeout(3 * lineMs);
-  for (const colorScheme of ["light", "dark"] as const) {
+  for (const colorScheme of pictureThemes) {
     await page.emulateMedia({ colorScheme });
     await page.waitForTimeout(1_000);
-    await page.screenshot({ path: join(into, `dashboard-${colorScheme}.png`) });
+    await page.screenshot({ path: pictureFile(colorScheme) });
   }
+  writeFileSync(pictureText, await readmeText(page));
   await context.close();
 }

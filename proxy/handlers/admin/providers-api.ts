@@ -44,11 +44,20 @@ export async function replyProviders(
   replyJson(exchange, 200, list);
 }
 
-export async function replyConfig(context: RequestContext<"config">): Promise<void> {
+export async function replyConfig(context: RequestContext<"config" | "capacity">): Promise<void> {
   if (refusesParameters(context)) return;
   const { gateway, exchange, record } = context;
   const { file, settings } = gateway.config;
-  const list: SettingsList = { version, file, settings };
+  // Their defaults depend on the machine.
+  const measured = new Map([
+    ["server.max_held_bytes", gateway.capacity.memory.max],
+    ["server.max_connections", gateway.capacity.connections.max],
+  ]);
+  const inForce = settings.map((setting) => {
+    const value = setting.source === "default" ? measured.get(setting.path) : undefined;
+    return value === undefined ? setting : { ...setting, value: String(value) };
+  });
+  const list: SettingsList = { version, file, settings: inForce };
   record.end(200, "answered");
   replyJson(exchange, 200, list);
 }

@@ -1,5 +1,6 @@
 import t from "tap";
 import { replyConfig, replyProviders } from "../../../../proxy/handlers/admin/providers-api.js";
+import type { RequestContext } from "../../../../proxy/request-context.js";
 import { fakeGateway, served } from "../../fake-gateway.js";
 
 const secret = "s3cr3t-0123456789-0123456789-0123456789";
@@ -18,7 +19,11 @@ prices: { openai/gpt-4o: { input: 2.5, output: 10, cached_input: 1.25, per_reque
 jwt: [ { issuer: "https://i.example", audience: a, secret: ${secret}, algorithms: [HS256], user_path: sub } ]
 `);
 
-const get = (run: typeof replyProviders, query = ""): ReturnType<typeof served> =>
+type Handler = (
+  context: RequestContext<"models" | "prices" | "targetHealth" | "nowMs" | "config" | "capacity">,
+) => Promise<void>;
+
+const get = (run: Handler, query = ""): ReturnType<typeof served> =>
   served(fake, run, { method: "GET", path: "/admin", query });
 
 t.test(
@@ -101,6 +106,11 @@ t.test("the settings are told with their sources, and no secret of any kind", as
   t.match(
     settings.find(({ path }) => path === "server.master_key"),
     { value: "set", secret: true, source: "file", name: null },
+  );
+  t.match(
+    settings.find(({ path }) => path === "server.max_held_bytes"),
+    { value: String(fake.gateway.capacity.memory.max), source: "default" },
+    "a default that depends on the machine is what it comes to here",
   );
 });
 
