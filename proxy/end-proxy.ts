@@ -18,6 +18,8 @@ interface EndTimes {
   readonly drainGraceMs: number;
   readonly drainMs: number;
   readonly reloadDrainMs: number;
+  /** How long a stop leaves idle connections open: `heldIdleMs` or 0. */
+  readonly stopIdleMs: number;
 }
 
 /**
@@ -25,6 +27,11 @@ interface EndTimes {
  * without using it, so that a close meets no request that is being sent.
  */
 const replacedIdleMs = 5_000;
+/**
+ * The same of one that stops while its supervisor holds the socket. Whoever connects meanwhile
+ * waits for the next proxy, so it is short: enough for a request that was on its way.
+ */
+export const heldIdleMs = 1_000;
 
 export class ProxyEnd {
   readonly #parts: ProxyParts;
@@ -54,7 +61,8 @@ export class ProxyEnd {
     this.#stopping = true;
     if (graceMs > 0) await new Promise<void>((resolve) => this.#parts.schedule(graceMs, resolve));
     this.#parts.sessions.drain();
-    return this.#close({ idleMs: 0, runningMs: this.#times.drainMs });
+    const idleMs = atOnce ? 0 : this.#times.stopIdleMs;
+    return this.#close({ idleMs, runningMs: this.#times.drainMs });
   }
 
   /** A successor accepts at the same address: what runs here has much longer. */

@@ -9,7 +9,7 @@ import type { Log } from "../shared/log.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
 import { createCapacity } from "./capacity/create-capacity.js";
 import { createGateway } from "./create-gateway.js";
-import { ProxyEnd } from "./end-proxy.js";
+import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
 import { handleRequest } from "./handle-request.js";
 import { listenHttp } from "./http/http-listener.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
@@ -135,7 +135,7 @@ export async function startProxy({
         log.info("proxy stopped");
       },
     },
-    config.server,
+    { ...config.server, stopIdleMs: sockets.from === "unit" ? heldIdleMs : 0 },
   );
   end = ending;
   const openNow = open && limiter.client.keysExist !== true;

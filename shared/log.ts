@@ -2,6 +2,7 @@
  * One JSON line per event on standard output, by pino. Secrets never reach it: callers log names
  * and ids, not headers or bodies.
  */
+import { fstatSync } from "node:fs";
 import { type Logger, pino } from "pino";
 
 /** The least important lines that are written; `silent` writes none. */
@@ -39,6 +40,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
     periodicFlush: 100,
   });
   const timestamp = createTimestamp();
+  const inJournal = isJournal(process.env["JOURNAL_STREAM"]);
   const ofProcess = `"process":"${process_}"`;
   let lines = "";
   let gathering = false;
@@ -52,7 +54,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
   const stream = {
     write(text: string): void {
       handOver();
-      destination.write(text);
+      destination.write(inJournal ? journalPriority(text) + text : text);
     },
     flush(done?: (error?: Error) => void): void {
       handOver();
@@ -71,6 +73,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
   return Object.assign(logger, {
     line(lineLevel: "info" | "debug", fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
+      if (inJournal) lines += journalPriorities[lineLevel];
       lines += `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
       if (lines.length > gatherCharsMax) handOver();
       else if (!gathering) {
@@ -79,6 +82,33 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
       }
     },
   });
+}
+
+/** The priorities of syslog(3), which the journal takes from the head of a line. */
+const journalPriorities: Readonly<Record<string, string>> = {
+  fatal: "<2>",
+  error: "<3>",
+  warn: "<4>",
+  info: "<6>",
+  debug: "<7>",
+  trace: "<7>",
+};
+
+/** Of a line, which begins with its level. */
+function journalPriority(line: string): string {
+  return journalPriorities[/^\{"level":"(\w+)"/.exec(line)?.[1] ?? ""] ?? "";
+}
+
+/** Whether standard output is what systemd says that its journal reads: a device and an inode. */
+function isJournal(stream: string | undefined): boolean {
+  if (stream === undefined) return false;
+  try {
+    const { dev, ino } = fstatSync(1);
+    return stream === `${dev}:${ino}`;
+  } catch {
+    // Standard output is closed.
+    return false;
+  }
 }
 
 /** RFC 3339 with milliseconds; the part that is the same for a second is made once for it. */

@@ -27,7 +27,8 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
     taken: true,
     async send(notice) {
       const reason = await run(assignmentsOf(notice), ofProgram);
-      if (reason !== null && !failed) onFailure(reason);
+      // A stop of the unit ends the program too.
+      if (reason !== null && !failed && !reason.endsWith("SIGTERM")) onFailure(reason);
       failed = reason !== null;
       return !failed;
     },

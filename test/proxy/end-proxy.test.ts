@@ -1,10 +1,10 @@
 import t from "tap";
-import { ProxyEnd } from "../../proxy/end-proxy.js";
+import { heldIdleMs, ProxyEnd } from "../../proxy/end-proxy.js";
 
-const times = { drainGraceMs: 2_000, drainMs: 25_000, reloadDrainMs: 600_000 };
+const times = { drainGraceMs: 2_000, drainMs: 25_000, reloadDrainMs: 600_000, stopIdleMs: 0 };
 
 /** The end of a proxy whose parts write down what is asked of them. */
-function ending() {
+function ending(stopIdleMs = 0) {
   const asked: string[] = [];
   const timers: { ms: number; run(): void }[] = [];
   let resolve: () => void = () => {};
@@ -27,7 +27,7 @@ function ending() {
       },
       schedule: (ms, run) => void timers.push({ ms, run }),
     },
-    times,
+    { ...times, stopIdleMs },
   );
   return { end, asked, timers, closed: () => resolve() };
 }
@@ -53,6 +53,17 @@ t.test("a stop at once has no grace", async (t) => {
   await end.stop(true);
   t.same(asked, ["sessions", "live feed", "close 0 25000", "finish"]);
   t.same(timers, []);
+});
+
+t.test("where a supervisor holds the socket, what is on its way has time to arrive", async (t) => {
+  const { end, asked, timers } = ending(heldIdleMs);
+  void end.stop(false);
+  timers[0]!.run();
+  await null;
+  t.equal(asked.at(-1), "close 1000 25000");
+  const other = ending(heldIdleMs);
+  void other.end.stop(true);
+  t.equal(other.asked.at(-1), "close 0 25000", "but not at once");
 });
 
 t.test("a replaced proxy stays ready, and gives its requests and sessions long", async (t) => {

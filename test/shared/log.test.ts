@@ -5,17 +5,31 @@ import { createThrottledCount } from "../../shared/log.js";
 
 const log = new URL("../../shared/log.js", import.meta.url).href;
 
-function written(program: string): Record<string, unknown>[] {
-  const text = execFileSync(
+function linesOf(program: string): readonly string[] {
+  return execFileSync(
     process.execPath,
     ["--input-type=module", "-e", `import { createLog } from ${JSON.stringify(log)}; ${program}`],
     { encoding: "utf8" },
-  );
-  return text
+  )
     .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+    .split("\n");
 }
+
+function written(program: string): Record<string, unknown>[] {
+  return linesOf(program).map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+t.test("the journal, and nobody else, gets the priority of each line", async (t) => {
+  const program = (ofJournal: string): string =>
+    `import { fstatSync } from "node:fs"; const { dev, ino } = fstatSync(1); process.env.JOURNAL_STREAM = ${ofJournal}; const log = createLog("proxy", "trace"); log.line("info", '"n":1', "request"); log.line("debug", '"n":2', "request"); for (const level of ["warn", "error", "fatal", "info", "trace"]) log[level]("x"); log.flush(() => process.exit(0));`;
+  const lines = linesOf(program("`${dev}:${ino}`"));
+  t.same(
+    lines.map((line) => line.slice(0, 3)),
+    ["<6>", "<7>", "<4>", "<3>", "<2>", "<6>", "<7>"],
+  );
+  for (const line of lines) t.ok(JSON.parse(line.slice(3)));
+  t.equal(written(program("`${dev}:${ino + 1}`")).length, 7, "another stream is the journal");
+});
 
 t.test(
   "lines of requests and other lines stand in the order in which they were logged, and look alike",

@@ -1,0 +1,331 @@
+/** What is shown in a booted systemd, in this order: each case leaves the services running. */
+import { spawn } from "node:child_process";
+import type { RuleList } from "../../../shared/api/rule-item.js";
+import type { UsageSummary } from "../../../shared/api/usage-report.js";
+import type { LoadReport } from "./load.js";
+import { type Machine, waitFor, writeInMachine } from "./machine.js";
+
+interface Case {
+  readonly name: string;
+  /** Returns what there is to say of it; rejects when it isn't so. */
+  play(machine: Machine, texts: { readonly page: string }): Promise<string>;
+}
+
+const restarts = 100;
+const units = ["sluice-limiterd", "sluice-proxy"] as const;
+const sluice = "node /opt/sluice/dist/programs/sluice.js";
+const keyFile = "/etc/sluice/secrets/master_key";
+
+function requireThat(holds: boolean, otherwise: string): void {
+  if (!holds) throw new Error(otherwise);
+}
+
+/** A property of a unit, as systemd has it. */
+function property(machine: Machine, unit: string, name: string): string {
+  return machine.sh(`systemctl show ${unit} --value -p ${name}`).trim();
+}
+
+function mainPid(machine: Machine, unit: string): number {
+  return Number(property(machine, unit, "MainPID"));
+}
+
+/** The block of the page after a heading, or the first one. */
+function block(page: string, heading = ""): string {
+  const found = /```sh\n([^]*?)```/.exec(page.slice(page.indexOf(heading)));
+  requireThat(found !== null, `the page has no block after ${heading}`);
+  return found![1]!;
+}
+
+/** Of what the daemon has recorded and counted since the store was made. */
+function counted(machine: Machine): { readonly recorded: number; readonly counted: number } {
+  const { usage } = JSON.parse(machine.sh(`${sluice} usage --json`)) as UsageSummary;
+  const list = JSON.parse(machine.sh(`${sluice} limits list --json`)) as RuleList;
+  return { recorded: usage.total_requests, counted: list.rate_limits[0]!.requests_used };
+}
+
+/** Load on a port, until the returned function is called. */
+function startLoad(machine: Machine, port: number): () => Promise<LoadReport> {
+  const key = machine.sh(`cat ${keyFile}`).trim();
+  const load = "/opt/sluice/dist/test/systemd/booted/load.js";
+  const [program, ...args] = [...machine.enter, "node", load, key, String(port)];
+  const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"], cwd: "/" });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+  });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  return async () => {
+    child.stdin.end();
+    await ended;
+    return JSON.parse(text) as LoadReport;
+  };
+}
+
+/** Whatever is done under load: nothing fails, and everything is counted once. */
+async function underLoad(machine: Machine, times: number, act: string): Promise<string> {
+  const before = counted(machine);
+  const stop = startLoad(machine, 8080);
+  const startedMs = performance.now();
+  for (let i = 0; i < times; i++) {
+    machine.sh(act);
+    // What waited meanwhile is served before the next.
+    machine.sh("sleep 0.5");
+  }
+  const eachMs = (performance.now() - startedMs) / times - 500;
+  const { plain, streams, worstMs, failures } = await stop();
+  requireThat(
+    failures.length === 0,
+    `${failures.length} failed, of ${plain + streams}: ${failures.slice(0, 5).join("; ")}`,
+  );
+  requireThat(
+    streams > times / 10 && plain > times / 2,
+    `only ${plain} requests, ${streams} streams`,
+  );
+  const truth = plain + streams;
+  // What the last ones used is settled in a moment.
+  const after = await waitFor(5_000, () => {
+    const now = counted(machine);
+    return now.recorded - before.recorded === truth ? now : null;
+  }).catch(() => counted(machine));
+  const [recorded, ofRule] = [after.recorded - before.recorded, after.counted - before.counted];
+  requireThat(
+    recorded === truth && ofRule === truth,
+    `${truth} requests were answered, ${recorded} recorded, ${ofRule} counted`,
+  );
+  return `${times} times, ${eachMs.toFixed(0)} ms each; ${plain} requests and ${streams} streams, none refused, reset or cut, all counted; the slowest took ${worstMs.toFixed(0)} ms`;
+}
+
+/** A journal line as systemd has it. */
+function priorities(machine: Machine, unit: string): ReadonlySet<string> {
+  const lines = machine.sh(
+    `journalctl -u ${unit} -n 50 -o json --output-fields=PRIORITY,_TRANSPORT`,
+  );
+  return new Set(
+    lines
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { PRIORITY?: string; _TRANSPORT?: string })
+      .filter(({ _TRANSPORT: transport }) => transport === "stdout")
+      .map(({ PRIORITY: priority }) => priority ?? ""),
+  );
+}
+
+export const cases: readonly Case[] = [
+  {
+    name: "the page's block installs a gateway that serves, and changes nothing when it runs again",
+    async play(machine, { page }) {
+      const install = block(page);
+      const said = machine.sh(`set -e\n${install}`);
+      requireThat(
+        /^proxy .*127\.0\.0\.1:8080/m.test(said) && !said.includes("not reachable"),
+        said,
+      );
+      // On a busy machine a start takes longer than the two seconds that requests wait by default.
+      machine.sh("echo 'limiter: { deadline_ms: 20000 }' >> /etc/sluice/sluice.yaml");
+      const state =
+        "cat /etc/sluice/sluice.yaml /etc/sluice/secrets/*; systemctl show -p MainPID sluice-proxy sluice-limiterd";
+      const before = machine.sh(state);
+      machine.sh(`set -e\n${install}`);
+      requireThat(machine.sh(state) === before, "the second run changed something");
+      machine.sh(
+        block(page, "The gateway is closed").replace(/^curl .*/, `${sluice} config check`),
+      );
+      machine.sh("systemctl restart sluice-proxy");
+      machine.sh(`${sluice} limits set / --rpd 100000000`);
+      return "";
+    },
+  },
+  {
+    name: "systemd is told how the services are, and the journal how grave a line is",
+    async play(machine) {
+      for (const unit of units) {
+        requireThat(property(machine, unit, "Type") === "notify", unit);
+        const status = await waitFor(15_000, () => {
+          const text = property(machine, unit, "StatusText");
+          return text.includes("proxies: 1") || text.includes("daemon: connected") ? text : null;
+        });
+        requireThat(status.startsWith("ready: "), status);
+        const found = priorities(machine, unit);
+        requireThat(found.has("6"), `${unit} has the priorities ${[...found].join(" ")}`);
+      }
+      return "";
+    },
+  },
+  {
+    name: "the services are shut off as far as the page says",
+    async play(machine, { page }) {
+      const exposure = units.map((unit) => {
+        const text = machine.try(`systemd-analyze security --no-pager ${unit}`).stdout;
+        return /exposure level for \S+: ([\d.]+)/.exec(text)?.[1];
+      });
+      const claim = `\`systemd-analyze security\` says ${exposure[0]} for the daemon and ${exposure[1]} for the proxy`;
+      requireThat(page.includes(claim), `it is: ${claim}`);
+      for (const unit of units)
+        for (const [name, value] of [
+          ["LimitCORE", "0"],
+          ["WatchdogUSec", "20s"],
+          ["NotifyAccess", "all"],
+        ] as const)
+          requireThat(property(machine, unit, name) === value, `${unit} ${name}`);
+      const limit = Number(property(machine, "sluice-proxy", "MemoryMax"));
+      requireThat(limit > 0 && Number.isFinite(limit), "memory has a bound");
+      return exposure.join(" and ");
+    },
+  },
+  {
+    name: "the secrets are the proxy's alone",
+    async play(machine) {
+      const of = (unit: string): string =>
+        machine.sh(`tr '\\0' '\\n' < /proc/${mainPid(machine, unit)}/environ`);
+      requireThat(!of("sluice-limiterd").includes("CREDENTIALS"), "the daemon has credentials");
+      requireThat(of("sluice-proxy").includes("CREDENTIALS_DIRECTORY"), "the proxy has none");
+      const key = machine.sh(`cat ${keyFile}`).trim();
+      for (const unit of units) requireThat(!of(unit).includes(key), "a key is in an environment");
+      const other = machine.try(
+        `setpriv --reuid=nobody --clear-groups cat ${keyFile} /run/credentials/sluice-proxy.service/secret_master_key`,
+      );
+      requireThat(other.status !== 0 && !other.stdout.includes(key), "others read the key");
+      return "";
+    },
+  },
+  {
+    name: "the daemon restarts under load",
+    play: (machine) => underLoad(machine, restarts, "systemctl restart sluice-limiterd"),
+  },
+  {
+    name: "the proxy restarts under load",
+    play: (machine) => underLoad(machine, restarts / 5, "systemctl restart sluice-proxy"),
+  },
+  {
+    name: "the target restarts under load, its sockets stay open",
+    play: (machine) => underLoad(machine, 3, "systemctl restart sluice.target"),
+  },
+  {
+    name: "what is killed is back at once, and nobody new is refused",
+    async play(machine) {
+      const took: number[] = [];
+      for (const unit of units) {
+        const pid = mainPid(machine, unit);
+        const startedMs = performance.now();
+        machine.sh(`kill -KILL ${pid}`);
+        machine.sh(`${sluice} status > /dev/null`);
+        await waitFor(10_000, () => {
+          const now = mainPid(machine, unit);
+          return now > 0 && now !== pid && property(machine, unit, "ActiveState") === "active"
+            ? now
+            : null;
+        });
+        took.push(performance.now() - startedMs);
+      }
+      return took.map((ms) => `${ms.toFixed(0)} ms`).join(" and ");
+    },
+  },
+  {
+    name: "a further proxy runs beside the first, and starts and stops with the target",
+    async play(machine, { page }) {
+      machine.sh(block(page, "## Several proxies"));
+      const stop = startLoad(machine, 8081);
+      await waitFor(5_000, () => true);
+      const report = await stop();
+      requireThat(report.failures.length === 0, report.failures.join("; "));
+      const services = [...units, "sluice-proxy@8081"];
+      const states = (): string =>
+        machine.try(
+          `systemctl is-active ${services.join(" ")} sluice-proxy.socket sluice-proxy@8081.socket`,
+        ).stdout;
+      // Running requests have their time.
+      machine.sh("systemctl stop sluice.target");
+      await waitFor(40_000, () => (/^(?:inactive\n){5}$/.test(states()) ? true : null));
+      machine.sh("systemctl start sluice.target");
+      requireThat(/^(?:active\n){5}$/.test(states()), `after the start: ${states()}`);
+      return "";
+    },
+  },
+  {
+    name: "the watchdog ends a proxy that spins, one that is stopped, and a daemon that is stopped",
+    async play(machine) {
+      const spinning = mainPid(machine, "sluice-proxy");
+      const stopped = ["sluice-proxy@8081", "sluice-limiterd"].map((unit) => ({
+        unit,
+        pid: mainPid(machine, unit),
+      }));
+      const startedMs = performance.now();
+      machine.sh(`kill -USR1 ${spinning}`);
+      writeInMachine(machine, "/tmp/spin.mjs", spin);
+      machine.sh("cd /opt/sluice && node /tmp/spin.mjs");
+      for (const { pid } of stopped) machine.sh(`kill -STOP ${pid}`);
+      const took: string[] = [];
+      for (const { unit, pid } of [{ unit: "sluice-proxy", pid: spinning }, ...stopped]) {
+        await waitFor(60_000, () => {
+          const now = mainPid(machine, unit);
+          return now > 0 && now !== pid && property(machine, unit, "ActiveState") === "active"
+            ? now
+            : null;
+        });
+        took.push(`${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+        machine.sh(`journalctl -u ${unit} --no-pager | grep -q 'Watchdog timeout'`);
+      }
+      machine.sh(`${sluice} status > /dev/null`);
+      return took.join(", ");
+    },
+  },
+  {
+    name: "a wrong configuration ends with 78, and is tried again for connections alone, every 5 s",
+    async play(machine) {
+      machine.sh(
+        "cp /etc/sluice/sluice.yaml /tmp/right; echo 'sever: {}' >> /etc/sluice/sluice.yaml",
+      );
+      requireThat(machine.try(`${sluice} config check`).status === 78, "config check says so");
+      requireThat(machine.try("systemctl restart sluice-limiterd").status !== 0, "it started");
+      const ends =
+        "journalctl -u sluice-limiterd -o cat --no-pager -p err | grep -c 'sever is not a known key'";
+      // The proxies connect again and again; each attempt waits for the pause of the one before.
+      machine.sh("sleep 11");
+      const attempts = Number(machine.sh(ends));
+      requireThat(attempts >= 1 && attempts <= 4, `${attempts} starts in 16 s`);
+      machine.sh("journalctl -u sluice-limiterd -o cat --no-pager | grep -q 'status=78/CONFIG'");
+      machine.sh("cp /tmp/right /etc/sluice/sluice.yaml; systemctl restart sluice-limiterd");
+      machine.sh(`${sluice} status > /dev/null`);
+      return "";
+    },
+  },
+  {
+    name: "what the page removes is gone, what is the operator's is left",
+    async play(machine, { page }) {
+      machine.sh(`set -e\n${block(page, "## Away with it")}`);
+      requireThat(
+        machine.sh("systemctl list-units --all --no-legend 'sluice*'").trim() === "",
+        "units are left",
+      );
+      requireThat(
+        machine.sh("ls /etc/systemd/system /etc/systemd/system/*.wants").includes("sluice") ===
+          false,
+        "files are left",
+      );
+      requireThat(machine.try("pgrep -u sluice").status !== 0, "processes are left");
+      machine.sh(`test -s ${keyFile} && test -e /var/lib/sluice/limiterd.mdb`);
+      return "";
+    },
+  },
+];
+
+/** By the inspector, which SIGUSR1 opens: the event loop runs into a loop that never ends. */
+const spin = `
+import { createRequire } from "node:module";
+const WebSocket = createRequire("/opt/sluice/package.json")("ws");
+for (let tries = 0; ; tries++) {
+  try {
+    const [{ webSocketDebuggerUrl }] = await (await fetch("http://127.0.0.1:9229/json")).json();
+    const socket = new WebSocket(webSocketDebuggerUrl);
+    socket.on("open", () => {
+      const params = { expression: "setTimeout(() => { for (;;); }, 10)" };
+      socket.send(JSON.stringify({ id: 1, method: "Runtime.evaluate", params }));
+    });
+    socket.on("message", () => process.exit(0));
+    break;
+  } catch (error) {
+    if (tries === 50) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+`;

@@ -1,0 +1,165 @@
+/**
+ * A Debian with a booted systemd, in a container of systemd-nspawn: a root that mmdebstrap makes of
+ * Debian's packages, with the Node that runs this and the repository at /opt/sluice. It has no
+ * network but its own loopback, and control groups of its own.
+ */
+import { execFileSync, type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+const packages = ["systemd", "systemd-sysv", "libstdc++6", "procps"];
+const suite = "bookworm";
+/** Where systemd wants its control groups: the first is that of version 1 beside 2. */
+const hierarchies = ["/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"];
+const bootMsMax = 60_000;
+
+/** Why no machine can be booted here; null: it can be tried. */
+export function whyNotHere(): string | null {
+  if (process.platform !== "linux") return "it isn't Linux";
+  if (process.getuid?.() !== 0) return "only root can boot a container";
+  const missing = ["systemd-nspawn", "mmdebstrap", "nsenter"].filter(
+    (program) => spawnSync(program, ["--version"]).error !== undefined,
+  );
+  return missing.length > 0 ? `${missing.join(" and ")} isn't installed` : null;
+}
+
+/** The root as an archive; made once, in half a minute, and kept among the temporary files. */
+function rootArchive(): string {
+  const archive = join(tmpdir(), `sluice-systemd-${suite}.tar`);
+  if (existsSync(archive)) return archive;
+  const made = `${archive}.${process.pid}`;
+  execFileSync("mmdebstrap", [
+    ...["--quiet", "--mode=root", "--variant=apt", `--include=${packages.join(",")}`],
+    ...[suite, made, `deb http://deb.debian.org/debian ${suite} main`],
+  ]);
+  renameSync(made, archive);
+  return archive;
+}
+
+export interface Machine {
+  /** Runs a shell's script in it; throws when it fails, unless its end is asked for. */
+  sh(script: string): string;
+  try(script: string): SpawnSyncReturns<string>;
+  /** What starts a program in it, for `spawn`. */
+  readonly enter: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Boots one. Rejects when systemd doesn't come up here. */
+export async function bootMachine(repository: string): Promise<Machine> {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-machine-"));
+  const root = join(directory, "root");
+  mkdirSync(join(root, "opt/sluice"), { recursive: true });
+  execFileSync("tar", ["-C", root, "-xf", rootArchive()]);
+  copyFileSync(process.execPath, join(root, "usr/bin/node"));
+  const groups = hierarchies
+    .filter((hierarchy) => existsSync(join(hierarchy, "cgroup.procs")))
+    .map((hierarchy) => join(hierarchy, `sluice-test-${process.pid}`));
+  for (const group of groups) mkdirSync(group);
+  const log = join(directory, "console");
+  // Under a systemd the container has a scope of its own; elsewhere the groups are made here.
+  const options = existsSync("/run/systemd/system") ? [] : ["--keep-unit"];
+  const nspawn = spawn(
+    "sh",
+    [
+      "-c",
+      `${groups.map((group) => `echo $$ > ${group}/cgroup.procs; `).join("")}exec "$@" > ${log} 2>&1 < /dev/null`,
+      "sh",
+      ...["systemd-nspawn", "--quiet", "--boot", "--register=no", ...options],
+      ...["--private-network", "--console=pipe", `--directory=${root}`],
+      `--bind-ro=${repository}:/opt/sluice`,
+    ],
+    { stdio: "ignore", detached: true },
+  );
+  const ended = new Promise<void>((resolve) => nspawn.once("exit", () => resolve()));
+  const remove = async (): Promise<void> => {
+    nspawn.kill("SIGKILL");
+    await ended;
+    // A group is removed once its last process is.
+    for (let tries = 0; tries < 50 && !groups.every(removeGroup); tries++) await delay(100);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  const enter = (leader: number): readonly string[] => [
+    ...["nsenter", "--target", String(leader), "--all", "--"],
+  ];
+  try {
+    const leader = await waitFor(bootMsMax, () => {
+      if (nspawn.exitCode !== null) throw new Error(readFileSync(log, "utf8").slice(-2000));
+      const child = spawnSync("pgrep", ["-P", String(nspawn.pid)], { encoding: "utf8" });
+      const pid = Number(child.stdout.split("\n")[0]);
+      if (!(pid > 0)) return null;
+      const [program, ...args] = [...enter(pid), "systemctl", "is-system-running"];
+      const state = spawnSync(program!, args, { encoding: "utf8" });
+      return /^(?:running|degraded)/.test(state.stdout) ? pid : null;
+    });
+    return machineOf(enter(leader), remove);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+function machineOf(enter: readonly string[], stop: () => Promise<void>): Machine {
+  const attempt = (script: string): SpawnSyncReturns<string> => {
+    const [program, ...args] = [...enter, "/bin/bash", "-c", script];
+    // Scripts come by an argument, their input is empty.
+    return spawnSync(program!, args, { encoding: "utf8", input: "", timeout: 300_000, cwd: "/" });
+  };
+  return {
+    enter,
+    stop,
+    try: attempt,
+    sh(script) {
+      const { status, stdout, stderr, error } = attempt(script);
+      if (status === 0) return stdout;
+      throw new Error(`${script}\nended with ${status ?? error?.message}: ${stdout}${stderr}`);
+    },
+  };
+}
+
+/** Whether the group, and what the container has made in it, is gone. */
+function removeGroup(group: string): boolean {
+  try {
+    const below = execFileSync("find", [group, "-mindepth", "1", "-type", "d", "-depth"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    for (const each of below.split("\n").filter(Boolean)) rmdirSync(each);
+    rmdirSync(group);
+    return true;
+  } catch {
+    // Gone already, or a process in it hasn't ended yet.
+    return !existsSync(group);
+  }
+}
+
+/** What `look` returns once that isn't null. It is asked ten times a second. */
+export async function waitFor<T>(
+  msMax: number,
+  look: () => T | null | Promise<T | null>,
+): Promise<T> {
+  const until = performance.now() + msMax;
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    if (performance.now() > until) throw new Error(`not so after ${msMax / 1000} s: ${look}`);
+    await delay(100);
+  }
+}
+
+/** Writes a file of the machine. */
+export function writeInMachine(machine: Machine, path: string, text: string): void {
+  const script = `mkdir -p "$(dirname '${path}')" && base64 -d > '${path}' <<'END'\n${Buffer.from(text).toString("base64")}\nEND`;
+  machine.sh(script);
+}
