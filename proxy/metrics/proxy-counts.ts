@@ -2,6 +2,7 @@
  * What a proxy counts of its requests (docs/metrics.md): one call for each thing that happens. What
  * can be read when it is asked for, such as memory, is in `read-gauges.ts`.
  */
+import type { ProviderType } from "../../shared/config/provider-type.js";
 import { costUsd, type PicoUsd } from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
@@ -13,7 +14,12 @@ import { ModelLabels, PathLabels } from "./bounded-labels.js";
 import { operationName } from "./gen-ai-names.js";
 import { TargetIndex, type TargetSeries } from "./target-series.js";
 
-type TargetPorts = Parameters<typeof createTargets>[1];
+interface TargetPorts {
+  /** See `ModelLabels`. */
+  readonly isVouchedFor: (target: Target) => boolean;
+  /** Null: no such provider is configured. */
+  readonly typeOf: (provider: string) => ProviderType | null;
+}
 
 interface CountsOptions {
   readonly seriesMax: number;
@@ -100,19 +106,6 @@ class Labelled {
   }
 }
 
-function createTargets(
-  table: SeriesTable,
-  {
-    isVouchedFor,
-    typeOf,
-  }: {
-    readonly isVouchedFor: (target: Target) => boolean;
-    readonly typeOf: ConstructorParameters<typeof TargetIndex>[2];
-  },
-): TargetIndex {
-  return new TargetIndex(table, new ModelLabels(isVouchedFor), typeOf);
-}
-
 export class ProxyCounts {
   readonly table: SeriesTable;
   readonly #targets: TargetIndex;
@@ -126,10 +119,10 @@ export class ProxyCounts {
   readonly #overhead: Series;
   readonly #saved: Series;
 
-  constructor(ports: TargetPorts, { seriesMax, pathDepth }: CountsOptions) {
+  constructor({ isVouchedFor, typeOf }: TargetPorts, { seriesMax, pathDepth }: CountsOptions) {
     const table = new SeriesTable(Object.values(proxyMetrics), seriesMax);
     this.table = table;
-    this.#targets = createTargets(table, ports);
+    this.#targets = new TargetIndex(table, new ModelLabels(isVouchedFor), typeOf);
     this.#paths = new PathLabels(pathDepth);
     this.#refused = new Labelled((key) => table.add(proxyMetrics.refused, key.split("\n")));
     this.#failovers = new Labelled((key) => table.add(proxyMetrics.failovers, key.split("\n")));

@@ -14,7 +14,7 @@ const { requests, tokens, cost, unpriced, operationDuration, firstChunk, tokenUs
 
 const tokenTypes = ["input", "cached_input", "cache_write_input", "output"] as const;
 
-/** What counts at one target; `NoTarget` for requests that have reached none. */
+/** What counts at one target; at that of empty names, requests that have reached none. */
 export class TargetSeries {
   readonly #table: SeriesTable;
   readonly #provider: string;
