@@ -29,6 +29,7 @@ import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
 import { type Store, StoreBrokenError } from "./store/store.js";
+import type { StoreFill } from "./store/store-size.js";
 
 interface LimiterdOptions {
   readonly config: Config;
@@ -101,11 +102,13 @@ export async function startLimiterd({
       },
       onBroken: end,
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
+      onFill: logFill(log),
       closeListener: () => listeners.close(),
     },
     {
       flushIntervalMs: config.rateLimits.flushIntervalMs,
       usageRetentionDays: config.usageRetentionDays,
+      storeBytesMax: config.storeBytesMax,
       usageFlushMs,
     },
   );
@@ -131,6 +134,17 @@ function closing(store: Store): (error: unknown) => Promise<never> {
     await store.close();
     throw error;
   };
+}
+
+/** Logs that the store comes near to what it may hold. */
+function logFill(log: Log): (fill: StoreFill, usedBytes: number) => void {
+  return (fill, usedBytes) =>
+    log.warn(
+      { used_bytes: usedBytes },
+      fill === "near"
+        ? "the store holds 80 % of usage.max_store_bytes"
+        : "the store holds more than usage.max_store_bytes: the oldest usage records are removed",
+    );
 }
 
 /** Logs that the store can't be written, and that it can again. */

@@ -59,3 +59,13 @@ export class SortedList<K, T extends Defined<K>> {
     this.#sorted?.splice(firstAfter(this.#sorted, item.definition, this.#compare) - 1, 1);
   }
 }
+
+/** Its first items; no more of it is read than they. */
+export function* firstOf<T>(items: Iterable<T>, limit: number): Iterable<T> {
+  let left = limit;
+  if (left > 0)
+    for (const item of items) {
+      yield item;
+      if (--left === 0) return;
+    }
+}

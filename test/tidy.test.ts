@@ -138,7 +138,11 @@ const impure: Readonly<
     kind: "main",
     why: "a process that reads a store, in the daemon's place should that end it",
   },
-  "limiterd/store/lmdb/read-lmdb-store.ts": {
+  "limiterd/store/lmdb/migrate-store.ts": {
+    kind: "adapter",
+    why: "converts a store by lmdb, and keeps a copy of the file",
+  },
+  "limiterd/maintenance/read-lmdb-store.ts": {
     kind: "adapter",
     why: "opens a store's file to read it, by a name of its own",
   },

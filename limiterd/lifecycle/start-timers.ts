@@ -7,6 +7,7 @@ import { keysMax } from "../../shared/domain/credential-bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endReconnectGrace } from "../handlers/reconnect-grace.js";
 import type { DaemonState } from "../state.js";
+import { createStoreSize, type StoreFill } from "../store/store-size.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushKeyUses } from "./flush-key-uses.js";
@@ -32,6 +33,8 @@ interface TimerPorts {
   onBroken(error: Error): void;
   /** So many proxies of the last run haven't reconnected in time. */
   onMissing(proxies: number): void;
+  /** The store comes near to what it may hold, or over it. */
+  onFill(fill: StoreFill, usedBytes: number): void;
   /** Stops listening and closes every peer, once it has read what was sent to it. */
   closeListener(): Promise<void>;
 }
@@ -53,6 +56,8 @@ interface TimerSettings {
   /** 0: no snapshot but the last, and those that the journal's size forces. */
   readonly flushIntervalMs: number;
   readonly usageRetentionDays: number;
+  /** What the store may hold; null: it has no cap. */
+  readonly storeBytesMax: number | null;
   /** How often what records have changed is written, if there isn't much before. */
   readonly usageFlushMs: number;
   /** Rules, or windows, that are read in one turn of the event loop after the start. */
@@ -65,6 +70,7 @@ export function startTimers(
   {
     flushIntervalMs,
     usageRetentionDays,
+    storeBytesMax,
     usageFlushMs,
     loadedPerSlice = windowsPerSlice,
   }: TimerSettings,
@@ -99,10 +105,15 @@ export function startTimers(
       await removeStaleWindows(state, await loadWindows(state, loadedPerSlice));
     }).catch(ports.onBroken);
   const trimmer = createUsageTrimmer(state.store, state.usage.days, usageRetentionDays);
+  const isFull = createStoreSize({
+    store: state.store,
+    bytesMax: storeBytesMax,
+    onFill: ports.onFill,
+  });
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't grow.
-    const removals =
-      state.writer.failing === null ? trimmer.next(nowMs, state.usage.rolledUpKey) : [];
+    if (state.writer.failing !== null) return;
+    const removals = trimmer.next(nowMs, state.usage.rolledUpKey, isFull());
     if (removals.length > 0) void writeSlices(state.writer, removals);
   };
   const stops: (() => void)[] = [];

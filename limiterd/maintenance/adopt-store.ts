@@ -10,10 +10,10 @@ import { lostChange } from "../store/epochs.js";
 import { hostBoot } from "../store/lmdb/host-boot.js";
 import { type Meta, openRoot, storedSchema } from "../store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../store/lmdb/lmdb-store.js";
-import { readingDirectory, readLmdbStore } from "../store/lmdb/read-lmdb-store.js";
 import { refuseNewerSchema } from "../store/migrations.js";
 import type { Store } from "../store/store.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
+import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 
 /** `replaced`: the store that goes, if there is one. Rejects with `StoreUnreadableError`. */
 export async function adoptStore(

@@ -1,6 +1,7 @@
 /** Verifies the file of a store, or a backup of one, of which nothing is changed. */
-import { readingDirectory, readLmdbStore } from "../store/lmdb/read-lmdb-store.js";
+
 import { refuseNewerSchema } from "../store/migrations.js";
+import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 import type { StoreReport } from "./store-report.js";
 import { verifyStore } from "./verify-store.js";
 

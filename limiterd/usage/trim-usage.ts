@@ -1,19 +1,20 @@
 /**
- * Removes usage that is older than its retention, a slice at a call: records by their days, sums by
- * a walk over all of them, once a day.
+ * Removes usage that is older than its retention, or has no room, a slice at a call: records by
+ * their days, sums by a walk over all of them, once a day.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import type { Change, Store } from "../store/store.js";
+import { batchesPerTrimWhenFull } from "../store/store-bounds.js";
 import type { RecordDays } from "./record-days.js";
 import { dayOfKey } from "./rollup-keys.js";
 
 interface UsageTrimmer {
   /**
    * The next removals; no record after `rolledUpKey`, however old it seems: a start may need it for
-   * the sums.
+   * the sums. `isFull`: the oldest records go, whatever their age.
    */
-  next(nowMs: number, rolledUpKey: number): Change[];
+  next(nowMs: number, rolledUpKey: number, isFull?: boolean): Change[];
 }
 
 /** Above every key of a table. */
@@ -46,11 +47,10 @@ export function createUsageTrimmer(
       .map((key) => ({ table: "rollups", key, value: undefined }));
   }
 
-  function oldRecords(nowMs: number, rolledUpKey: number): Change[] {
-    const oldestMs = nowMs - retentionDays * dayMs;
+  function oldRecords(oldestMs: number, rolledUpKey: number, batchesMax: number): Change[] {
     const changes: Change[] = [];
     for (const { run, from, before, complete } of days.endedBefore(oldestMs, rolledUpKey + 1)) {
-      const limit = batchesPerTrim - changes.length;
+      const limit = batchesMax - changes.length;
       if (limit <= 0) break;
       const keys = store.keys("usage", { from, before, limit });
       for (const key of keys) changes.push({ table: "usage", key, value: undefined });
@@ -61,6 +61,11 @@ export function createUsageTrimmer(
   }
 
   return {
-    next: (nowMs, rolledUpKey) => [...oldRecords(nowMs, rolledUpKey), ...oldSums(nowMs)],
+    next(nowMs, rolledUpKey, isFull = false) {
+      const old = isFull
+        ? oldRecords(Number.POSITIVE_INFINITY, rolledUpKey, batchesPerTrimWhenFull)
+        : oldRecords(nowMs - retentionDays * dayMs, rolledUpKey, batchesPerTrim);
+      return [...old, ...oldSums(nowMs)];
+    },
   };
 }

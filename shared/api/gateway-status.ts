@@ -56,6 +56,8 @@ export interface DaemonStatus {
     readonly file: string;
     /** Null when that is unknown. */
     readonly bytes: number | null;
+    /** What of it holds entries; null likewise. */
+    readonly used_bytes: number | null;
     readonly journal_bytes: number;
     /** Whole seconds; null: not since the start. */
     readonly last_flush_at: string | null;

@@ -1,6 +1,4 @@
-/**
- * The types of a checked configuration. Both processes load all of it and use what concerns them.
- */
+/** The types of a checked configuration. Both processes load all and use what concerns them. */
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
@@ -240,6 +238,8 @@ export interface Config extends TelemetryConfig {
   readonly rewriters: readonly RewriterConfig[];
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
+  /** What the daemon's store may hold; null: it has no cap. */
+  readonly storeBytesMax: number | null;
   readonly quotaTemplatesEntitled: boolean;
   readonly rateLimits: LimitPlaces & {
     readonly enabled: boolean;

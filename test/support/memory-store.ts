@@ -75,6 +75,7 @@ export function createMemoryStore(
     },
     isInPlace: () => true,
     sizeBytes: () => 0,
+    usedBytes: () => 0,
     close: () => Promise.resolve(),
     crash: () => createMemoryStore(tables),
   };

@@ -55,6 +55,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     store: {
       file: state.store.file,
       bytes: state.store.sizeBytes(),
+      used_bytes: state.store.usedBytes(),
       journal_bytes: writer.journalBytes,
       last_flush_at: state.lastSnapshotAtMs === null ? null : formatSeconds(state.lastSnapshotAtMs),
       failed_commits: counts.failedCommits,

@@ -55,6 +55,14 @@ export function openTablesThere(root: Root): ReadonlyMap<Table, Bytes> {
   return there;
 }
 
+/** How much a table holds. */
+export function tableSize(table: Bytes): { readonly entries: number; readonly bytes: number } {
+  const stats = table.getStats() as Readonly<Record<string, number>>;
+  const count = (name: string): number => stats[name] ?? 0;
+  const pages = count("treeBranchPageCount") + count("treeLeafPageCount") + count("overflowPages");
+  return { entries: count("entryCount"), bytes: pages * count("pageSize") };
+}
+
 /** The schema of a store: of one without a number, the first. */
 export function storedSchema(meta: Meta): number {
   return Number(meta.get("schema")?.toString() ?? 1);

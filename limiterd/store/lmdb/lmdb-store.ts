@@ -3,6 +3,7 @@
  * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
  * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `probe-disk.ts`.
  */
+import { firstOf } from "../../../shared/long-lists.js";
 import {
   type Change,
   type Entry,
@@ -14,7 +15,14 @@ import {
   type Table,
 } from "../store.js";
 import { keyFromBytes, keyToBytes } from "./key-bytes.js";
-import { type Bytes, commitFailure, type Meta, openTables, type Root } from "./lmdb-file.js";
+import {
+  type Bytes,
+  commitFailure,
+  type Meta,
+  openTables,
+  type Root,
+  tableSize,
+} from "./lmdb-file.js";
 import { isIoError, plainReason, probeDisk } from "./probe-disk.js";
 import { sealValue, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
@@ -224,6 +232,10 @@ export class LmdbStore implements Store {
     return fileBytes(this.file);
   }
 
+  usedBytes(): number {
+    return [...this.#tables.values()].reduce((bytes, table) => bytes + tableSize(table).bytes, 0);
+  }
+
   async close(): Promise<void> {
     try {
       if (this.#meta.get("owner")?.toString() === ownerMark()) await this.#meta.remove("owner");
@@ -245,13 +257,4 @@ export class LmdbStore implements Store {
       );
     return value;
   }
-}
-
-function* firstOf<T>(items: Iterable<T>, limit: number): Iterable<T> {
-  let left = limit;
-  if (left > 0)
-    for (const item of items) {
-      yield item;
-      if (--left === 0) return;
-    }
 }

@@ -4,12 +4,13 @@
  */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { type Migration, neededMigrations, schemaAfter, storeMigrations } from "../migrations.js";
 import { type Store, StoreLockedError, StoreUnreadableError } from "../store.js";
 import { checkInProcess } from "./check-in-process.js";
-import { type Meta, openRoot, unreadable } from "./lmdb-file.js";
+import { type Meta, openRoot, storedSchema, unreadable } from "./lmdb-file.js";
 import { LmdbStore, type OnUnreadableKey } from "./lmdb-store.js";
+import { migrateStore } from "./migrate-store.js";
 import { isIoError } from "./probe-disk.js";
-import { schemaVersion } from "./sealed-value.js";
 import { diskFault, placeStoreFile, prepareStoreFile, removeUnfinished } from "./store-file.js";
 import { lockDirectory, type StoreLock } from "./store-lock.js";
 import { isAsLeft, markInUse, requireStoreOrNone } from "./store-mark.js";
@@ -22,6 +23,7 @@ import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
 export async function openLmdbStore(
   dataDir: string,
   onUnreadableKey: OnUnreadableKey = () => {},
+  migrations: readonly Migration[] = storeMigrations,
 ): Promise<Store> {
   const file = await prepareStoreFile(dataDir);
   const lock = await lockDirectory(dataDir);
@@ -29,7 +31,7 @@ export async function openLmdbStore(
     requireStoreOrNone(file);
     if (!existsSync(file)) await makeStore(file);
     else if (!isAsLeft(file)) await checkInProcess(file);
-    return await takeStore(file, lock, onUnreadableKey);
+    return await takeStore(file, lock, { onUnreadableKey, migrations });
   } catch (error) {
     lock?.release();
     throw error;
@@ -39,14 +41,19 @@ export async function openLmdbStore(
 async function takeStore(
   file: string,
   lock: StoreLock | null,
-  onUnreadableKey: OnUnreadableKey,
+  {
+    onUnreadableKey,
+    migrations,
+  }: { onUnreadableKey: OnUnreadableKey; migrations: readonly Migration[] },
 ): Promise<Store> {
   const root = openRoot(file);
   try {
     const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
+    const needed = neededMigrations(file, storedSchema(meta), migrations);
     // One transaction: of two daemons that start at once, the second sees the first.
     const owned = await written(file, lock, () => root.transactionSync(() => claim(file, meta)));
     removeUnfinished(dirname(file));
+    await migrateStore(file, { root, meta }, needed);
     markInUse(file);
     return new LmdbStore(file, { root, meta, lock, owned }, onUnreadableKey);
   } catch (error) {
@@ -84,7 +91,7 @@ async function makeStore(file: string): Promise<void> {
       try {
         root
           .openDB<Buffer, string>({ name: "meta", encoding: "binary" })
-          .putSync("schema", Buffer.from(String(schemaVersion)));
+          .putSync("schema", Buffer.from(String(schemaAfter(storeMigrations))));
         await root.flushed;
       } finally {
         await root.close();
@@ -95,17 +102,10 @@ async function makeStore(file: string): Promise<void> {
   }
 }
 
-/** Throws when this process may not have the store; otherwise writes down that it has it. */
+/** Throws when another process has the store; otherwise writes down that this one has it. */
 function claim(file: string, meta: Meta): void {
-  const schema = meta.get("schema");
-  if (schema !== undefined && schema.toString() !== String(schemaVersion)) {
-    throw new StoreUnreadableError(
-      `${file} has the schema version ${schema.toString()}, this Sluice reads ${schemaVersion}`,
-    );
-  }
   const owner = meta.get("owner")?.toString();
   if (owner !== undefined && isOtherOwnerAlive(owner))
     throw new StoreLockedError(`${file} is in use by the process ${ownerPid(owner)}`);
-  meta.putSync("schema", Buffer.from(String(schemaVersion)));
   meta.putSync("owner", Buffer.from(ownerMark()));
 }

@@ -1,19 +1,19 @@
 /**
- * A value as bytes of the store: the schema's version, a checksum, msgpack. What the values of each
+ * A value as bytes of the store: a version, a checksum, msgpack. What the values of each
  * table mean is declared with their subjects.
  */
 import { crc32 } from "node:zlib";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
 
-/** The version of every record format; a store of another one is refused, not converted. */
-export const schemaVersion = 1;
+/** Of this envelope. What the values are, the schema's number says (`migrations.ts`). */
+const sealVersion = 1;
 
 const headBytes = 5;
 
 export function sealValue(value: readonly unknown[]): Buffer {
   const body = encodeValue(value);
   const sealed = Buffer.allocUnsafe(headBytes + body.length);
-  sealed[0] = schemaVersion;
+  sealed[0] = sealVersion;
   sealed.writeUInt32BE(crc32(body), 1);
   body.copy(sealed, headBytes);
   return sealed;
@@ -24,7 +24,7 @@ export function unsealValue(sealed: Buffer): readonly unknown[] | null {
   const body = sealed.subarray(headBytes);
   if (
     sealed.length <= headBytes ||
-    sealed[0] !== schemaVersion ||
+    sealed[0] !== sealVersion ||
     sealed.readUInt32BE(1) !== crc32(body)
   )
     return null;

@@ -159,6 +159,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
+    storeBytesMax: values.storeBytesMax,
     quotaTemplatesEntitled,
     rateLimits: {
       enabled: values.rateLimitsEnabled,

@@ -27,6 +27,17 @@ export const usageSettings = {
     meaning:
       "How long usage records are kept; their sums per day are kept as long, and at least 366 days.",
   }),
+  storeBytesMax: setting<number | null>({
+    path: "usage.max_store_bytes",
+    env: "SLUICE_MAX_STORE_BYTES",
+    flag: null,
+    kind: integer({ min: 16 * 1024 * 1024, max: Number.MAX_SAFE_INTEGER }),
+    defaultValue: null,
+    defaultText: "none",
+    unit: "bytes",
+    meaning:
+      "How much the daemon's store may hold: beyond it the oldest usage records are removed early, and nothing else.",
+  }),
 } as const;
 
 /** Of /metrics, `metrics.*` in the file. */

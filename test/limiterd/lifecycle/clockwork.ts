@@ -10,7 +10,11 @@ export interface Clockwork {
   readonly lengths: number[];
 }
 
-export function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
+export function wind(
+  daemon: TestDaemon,
+  flushIntervalMs: number,
+  storeBytesMax: number | null = null,
+): Clockwork {
   const log: string[] = [];
   const set = new Map<object, { readonly ms: number; readonly run: () => void }>();
   const add = (ms: number, run: () => void): (() => void) => {
@@ -26,12 +30,13 @@ export function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
       after: add,
       onBroken: (error) => log.push(error.message),
       onMissing: (proxies) => log.push(`${proxies} missing`),
+      onFill: (fill) => log.push(`the store is ${fill}`),
       closeListener() {
         log.push(`closed with ${[...daemon.store.entries("windows")].length} windows on the disk`);
         return Promise.resolve();
       },
     },
-    { flushIntervalMs, usageRetentionDays: 400, usageFlushMs: 10_000 },
+    { flushIntervalMs, usageRetentionDays: 400, storeBytesMax, usageFlushMs: 10_000 },
   );
   return {
     timers,

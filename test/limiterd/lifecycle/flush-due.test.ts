@@ -91,6 +91,7 @@ t.test(
       after: add,
       onBroken: () => {},
       onMissing: () => {},
+      onFill: () => {},
       closeListener: () => Promise.resolve(),
     };
     let much = (): void => {};
@@ -100,6 +101,7 @@ t.test(
     const timers = startTimers(daemon.state, ports, {
       flushIntervalMs: 0,
       usageRetentionDays: 400,
+      storeBytesMax: null,
       usageFlushMs: 5000,
     });
     const ring = async (ms: number): Promise<void> => {

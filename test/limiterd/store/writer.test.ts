@@ -35,6 +35,7 @@ function disk(): Disk {
       },
       isInPlace: () => true,
       sizeBytes: () => 0,
+      usedBytes: () => 0,
       close: () => Promise.resolve(),
     },
   };

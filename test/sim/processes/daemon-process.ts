@@ -189,6 +189,7 @@ export class DaemonProcess {
         every: (ms, run) => world.every(ms, owner, run),
         after: (ms, run) => world.after(ms, owner, run),
         onBroken: (error) => world.fail(error.message),
+        onFill: () => {},
         onMissing: (proxies) => world.count("proxy missing after the grace period", proxies),
         closeListener: () => {
           this.#listening = false;
@@ -199,6 +200,7 @@ export class DaemonProcess {
       {
         flushIntervalMs,
         usageRetentionDays: 400,
+        storeBytesMax: null,
         usageFlushMs,
         loadedPerSlice: Math.floor(world.random.between(1, 8)),
       },

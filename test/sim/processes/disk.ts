@@ -143,6 +143,10 @@ class OpenDisk implements Store {
     return 0;
   }
 
+  usedBytes(): number {
+    return 0;
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

@@ -67,6 +67,7 @@ const builtIn: Config = {
   rewriters: [],
   usageEnabled: true,
   usageRetentionDays: 400,
+  storeBytesMax: null,
   quotaTemplatesEntitled: false,
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [], declaredAt: [] },
   budgets: { enabled: true, budgets: [], declaredAt: [] },

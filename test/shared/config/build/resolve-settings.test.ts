@@ -79,6 +79,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     deadlineMs: ["", 7, 7],
     usageEnabled: ["off", true, false],
     usageRetentionDays: ["30", 90, 30],
+    storeBytesMax: ["20000000", 30_000_000, 20_000_000],
     cacheEnabled: ["on", false, true],
     cacheTtlMs: ["60", 5, 60_000],
     cacheEntriesMax: ["10", 20, 10],

@@ -5,10 +5,17 @@
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Store, StoreUnreadableError } from "../store.js";
-import { requireStoreFile } from "./check-store-file.js";
-import { type Meta, openRoot, openTablesThere, storedSchema, unreadable } from "./lmdb-file.js";
-import { LmdbStore, type OnUnreadableKey } from "./lmdb-store.js";
+import { requireStoreFile } from "../store/lmdb/check-store-file.js";
+import {
+  type Meta,
+  openRoot,
+  openTablesThere,
+  storedSchema,
+  tableSize,
+  unreadable,
+} from "../store/lmdb/lmdb-file.js";
+import { LmdbStore, type OnUnreadableKey } from "../store/lmdb/lmdb-store.js";
+import { type Store, StoreUnreadableError } from "../store/store.js";
 
 interface ReadStore {
   readonly store: Store;
@@ -34,7 +41,7 @@ export function readLmdbStore(
     const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
     const tables = openTablesThere(root);
     let entries = 0;
-    for (const table of tables.values()) entries += entryCount(table.getStats());
+    for (const table of tables.values()) entries += tableSize(table).entries;
     const store = new LmdbStore(
       file,
       { root, meta, lock: null, owned: true, tables },
@@ -45,11 +52,6 @@ export function readLmdbStore(
     void root.close();
     throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
   }
-}
-
-function entryCount(stats: object): number {
-  const { entryCount: count } = stats as { readonly entryCount?: unknown };
-  return typeof count === "number" ? count : 0;
 }
 
 /** A directory for one `readLmdbStore`, and what removes it. */

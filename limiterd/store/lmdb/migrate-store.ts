@@ -1,0 +1,61 @@
+/**
+ * Brings a store of an earlier release to this one's schema, before anything else reads it. The
+ * file from before is kept beside it; each migration is one transaction, so that a process that is
+ * killed leaves the schema that it came to.
+ */
+import { existsSync, renameSync, rmSync } from "node:fs";
+import type { Migration } from "../migrations.js";
+import { StoreUnreadableError } from "../store.js";
+import { keyToBytes } from "./key-bytes.js";
+import { type Meta, openTables, type Root, storedSchema } from "./lmdb-file.js";
+import { LmdbStore } from "./lmdb-store.js";
+import { plainReason } from "./probe-disk.js";
+import { sealValue } from "./sealed-value.js";
+
+/** Rejects with `StoreUnreadableError` when there is no room for the copy: nothing is changed. */
+export async function migrateStore(
+  file: string,
+  { root, meta }: { readonly root: Root; readonly meta: Meta },
+  needed: readonly Migration[],
+): Promise<void> {
+  const last = needed.at(-1);
+  if (last === undefined) return;
+  await keepCopy(file, root, storedSchema(meta));
+  const tables = openTables(root);
+  const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables }, () => {});
+  for (const { to, changes } of needed) {
+    const list = Array.from(changes(store), ({ table, key, value }) => ({
+      db: tables.get(table)!,
+      key: keyToBytes(key),
+      value: value === undefined ? null : sealValue(value),
+    }));
+    root.transactionSync(() => {
+      for (const { db, key, value } of list)
+        if (value === null) db.removeSync(key);
+        else db.putSync(key, value);
+      meta.putSync("schema", Buffer.from(String(to)));
+    });
+    await root.flushed;
+  }
+}
+
+/** Of the schema that it had; one that is there already is from a start that was interrupted. */
+async function keepCopy(file: string, root: Root, schema: number): Promise<void> {
+  const kept = `${file}.schema-${schema}`;
+  if (existsSync(kept)) return;
+  const unfinished = `${file}.${process.pid}.backup`;
+  rmSync(unfinished, { force: true });
+  const mask = process.umask(0o077);
+  try {
+    await root.backup(unfinished, false);
+    renameSync(unfinished, kept);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw new StoreUnreadableError(
+      `${file} is of an earlier release, and the copy that is made before it is converted can't be written: ${plainReason(error)}. Nothing was changed`,
+      { cause: error },
+    );
+  } finally {
+    process.umask(mask);
+  }
+}
