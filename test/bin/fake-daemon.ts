@@ -104,6 +104,8 @@ function onMessage(
   message: ToDaemon | ForeignHello | null,
 ): void {
   if (message?.kind === "hello") {
+    // As the daemon, which waits for the rest.
+    if (message.more) return;
     const older = message.wireVersion < wireVersion ? "welcome" : "refuse";
     switch (options.onHello === "older" ? older : (options.onHello ?? "welcome")) {
       case "welcome":
