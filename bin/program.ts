@@ -13,6 +13,7 @@ import { addLimits } from "./commands/limits/limits.js";
 import { addInFlight } from "./commands/live/in-flight.js";
 import { addTail } from "./commands/live/tail.js";
 import { addProviders } from "./commands/providers/providers.js";
+import { addReload } from "./commands/reload.js";
 import { addStatus } from "./commands/status.js";
 import { addBackup } from "./commands/store/backup.js";
 import { addRestore } from "./commands/store/restore-command.js";
@@ -67,6 +68,7 @@ export function createProgram(session: Session): Command {
     .addHelpText("afterAll", exitCodeHelp());
   program.hook("preAction", (_program, command) => refuseElsewhere(command));
   addUp(program, session);
+  addReload(program, session);
   addLimits(program, session);
   addKeys(program, session);
   addJwts(program, session);
@@ -88,6 +90,7 @@ export function createProgram(session: Session): Command {
 /** The commands about this host's own files and processes. */
 const onlyHere: readonly string[] = [
   "up",
+  "reload",
   "init",
   "config check",
   "config schema",

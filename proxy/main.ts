@@ -23,6 +23,8 @@ interface ProxyOptions {
   readonly log: Log;
   /** Those to listen on, in place of the configured addresses. */
   readonly sockets?: InheritedSockets;
+  /** What the daemon calls it, before a part that no other process has. */
+  readonly name?: string;
 }
 
 interface RunningProxy {
@@ -62,11 +64,12 @@ export async function startProxy({
   config,
   log,
   sockets = noSockets,
+  name = "proxy",
 }: ProxyOptions): Promise<RunningProxy> {
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
   const spool = new SettleSpool(config.limiter, log);
-  const limiter = connectLimiter(config.limiter, log, (linked) => spool.linkChanged(linked));
+  const limiter = connectLimiter(config.limiter, log, (linked) => spool.linkChanged(linked), name);
   const disconnect = (): Promise<void> => {
     limiter.close();
     return spool.close();

@@ -30,7 +30,7 @@ const gatherCharsMax = 8 * 1024;
  * A logger for one process. Lines are gathered and written a few times a second; `flush` writes
  * what is left.
  */
-export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel): Log {
+export function createLog(process_: string, level: LogLevel): Log {
   const destination = pino.destination({
     dest: 1,
     sync: false,

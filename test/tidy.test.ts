@@ -62,7 +62,36 @@ const impure: Readonly<
     kind: "main",
     why: "runs one process: its arguments, signals, exit code and deadline",
   },
-  "bin/supervisor/service-requests.ts": {
+  "bin/supervisor/proxy-slots.ts": {
+    kind: "adapter",
+    why: "how long a successor may take: a timer",
+  },
+  "bin/supervisor/reload/hand-over.ts": {
+    kind: "adapter",
+    why: "starts the process that takes over, and waits for it: a timer",
+  },
+  "bin/supervisor/reload/take-sockets.ts": {
+    kind: "adapter",
+    why: "the environment and the id of this process, by which systemd gives it sockets",
+  },
+  "bin/supervisor/last-resort.ts": {
+    kind: "adapter",
+    why: "the events of a process for errors that nothing has caught",
+  },
+  "bin/supervisor/reload/self-reload.ts": {
+    kind: "main",
+    why: "wires how a service reloads itself: its own script and process id",
+  },
+  "bin/supervisor/reload/bind-socket.ts": {
+    kind: "adapter",
+    why: "binds a socket by node:net, and looks its address up",
+  },
+  "bin/supervisor/reload/control-socket.ts": {
+    kind: "adapter",
+    why: "the socket that sluice reload asks on, by node:net, and the directory it is in",
+  },
+  "bin/supervisor/reload/daemon-part.ts": { kind: "adapter", why: "compares by node:util; no I/O" },
+  "bin/supervisor/reload/service-requests.ts": {
     kind: "adapter",
     why: "the signals of a process, and its channel to the one that has started it",
   },

@@ -1,9 +1,12 @@
 /**
- * `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision
- * itself is in `supervise-services.ts`.
+ * `sluice up`: daemon and proxies as child processes, for a laptop or a container. Supervision
+ * itself is in `supervise-services.ts`, what a reload does in `supervised-configuration.ts`.
  */
+import { closeSync, openSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
+import type { Config } from "../../shared/config/config.js";
 import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
@@ -11,11 +14,19 @@ import {
   flagsAsArguments,
   requireConfiguration,
 } from "../session/configuration.js";
+import { exitCodeForStartError } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { isEchoed } from "../supervisor/echoed-signal.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
+import { bindSocket } from "../supervisor/reload/bind-socket.js";
+import { controlSocketPath, listenForReloads } from "../supervisor/reload/control-socket.js";
+import { type HeldSocket, heldFromUnit, holdSockets } from "../supervisor/reload/held-sockets.js";
+import { Reloads } from "../supervisor/reload/reloads.js";
+import { takeSockets } from "../supervisor/reload/take-sockets.js";
+import { startErrorText } from "../supervisor/start-error-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
-import { superviseServices } from "../supervisor/supervise-services.js";
+import { type Supervisor, superviseServices } from "../supervisor/supervise-services.js";
+import { SupervisedConfiguration } from "../supervisor/supervised-configuration.js";
 import { whenOrphaned } from "../supervisor/when-orphaned.js";
 
 function every(ms: number, run: () => void): { stop(): void } {
@@ -42,44 +53,111 @@ export function addUp(program: Command, session: Session): void {
 
 async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const { terminal } = session;
-  const config = requireConfiguration(session, flags, (warning) =>
-    terminal.err(`warning: ${warning}`),
-  );
+  const read = (): Config =>
+    requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));
+  const config = read();
+  const sockets = await holdOrFail(config);
   const { host, port, ...both } = flags;
+  const proxyArguments = flagsAsArguments({
+    ...both,
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  });
+  const proxiesOf = ({ server }: Config, sockets: readonly HeldSocket[]) => ({
+    script: join(session.programs, "sluice-proxy.js"),
+    args: proxyArguments,
+    sockets,
+    count: server.proxies === "auto" ? availableParallelism() : server.proxies,
+  });
+  const { drainGraceMs, drainMs } = config.server;
   const supervisor = superviseServices({
     limiterd: {
       name: "limiterd",
       script: join(session.programs, "sluice-limiterd.js"),
       args: flagsAsArguments(both),
     },
-    proxy: {
-      name: "proxy",
-      script: join(session.programs, "sluice-proxy.js"),
-      args: flagsAsArguments({
-        ...both,
-        ...(host === undefined ? {} : { host }),
-        ...(port === undefined ? {} : { port }),
-      }),
-    },
+    proxies: proxiesOf(config, sockets),
     terminal,
     verbose: flags.verbose === true,
-    stopDeadlineMs: config.server.drainGraceMs + config.server.drainMs + stopGraceMs + killGraceMs,
-    readyText: ({ ready, admin, open }) => readyText({ url: ready, admin, open, config }),
+    stopDeadlineMs: drainGraceMs + drainMs + stopGraceMs + killGraceMs,
+    onReady: ({ ready, admin, open }) =>
+      terminal.out(readyText({ url: ready, admin, open, config })),
   });
-  // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and
-  // don't get that signal.
+  const current = new SupervisedConfiguration(config, sockets, {
+    read,
+    bind: bindSocket,
+    proxiesOf,
+  });
+  const reloads = new Reloads(
+    () => current.reload(supervisor),
+    ({ ok, lines }) => {
+      for (const line of [...lines, ok ? "reloaded" : "the reload failed"]) terminal.err(line);
+    },
+  );
+  const stop = onSignals(session, supervisor, reloads);
+  whenOrphaned({ env: session.env, parentPid: () => process.ppid, every }, () => stop("SIGTERM"));
+  terminal.out(bannerText(config));
+  const control = await listenForReloads(
+    controlSocketPath(config.limiter.socket, process.pid, session.env),
+    () => reloads.request(),
+  ).catch((error: Error) => {
+    terminal.err(`warning: sluice reload won't find this process: ${error.message}`);
+    return null;
+  });
+  const exitCode = await supervisor.done;
+  control?.close();
+  if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
+}
+
+async function holdOrFail({ server }: Config): Promise<readonly HeldSocket[]> {
+  try {
+    const given = takeSockets(["http", "admin"]);
+    return await holdSockets(server, heldFromUnit(given), bindSocket);
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    throw new CommandFailure({
+      exitCode: exitCodeForStartError(error),
+      lines: [`error: ${startErrorText(error)}`],
+      error: {},
+    });
+  }
+}
+
+/**
+ * SIGHUP reloads, unless it says that the terminal is gone: that is a stop, of the services too,
+ * which have sessions of their own and don't get the signal. Returns what a signal to stop does.
+ */
+function onSignals(
+  session: Session,
+  supervisor: Supervisor,
+  reloads: Reloads,
+): (signal: "SIGINT" | "SIGTERM") => void {
+  const hadTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  const stop = (signal: "SIGINT" | "SIGTERM"): void => {
+    reloads.stop();
+    supervisor.stop(signal);
+  };
   let previous: Parameters<typeof isEchoed>[0] = null;
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  for (const name of ["SIGINT", "SIGTERM"] as const)
     process.on(name, () => {
       const signal = { name, atMonoMs: session.monoMs() };
       const echoed = isEchoed(previous, signal, session.env);
       previous = signal;
-      if (!echoed) supervisor.stop(name === "SIGINT" ? "SIGINT" : "SIGTERM");
+      if (!echoed) stop(name);
     });
-  whenOrphaned({ env: session.env, parentPid: () => process.ppid, every }, () =>
-    supervisor.stop("SIGTERM"),
-  );
-  terminal.out(bannerText(config));
-  const exitCode = await supervisor.done;
-  if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
+  process.on("SIGHUP", () => {
+    if (hadTerminal && !hasTerminal()) stop("SIGTERM");
+    else reloads.signal();
+  });
+  return stop;
+}
+
+/** Whether this process has a controlling terminal. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }

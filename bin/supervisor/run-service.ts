@@ -8,13 +8,10 @@ import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { KeptConfiguration } from "../../shared/config/kept/kept-configuration.js";
 import { createLog, type Log } from "../../shared/log.js";
-import {
-  type InheritedSockets,
-  InheritedSocketsError,
-  takeInheritedSockets,
-} from "../../shared/supervision/inherited-sockets.js";
+import type { InheritedSockets } from "../../shared/supervision/inherited-sockets.js";
+import { takeProxyName } from "../../shared/supervision/proxy-name.js";
+import type { SupervisorNotices } from "../../shared/supervision/supervisor-notices.js";
 import { systemdNotices, watchdogMsOf } from "../../shared/supervision/systemd-notices.js";
-import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
   type FlagName,
@@ -26,7 +23,14 @@ import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
-import { onServiceRequests, type ServiceRequests, type StopRequest } from "./service-requests.js";
+import { type LastResort, onLastResort } from "./last-resort.js";
+import { startSelfReload } from "./reload/self-reload.js";
+import {
+  onServiceRequests,
+  type ServiceRequests,
+  type StopRequest,
+} from "./reload/service-requests.js";
+import { takeSockets } from "./reload/take-sockets.js";
 import { startErrorText } from "./start-error-text.js";
 import { stopGraceMs } from "./stop-deadlines.js";
 
@@ -48,6 +52,8 @@ interface StartOptions {
   readonly config: Config;
   readonly log: Log;
   readonly sockets: InheritedSockets;
+  /** What the process is called among others of its kind. */
+  readonly name: string;
 }
 
 interface StartedService {
@@ -78,22 +84,32 @@ const flushDeadlineMs = 1_000;
 
 /** Runs the service until it stops, then ends the process with a code of `exit-code.ts`. */
 export async function runService(service: Service): Promise<never> {
-  const requests = onServiceRequests();
+  const proxyName = takeProxyName(process.env);
   const session = processSession();
+  const requests = onServiceRequests();
+  // A supervisor of Sluice reloads it: that is none of this process's business.
+  if (proxyName !== null) requests.onHangUp(() => {});
   let config: Config;
   let sockets: InheritedSockets;
   const warnings: string[] = [];
   const kept = new KeptConfiguration(service.process);
   try {
     const note = (warning: string): void => void warnings.push(warning);
-    sockets = takeSockets(service);
+    sockets = takeSockets(service.socketNames);
     config = requireConfiguration(session, parseFlags(service, session), note, kept);
   } catch (error) {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
-  const log = createLog(service.process, config.logLevel);
+  const name = proxyName ?? service.process;
+  const log = createLog(name, config.logLevel);
+  const notices = systemdNotices({
+    env: session.env,
+    onFailure: (reason) => log.warn({ reason }, "systemd can't be told how the service is"),
+  });
   const lastResort: LastResort = { survives: () => false };
   onLastResort(log, lastResort);
+  if (service.process === "proxy" && proxyName === null && config.server.proxies !== 1)
+    log.warn("server.proxies is for sluice up: this process is one proxy");
   // `sluice up` has already printed them, once for both services.
   logWarnings(warnings, (text) => log[process.connected === true ? "info" : "warn"](text));
   const { drainGraceMs, drainMs, reloadDrainMs } = config.server;
@@ -101,7 +117,19 @@ export async function runService(service: Service): Promise<never> {
     requests.stop.then(() => exitAfter(drainGraceMs + drainMs + stopGraceMs, log)),
     requests.replaced.then(() => exitAfter(reloadDrainMs + stopGraceMs, log)),
   ];
-  const served = serve(service, { config, sockets, kept, log, session, requests, lastResort });
+  const served = serve(service, {
+    config,
+    sockets,
+    name,
+    kept,
+    log,
+    session,
+    requests,
+    lastResort,
+    notices,
+    check: () =>
+      void requireConfiguration(session, parseFlags(service, session), (text) => log.warn(text)),
+  });
   const exitCode = await Promise.race([served, ...hardExits]);
   await flushLog(log);
   process.exit(exitCode);
@@ -119,17 +147,21 @@ async function serve(
   options: {
     readonly config: Config;
     readonly sockets: InheritedSockets;
+    readonly name: string;
     readonly kept: KeptConfiguration;
     readonly log: Log;
     readonly session: Session;
     readonly requests: ServiceRequests;
     readonly lastResort: LastResort;
+    readonly notices: SupervisorNotices;
+    /** Throws what is wrong with the configuration as it is now. */
+    readonly check: () => void;
   },
 ): Promise<number> {
-  const { config, sockets, kept, log, session, requests, lastResort } = options;
+  const { config, sockets, name, kept, log, session, requests, lastResort, notices } = options;
   let started: StartedService;
   try {
-    started = await service.start({ config, log, sockets });
+    started = await service.start({ config, log, sockets, name });
   } catch (error) {
     session.terminal.err(`error: ${startErrorText(error)}`);
     return exitCodeForStartError(error);
@@ -143,9 +175,11 @@ async function serve(
     .catch(({ message }: Error) =>
       log.info({ reason: message }, "what was parsed of the configuration can't be kept"),
     );
-  const heartbeat = beat(started, session, log);
+  const heartbeat = beat(started, { session, notices, log });
+  const reload = await startSelfReload({ ...options, process: service.process });
   const { broken = new Promise<never>(() => {}) } = started;
   const end = await Promise.race([requests.stop, requests.replaced, broken]);
+  reload.stop();
   if (end instanceof Error) {
     session.terminal.err(`error: ${end.message}`);
     return exitCodeForStartError(end);
@@ -166,13 +200,17 @@ async function serve(
 }
 
 /** systemd is told that the service is ready, and how it is from then on. */
-function beat(service: StartedService, { env }: Session, log: Log): Heartbeat {
+function beat(
+  service: StartedService,
+  {
+    session,
+    notices,
+    log,
+  }: { readonly session: Session; readonly notices: SupervisorNotices; readonly log: Log },
+): Heartbeat {
   return startHeartbeat({
-    notices: systemdNotices({
-      env,
-      onFailure: (reason) => log.warn({ reason }, "systemd can't be told how the service is"),
-    }),
-    watchdogMs: watchdogMsOf(env),
+    notices,
+    watchdogMs: watchdogMsOf(session.env),
     health: () => service.health(),
     onStuck: (reason) =>
       log.error({ reason }, "the service is stuck: systemd's watchdog is told nothing any more"),
@@ -195,19 +233,6 @@ function endReplaced(started: StartedService, stop: Promise<StopRequest>, log: L
   return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);
 }
 
-function takeSockets({ socketNames }: Service): InheritedSockets {
-  try {
-    return takeInheritedSockets(process.env, process.pid, socketNames);
-  } catch (error) {
-    if (!(error instanceof InheritedSocketsError)) throw error;
-    throw new CommandFailure({
-      exitCode: exitCodes.configuration,
-      lines: [`error: ${error.message}`],
-      error: {},
-    });
-  }
-}
-
 /** Throws commander's error, also after it printed the help or the version. */
 function parseFlags(service: Service, session: Session): ConfigurationFlags {
   const command: Command = newCommand(`sluice-${service.process}`, session).description(
@@ -223,28 +248,6 @@ async function exitAfter(ms: number, log: Log): Promise<number> {
   await delay(ms);
   log.fatal({ waitedMs: ms }, "the stop took too long");
   return exitCodes.bug;
-}
-
-/** What decides about an uncaught error: nothing is survived before the service has started. */
-interface LastResort {
-  survives: (error: unknown) => boolean;
-}
-
-/**
- * An uncaught error is a bug in Sluice. It is logged; a service that survives it goes on, any other
- * ends, and the supervisor starts a new process.
- */
-function onLastResort(log: Log, lastResort: LastResort): void {
-  const end = (error: unknown): void => {
-    if (lastResort.survives(error))
-      return log.error({ err: error }, "a bug in Sluice, in no request that is known");
-    // `fatal` writes its line before it returns: nothing else may run in a process whose state is
-    // unknown.
-    log.fatal({ err: error }, "an unexpected error ends this process");
-    process.exit(exitCodes.bug);
-  };
-  process.on("uncaughtException", end);
-  process.on("unhandledRejection", end);
 }
 
 async function flushLog(log: Log): Promise<void> {

@@ -1,10 +1,14 @@
 /**
- * Daemon and proxy under one supervisor: the daemon starts first and stops last, so that the proxy
- * can connect to it and it receives the proxy's last settles. When one dies, the other keeps
- * running. One child process by itself is in `supervised-service.ts`.
+ * Daemon and proxies under one supervisor: the daemon starts first and stops last, so that the
+ * proxies can connect to it and it receives their last settles. When one process dies, the others
+ * keep running. One child process by itself is in `supervised-service.ts`, the proxies are in
+ * `proxy-slots.ts`.
  */
+
 import { exitCodes } from "../session/exit-code.js";
 import type { Terminal } from "../session/terminal.js";
+import { type ProxyOptions, ProxySlots } from "./proxy-slots.js";
+import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
 import { renderServiceLogLine } from "./service-log-line.js";
 import {
@@ -17,8 +21,9 @@ import {
 } from "./supervised-service.js";
 
 interface SuperviseOptions {
-  readonly limiterd: ServiceOptions;
-  readonly proxy: ServiceOptions;
+  /** Null: somebody else runs it. */
+  readonly limiterd: ServiceOptions | null;
+  readonly proxies: ProxyOptions;
   readonly terminal: Terminal;
   /**
    * True: log lines go to standard output unchanged. False: warnings and worse go to standard error
@@ -27,50 +32,90 @@ interface SuperviseOptions {
   readonly verbose: boolean;
   /** How long each service may take to stop before it is killed. */
   readonly stopDeadlineMs: number;
-  /** The text to print once both serve. */
-  readyText(proxy: ServiceReady): string;
+  /** All serve. */
+  onReady(proxy: ServiceReady): void;
 }
 
-interface Supervisor {
-  /** Resolves with the exit code when both services have ended for good. */
+export interface Supervisor {
+  /** Resolves with the exit code when all services have ended for good. */
   readonly done: Promise<number>;
-  /** Stops both in order, by this signal; a second call kills both at once. */
+  /**
+   * Replaces the proxies, then starts the daemon again if it `needs` that. Not while another one
+   * runs.
+   */
+  reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome>;
+  /** Stops all in order, by this signal; a second call kills all at once. */
   stop(signal: StopSignal): void;
 }
 
-/** Starts both services. */
+/** How long a daemon that is started again may take until it is ready. */
+const daemonReadyMs = 60_000;
+
+/** Starts all services. */
 export function superviseServices(options: SuperviseOptions): Supervisor {
-  const { promise: done, resolve } = withResolvers();
-  const supervision = new Supervision(options, resolve);
-  supervision.start();
-  return { done, stop: (signal) => supervision.stop(signal) };
+  return new Supervision(options);
 }
 
-class Supervision {
+class Supervision implements Supervisor {
+  readonly done: Promise<number>;
   readonly #options: SuperviseOptions;
-  readonly #onDone: (exitCode: number) => void;
-  readonly #limiterd: SupervisedService;
-  readonly #proxy: SupervisedService;
-  #proxyStarted = false;
-  #announced = false;
+  #onDone: (exitCode: number) => void = () => {};
+  readonly #limiterd: SupervisedService | null;
+  readonly #proxies: ProxySlots;
+  #proxiesStarted = false;
   #stopping = false;
   #killed = false;
 
-  constructor(options: SuperviseOptions, onDone: (exitCode: number) => void) {
+  constructor(options: SuperviseOptions) {
+    this.done = new Promise((resolve) => {
+      this.#onDone = resolve;
+    });
     this.#options = options;
-    this.#onDone = onDone;
-    this.#limiterd = new SupervisedService(
-      options.limiterd,
-      this.#events(options.limiterd.name, () => this.#startProxy()),
+    const { limiterd, proxies, stopDeadlineMs } = options;
+    this.#proxies = new ProxySlots(
+      proxies,
+      {
+        events: (name, onReady) => this.#events(name, onReady),
+        onReady: (ready) => options.onReady(ready),
+      },
+      stopDeadlineMs,
     );
-    this.#proxy = new SupervisedService(
-      options.proxy,
-      this.#events(options.proxy.name, (ready) => this.#announce(ready)),
-    );
+    this.#limiterd =
+      limiterd === null
+        ? null
+        : new SupervisedService(
+            limiterd,
+            this.#events(limiterd.name, () => this.#startProxies()),
+          );
+    if (this.#limiterd === null) this.#startProxies();
+    else this.#limiterd.start();
   }
 
-  start(): void {
-    this.#limiterd.start();
+  async reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome> {
+    if (!this.#proxiesStarted)
+      return {
+        ok: false,
+        exitCode: exitCodes.taken,
+        lines: ["error: Sluice is starting: nothing was reloaded"],
+      };
+    const outcome = await this.#proxies.reload(proxies);
+    if (!outcome.ok || this.#limiterd === null || this.#stopping) return outcome;
+    if (!needs.daemon)
+      return {
+        ok: true,
+        lines: [...outcome.lines, "the daemon runs on: nothing of it has changed"],
+      };
+    const times = { stopMs: this.#options.stopDeadlineMs, readyMs: daemonReadyMs };
+    if (await this.#limiterd.restart(times))
+      return { ok: true, lines: [...outcome.lines, "started the daemon again"] };
+    return {
+      ok: false,
+      exitCode: exitCodes.unreachable,
+      lines: [
+        ...outcome.lines,
+        "error: the daemon isn't back; it is started again and again, its reason is in the log",
+      ],
+    };
   }
 
   stop(signal: StopSignal): void {
@@ -78,20 +123,19 @@ class Supervision {
       this.#options.terminal.err(
         "stopping: waiting for requests in flight; a second signal ends them",
       );
-      const exitCode = signal === "SIGINT" ? exitCodes.killed : exitCodes.ok;
-      void this.#stopBoth(exitCode, signal);
+      void this.#stopAll(signal === "SIGINT" ? exitCodes.killed : exitCodes.ok, signal);
       return;
     }
     this.#killed = true;
-    this.#proxy.kill();
-    this.#limiterd.kill();
+    this.#proxies.kill();
+    this.#limiterd?.kill();
   }
 
   #events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents {
     const { terminal, verbose } = this.#options;
     return {
       onReady,
-      onGiveUp: (exitCode) => void this.#stopBoth(exitCode, "SIGTERM"),
+      onGiveUp: (exitCode) => void this.#stopAll(exitCode ?? exitCodes.failed, "SIGTERM"),
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
         if (verbose) return terminal.out(line);
@@ -101,25 +145,21 @@ class Supervision {
     };
   }
 
-  #startProxy(): void {
-    if (this.#proxyStarted) return;
-    this.#proxyStarted = true;
-    this.#proxy.start();
+  #startProxies(): void {
+    if (this.#proxiesStarted) return;
+    this.#proxiesStarted = true;
+    this.#proxies.start();
   }
 
-  #announce(ready: ServiceReady): void {
-    if (this.#announced) return;
-    this.#announced = true;
-    this.#options.terminal.out(this.#options.readyText(ready));
-  }
-
-  async #stopBoth(exitCode: number, signal: StopSignal): Promise<void> {
+  async #stopAll(exitCode: number, signal: StopSignal): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
-    const clean = [];
-    for (const service of [this.#proxy, this.#limiterd]) {
-      const exit = await service.stop(signal, this.#options.stopDeadlineMs);
-      clean.push(this.#endedCleanly(service.name, exit));
+    const exits = await this.#proxies.stop(signal);
+    const clean = exits.map(({ name, exit }) => this.#endedCleanly(name, exit));
+    const limiterd = this.#limiterd;
+    if (limiterd !== null) {
+      const exit = await limiterd.stop(signal, this.#options.stopDeadlineMs);
+      clean.push(this.#endedCleanly(limiterd.name, exit));
     }
     const asked = exitCode === exitCodes.ok || exitCode === exitCodes.killed;
     if (this.#killed) this.#onDone(exitCodes.killed);
@@ -134,13 +174,4 @@ class Supervision {
     this.#options.terminal.err(`${name} ${howItEnded(exit)}`);
     return false;
   }
-}
-
-function withResolvers(): {
-  readonly promise: Promise<number>;
-  readonly resolve: (exitCode: number) => void;
-} {
-  let resolve: (exitCode: number) => void = () => {};
-  const promise = new Promise<number>((settle) => (resolve = settle));
-  return { promise, resolve };
 }

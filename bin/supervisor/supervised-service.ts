@@ -1,11 +1,12 @@
 /**
- * One child process of `sluice up`: starts it, reads its output, restarts it when it ends, stops
+ * One child process of a supervisor: starts it, reads its output, restarts it when it ends, stops
  * it. `restart-pause.ts` decides when to restart; `supervise-services.ts` decides the order in
  * which the services start and stop.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { handOverVariables } from "../../shared/supervision/inherited-sockets.js";
 import { afterExit, type ServiceExit } from "./restart-pause.js";
 
 export interface ServiceOptions {
@@ -14,6 +15,17 @@ export interface ServiceOptions {
   /** A compiled script that sends `{ ready, … }` to its parent once it serves. */
   readonly script: string;
   readonly args: readonly string[];
+  /** Listening sockets that it is handed. */
+  readonly sockets?: readonly HandedSocket[];
+  /** What it is told of itself, beside this process's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether its end before it was ready is final, however it ends. */
+  readonly onTrial?: boolean;
+}
+
+interface HandedSocket {
+  readonly name: string;
+  readonly fd: number;
 }
 
 /** SIGINT: at once, without a time in which load balancers learn of it. */
@@ -23,7 +35,7 @@ export interface ServiceEvents {
   /** It is ready, for the first time or after a restart. */
   onReady(ready: ServiceReady): void;
   /** It can't start; it has printed why. */
-  onGiveUp(exitCode: number): void;
+  onGiveUp(exitCode: number | null): void;
   /** A line of its standard output, which is its log. */
   onLogLine(line: string): void;
   /** A line to print: from its standard error, or about its end or restart. */
@@ -48,6 +60,9 @@ export class SupervisedService {
   #pauseMs: number | null = null;
   #wasReady = false;
   #stopped = false;
+  /** Whether the end that is to come is followed by a start at once. */
+  #restarting = false;
+  #onReadyAgain: () => void = () => {};
   readonly #onStopped: ((exit: ServiceExit) => void)[] = [];
 
   constructor(options: ServiceOptions, events: ServiceEvents) {
@@ -60,9 +75,11 @@ export class SupervisedService {
     const startedAtMs = performance.now();
     // A session of its own: Ctrl-C at the terminal reaches `up` only, which stops the services in
     // order.
-    const child = fork(this.#options.script, [...this.#options.args], {
+    const { script, args, sockets = [], env = {} } = this.#options;
+    const child = fork(script, [...args], {
       detached: true,
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      env: { ...process.env, ...ownAlone, ...env, ...handOverVariables(sockets.map(nameOf)) },
+      stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],
     });
     this.#child = child;
     let failed: Error | null = null;
@@ -103,6 +120,43 @@ export class SupervisedService {
     });
   }
 
+  /**
+   * Ends it, by SIGTERM and by SIGKILL after `stopMs`, and starts it again at once; resolves with
+   * whether it is ready within `readyMs` after its end. It is started again and again in any case.
+   */
+  restart(times: { readonly stopMs: number; readonly readyMs: number }): Promise<boolean> {
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    return new Promise((resolve) => {
+      const child = this.#child;
+      const kill = setTimeout(() => child?.kill("SIGKILL"), times.stopMs);
+      const late = setTimeout(() => resolve(false), times.stopMs + times.readyMs);
+      this.#onReadyAgain = () => {
+        clearTimeout(kill);
+        clearTimeout(late);
+        resolve(true);
+      };
+      if (child === null) return this.start();
+      this.#restarting = true;
+      child.kill("SIGTERM");
+    });
+  }
+
+  /**
+   * Another one serves on its sockets: it is told to finish, which may take long. Resolves when it
+   * has ended.
+   */
+  replaced(): Promise<ServiceExit | null> {
+    this.#stopped = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    const child = this.#child;
+    if (child === null) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#onStopped.push(resolve);
+      // If it has just died, its end is reported.
+      child.send({ replaced: true }, () => {});
+    });
+  }
+
   /** Ends it at once; a pending `stop` resolves. */
   kill(): void {
     this.#stopped = true;
@@ -115,6 +169,8 @@ export class SupervisedService {
     if (ready === null || this.#stopped) return;
     if (this.#wasReady) this.#events.onRemark(`${this.name} is back`);
     this.#wasReady = true;
+    this.#onReadyAgain();
+    this.#onReadyAgain = () => {};
     this.#events.onReady(ready);
   }
 
@@ -129,6 +185,14 @@ export class SupervisedService {
     if (this.#stopped) {
       for (const resolve of this.#onStopped) resolve(exit);
       return;
+    }
+    if (this.#restarting) {
+      this.#restarting = false;
+      return this.start();
+    }
+    if (this.#options.onTrial === true && !this.#wasReady) {
+      this.#events.onRemark(`${this.name} ${howItEnded(exit, life.failed)}`);
+      return this.#events.onGiveUp(exit.code);
     }
     const next = afterExit({
       exit,
@@ -155,6 +219,17 @@ export function howItEnded(exit: ServiceExit, failed: Error | null = null): stri
   return exit.code === null
     ? `couldn't be started: ${failed?.message ?? "no reason given"}`
     : `ended with exit code ${exit.code}`;
+}
+
+/** What is told to this process alone: by systemd, and by whoever started it. */
+const ownAlone = {
+  ["NOTIFY_SOCKET"]: undefined,
+  ["WATCHDOG_USEC"]: undefined,
+  ["WATCHDOG_PID"]: undefined,
+};
+
+function nameOf({ name }: HandedSocket): string {
+  return name;
 }
 
 function readyFrom(message: unknown): ServiceReady | null {

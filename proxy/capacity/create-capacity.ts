@@ -1,5 +1,7 @@
 /** What this process can hold, from its settings and from what the system lets it have. */
+
 import type { Socket } from "node:net";
+import { availableParallelism } from "node:os";
 import { heldBytesMaxByDefault, heldMemoryShare } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import { memoryForStrangersShare } from "../../shared/domain/credential-bounds.js";
@@ -45,11 +47,15 @@ export function createCapacity(server: Config["server"], log: Log): ProxyCapacit
 }
 
 function createMemory(
-  { heldBytesMax }: Config["server"],
+  { heldBytesMax, proxies }: Config["server"],
   log: Log,
 ): Pick<ProxyCapacity, "memory" | "strangers"> {
   const max =
-    heldBytesMax ?? Math.min(heldBytesMaxByDefault, Math.floor(memoryLimit() * heldMemoryShare));
+    heldBytesMax ??
+    Math.min(
+      heldBytesMaxByDefault,
+      Math.floor((memoryLimit() * heldMemoryShare) / processesOf(proxies)),
+    );
   const memory = new MemoryLedger(
     max,
     sayOnce(
@@ -62,4 +68,9 @@ function createMemory(
     ),
   );
   return { memory, strangers: new MemoryLedger(Math.floor(max * memoryForStrangersShare)) };
+}
+
+/** How many proxies share the memory. */
+function processesOf(proxies: Config["server"]["proxies"]): number {
+  return proxies === "auto" ? availableParallelism() : proxies;
 }

@@ -30,6 +30,8 @@ export interface DaemonStatus {
   readonly budgets: number;
   /** Connected proxies. */
   readonly proxies: number;
+  /** Their ids, which begin with the names that the log has; at most 100. */
+  readonly proxy_ids: readonly string[];
   /** Those of them that speak an older version of the wire protocol. */
   readonly older_proxies: number;
   readonly in_flight: number;

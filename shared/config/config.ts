@@ -173,6 +173,8 @@ export interface Config extends TelemetryConfig {
   readonly server: {
     readonly host: string;
     readonly port: number;
+    /** How many listen there; `auto`: one for each processor. */
+    readonly proxies: number | "auto";
     /** Where /admin and the dashboard are served; null: with everything else. */
     readonly admin: { readonly host: string; readonly port: number } | null;
     readonly masterKey: string | null;
@@ -196,9 +198,8 @@ export interface Config extends TelemetryConfig {
     readonly connectionsMax: number;
     /** How long a stopping proxy lets requests finish. */
     readonly drainMs: number;
-    /** How long it still takes requests before that. */
+    /** How long it takes requests before that; how long one with a successor lets them end. */
     readonly drainGraceMs: number;
-    /** How long a proxy with a successor lets requests finish. */
     readonly reloadDrainMs: number;
     /** How long a client may leave a response unread. */
     readonly stalledClientMs: number;

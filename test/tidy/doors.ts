@@ -285,7 +285,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/live": ["bin/session", "bin/text"],
   "bin/providers": ["proxy/egress", "proxy/upstream/credentials"],
   "bin/store": ["bin/session", "bin/text", "bin/usage", "limiterd/maintenance"],
-  "bin/supervisor": ["bin/session", "bin/text"],
+  "bin/supervisor/reload": ["bin/session"],
+  "bin/supervisor": ["bin/supervisor/reload", "bin/session", "bin/text"],
   "bin/commands/limits": ["bin/limits", "bin/session", "bin/text"],
   "bin/commands/keys": ["bin/keys", "bin/session", "bin/text"],
   "bin/commands/usage": ["bin/session", "bin/text", "bin/usage"],
@@ -302,6 +303,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/commands": [
     "bin/keys",
     "bin/limits",
+    "bin/supervisor/reload",
     "bin/session",
     "bin/supervisor",
     "bin/text",

@@ -17,10 +17,12 @@ import type { DaemonState } from "../../state.js";
 export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
   const { book, counts, settings, writer } = state;
   let proxies = 0;
+  const proxyIds: string[] = [];
   let olderProxies = 0;
   let inFlight = 0;
   for (const peer of state.peers) {
-    if (peer.role === "proxy") proxies++;
+    if (peer.role === "proxy" && proxies++ < proxiesNamedMax)
+      proxyIds.push(peer.proxy?.id ?? "unknown");
     if (peer.role === "proxy" && peer.wireVersion < settings.wireVersions.newest) olderProxies++;
     for (const { submission } of peer.leases.values()) if (!submission) inFlight++;
   }
@@ -39,6 +41,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     budgets_enabled: settings.budgetsEnabled && settings.usageEnabled,
     budgets: state.budgets.budgets.size,
     proxies,
+    proxy_ids: proxyIds.sort(),
     older_proxies: olderProxies,
     in_flight: inFlight,
     admitted: counts.admitted,
@@ -66,6 +69,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
 }
 
 const inertNamedMax = 100;
+const proxiesNamedMax = 100;
 
 /**
  * The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of

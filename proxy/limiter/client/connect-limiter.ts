@@ -30,11 +30,15 @@ interface ConnectedLimiter {
   left(): UnacknowledgedSettles;
 }
 
-/** Connects, and connects again whenever the connection is lost, until closed. */
+/**
+ * Connects, and connects again whenever the connection is lost, until closed. `name`: how the id
+ * begins by which the daemon knows this proxy.
+ */
 export function connectLimiter(
   config: Config["limiter"],
   log: Log,
   onLinkChange: (linked: boolean) => void = () => {},
+  name = "proxy",
 ): ConnectedLimiter {
   let linkedOrLate: () => void = () => {};
   const linkedInTime = new Promise<void>((resolve) => {
@@ -43,7 +47,7 @@ export function connectLimiter(
   });
   const schedule = (ms: number, run: () => void): void =>
     void setTimeout(orBroken, ms, run).unref();
-  const proxyId = randomUUID();
+  const proxyId = `${name}-${randomUUID()}`;
   const linkLog = createLinkLog(config, log, (report) => createThrottledCount(schedule, report));
   const client = new LimiterClient(
     {

@@ -127,6 +127,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     server: {
       host: values.host,
       port: values.port,
+      proxies: values.proxies,
       admin: values.adminPort === null ? null : { host: values.adminHost, port: values.adminPort },
       masterKey: values.masterKey,
       masterKeyFile,

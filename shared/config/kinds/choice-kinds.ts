@@ -1,5 +1,6 @@
 /** The kinds of values that are one of a few: a boolean, or one of several names. */
 import type { PassthroughAccess } from "../provider-type.js";
+import { numberOf } from "./number-kinds.js";
 import { textOf } from "./text-kinds.js";
 import { always, orVariable, type ValueKind } from "./value-kind.js";
 
@@ -38,6 +39,23 @@ export const passthroughAccess: ValueKind<PassthroughAccess> = {
     return (["master_key", "all"] as const).find((value) => value === textOf(raw)?.toLowerCase());
   },
   schema: orVariable({ enum: ["off", "master_key", "all", true, false] }),
+};
+
+const processesMax = 64;
+
+/** A number of processes, or one for each processor. */
+export const processCount: ValueKind<number | "auto"> = {
+  label: "integer, auto",
+  expected: `must be auto or an integer from 1 to ${processesMax}`,
+  quotable: always,
+  parse(raw) {
+    if (textOf(raw)?.toLowerCase() === "auto") return "auto";
+    const count = numberOf(raw);
+    return count !== undefined && Number.isInteger(count) && count >= 1 && count <= processesMax
+      ? count
+      : undefined;
+  },
+  schema: orVariable({ type: "integer", minimum: 1, maximum: processesMax }, { enum: ["auto"] }),
 };
 
 /** One of `values`, in any case. */

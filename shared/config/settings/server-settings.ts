@@ -1,6 +1,6 @@
 /** The settings of the proxy's server, `server.*` in the file. */
 import type { Network } from "../ip-network.js";
-import { boolean, passthroughAccess } from "../kinds/choice-kinds.js";
+import { boolean, passthroughAccess, processCount } from "../kinds/choice-kinds.js";
 import { hostNames, networks, origins } from "../kinds/list-kinds.js";
 import { integer, seconds } from "../kinds/number-kinds.js";
 import { masterKey } from "../kinds/secret-kinds.js";
@@ -28,6 +28,17 @@ export const serverSettings = {
     defaultText: "8080",
     unit: null,
     meaning: "The port that the proxy listens on; 0 chooses any free one.",
+  }),
+  proxies: setting<number | "auto">({
+    path: "server.proxies",
+    env: "SLUICE_PROXIES",
+    flag: null,
+    kind: processCount,
+    defaultValue: 1,
+    defaultText: "1",
+    unit: null,
+    meaning:
+      "How many proxies listen at the address, each a process of its own; auto is one for each processor.",
   }),
   masterKey: setting({
     path: "server.master_key",

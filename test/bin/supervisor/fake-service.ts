@@ -3,6 +3,7 @@
  * `run-service.ts`. Its name is the first argument, its scenario is in FAKE_LIMITERD or FAKE_PROXY.
  * It keeps a connection to FAKE_PRESENCE open while it runs, so that a test notices its end.
  */
+import { once } from "node:events";
 import net from "node:net";
 import { runService } from "../../../bin/supervisor/run-service.js";
 import { SocketTakenError } from "../../../shared/socket/claim-socket.js";
@@ -14,6 +15,9 @@ export type FakeScenario =
   | "locked"
   | "unreadable"
   | "fail"
+  /** Is killed before it is ready; is never ready. */
+  | "dies"
+  | "slow"
   /** Becomes ready, then throws an error that nothing catches. */
   | "mistake"
   | "rejection"
@@ -66,6 +70,7 @@ await runService({
   async start({ config, log }) {
     failToStart();
     await bePresent();
+    if (scenario === "dies") process.kill(process.pid, "SIGKILL");
     // Keeps the process alive, as a real one's listening socket does.
     setInterval(() => {}, 60_000);
     log.info({ pid: process.pid }, "started");
@@ -73,6 +78,7 @@ await runService({
       { socket: config.limiter.socket, port: config.server.port, dataDir: config.limiter.dataDir },
       "serves",
     );
+    if (scenario === "slow") await once(process, "SIGTERM").then(() => process.exit(0));
     if (scenario === "mistake" || scenario === "survivor")
       setImmediate(() => {
         throw new Error("planted");
@@ -81,6 +87,9 @@ await runService({
       void Promise.reject(new Error("planted"));
     return {
       ready: { ready: `http://${name}.test`, open: name === "proxy" },
+      async replaced() {
+        log.warn("proxy finishes");
+      },
       survives: () => scenario === "survivor",
       health: () => ({ status: "ready: a fake", stuck: null }),
       async stop() {

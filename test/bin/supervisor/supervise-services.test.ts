@@ -8,6 +8,8 @@ interface UpOptions {
   readonly proxy?: FakeScenario;
   readonly argv?: readonly string[];
   readonly detached?: boolean;
+  /** What a reload starts: the proxies' scenario, how many, and whether the daemon again. */
+  readonly next?: { readonly proxy: FakeScenario; readonly count?: number; readonly daemon?: true };
 }
 
 const startUp = async (
@@ -19,8 +21,17 @@ const startUp = async (
 }> => {
   const { limiterd = "serve", proxy = "serve", argv = [], detached = false } = options;
   const { path, next } = await listenForPresence(t);
+  const { next: reloaded } = options;
   const up = startProgram(t, scriptPath("supervisor/up-driver.js"), argv, {
-    env: { FAKE_LIMITERD: limiterd, FAKE_PROXY: proxy, FAKE_PRESENCE: path },
+    env: {
+      FAKE_LIMITERD: limiterd,
+      FAKE_PROXY: proxy,
+      FAKE_PRESENCE: path,
+      ...(reloaded === undefined
+        ? {}
+        : { FAKE_PROXY_NEXT: reloaded.proxy, FAKE_COUNT_NEXT: String(reloaded.count ?? 1) }),
+      ...(reloaded?.daemon === undefined ? {} : { FAKE_DAEMON_NEXT: "again" }),
+    },
     detached,
   });
   return { up, next };
@@ -234,4 +245,95 @@ t.test("when up itself is killed, both services notice and end by themselves", a
   up.child.kill("SIGKILL");
   await Promise.all([limiterd.gone, proxy.gone]);
   t.same(await up.ended, { code: null, signal: "SIGKILL" });
+});
+
+const outcomeOf = async (up: Program): Promise<unknown> =>
+  JSON.parse((await up.line(/^outcome /)).slice("outcome ".length));
+
+t.test("a reload starts the new proxy before the old one is told to finish", async (t) => {
+  const { up, next } = await startUp(t, { next: { proxy: "serve", daemon: true } });
+  const [limiterd, old] = await Promise.all([
+    next("limiterd"),
+    next("proxy"),
+    up.line(/^ready at/),
+  ]);
+  up.child.kill("SIGHUP");
+  const successor = await next("proxy");
+  t.not(successor.pid, old.pid);
+  await old.gone;
+  await limiterd.gone;
+  t.not((await next("limiterd")).pid, limiterd.pid);
+  t.same(await outcomeOf(up), {
+    ok: true,
+    lines: ["replaced the proxy", "started the daemon again"],
+  });
+  t.ok(up.err.some((line) => line.includes("proxy finishes")));
+  process.kill(successor.pid, 0);
+  up.child.kill("SIGTERM");
+  t.same(await up.ended, { code: 0, signal: null });
+  t.same(up.out.filter((line) => line.startsWith("ready")).length, 1);
+});
+
+t.test("a reload may change how many proxies there are", async (t) => {
+  const { up, next } = await startUp(t, { next: { proxy: "serve", count: 3 } });
+  const [old] = await Promise.all([next("proxy"), up.line(/^ready at/)]);
+  up.child.kill("SIGHUP");
+  const proxies = [await next("proxy"), await next("proxy"), await next("proxy")];
+  await old.gone;
+  t.match(await outcomeOf(up), { ok: true, lines: ["replaced 3 proxies", /^the daemon runs on/] });
+  process.kill(proxies[1]!.pid, "SIGKILL");
+  await up.line(/^proxy-2 was ended by SIGKILL; it starts again in 100 ms$/);
+  await next("proxy");
+  for (const index of [0, 2]) process.kill(proxies[index]!.pid, 0);
+  up.child.kill("SIGTERM");
+  t.same(await up.ended, { code: 0, signal: null });
+});
+
+t.test("a successor that can't start or dies leaves the running proxy alone", async (t) => {
+  const table = [
+    { proxy: "fail", exitCode: 1 },
+    { proxy: "taken", exitCode: 75 },
+    { proxy: "dies", exitCode: 1 },
+  ] as const;
+  for (const { proxy, exitCode } of table) {
+    const { up, next } = await startUp(t, { next: { proxy, daemon: true } });
+    const [limiterd, old] = await Promise.all([
+      next("limiterd"),
+      next("proxy"),
+      up.line(/^ready at/),
+    ]);
+    up.child.kill("SIGHUP");
+    t.match(await outcomeOf(up), {
+      ok: false,
+      exitCode,
+      lines: [/^error: the new proxy ended before it was ready/],
+    });
+    for (const { pid } of [limiterd, old]) process.kill(pid, 0);
+    t.notOk(
+      up.err.some((line) => line.includes("starts again")),
+      "it isn't tried again",
+    );
+    up.child.kill("SIGTERM");
+    t.same(await up.ended, { code: 0, signal: null }, proxy);
+  }
+});
+
+t.test("a proxy that dies after a reload is started again like any other", async (t) => {
+  const { up } = await startUp(t, { next: { proxy: "mistake" } });
+  await up.line(/^ready at/);
+  up.child.kill("SIGHUP");
+  t.match(await outcomeOf(up), { ok: true });
+  await up.line(/^proxy ended with exit code 70; it starts again in 200 ms$/);
+  up.child.kill("SIGTERM");
+  await up.ended;
+});
+
+t.test("a stop during a reload ends the successor as well", async (t) => {
+  const { up, next } = await startUp(t, { next: { proxy: "slow" } });
+  const [old] = await Promise.all([next("proxy"), up.line(/^ready at/)]);
+  up.child.kill("SIGHUP");
+  const successor = await next("proxy");
+  up.child.kill("SIGTERM");
+  t.same(await up.ended, { code: 0, signal: null });
+  await Promise.all([old.gone, successor.gone]);
 });

@@ -8,15 +8,25 @@ import { superviseServices } from "../../../bin/supervisor/supervise-services.js
 
 const script = fileURLToPath(new URL("./fake-service.js", import.meta.url));
 const [verbose, stopDeadlineMs] = process.argv.slice(2);
+const proxies = { script, args: ["proxy", "--port=4242"], sockets: [], count: 1 };
+const { terminal } = processSession();
 const supervisor = superviseServices({
   limiterd: { name: "limiterd", script, args: ["limiterd", "--socket=/tmp/fake.sock"] },
-  proxy: { name: "proxy", script, args: ["proxy", "--port=4242"] },
-  terminal: processSession().terminal,
+  proxies,
+  terminal,
   verbose: verbose === "--verbose",
   stopDeadlineMs: Number(stopDeadlineMs ?? 10_000),
-  readyText: ({ ready, open }) => `ready at ${ready}, ${open ? "open" : "closed"}`,
+  onReady: ({ ready, open }) => terminal.out(`ready at ${ready}, ${open ? "open" : "closed"}`),
 });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+// Reloads with the scenario of another variable, and prints what became of it.
+process.on("SIGHUP", () => {
+  process.env["FAKE_PROXY"] = process.env["FAKE_PROXY_NEXT"];
+  const count = Number(process.env["FAKE_COUNT_NEXT"] ?? 1);
+  void supervisor
+    .reload({ ...proxies, count }, { daemon: process.env["FAKE_DAEMON_NEXT"] !== undefined })
+    .then((outcome) => terminal.out(`outcome ${JSON.stringify(outcome)}`));
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => supervisor.stop(signal === "SIGINT" ? "SIGINT" : "SIGTERM"));
 const exitCode = await supervisor.done;
 await drainOutput();

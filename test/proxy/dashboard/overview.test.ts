@@ -54,6 +54,7 @@ const status = {
   inert_budgets: 0,
   inert: [],
   dropped_records: 0,
+  proxy_ids: ["proxy-1"],
   older_proxies: 0,
   store: { failing: null },
 } as unknown as DaemonStatus;

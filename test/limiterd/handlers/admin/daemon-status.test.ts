@@ -17,7 +17,14 @@ t.test(
     askFor(one, 2, "/a");
     submit(one, 3, "/a");
     askFor(other, 2, "/a");
-    t.match(status(), { proxies: 2, older_proxies: 2, in_flight: 2, admitted: 3, rules: 1 });
+    t.match(status(), {
+      proxies: 2,
+      proxy_ids: [String, String],
+      older_proxies: 2,
+      in_flight: 2,
+      admitted: 3,
+      rules: 1,
+    });
     other.close();
     t.match(status(), { proxies: 1, in_flight: 1 });
     t.equal(other.state.leases.size, 0);

@@ -20,6 +20,7 @@ const builtIn: Config = {
   server: {
     host: "127.0.0.1",
     port: 8080,
+    proxies: 1,
     admin: null,
     masterKey: null,
     masterKeyFile: null,
@@ -107,7 +108,7 @@ t.test(
   "the sections of a file, the environment and the flags end in one configuration",
   async (t) => {
     const text = `
-server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_held_bytes: 2000000, max_connections: 7, drain_seconds: 0, drain_grace_seconds: 0, reload_drain_seconds: 1, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
+server: { host: "::1", port: "\${MY_PORT}", proxies: 3, master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, max_held_bytes: 2000000, max_connections: 7, drain_seconds: 0, drain_grace_seconds: 0, reload_drain_seconds: 1, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
 limiter: { socket: run/l.sock, admin_socket: run/a.sock, data_dir: ./data, spool_dir: left, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
 usage: { enabled: false }
@@ -126,6 +127,7 @@ log_level: warn
       server: {
         host: "0.0.0.0",
         port: 81,
+        proxies: 3,
         admin: null,
         masterKey: null,
         masterKeyFile: null,

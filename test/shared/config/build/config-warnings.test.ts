@@ -37,7 +37,7 @@ t.test("variables that look like ours and aren't are warned about", async (t) =>
     ],
     [
       "SLUICE_COLOUR",
-      /^SLUICE_COLOUR is ignored: it is not a known variable: expected SLUICE_CONFIG, SLUICE_MASTER_KEY, /,
+      /^SLUICE_COLOUR is ignored: it is not a known variable: expected SLUICE_CONFIG, SLUICE_PROXIES, SLUICE_MASTER_KEY, /,
     ],
     [
       "SET_RATE_LIMIT",

@@ -50,6 +50,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
   > = {
     host: ["0.0.0.0", "::1", "0.0.0.0"],
     port: ["9", 8, 9],
+    proxies: ["Auto", 2, "auto"],
     adminHost: ["10.0.0.1", "::1", "10.0.0.1"],
     adminPort: ["9", 8, 9],
     masterKey: ["mk", "other", "mk"],

@@ -1,0 +1,180 @@
+/**
+ * The proxies under one supervisor: one in each slot, all on the same listening sockets, each
+ * started again by itself when it dies. A reload replaces them one by one, the new one first: it
+ * must be ready before the old one is told to finish. Who is asked for a reload, and by which
+ * configuration, is not here.
+ */
+import { proxyNameVariable } from "../../shared/supervision/proxy-name.js";
+import { exitCodes } from "../session/exit-code.js";
+import { successorReadyMs } from "./reload/hand-over.js";
+import type { ReloadOutcome } from "./reload/reload-outcome.js";
+import type { ServiceExit } from "./restart-pause.js";
+import {
+  type ServiceEvents,
+  type ServiceOptions,
+  type ServiceReady,
+  type StopSignal,
+  SupervisedService,
+} from "./supervised-service.js";
+
+export interface ProxyOptions {
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly sockets: NonNullable<ServiceOptions["sockets"]>;
+  /** How many. */
+  readonly count: number;
+}
+
+interface SlotsPorts {
+  /** What becomes of the output and the ends of a proxy. */
+  events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents;
+  /** All are ready, for the first time. */
+  onReady(ready: ServiceReady): void;
+}
+
+/** Replaced ones that still run; beyond it the oldest has no more than the drain of a stop. */
+const finishingMax = 8;
+
+export class ProxySlots {
+  readonly #ports: SlotsPorts;
+  readonly #stopDeadlineMs: number;
+  #options: ProxyOptions;
+  #slots: SupervisedService[] = [];
+  readonly #finishing = new Set<SupervisedService>();
+  #successor: SupervisedService | null = null;
+  #stopping = false;
+
+  constructor(options: ProxyOptions, ports: SlotsPorts, stopDeadlineMs: number) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#stopDeadlineMs = stopDeadlineMs;
+  }
+
+  start(): void {
+    const waiting = new Set<number>();
+    for (let slot = 0; slot < this.#options.count; slot++) {
+      waiting.add(slot);
+      this.#slots.push(
+        this.#create(slot, (ready) => {
+          if (waiting.delete(slot) && waiting.size === 0) this.#ports.onReady(ready);
+        }),
+      );
+    }
+    for (const service of this.#slots) service.start();
+  }
+
+  /** As `ReloadOutcome` says; what isn't replaced runs on as it is. */
+  async reload(options: ProxyOptions): Promise<ReloadOutcome> {
+    this.#options = options;
+    const before = this.#slots.length;
+    for (let slot = 0; slot < options.count; slot++) {
+      const failed = await this.#replace(slot);
+      if (failed === null) continue;
+      const done = slot === 0 ? [] : [`${slot} of ${before} proxies had been replaced before that`];
+      return { ...failed, lines: [...failed.lines, ...done] };
+    }
+    for (const surplus of this.#slots.splice(options.count)) this.#finish(surplus);
+    const count = options.count === 1 ? "the proxy" : `${options.count} proxies`;
+    return { ok: true, lines: [`replaced ${count}`] };
+  }
+
+  /** Stops all; resolves with how each ended that ran in a slot. */
+  async stop(
+    signal: StopSignal,
+  ): Promise<readonly { readonly name: string; readonly exit: ServiceExit | null }[]> {
+    this.#stopping = true;
+    const finished = [...this.#finishing, ...(this.#successor === null ? [] : [this.#successor])];
+    const [exits] = await Promise.all([
+      Promise.all(
+        this.#slots.map(async (service) => ({
+          name: service.name,
+          exit: await service.stop(signal, this.#stopDeadlineMs),
+        })),
+      ),
+      ...finished.map((service) => service.stop(signal, this.#stopDeadlineMs)),
+    ]);
+    return exits;
+  }
+
+  kill(): void {
+    this.#stopping = true;
+    for (const service of [...this.#slots, ...this.#finishing]) service.kill();
+    this.#successor?.kill();
+  }
+
+  /** Null: a new one is ready in this slot, and the old one, if there was one, finishes. */
+  async #replace(slot: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
+    const failure = await this.#startSuccessor(slot);
+    const successor = this.#successor!;
+    this.#successor = null;
+    if (failure !== null) {
+      successor.kill();
+      return failure;
+    }
+    const old = this.#slots[slot];
+    this.#slots[slot] = successor;
+    if (old !== undefined) this.#finish(old);
+    return null;
+  }
+
+  #startSuccessor(slot: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
+    return new Promise((resolve) => {
+      const fail = (exitCode: number, line: string): void => {
+        clearTimeout(late);
+        resolve({ ok: false, exitCode, lines: [line] });
+      };
+      const late = setTimeout(
+        () =>
+          fail(exitCodes.failed, `error: the new proxy isn't ready after ${successorReadyMs} ms`),
+        successorReadyMs,
+      );
+      const successor = this.#create(
+        slot,
+        () => {
+          clearTimeout(late);
+          resolve(
+            this.#stopping
+              ? { ok: false, exitCode: exitCodes.failed, lines: ["error: Sluice was stopped"] }
+              : null,
+          );
+        },
+        (exitCode) =>
+          fail(
+            exitCode === null || exitCode === exitCodes.ok ? exitCodes.failed : exitCode,
+            "error: the new proxy ended before it was ready; its reason is in the log",
+          ),
+      );
+      this.#successor = successor;
+      successor.start();
+    });
+  }
+
+  #create(
+    slot: number,
+    onReady: (ready: ServiceReady) => void,
+    onTrialFailed: ((exitCode: number | null) => void) | null = null,
+  ): SupervisedService {
+    const { script, args, sockets, count } = this.#options;
+    const name = count === 1 ? "proxy" : `proxy-${slot + 1}`;
+    const events = this.#ports.events(name, onReady);
+    return new SupervisedService(
+      {
+        name,
+        script,
+        args,
+        sockets,
+        env: proxyNameVariable(name),
+        onTrial: onTrialFailed !== null,
+      },
+      onTrialFailed === null ? events : { ...events, onGiveUp: onTrialFailed },
+    );
+  }
+
+  #finish(old: SupervisedService): void {
+    this.#finishing.add(old);
+    void old.replaced().then(() => this.#finishing.delete(old));
+    const [oldest] = this.#finishing;
+    if (this.#finishing.size > finishingMax && oldest !== undefined)
+      void oldest.stop("SIGINT", this.#stopDeadlineMs);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Where `sluice reload` finds what runs: a Unix socket of the process that reloads, beside the
+ * daemon's. Its name has the process id; but what is asked goes to whoever listens, so that no
+ * signal can reach a process that was given a dead one's id. One line of JSON each way.
+ */
+import { readdirSync, unlinkSync } from "node:fs";
+import net from "node:net";
+import { basename, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { type Environment, variable } from "../../../shared/config/environment.js";
+import { claimSocket, requireTrustedPlace } from "../../../shared/socket/claim-socket.js";
+import { outcomeFrom, type ReloadOutcome } from "./reload-outcome.js";
+
+const asked = JSON.stringify({ ask: "reload" });
+const lineCharsMax = 64 * 1024;
+
+/**
+ * The path of a process's control socket: in the directory that systemd has made for its service,
+ * or else beside the daemon's socket.
+ */
+export function controlSocketPath(daemonSocket: string, pid: number, env: Environment): string {
+  return join(directoriesOf(daemonSocket, env)[0]!, `${stemOf(daemonSocket)}-reload-${pid}.sock`);
+}
+
+function directoriesOf(daemonSocket: string, env: Environment): readonly string[] {
+  const own = variable(env, "RUNTIME_DIRECTORY")?.split(":")[0];
+  return [...(own === undefined ? [] : [own]), dirname(daemonSocket)];
+}
+
+function stemOf(daemonSocket: string): string {
+  return basename(daemonSocket).replace(/\.sock$/, "");
+}
+
+/** Those that are there, of this daemon's socket. */
+export function findControlSockets(
+  daemonSocket: string,
+  env: Environment,
+): readonly { readonly path: string; readonly pid: number }[] {
+  const start = `${stemOf(daemonSocket)}-reload-`;
+  return directoriesOf(daemonSocket, env).flatMap((directory) =>
+    entriesOf(directory)
+      .filter((name) => name.startsWith(start) && /^\d{1,10}\.sock$/.test(name.slice(start.length)))
+      .map((name) => ({
+        path: join(directory, name),
+        pid: Number.parseInt(name.slice(start.length), 10),
+      })),
+  );
+}
+
+/** None, where nothing has ever run. */
+function entriesOf(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/**
+ * Listens for `sluice reload` of this user and of root; returns what ends that. Rejects when the
+ * directory isn't writable, or not to be trusted.
+ */
+export async function listenForReloads(
+  path: string,
+  reload: () => Promise<ReloadOutcome>,
+): Promise<{ close(): void }> {
+  await claimSocket(path, 0o700);
+  const server = net.createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    let read = 0;
+    socket.on("data", (bytes) => {
+      read += bytes.length;
+      if (read > lineCharsMax) socket.destroy();
+    });
+    createInterface({ input: socket }).once("line", (line) => {
+      if (line !== asked) socket.destroy();
+      else void reload().then((outcome) => socket.end(`${JSON.stringify(outcome)}\n`));
+    });
+  });
+  // Nobody else may connect, from the first instant on.
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    // The socket is made while `listen` runs.
+    const mask = process.umask(0o177);
+    try {
+      server.listen(path, resolve);
+    } finally {
+      process.umask(mask);
+    }
+  });
+  server.unref();
+  return { close: () => server.close() };
+}
+
+type Answer =
+  | ReloadOutcome
+  /** A dead process has left its socket. */
+  | { readonly kind: "gone" }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Asks the process that listens there to reload, and waits until it has. */
+export function askForReload(path: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    const failed = (reason: string): void => resolve({ kind: "failed", reason });
+    const socket = net.connect(path, () => {
+      try {
+        requireTrustedPlace(path);
+      } catch (error) {
+        socket.destroy();
+        return failed(error instanceof Error ? error.message : String(error));
+      }
+      socket.write(`${asked}\n`);
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve({ kind: "gone" });
+      else failed(error.message);
+    });
+    socket.on("close", () => failed("it ended before it said what became of the reload"));
+    createInterface({ input: socket })
+      .once("line", (line) => {
+        const outcome = parsed(line);
+        if (outcome === null) failed("it answered in a way that this release doesn't know");
+        else resolve(outcome);
+      })
+      .on("error", () => {});
+  });
+}
+
+/** Takes a dead process's socket away; if somebody else's hand is needed for that, it stays. */
+export function removeGone(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It does no harm: nobody answers there.
+  }
+}
+
+function parsed(line: string): ReloadOutcome | null {
+  try {
+    return outcomeFrom(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}

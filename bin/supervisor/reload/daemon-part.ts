@@ -1,0 +1,36 @@
+/** What of a configuration the daemon uses: whether a reload must start it again. */
+import { isDeepStrictEqual } from "node:util";
+import type { Config } from "../../../shared/config/config.js";
+
+export function daemonNeedsRestart(before: Config, after: Config): boolean {
+  return !isDeepStrictEqual(daemonPart(before), daemonPart(after));
+}
+
+function daemonPart(config: Config): object {
+  const { limiter, rateLimits, budgets, providers, virtualModels, aliases } = config;
+  const { usageEnabled, usageRetentionDays, quotaTemplatesEntitled, logLevel } = config;
+  return {
+    limiter,
+    rateLimits,
+    budgets,
+    usageEnabled,
+    usageRetentionDays,
+    quotaTemplatesEntitled,
+    logLevel,
+    // Which rules name something that there is.
+    providers: providers.map(({ name, type, models }) => ({ name, type, models })),
+    virtualModels,
+    aliases,
+  };
+}
+
+/** What only a restart of everything can change: where the two processes meet. */
+export function fixedSettings({ limiter }: Config, next: Config): readonly string[] {
+  const names = [
+    ["limiter.socket", "socket"],
+    ["limiter.admin_socket", "adminSocket"],
+    ["limiter.data_dir", "dataDir"],
+    ["limiter.spool_dir", "spoolDir"],
+  ] as const;
+  return names.filter(([, key]) => limiter[key] !== next.limiter[key]).map(([name]) => name);
+}

@@ -1,0 +1,59 @@
+/**
+ * The sockets that proxies are handed, by name: those of a systemd unit, or such as are bound at
+ * the configured addresses. A reload keeps those whose address stays the same.
+ */
+import type { Config } from "../../../shared/config/config.js";
+import type { InheritedSockets } from "../../../shared/supervision/inherited-sockets.js";
+import type { BoundSocket } from "./bind-socket.js";
+
+export interface HeldSocket extends BoundSocket {
+  readonly name: string;
+  /** The configured address; null: the unit says it. */
+  readonly place: string | null;
+}
+
+/** Of a unit: they stay whatever the configuration says, and are never closed here. */
+export function heldFromUnit({ byName }: InheritedSockets): readonly HeldSocket[] {
+  return [...byName].flatMap(([name, fds]) =>
+    fds.map((fd) => ({ name, fd, place: null, close() {} })),
+  );
+}
+
+/**
+ * The sockets of a configuration: those that are held already, others are bound. Rejects when an
+ * address is taken; then none is left behind.
+ */
+export async function holdSockets(
+  { host, port, admin }: Pick<Config["server"], "host" | "port" | "admin">,
+  held: readonly HeldSocket[],
+  bind: (host: string, port: number) => Promise<BoundSocket>,
+): Promise<readonly HeldSocket[]> {
+  const wanted = [
+    { name: "http", host, port },
+    ...(admin === null ? [] : [{ ...admin, name: "admin" }]),
+  ];
+  const sockets = held.filter(({ place }) => place === null);
+  const bound: BoundSocket[] = [];
+  try {
+    for (const { name, host, port } of wanted) {
+      const place = `${host}:${port}`;
+      if (sockets.some((socket) => socket.name === name)) continue;
+      let socket = held.find((one) => one.name === name && one.place === place);
+      if (socket === undefined) {
+        const { fd, close } = await bind(host, port);
+        socket = { name, place, fd, close };
+        bound.push(socket);
+      }
+      sockets.push(socket);
+    }
+    return sockets;
+  } catch (error) {
+    for (const socket of bound) socket.close();
+    throw error;
+  }
+}
+
+/** Closes what of `held` isn't in `kept`. */
+export function closeSockets(held: readonly HeldSocket[], kept: readonly HeldSocket[] = []): void {
+  for (const socket of held) if (!kept.includes(socket)) socket.close();
+}

@@ -1,0 +1,18 @@
+/** The name that a proxy has among those of one supervisor: `proxy-1`. */
+
+const proxyName = "SLUICE_PROXY_NAME";
+
+/** The variable by which a supervisor names a proxy that it starts. */
+export function proxyNameVariable(name: string): Readonly<Record<string, string>> {
+  return { [proxyName]: name };
+}
+
+/**
+ * Reads and removes the variable; null for a process that no supervisor of Sluice has started, and
+ * so for one that may supervise others.
+ */
+export function takeProxyName(env: Record<string, string | undefined>): string | null {
+  const name = env[proxyName];
+  delete env[proxyName];
+  return name !== undefined && /^proxy(?:-\d{1,4})?$/.test(name) ? name : null;
+}

@@ -1,0 +1,41 @@
+import t from "tap";
+import {
+  daemonNeedsRestart,
+  fixedSettings,
+} from "../../../../bin/supervisor/reload/daemon-part.js";
+import type { Config } from "../../../../shared/config/config.js";
+import { loadConfig } from "../../../../shared/config/load-config.js";
+
+function configOf(env: Record<string, string>): Config {
+  const loaded = loadConfig({ env, cwd: "/nowhere", uid: 1000 });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
+const before = configOf({ OPENAI_API_KEY: "one" });
+
+t.test("the daemon is started again for what it uses, and for nothing else", async (t) => {
+  const table = [
+    [{ OPENAI_API_KEY: "one" }, false],
+    [{ OPENAI_API_KEY: "two" }, false],
+    [{ OPENAI_API_KEY: "one", SLUICE_MASTER_KEY: "a-master-key-of-32-characters-ab" }, false],
+    [{ OPENAI_API_KEY: "one", PORT: "81" }, false],
+    [{ OPENAI_API_KEY: "one", LOG_LEVEL: "warn" }, true],
+    [{ OPENAI_API_KEY: "one", ANTHROPIC_API_KEY: "b" }, true],
+    [{ OPENAI_API_KEY: "one", USAGE_ENABLED: "false" }, true],
+  ] as const;
+  for (const [env, needed] of table)
+    t.equal(daemonNeedsRestart(before, configOf(env)), needed, JSON.stringify(env));
+});
+
+t.test("where the processes meet can't be changed by a reload", async (t) => {
+  t.same(fixedSettings(before, configOf({ PORT: "81" })), []);
+  t.same(fixedSettings(before, configOf({ SLUICE_SOCKET: "/run/x.sock" })), [
+    "limiter.socket",
+    "limiter.admin_socket",
+  ]);
+  t.same(fixedSettings(before, configOf({ SLUICE_DATA_DIR: "/x" })), [
+    "limiter.data_dir",
+    "limiter.spool_dir",
+  ]);
+});

@@ -1,0 +1,236 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { bindSocket } from "../../../bin/supervisor/reload/bind-socket.js";
+import {
+  type Program,
+  runProgram,
+  startProgram,
+  temporaryDirectory,
+} from "../../bin/program-run.js";
+import { makeSite, type Site } from "../../support/processes/processes.js";
+import { programPath } from "../../support/processes/program-path.js";
+import { startLoad } from "../../support/processes/steady-load.js";
+
+const sluice = programPath("sluice");
+
+/** `npm run reloads` makes it more. */
+const reloads = Number(process.env["RELOADS"] ?? 9);
+
+interface Gateway {
+  readonly up: Program;
+  readonly url: string;
+  readonly file: string;
+  /** Runs a command of the command line beside it. */
+  run(...argv: readonly string[]): Promise<{ exitCode: number | null; out: string; err: string }>;
+}
+
+async function startUp(t: Test, yaml: string): Promise<Gateway> {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, "sluice.yaml");
+  writeFileSync(file, yaml);
+  const paths = ["--socket", join(directory, "l.sock")];
+  const up = startProgram(
+    t,
+    sluice,
+    ["up", "--port=0", "--verbose", ...paths, "--data-dir", join(directory, "data")],
+    { cwd: directory },
+  );
+  const url = (await up.line(/^ready: /)).replace(/^ready: +/, "");
+  return {
+    up,
+    url,
+    file,
+    run: (...argv) => runProgram(t, sluice, [...argv, ...paths], { cwd: directory }),
+  };
+}
+
+/** How many requests the daemon has counted on a path. */
+async function counted({ run }: Gateway, path: string): Promise<number> {
+  const { out } = await run("limits", "list", "--json");
+  const { rate_limits } = JSON.parse(out) as {
+    rate_limits: readonly { subject: string; requests_used: number }[];
+  };
+  return rate_limits.find(({ subject }) => subject === path)!.requests_used;
+}
+
+const yaml = `
+server: { proxies: 1 }
+# The daemon's restart may take its time on a busy machine.
+limiter: { deadline_ms: 20000 }
+rate_limits:
+  user_paths:
+    - { path: /load, limits: [ { period: day, max_requests: 1000000 } ] }
+`;
+
+/** Tells `up` to reload as a signal does, and waits for its word. */
+async function hangUp({ up }: Gateway): Promise<void> {
+  const reloads = (): number => up.err.filter((line) => line === "reloaded").length;
+  const before = reloads();
+  up.child.kill("SIGHUP");
+  while (reloads() === before) await Promise.race([once(up.child.stderr!, "data"), up.ended]);
+}
+
+t.test("reloads under load refuse, reset and cut nothing, and all is counted once", async (t) => {
+  const gateway = await startUp(t, yaml);
+  const load = startLoad({
+    url: gateway.url,
+    headers: { "x-sluice-user-path": "/load" },
+    kept: 2,
+    fresh: 1,
+    streaming: 2,
+    model: "sim-fast",
+  });
+  for (let reload = 1; reload <= reloads; reload++) await hangUp(gateway);
+  // New rules: the daemon is replaced, too. And there are more proxies from now on.
+  const changed = yaml.replace("proxies: 1", "proxies: 2");
+  const rule = "    - { path: /other, limits: [ { period: day, max_requests: 5 } ] }\n";
+  writeFileSync(gateway.file, changed + rule);
+  t.match(await gateway.run("reload"), {
+    exitCode: 0,
+    out: /^replaced 2 proxies\nstarted the daemon again$/,
+    err: "",
+  });
+  const { answered, streams, failures, slowestMs } = await load.stop();
+  t.same(failures, [], `${answered} answered, ${streams} of them streams, slowest ${slowestMs} ms`);
+  t.ok(answered > 100 && streams > 2, `${answered}, ${streams}`);
+  t.equal(await counted(gateway, "/load"), answered);
+  t.equal(await counted(gateway, "/other"), 0, "and the new rule is there");
+
+  writeFileSync(gateway.file, `${changed}nonsense: 1\n`);
+  t.match(await gateway.run("reload", "--pid", String(gateway.up.child.pid)), {
+    exitCode: 78,
+    err: /nonsense is not a known key/,
+  });
+  t.equal((await fetch(`${gateway.url}/ready`)).status, 200, "what ran before runs on");
+  t.match(await gateway.run("reload", "--pid", "1"), {
+    exitCode: 69,
+    err: /^error: nothing that can be reloaded runs beside .* with the process id 1$/,
+  });
+  gateway.up.child.kill("SIGTERM");
+  t.same(await gateway.up.ended, { code: 0, signal: null });
+  t.match(await gateway.run("reload"), { exitCode: 69 }, "and it leaves nothing behind");
+});
+
+/** A proxy as systemd starts it, on a socket that the test holds; its notices are in a file. */
+async function startActivated(t: Test, site: Site, yaml: string) {
+  writeFileSync(site.configFile, yaml);
+  const programs = temporaryDirectory(t);
+  const notices = join(programs, "notices");
+  writeFileSync(join(programs, "systemd-notify"), `#!/bin/sh\necho "$@" >> ${notices}\n`, {
+    mode: 0o755,
+  });
+  const changes = watch(programs);
+  t.teardown(() => changes.close());
+  const { fd, close } = await bindSocket("127.0.0.1", 0);
+  t.teardown(close);
+  const env = {
+    PATH: `${programs}:${process.env["PATH"]}`,
+    NOTIFY_SOCKET: join(programs, "no-socket"),
+    RUNTIME_DIRECTORY: programs,
+    SLUICE_SOCKET: site.socket,
+    SLUICE_SPOOL_DIR: join(site.directory, "spool"),
+  };
+  const command = 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http exec "$@"';
+  const child = spawn(
+    "/bin/sh",
+    [
+      "-c",
+      command,
+      "sh",
+      process.execPath,
+      programPath("sluice-proxy"),
+      "--config",
+      site.configFile,
+    ],
+    { env, cwd: site.directory, stdio: ["ignore", "pipe", "pipe", fd] },
+  );
+  let output = "";
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on("data", (bytes: Buffer) => (output += bytes.toString()));
+  const told = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const found = existsSync(notices) ? pattern.exec(readFileSync(notices, "utf8")) : null;
+      if (found !== null) return found;
+      await once(changes, "change");
+    }
+  };
+  const [, url] = await told(/STATUS=ready: (http:[^;]+)/);
+  return {
+    child,
+    url: url!,
+    told,
+    /** Its successors print to the same places. */
+    async printed(pattern: RegExp): Promise<void> {
+      while (!pattern.test(output))
+        await Promise.race([once(child.stdout!, "data"), once(child.stderr!, "data")]);
+    },
+    reload: (...argv: readonly string[]) =>
+      runProgram(t, sluice, ["reload", "--config", site.configFile, ...argv], { env }),
+  };
+}
+
+/** A process that the test hasn't started itself, but must not leave behind. */
+function endWith(t: Test, pid: number): void {
+  t.teardown(() => {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended, as it should.
+    }
+  });
+}
+
+t.test("under systemd a proxy hands over to a successor that systemd is told of", async (t) => {
+  const site = makeSite(t, yaml);
+  await site.startDaemon();
+  const first = await startActivated(t, site, yaml);
+  const ended = once(first.child, "exit");
+  const load = startLoad({
+    url: first.url,
+    headers: { "x-sluice-user-path": "/load" },
+    kept: 2,
+    fresh: 1,
+    streaming: 1,
+    model: "sim-fast",
+  });
+  first.child.kill("SIGHUP");
+  const pid = Number((await first.told(/MAINPID=(\d+)/))[1]);
+  endWith(t, pid);
+  t.not(pid, first.child.pid);
+  t.same(await ended, [0, null], "the first one finishes by itself");
+
+  writeFileSync(site.configFile, `${yaml}nonsense: 1\n`);
+  t.match(await first.reload("--pid", String(pid)), { exitCode: 78, err: /nonsense/ });
+  process.kill(pid, "SIGHUP");
+  await first.printed(/the reload failed/);
+  writeFileSync(site.configFile, yaml);
+  t.match(await first.reload("--pid", String(pid)), { exitCode: 0, out: /has taken over from/ });
+  const [, last] = await first.told(new RegExp(`MAINPID=(?!${pid})(\\d+)`));
+  endWith(t, Number(last));
+  const { answered, failures } = await load.stop();
+  t.same(failures, [], `${answered} answered`);
+  process.kill(Number(last), "SIGTERM");
+  await first.told(/STOPPING=1/);
+});
+
+t.test("a stopping proxy still serves while it says that it isn't ready", async (t) => {
+  const site = makeSite(t, yaml, { SLUICE_DRAIN_GRACE_SECONDS: "60" });
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  t.equal((await fetch(`${proxy.ready}/ready`)).status, 200);
+  proxy.child.kill("SIGTERM");
+  await proxy.printed(/"stopping"/);
+  const probe = await fetch(`${proxy.ready}/ready`);
+  t.same([probe.status, await probe.json()], [503, { status: "not ready", reason: "stopping" }]);
+  t.equal((await fetch(`${proxy.ready}/health`)).status, 200);
+  const load = startLoad({ url: proxy.ready, kept: 1, fresh: 1, streaming: 0, model: "sim-fast" });
+  const { answered, failures } = await load.stop();
+  t.same(failures, []);
+  t.equal(answered, 2);
+  const ended = once(proxy.child, "exit");
+  proxy.child.kill("SIGTERM");
+  t.same(await ended, [130, null], "a second signal ends it at once");
+});
