@@ -18,6 +18,8 @@ export const requestsTexts = {
   },
   recent: {
     anyStatus: "Any status",
+    filters: { model: "Model", key: "Key's id, or none" },
+    files: { csv: "CSV", ndjson: "NDJSON" },
     caption: "Requests that ended, newest first",
     search: "User path and all below it",
     columns: {

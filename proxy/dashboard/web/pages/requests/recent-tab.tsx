@@ -9,9 +9,10 @@ import {
   formatTime,
 } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { Icon } from "../../parts/icon.js";
 import { FilterSelect } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
-import { PathFilter } from "../../parts/lists/path-filter.js";
+import { PathFilter, TextFilter } from "../../parts/lists/text-filter.js";
 import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { requestsTexts } from "../../texts/requests-texts.js";
@@ -25,11 +26,19 @@ export function RecentTab() {
     <>
       <div class="filters">
         <PathFilter />
+        <TextFilter name="model" label={texts.filters.model} />
+        <TextFilter name="key" label={texts.filters.key} />
         <FilterSelect
           name="status"
           label={texts.columns.status}
           options={["", "2xx", "4xx", "5xx"].map((each) => [each, each || texts.anyStatus])}
         />
+        {(["csv", "ndjson"] as const).map((format) => (
+          <a class="button" key={format} href={recordsFile(query, format)} download>
+            <Icon name="download" />
+            {texts.files[format]}
+          </a>
+        ))}
       </div>
       <ListCard
         list={list}
@@ -38,17 +47,34 @@ export function RecentTab() {
         columns={columns}
         keyOf={({ id }) => id}
         icon="requests"
-        none={query.has("path") || query.has("status") ? requestsTexts.unmatched : texts.none}
+        none={isFiltered(query) ? requestsTexts.unmatched : texts.none}
       />
     </>
   );
 }
 
-/** The list's name for the path is longer than the address's. */
+const address = "/admin/usage/records";
+/** Beside the path, whose name in the address is shorter than the list's. */
+const names = ["model", "status", "key"];
+
 function recordsPath(query: URLSearchParams): string {
   const path = query.get("path") ?? "";
   const fixed: Record<string, string> = path === "" ? {} : { user_path: path };
-  return listPath("/admin/usage/records", query, ["model", "status", "key"], fixed);
+  return listPath(address, query, names, fixed);
+}
+
+/** All records that the filters let through, as a file. */
+function recordsFile(query: URLSearchParams, format: "csv" | "ndjson"): string {
+  const asked = new URLSearchParams({ format });
+  for (const name of ["path", ...names]) {
+    const value = query.get(name) ?? "";
+    if (value !== "") asked.set(name === "path" ? "user_path" : name, value);
+  }
+  return `${address}?${asked}`;
+}
+
+function isFiltered(query: URLSearchParams): boolean {
+  return ["path", ...names].some((name) => query.has(name));
 }
 
 const columns: readonly Column<RecordItem>[] = [

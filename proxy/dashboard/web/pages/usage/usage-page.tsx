@@ -4,7 +4,7 @@ import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect } from "../../parts/lists/filters.js";
-import { PathFilter } from "../../parts/lists/path-filter.js";
+import { PathFilter } from "../../parts/lists/text-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { DaysFilter } from "../../parts/usage/days-filter.js";
 import { UsageDays } from "../../parts/usage/usage-days.js";
