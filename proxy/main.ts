@@ -138,7 +138,7 @@ export async function startProxy({
         log.info("proxy stopped");
       },
     },
-    { ...config.server, stopIdleMs: sockets.from === "unit" ? heldIdleMs : 0 },
+    { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
   );
   end = ending;
   const openNow = open && limiter.client.keysExist !== true;

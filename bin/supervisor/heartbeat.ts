@@ -56,7 +56,9 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     if (watchdogMs !== null && stuck === null) void send({ watchdog: true, status });
     else if ((stuck ?? status) !== toldStatus) void send({ status: stuck ?? status });
   };
-  void send({ ready: true, status: health().status });
+  // A sign of life, too: services that replace each other quickly may never get to a beat.
+  const alive = watchdogMs === null ? {} : { watchdog: true as const };
+  void send({ ready: true, ...alive, status: health().status });
   const end = every(watchdogMs === null ? statusMs : watchdogMs / beatsPerWatchdog, beat);
   return {
     stopping() {

@@ -50,7 +50,7 @@ t.test(
     service.health = { status: "ready: 2", stuck: null };
     service.beat();
     t.same(service.told, [
-      { ready: true, status: "ready: 1" },
+      { ready: true, watchdog: true, status: "ready: 1" },
       { watchdog: true, status: "ready: 1" },
       { watchdog: true, status: "ready: 2" },
     ]);
