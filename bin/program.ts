@@ -5,6 +5,7 @@
 import type { Command } from "commander";
 import { addConfig } from "./commands/config/config-check.js";
 import { addInit } from "./commands/config/init.js";
+import { addDoctor } from "./commands/doctor.js";
 import { addExplain } from "./commands/explain.js";
 import { addJwts } from "./commands/keys/jwts.js";
 import { addKeys } from "./commands/keys/keys.js";
@@ -12,6 +13,7 @@ import { addBudgets } from "./commands/limits/budgets.js";
 import { addLimits } from "./commands/limits/limits.js";
 import { addInFlight } from "./commands/live/in-flight.js";
 import { addTail } from "./commands/live/tail.js";
+import { addTop } from "./commands/live/top.js";
 import { addProviders } from "./commands/providers/providers.js";
 import { addReload } from "./commands/reload.js";
 import { addStatus } from "./commands/status.js";
@@ -76,12 +78,14 @@ export function createProgram(session: Session): Command {
   addExplain(program, session);
   addUsage(program, session);
   addStatus(program, session);
+  addTop(program, session);
   addInFlight(program, session);
   addTail(program, session);
   addProviders(program, session);
   addBackup(program, session);
   addRestore(program, session);
   addVerifyStore(program, session);
+  addDoctor(program, session);
   addConfig(program, session);
   addInit(program, session);
   return program;
@@ -98,6 +102,7 @@ const onlyHere: readonly string[] = [
   "backup",
   "restore",
   "verify-store",
+  "doctor",
 ];
 
 /** A command that would leave `--url` aside is wrong usage. */

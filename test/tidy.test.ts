@@ -36,6 +36,15 @@ const impure: Readonly<
     kind: "adapter",
     why: "asks a provider for its models, by node:http, with a deadline",
   },
+  "bin/doctor/host-facts.ts": {
+    kind: "adapter",
+    why: "reads modes, the disk and the limits of this host",
+  },
+  "bin/doctor/write-bundle.ts": { kind: "adapter", why: "writes a report for its owner alone" },
+  "bin/text/raw-screen.ts": {
+    kind: "adapter",
+    why: "the whole terminal: keys, its size, and signals that put it back",
+  },
   "bin/remote/gateway-connection.ts": {
     kind: "adapter",
     why: "requests to a gateway elsewhere, by node:http and node:https, with a deadline",

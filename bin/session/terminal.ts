@@ -6,6 +6,7 @@ import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { openScreen, type Screen } from "../text/raw-screen.js";
 import { stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
@@ -26,6 +27,8 @@ export interface Terminal {
    * if standard error isn't a terminal.
    */
   readonly showProgress: ((text: string) => void) | null;
+  /** The whole screen, to redraw it; null where there is none. */
+  openScreen(): Screen | null;
   /**
    * Asks and waits for a line; empty at the end of the input. Rejects with `CommandFailure` at
    * Ctrl-C. Null if there is no terminal.
@@ -78,6 +81,7 @@ function processTerminal(): Terminal {
       process.stderr.isTTY && process.env["TERM"] !== "dumb"
         ? (text) => void process.stderr.write(`\r${text}\u001b[K`)
         : null,
+    openScreen: () => openScreen((exitCode) => process.exit(exitCode)),
     ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
   };
 }

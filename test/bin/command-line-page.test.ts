@@ -12,6 +12,7 @@ const program = createProgram({
     write: async () => {},
     columns: null,
     showProgress: null,
+    openScreen: () => null,
     ask: null,
   },
   env: {},

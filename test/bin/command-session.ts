@@ -52,6 +52,7 @@ export function sessionForTests(options: RunOptions = {}): {
       write,
       columns: options.columns ?? null,
       showProgress: null,
+      openScreen: () => null,
       ask: answer === null ? null : ask,
     },
     env: options.env ?? {},

@@ -282,7 +282,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/keys": ["bin/session", "bin/text"],
   "bin/limits": ["bin/session", "bin/text"],
   "bin/usage": ["bin/session", "bin/text"],
-  "bin/live": ["bin/session", "bin/text"],
+  "bin/live": ["bin/limits", "bin/session", "bin/text"],
+  "bin/doctor": ["bin/session", "bin/text"],
   "bin/providers": ["proxy/egress", "proxy/upstream/credentials"],
   "bin/store": ["bin/session", "bin/text", "bin/usage", "limiterd/maintenance"],
   "bin/supervisor/reload": ["bin/session"],
@@ -290,7 +291,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/commands/limits": ["bin/limits", "bin/session", "bin/text"],
   "bin/commands/keys": ["bin/keys", "bin/session", "bin/text"],
   "bin/commands/usage": ["bin/session", "bin/text", "bin/usage"],
-  "bin/commands/live": ["bin/live", "bin/session", "bin/text"],
+  "bin/commands/live": ["bin/limits", "bin/live", "bin/session", "bin/text"],
   "bin/commands/providers": ["bin/providers", "bin/session", "bin/text"],
   "bin/commands/config": ["bin/configuration", "bin/session", "bin/text"],
   "bin/commands/store": [
@@ -301,6 +302,9 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/maintenance",
   ],
   "bin/commands": [
+    "bin/configuration",
+    "bin/doctor",
+    "bin/providers",
     "bin/keys",
     "bin/limits",
     "bin/supervisor/reload",

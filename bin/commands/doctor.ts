@@ -1,0 +1,153 @@
+/** `sluice doctor`: looks for what is wrong before users notice, and changes nothing. */
+import type { Command } from "commander";
+import { isObject } from "../../shared/checked.js";
+import type { Config } from "../../shared/config/config.js";
+import { problemLine } from "../../shared/config/problems.js";
+import { append } from "../../shared/long-lists.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { version } from "../../shared/version.js";
+import { likelyMistakes } from "../configuration/likely-mistakes.js";
+import { checkClock, checkDaemon, checkPrices, checkProxy } from "../doctor/check-daemon.js";
+import { checkHost } from "../doctor/check-host.js";
+import { type Finding, failed, ok, renderFindings, warning } from "../doctor/finding.js";
+import { type HostFacts, readHostFacts } from "../doctor/host-facts.js";
+import { writeBundle } from "../doctor/write-bundle.js";
+import { askProvider } from "../providers/ask-provider.js";
+import { judgeProvider } from "../providers/provider-check.js";
+import { askHealth } from "../session/ask-health.js";
+import { CommandFailure } from "../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../session/command-flags.js";
+import { readConfiguration } from "../session/configuration.js";
+import { answered } from "../session/daemon-answer.js";
+import { exitCodes } from "../session/exit-code.js";
+import { missingKeyFiles } from "../session/missing-key-files.js";
+import type { Session } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
+import { localUrl } from "../text/http-url.js";
+
+interface DoctorFlags extends CommandFlags {
+  readonly offline?: boolean;
+  readonly strict?: boolean;
+  readonly bundle?: string;
+}
+
+const healthDeadlineMs = 1_000;
+
+/** Adds `doctor` to the program. */
+export function addDoctor(program: Command, session: Session): void {
+  program
+    .command("doctor")
+    .description("look for what is wrong on this host, with what to do; nothing is changed")
+    .option("--offline", "don't ask the providers")
+    .option("--strict", "end with 1 for warnings too")
+    .option("--bundle <file>", "write what was found to a file for a bug report, without secrets")
+    .addOption(jsonOption("print the findings as objects"))
+    .action((_options, command: Command) =>
+      runDoctor(session, command.optsWithGlobals<DoctorFlags>()),
+    );
+}
+
+async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
+  const loaded = readConfiguration(session, flags);
+  const config = loaded.ok ? loaded.config : null;
+  const host = readHostFacts({
+    configFile: config?.file ?? null,
+    dataDir: config?.limiter.dataDir ?? null,
+  });
+  const found = await Promise.all([
+    loaded.ok
+      ? checkConfiguration(loaded.config, loaded.warnings)
+      : loaded.problems.map((problem) => failed("configuration", problemLine(problem))),
+    config === null ? [] : checkHost(config, host),
+    checkServices(session, flags, config),
+    config === null || flags.offline === true ? [] : checkProviders(session, config),
+  ]);
+  const findings = found.flat();
+  const { terminal } = session;
+  if (flags.bundle !== undefined) bundle(flags.bundle, { session, config, host, findings });
+  terminal.out(flags.json === true ? JSON.stringify({ findings }) : renderFindings(findings));
+  const states = new Set(findings.map(({ state }) => state));
+  // Two is for failures, as it is of other doctors; one for warnings, if they count.
+  const exitCode = states.has("failure") ? exitCodes.usage : exitCodes.failed;
+  if (states.has("failure") || (flags.strict === true && states.has("warning")))
+    throw new CommandFailure({ exitCode, lines: [], error: {} });
+}
+
+function checkConfiguration(config: Config, warnings: readonly string[]): readonly Finding[] {
+  const told = [...warnings, ...likelyMistakes(config), ...missingKeyFiles(config)];
+  const file = config.file ?? "built-in default: no file was found";
+  return [ok("configuration", file), ...told.map((text) => warning("configuration", text))];
+}
+
+async function checkServices(
+  session: Session,
+  flags: DoctorFlags,
+  config: Config | null,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    await withDaemon(session, flags, async (client) => {
+      const status = answered(await client.call("status", null));
+      append(findings, checkDaemon(isObject(status) ? status : {}, version));
+      const nowMs = session.nowMs();
+      const summary = await client.call("usage.summary", {
+        user_path: "/",
+        start_date: dayOf(nowMs - 6 * dayMs),
+        end_date: dayOf(nowMs),
+        by: "model",
+      });
+      if (summary.ok && isObject(summary.body))
+        append(findings, checkPrices(summary.body["groups"]));
+    });
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    findings.push(failed("daemon", error.message.replace(/^error: /, "")));
+  }
+  if (config !== null && config.server.port !== 0) {
+    const { host, port } = config.server;
+    const health = await askHealth(localUrl(host, port), healthDeadlineMs);
+    append(findings, checkProxy(health.body, health.reason, version));
+  }
+  return findings;
+}
+
+async function checkProviders(session: Session, config: Config): Promise<readonly Finding[]> {
+  const offsetsMs: number[] = [];
+  const findings = await Promise.all(
+    config.providers.map(async (provider): Promise<Finding> => {
+      const answer = provider.type === "simulator" ? null : await askProvider(provider);
+      if (answer?.dateMs != null) offsetsMs.push(session.nowMs() - answer.dateMs);
+      const { name, state, text } = judgeProvider(provider, answer);
+      return { check: `provider ${name}`, state, text };
+    }),
+  );
+  return [...findings, ...checkClock(offsetsMs)];
+}
+
+function bundle(
+  file: string,
+  parts: {
+    readonly session: Session;
+    readonly config: Config | null;
+    readonly host: HostFacts;
+    readonly findings: readonly Finding[];
+  },
+): void {
+  const { session, config, host, findings } = parts;
+  const text = JSON.stringify(
+    {
+      version,
+      host,
+      findings,
+      // Secrets are `set` or `not set` in it.
+      settings: config?.settings ?? null,
+      providers: config?.providers.map(({ name, type, models }) => ({ name, type, models })),
+      rules: config?.rateLimits.rules.length,
+      budgets: config?.budgets.budgets.length,
+    },
+    null,
+    2,
+  );
+  writeBundle(file, session.cwd, text);
+  session.terminal.err(`written: ${file}; read it before you pass it on`);
+}

@@ -1,0 +1,213 @@
+/** `sluice top`: what the gateway does, redrawn each second, until `q`. */
+import type { Command } from "commander";
+import { isObject } from "../../../shared/checked.js";
+import { dayOf } from "../../../shared/utc-day.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Listed } from "../../limits/list-limits.js";
+import {
+  type Counts,
+  countLines,
+  drawTop,
+  selectedItem,
+  type TopData,
+} from "../../live/top-screen.js";
+import { firstState, onKey, type Tab, type TopState } from "../../live/top-state.js";
+import { CommandFailure, stopped, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
+
+interface TopFlags extends CommandFlags {
+  readonly interval?: string;
+}
+
+const everyMsDefault = 1_000;
+/** What was spent today is a sum over records: it is asked for less often. */
+const spentEveryMs = 15_000;
+
+/** Adds `top` to the program. */
+export function addTop(program: Command, session: Session): void {
+  program
+    .command("top")
+    .description("what the gateway does, redrawn each second; without a terminal printed again")
+    .option("--interval <time>", "how often, such as 5s (default: 1s)")
+    .addOption(jsonOption("print one object per interval"))
+    .action((_options, command: Command) => runTop(session, command.optsWithGlobals<TopFlags>()));
+}
+
+async function runTop(session: Session, flags: TopFlags): Promise<void> {
+  const seconds = flags.interval === undefined ? null : readDuration(flags.interval);
+  if (flags.interval !== undefined && seconds === null) {
+    const message = `--interval must be a length of time such as 5s (s, m, h, d or w), not ${JSON.stringify(flags.interval)}`;
+    throw usageFailure([{ message, param: "--interval" }]);
+  }
+  const everyMs = seconds === null ? everyMsDefault : seconds * 1000;
+  const screen = flags.json === true ? null : session.terminal.openScreen();
+  if (screen === null) return printAgain(session, flags, everyMs);
+  try {
+    let state = firstState;
+    let data: TopData | null = null;
+    const lookAgain = createLooks(session, flags);
+    for (let dueMs = 0; ; ) {
+      if (!state.isPaused && session.monoMs() >= dueMs) {
+        data = await lookAgain(state.tab);
+        dueMs = session.monoMs() + everyMs;
+      }
+      screen.draw(drawTop(state, data!, screen.size()));
+      const key = await screen.nextKey(Math.max(50, dueMs - session.monoMs()));
+      if (key === null || key === "resize") continue;
+      const pressed = onKey(state, key, countLines(state, data!));
+      // Another table is another question.
+      if (pressed.state.tab !== state.tab) dueMs = 0;
+      state = pressed.state;
+      if (pressed.action === "suspend") screen.suspend();
+      if (pressed.action === "explain") state = { ...state, message: explained(state, data!) };
+      if (pressed.action === "reset") {
+        state = { ...state, message: await reset(session, flags, { state, data: data! }) };
+        dueMs = 0;
+      }
+      if (key === "ctrl-c") throw stopped();
+      if (pressed.action === "quit") break;
+      if (pressed.state.tab !== state.tab) state = { ...state, selected: 0 };
+    }
+  } finally {
+    screen.close();
+  }
+}
+
+const ops: Readonly<Record<Tab, { readonly op: AdminOp; readonly items: string }>> = {
+  rules: { op: "rate-limits.list", items: "rate_limits" },
+  budgets: { op: "budgets.list", items: "budgets" },
+  "in flight": { op: "leases.list", items: "in_flight" },
+  refusals: { op: "refusals.list", items: "refusals" },
+};
+
+/** One page of a table, whose daemon puts the fullest first, and the counts beside it. */
+function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<TopData> {
+  let last: TopData | null = null;
+  let spent: { readonly usd: number | null; readonly untilMs: number } = { usd: null, untilMs: 0 };
+  return async (tab) => {
+    try {
+      last = await withDaemon(session, flags, async (client) => {
+        if (session.monoMs() >= spent.untilMs)
+          spent = {
+            usd: await spentToday(client, session),
+            untilMs: session.monoMs() + spentEveryMs,
+          };
+        return look(client, { session, tab, before: last?.now ?? null, spentTodayUsd: spent.usd });
+      });
+    } catch (error) {
+      // The first look fails as any command does; a later one says so on the screen.
+      if (!(error instanceof CommandFailure) || last === null) throw error;
+      last = { ...last, lost: error.message };
+    }
+    return last;
+  };
+}
+
+async function look(
+  client: AdminClient,
+  {
+    session,
+    tab,
+    before,
+    spentTodayUsd,
+  }: {
+    readonly session: Session;
+    readonly tab: Tab;
+    readonly before: Counts | null;
+    readonly spentTodayUsd: number | null;
+  },
+): Promise<TopData> {
+  const status = fieldsOf(answered(await client.call("status", null)));
+  const { op, items } = ops[tab];
+  const order = tab === "rules" || tab === "budgets" ? { order: "use" } : {};
+  const page = fieldsOf(answered(await client.call(op, { limit: 200, ...order })));
+  const store = fieldsOf(status["store"]);
+  const now: Counts = {
+    atMs: session.monoMs(),
+    admitted: count(status["admitted"]),
+    refused: count(status["refused"]),
+    tokens: count(status["tokens"]),
+  };
+  const list = page[items];
+  return {
+    // Smaller counts are another daemon's.
+    before: before !== null && before.admitted <= now.admitted ? before : null,
+    now,
+    inFlight: count(status["in_flight"]),
+    spentTodayUsd,
+    storeFailing: typeof store["failing"] === "string" ? store["failing"] : null,
+    lost: null,
+    serverMs: Date.parse(String(page["server_time"])),
+    items: Array.isArray(list) ? list.filter(isObject) : [],
+  };
+}
+
+/** Null where usage isn't tracked. */
+async function spentToday(client: AdminClient, { nowMs }: Session): Promise<number | null> {
+  const today = dayOf(nowMs());
+  const answer = await client.call("usage.summary", {
+    user_path: "/",
+    start_date: today,
+    end_date: today,
+    by: "day",
+  });
+  if (!answer.ok) return null;
+  const cost = fieldsOf(fieldsOf(answer.body)["usage"])["total_cost"];
+  return typeof cost === "number" ? cost : null;
+}
+
+/** What was done, or why not, for the line below the table. */
+async function reset(
+  session: Session,
+  flags: TopFlags,
+  { state, data }: { readonly state: TopState; readonly data: TopData },
+): Promise<string> {
+  const item = selectedItem(state, data);
+  if (item === undefined) return "there is nothing to reset";
+  const { scope, subject, period_seconds: seconds } = item;
+  const op = state.tab === "budgets" ? "budgets.reset-one" : "rate-limits.reset-one";
+  try {
+    await withDaemon(session, flags, async (client) =>
+      answered(await client.call(op, { scope, subject, period_seconds: seconds })),
+    );
+    return `reset: ${String(subject)} ${String(item["period_label"])}`;
+  } catch (error) {
+    if (error instanceof CommandFailure) return error.message;
+    throw error;
+  }
+}
+
+function explained(state: TopState, data: TopData): string {
+  const item: Listed = selectedItem(state, data) ?? {};
+  const { request_id: id, user_path: path, subject, target } = item;
+  if (typeof id === "string") return `sluice explain --request ${id}`;
+  return `sluice explain --path ${String(path ?? subject ?? "/")} --model ${String(target ?? "MODEL")}`;
+}
+
+/** Without a terminal: a table, or an object, each time; until a signal. */
+async function printAgain(session: Session, flags: TopFlags, everyMs: number): Promise<void> {
+  const lookAgain = createLooks(session, flags);
+  for (;;) {
+    const data = await lookAgain("rules");
+    const { now, before, items, ...others } = data;
+    const lines = drawTop(firstState, data, { columns: 10_000, rows: items.length + 5 });
+    await session.terminal.write(
+      flags.json === true
+        ? `${JSON.stringify({ ...others, ...now, rules: items })}\n`
+        : `${[lines[0], ...lines.slice(2, -1)].join("\n").trimEnd()}\n\n`,
+    );
+    await session.pause(everyMs);
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,84 @@
+/** What the doctor makes of the host: files, disk, limits. Pure. */
+import type { Config } from "../../shared/config/config.js";
+import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
+import { type Finding, failed, ok, warning } from "./finding.js";
+import type { HostFacts, PlaceFacts } from "./host-facts.js";
+
+const othersMask = 0o007;
+const gibibyte = 1024 ** 3;
+const diskFreeMin = gibibyte;
+const diskShareMin = 0.05;
+/** Node accepts 511 waiting connections unless the system allows fewer. */
+const backlogMin = 511;
+/** Besides connections: the store, logs, sockets. */
+const filesBesides = 200;
+
+export function checkHost(
+  config: Pick<Config, "server">,
+  { nodeVersion, filesMax, backlogMax, configFile, dataDir, disk }: HostFacts,
+): readonly Finding[] {
+  const { server } = config;
+  const findings = [ok("node", nodeVersion), ...checkOpen(config)];
+  if (configFile !== null) findings.push(checkReadable("configuration file", configFile));
+  if (dataDir !== null) findings.push(checkReadable("data directory", dataDir));
+  if (disk !== null) {
+    const { freeBytes, totalBytes, fileSystem } = disk;
+    const free = `${(freeBytes / gibibyte).toFixed(1)} GiB free`;
+    const isScarce = freeBytes < diskFreeMin || freeBytes < totalBytes * diskShareMin;
+    findings.push(
+      isScarce
+        ? warning("disk", `${free}: without room the daemon can't keep what it counts`)
+        : ok("disk", free),
+    );
+    if (fileSystem !== null)
+      findings.push(
+        failed(
+          "file system",
+          `the store is on ${fileSystem}, where its locks don't hold: use a local disk`,
+        ),
+      );
+  }
+  if (filesMax !== null) {
+    // A request has a connection to its client and one to its provider.
+    const needed = 2 * server.connectionsMax + filesBesides;
+    findings.push(
+      filesMax < needed
+        ? warning(
+            "open files",
+            `${filesMax} may be open, and ${needed} can be needed: ulimit -n, or LimitNOFILE=`,
+          )
+        : ok("open files", String(filesMax)),
+    );
+  }
+  if (backlogMax !== null)
+    findings.push(
+      backlogMax < backlogMin
+        ? warning(
+            "backlog",
+            `net.core.somaxconn is ${backlogMax}: bursts of connections are refused; ${backlogMin} or more`,
+          )
+        : ok("backlog", String(backlogMax)),
+    );
+  return findings;
+}
+
+function checkOpen(config: Pick<Config, "server">): readonly Finding[] {
+  const { masterKey } = config.server;
+  if (masterKey !== null) return [ok("master key", "set")];
+  const refused = openBeyondLoopback(config as Config);
+  return [
+    refused === null
+      ? warning(
+          "master key",
+          "not set: whoever reaches the address may do everything, unless a managed key closes the gateway",
+        )
+      : warning("master key", refused),
+  ];
+}
+
+function checkReadable(check: string, { path, mode }: PlaceFacts): Finding {
+  const octal = mode.toString(8).padStart(4, "0");
+  return (mode & othersMask) === 0
+    ? ok(check, `${path} (${octal})`)
+    : warning(check, `every user of this host can look into ${path} (${octal}): chmod o= ${path}`);
+}

@@ -1,0 +1,35 @@
+/** What `sluice doctor` finds, and how it is shown. Pure. */
+import { type Column, renderTable } from "../text/table.js";
+
+export interface Finding {
+  /** What was looked at. */
+  readonly check: string;
+  readonly state: "ok" | "warning" | "failure";
+  /** What was found, and what to do about it. */
+  readonly text: string;
+}
+
+export function ok(check: string, text: string): Finding {
+  return { check, state: "ok", text };
+}
+
+export function warning(check: string, text: string): Finding {
+  return { check, state: "warning", text };
+}
+
+export function failed(check: string, text: string): Finding {
+  return { check, state: "failure", text };
+}
+
+const columns: readonly Column<Finding>[] = [
+  { title: "CHECK", align: "left", text: ({ check }) => check },
+  { title: "STATE", align: "left", text: ({ state }) => state },
+  { title: "FOUND", align: "left", text: ({ text }) => text },
+];
+
+/** The table, and a line that sums it up. */
+export function renderFindings(findings: readonly Finding[]): string {
+  const count = (wanted: Finding["state"]): number =>
+    findings.filter(({ state }) => state === wanted).length;
+  return `${renderTable(columns, findings)}\n${count("failure")} failures, ${count("warning")} warnings`;
+}

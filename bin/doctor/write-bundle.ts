@@ -1,0 +1,18 @@
+/** Writes what the doctor found, for its owner alone; never over another file. */
+import { writeFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { plainFailure } from "../../shared/error-code.js";
+import { refusal } from "../session/command-failure.js";
+
+/** Throws `CommandFailure` if it can't be written. */
+export function writeBundle(file: string, cwd: string, text: string): void {
+  try {
+    const path = isAbsolute(file) ? file : join(cwd, file);
+    writeFileSync(path, `${text}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason =
+      code === "EEXIST" ? `${file} is there already` : `can't write ${file}: ${message}`;
+    throw refusal(plainFailure(400, "invalid_request_error", reason));
+  }
+}

@@ -1,0 +1,192 @@
+/** The picture that `sluice top` draws: a head line, a table, a line for the keys. Pure. */
+import { budgetColumns } from "../limits/budget-table.js";
+import type { Listed } from "../limits/list-limits.js";
+import { ruleColumns } from "../limits/rule-table.js";
+import { formatDuration } from "../text/duration.js";
+import { formatCount, formatUsd } from "../text/number-text.js";
+import { type Column, renderTable } from "../text/table.js";
+import { type Tab, type TopState, tabs } from "./top-state.js";
+
+/** Counts of the daemon at one moment. */
+export interface Counts {
+  readonly atMs: number;
+  readonly admitted: number;
+  readonly refused: number;
+  readonly tokens: number;
+}
+
+export interface TopData {
+  /** Null until there are two looks at one daemon. */
+  readonly before: Counts | null;
+  readonly now: Counts;
+  readonly inFlight: number;
+  readonly spentTodayUsd: number | null;
+  /** Why the store can't be written; null: it can. */
+  readonly storeFailing: string | null;
+  /** Why nothing newer is known; null: it is new. */
+  readonly lost: string | null;
+  /** By the daemon's clock. */
+  readonly serverMs: number;
+  readonly items: readonly Listed[];
+}
+
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** As many lines as the terminal has, each at most as wide. */
+export function drawTop(
+  state: TopState,
+  data: TopData,
+  { columns, rows }: Size,
+): readonly string[] {
+  const [title = "", ...table] = state.mode === "help" ? help : tableLines(state, data);
+  const room = Math.max(1, rows - 4);
+  // The marked line is always among those that are shown.
+  const first = Math.max(0, Math.min(state.selected - room + 1, table.length - room));
+  const body = table
+    .slice(first, first + room)
+    .map((line, i) =>
+      state.mode !== "help" && first + i === state.selected ? `>${line}` : ` ${line}`,
+    );
+  const blank = Array.from({ length: Math.max(0, room - body.length) }, () => "");
+  return [headLine(data, state), tabLine(state), ` ${title}`, ...body, ...blank, footLine(state)]
+    .slice(0, rows)
+    .map((line) => cut(clean(line), columns));
+}
+
+/** How many lines the table has, its titles left out. */
+export function countLines(state: TopState, data: TopData): number {
+  return rowsOf(state, data).length;
+}
+
+/** What the marked line is about; undefined without one. */
+export function selectedItem(state: TopState, data: TopData): Listed | undefined {
+  return rowsOf(state, data)[state.selected];
+}
+
+function headLine(
+  { before, now, inFlight, spentTodayUsd, storeFailing, lost }: TopData,
+  { isPaused }: TopState,
+): string {
+  if (lost !== null) return `no answer: ${lost}`;
+  const seconds = before === null ? 0 : (now.atMs - before.atMs) / 1000;
+  const perSecond = (field: "admitted" | "refused" | "tokens"): number | null =>
+    before === null || seconds <= 0 ? null : (now[field] - before[field]) / seconds;
+  const rate = (value: number | null, digits = 1): string =>
+    value === null ? "-" : value.toFixed(value < 10 ? digits : 0);
+  const tokens = perSecond("tokens");
+  return [
+    `${rate(perSecond("admitted"))} requests/s`,
+    `${rate(perSecond("refused"))} refused/s`,
+    `${formatCount(inFlight)} in flight`,
+    `${tokens === null ? "-" : formatCount(Math.round(tokens * 60))} tokens/min`,
+    `${spentTodayUsd === null ? "-" : formatUsd(spentTodayUsd, 2)} today`,
+    storeFailing === null ? "store ok" : `STORE FAILS: ${storeFailing}`,
+    ...(isPaused ? ["PAUSED"] : []),
+  ].join("  ");
+}
+
+function tabLine({ tab, filter, sort }: TopState): string {
+  const names = tabs.map((each) => (each === tab ? `[${each}]` : ` ${each} `)).join(" ");
+  return `${names}  by ${sort}${filter === "" ? "" : `  with "${filter}"`}`;
+}
+
+function footLine({ mode, filter, message }: TopState): string {
+  if (mode === "filter") return `filter: ${filter}_`;
+  if (mode === "reset") return "reset the counters of the marked line? y/n";
+  if (mode === "help") return "any key goes back";
+  return message === ""
+    ? "q quit  Tab next  s sort  / filter  p pause  r reset  e explain  ? help"
+    : message;
+}
+
+const help = [
+  "keys",
+  "q, Ctrl-C    quit",
+  "Tab          rules, budgets, in flight, refusals",
+  "up, down     mark a line",
+  "s            the fullest first, or by name",
+  "/            show lines with a text in them; Esc forgets it",
+  "p            pause",
+  "r            reset the counters of the marked rule or budget; asks",
+  "e            the command that explains the marked line",
+];
+
+function tableLines(state: TopState, data: TopData): readonly string[] {
+  const rows = rowsOf(state, data);
+  const columns = columnsOf(state.tab, data.serverMs);
+  const lines = renderTable(columns, rows).split("\n");
+  return rows.length === 0 ? [...lines, "nothing"] : lines;
+}
+
+function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly Listed[] {
+  const text = filter.toLowerCase();
+  const kept = items.filter((item) =>
+    JSON.stringify(Object.values(item)).toLowerCase().includes(text),
+  );
+  if (tab === "refusals" || tab === "in flight") return kept;
+  return sort === "use" ? [...kept].sort((a, b) => usedShare(b) - usedShare(a)) : kept;
+}
+
+/** The used share of the cap of which most is used. */
+function usedShare(item: Listed): number {
+  const share = (used: unknown, cap: unknown): number =>
+    typeof used === "number" && typeof cap === "number" && cap > 0 ? used / cap : 0;
+  return Math.max(
+    share(
+      item["period_seconds"] === 0 ? item["in_flight"] : item["requests_used"],
+      item["max_requests"],
+    ),
+    share(item["tokens_used"], item["max_tokens"]),
+    share(item["spent"], item["amount"]),
+  );
+}
+
+function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {
+  switch (tab) {
+    case "rules":
+      return [used, ...ruleColumns(nowMs)];
+    case "budgets":
+      return budgetColumns(nowMs);
+    case "in flight":
+      return [
+        text("PATH", "user_path"),
+        text("TARGET", "target"),
+        {
+          title: "FOR",
+          align: "right",
+          text: ({ seconds }) => (typeof seconds === "number" ? formatDuration(seconds) : "-"),
+        },
+        text("SINCE", "admitted_at"),
+      ];
+    case "refusals":
+      return [
+        text("AT", "refused_at"),
+        text("PATH", "user_path"),
+        text("MODEL", "model"),
+        text("WHY", "message"),
+      ];
+  }
+}
+
+const used: Column<Listed> = {
+  title: "USED",
+  align: "right",
+  text: (item) => (item["per_child"] === true ? "-" : `${Math.floor(usedShare(item) * 100)}%`),
+};
+
+function text(title: string, field: string): Column<Listed> {
+  return { title, align: "left", text: (item) => String(item[field] ?? "-") };
+}
+
+/** What a terminal would take for a command is shown as a question mark. */
+function clean(line: string): string {
+  return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+}
+
+function cut(line: string, columns: number): string {
+  const characters = [...line];
+  return characters.length <= columns ? line : characters.slice(0, columns).join("");
+}

@@ -1,0 +1,116 @@
+/**
+ * The whole terminal for a program that redraws it: the alternate screen, keys one by one,
+ * resizing. It is put back on every way out: the end, a signal, an error; before Ctrl-Z stops the
+ * program, and taken again when it goes on.
+ */
+import { emitKeypressEvents } from "node:readline";
+
+export interface Screen {
+  size(): { readonly columns: number; readonly rows: number };
+  draw(lines: readonly string[]): void;
+  /** The next key, `resize` when the terminal has another size, or null when the time is over. */
+  nextKey(withinMs: number): Promise<string | null>;
+  /** Puts the terminal back and stops the program until it is told to go on. */
+  suspend(): void;
+  close(): void;
+}
+
+interface Key {
+  readonly name?: string;
+  readonly ctrl?: boolean;
+  readonly sequence?: string;
+}
+
+/** Null where there is no terminal, or one that can't be redrawn. */
+export function openScreen(onKilled: (exitCode: number) => void): Screen | null {
+  const { stdin, stdout, env } = process;
+  if (!stdin.isTTY || !stdout.isTTY || env["TERM"] === "dumb") return null;
+  const keys: string[] = [];
+  let wake: (() => void) | null = null;
+  let isTaken = false;
+  const push = (key: string): void => {
+    if (keys.length < 100) keys.push(key);
+    wake?.();
+  };
+  const take = (): void => {
+    if (isTaken) return;
+    isTaken = true;
+    stdin.setRawMode(true);
+    stdout.write("\u001b[?1049h\u001b[?25l\u001b[?7l");
+  };
+  const putBack = (): void => {
+    if (!isTaken) return;
+    isTaken = false;
+    // Synchronous on a terminal: it is out before the process ends.
+    stdout.write("\u001b[?7h\u001b[?25h\u001b[?1049l");
+    stdin.setRawMode(false);
+  };
+  const suspend = (): void => {
+    putBack();
+    process.kill(process.pid, "SIGSTOP");
+    // Not with the signal to go on, which comes after what is drawn next.
+    take();
+  };
+  // Whoever stopped it from outside has left the terminal to the shell.
+  const goOn = (): void => {
+    isTaken = false;
+    take();
+    push("resize");
+  };
+  const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+  const ends = Object.entries(signals).map(([signal, exitCode]) => ({
+    signal,
+    run: () => {
+      putBack();
+      onKilled(exitCode);
+    },
+  }));
+  const onResize = (): void => push("resize");
+  const onPressed = (_text: string | undefined, key: Key): void => {
+    const name = nameOf(key);
+    if (name !== null) push(name);
+  };
+  emitKeypressEvents(stdin);
+  stdin.on("keypress", onPressed);
+  stdin.resume();
+  stdout.on("resize", onResize);
+  process.on("SIGCONT", goOn);
+  process.on("SIGTSTP", suspend);
+  process.on("exit", putBack);
+  for (const { signal, run } of ends) process.on(signal, run);
+  take();
+  return {
+    size: () => ({ columns: stdout.columns, rows: stdout.rows }),
+    draw: (lines) =>
+      void stdout.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`),
+    nextKey: (withinMs) =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          wake = null;
+          resolve(keys.shift() ?? null);
+        };
+        const timer = setTimeout(end, withinMs);
+        wake = end;
+        if (keys.length > 0) end();
+      }),
+    suspend,
+    close() {
+      putBack();
+      stdin.off("keypress", onPressed);
+      stdin.pause();
+      stdout.off("resize", onResize);
+      process.off("SIGCONT", goOn);
+      process.off("SIGTSTP", suspend);
+      process.off("exit", putBack);
+      for (const { signal, run } of ends) process.off(signal, run);
+    },
+  };
+}
+
+function nameOf({ name, ctrl = false, sequence = "" }: Key): string | null {
+  if (ctrl) return name === undefined ? null : `ctrl-${name}`;
+  if (name === "return" || name === "enter") return "enter";
+  if (name !== undefined && name.length > 1 && name !== "space") return name;
+  return sequence === "" ? null : sequence;
+}

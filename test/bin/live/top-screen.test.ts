@@ -1,0 +1,88 @@
+import fc from "fast-check";
+import t from "tap";
+import { countLines, drawTop, selectedItem, type TopData } from "../../../bin/live/top-screen.js";
+import { firstState, tabs } from "../../../bin/live/top-state.js";
+
+const rule = (subject: string, used: number): Readonly<Record<string, unknown>> => ({
+  scope: "user_path",
+  subject,
+  period_label: "minute",
+  period_seconds: 60,
+  max_requests: 10,
+  requests_used: used,
+  tokens_used: 0,
+  in_flight: 0,
+});
+const data: TopData = {
+  before: { atMs: 1000, admitted: 10, refused: 0, tokens: 0 },
+  now: { atMs: 3000, admitted: 30, refused: 1, tokens: 100 },
+  inFlight: 7,
+  spentTodayUsd: 1.5,
+  storeFailing: null,
+  lost: null,
+  serverMs: 0,
+  items: [rule("/a", 1), rule("/b", 9)],
+};
+
+t.test("the head line has what happened between two looks", async (t) => {
+  const [head] = drawTop(firstState, data, { columns: 200, rows: 24 });
+  t.equal(
+    head,
+    "10 requests/s  0.5 refused/s  7 in flight  3,000 tokens/min  $1.50 today  store ok",
+  );
+  t.match(drawTop(firstState, { ...data, before: null }, { columns: 200, rows: 24 })[0], /^- req/);
+  t.match(drawTop(firstState, { ...data, lost: "gone" }, { columns: 200, rows: 24 })[0], /gone/);
+  t.match(
+    drawTop(firstState, { ...data, storeFailing: "ENOSPC" }, { columns: 200, rows: 24 })[0],
+    /STORE FAILS: ENOSPC/,
+  );
+});
+
+t.test("the fullest are first, unless names are, and a filter leaves out others", async (t) => {
+  t.equal(selectedItem(firstState, data)?.["subject"], "/b");
+  t.equal(selectedItem({ ...firstState, sort: "name" }, data)?.["subject"], "/a");
+  t.equal(countLines({ ...firstState, filter: "/A" }, data), 1);
+  t.equal(selectedItem({ ...firstState, filter: "/x" }, data), undefined);
+});
+
+t.test("a picture always has the terminal's size, whatever names are in it", async (t) => {
+  const size = fc.record({
+    columns: fc.integer({ min: 1, max: 200 }),
+    rows: fc.integer({ min: 1, max: 60 }),
+  });
+  const state = fc.record({
+    selected: fc.nat(50),
+    tab: fc.constantFrom(...tabs),
+    mode: fc.constantFrom("table", "filter", "reset", "help"),
+  });
+  const names = fc.array(fc.string({ unit: "binary" }), { maxLength: 40 });
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(size, state, names, (size, changes, names) => {
+        const items = names.map((name) => rule(name, 1));
+        const lines = drawTop({ ...firstState, ...changes }, { ...data, items }, size);
+        return (
+          lines.length <= size.rows &&
+          lines.length >= Math.min(size.rows, 4) &&
+          lines.every((line) => [...line].length <= size.columns && !/\p{Cc}/u.test(line))
+        );
+      }),
+    ),
+  );
+});
+
+t.test("the marked line is among those that are shown", async (t) => {
+  const items = Array.from({ length: 50 }, (_, i) => rule(`/path-${i}`, 50 - i));
+  for (const selected of [0, 10, 49]) {
+    const lines = drawTop(
+      { ...firstState, selected },
+      { ...data, items },
+      { columns: 80, rows: 12 },
+    );
+    t.equal(lines.length, 12);
+    t.match(
+      lines.find((line) => line.startsWith(">")),
+      new RegExp(`/path-${selected} `),
+    );
+  }
+});
