@@ -3,6 +3,7 @@
  * file in `commands/`.
  */
 import type { Command } from "commander";
+import { addCompletion } from "./commands/completion.js";
 import { addConfig } from "./commands/config/config-check.js";
 import { addInit } from "./commands/config/init.js";
 import { addDoctor } from "./commands/doctor.js";
@@ -22,9 +23,10 @@ import { addRestore } from "./commands/store/restore-command.js";
 import { addVerifyStore } from "./commands/store/verify-command.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
+import { addExamples } from "./examples.js";
 import { usageFailure } from "./session/command-failure.js";
 import type { CommandFlags } from "./session/command-flags.js";
-import { exitCodeHelp, exitCodes } from "./session/exit-code.js";
+import { exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
 import { otherWord } from "./session/other-words.js";
 import { printFailure } from "./session/print-failure.js";
@@ -67,7 +69,7 @@ export function createProgram(session: Session): Command {
     .option("--key-file <file>", "the file with the key for --url")
     .configureHelp({ showGlobalOptions: true })
     .helpCommand("help [command]", "print the help of a command")
-    .addHelpText("afterAll", exitCodeHelp());
+    .addHelpText("afterAll", "\nWhat the exit codes mean: sluice exit-codes");
   program.hook("preAction", (_program, command) => refuseElsewhere(command));
   addUp(program, session);
   addReload(program, session);
@@ -88,6 +90,8 @@ export function createProgram(session: Session): Command {
   addDoctor(program, session);
   addConfig(program, session);
   addInit(program, session);
+  addCompletion(program, session);
+  addExamples(program);
   return program;
 }
 
@@ -103,6 +107,9 @@ const onlyHere: readonly string[] = [
   "restore",
   "verify-store",
   "doctor",
+  "completion",
+  "man",
+  "exit-codes",
 ];
 
 /** A command that would leave `--url` aside is wrong usage. */

@@ -32,15 +32,15 @@ const impure: Readonly<
     kind: "adapter",
     why: "writes a new configuration, with a random key in it",
   },
-  "bin/providers/ask-provider.ts": {
+  "bin/checks/ask-provider.ts": {
     kind: "adapter",
     why: "asks a provider for its models, by node:http, with a deadline",
   },
-  "bin/doctor/host-facts.ts": {
+  "bin/checks/host-facts.ts": {
     kind: "adapter",
     why: "reads modes, the disk and the limits of this host",
   },
-  "bin/doctor/write-bundle.ts": { kind: "adapter", why: "writes a report for its owner alone" },
+  "bin/checks/write-bundle.ts": { kind: "adapter", why: "writes a report for its owner alone" },
   "bin/text/raw-screen.ts": {
     kind: "adapter",
     why: "the whole terminal: keys, its size, and signals that put it back",

@@ -42,6 +42,8 @@ t.test(
   "the page on the command line has a section for every command, with every flag in it",
   async (t) => {
     for (const [name, command] of leaves(program, "sluice")) {
+      // The scripts that complete ask it; people don't.
+      if (name === "sluice complete") continue;
       const section = page.split(/^## /m).find((text) => text.startsWith(`${name}\n`)) ?? "";
       t.not(section, "", name);
       for (const { long } of command.options)

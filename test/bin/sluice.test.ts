@@ -14,17 +14,21 @@ import { runProgram, startProgram, temporaryDirectory } from "./program-run.js";
 const script = programPath("sluice");
 const otherUser = 65_534;
 
-t.test("the version and the help are printed, the help with every exit code", async (t) => {
-  t.same(await runProgram(t, script, ["--version"]), { exitCode: 0, out: version, err: "" });
-  const help = await runProgram(t, script, ["--help"]);
-  t.match(help, { exitCode: 0, out: /^Usage: sluice /, err: "" });
-  for (const { code, meaning } of exitCodeMeanings)
-    t.match(help.out, new RegExp(`^ +${code} +${meaning}$`, "m"));
-  t.match(await runProgram(t, script, ["limits", "set", "--help"]), {
-    exitCode: 0,
-    out: /--rpm <n>[^]*--config <file>/,
-  });
-});
+t.test(
+  "the version and the help are printed, and the exit codes where they are asked for",
+  async (t) => {
+    t.same(await runProgram(t, script, ["--version"]), { exitCode: 0, out: version, err: "" });
+    const help = await runProgram(t, script, ["--help"]);
+    t.match(help, { exitCode: 0, out: /^Examples:[^]*\nUsage: sluice /, err: "" });
+    const codes = await runProgram(t, script, ["exit-codes"]);
+    for (const { code, meaning } of exitCodeMeanings)
+      t.match(codes.out, new RegExp(`^ +${code} +${meaning}$`, "m"));
+    t.match(await runProgram(t, script, ["limits", "set", "--help"]), {
+      exitCode: 0,
+      out: /--rpm <n>[^]*--config <file>/,
+    });
+  },
+);
 
 t.test("a command talks to the daemon of its socket and leaves with its exit code", async (t) => {
   const { socket } = await startFakeDaemon(t);

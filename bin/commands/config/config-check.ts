@@ -8,7 +8,7 @@ import type { Config } from "../../../shared/config/config.js";
 import { createInertReason, inertRule } from "../../../shared/config/inert-rule.js";
 import { openBeyondLoopback } from "../../../shared/config/open-gateway.js";
 import { append } from "../../../shared/long-lists.js";
-import { likelyMistakes } from "../../configuration/likely-mistakes.js";
+import { likelyMistakes } from "../../checks/likely-mistakes.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { configurationSource, requireConfiguration } from "../../session/configuration.js";
 import { missingKeyFiles } from "../../session/missing-key-files.js";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { presets } from "../../../shared/config/presets/presets.js";
 import { plainFailure } from "../../../shared/error-code.js";
-import { starterFile } from "../../configuration/starter-file.js";
 import { refusal } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
+import { starterFile } from "../../text/starter-file.js";
 
 /** Adds `init` to the program. */
 export function addInit(program: Command, session: Session): void {

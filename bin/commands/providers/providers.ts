@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import type { ProviderItem } from "../../../shared/api/provider-item.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { askProvider } from "../../providers/ask-provider.js";
-import { judgeProvider, type ProviderVerdict } from "../../providers/provider-check.js";
+import { askProvider } from "../../checks/ask-provider.js";
+import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";

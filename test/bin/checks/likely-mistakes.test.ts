@@ -1,5 +1,5 @@
 import t from "tap";
-import { likelyMistakes } from "../../../bin/configuration/likely-mistakes.js";
+import { likelyMistakes } from "../../../bin/checks/likely-mistakes.js";
 import { buildConfig } from "../../../shared/config/build/build-config.js";
 
 function mistakesIn(text: string): readonly string[] {

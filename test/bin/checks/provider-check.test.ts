@@ -1,8 +1,8 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
-import { askProvider } from "../../../bin/providers/ask-provider.js";
-import { judgeProvider } from "../../../bin/providers/provider-check.js";
+import { askProvider } from "../../../bin/checks/ask-provider.js";
+import { judgeProvider } from "../../../bin/checks/provider-check.js";
 import { buildConfig } from "../../../shared/config/build/build-config.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 

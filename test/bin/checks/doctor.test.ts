@@ -6,9 +6,9 @@ import {
   checkDaemon,
   checkPrices,
   checkProxy,
-} from "../../../bin/doctor/check-daemon.js";
-import { checkHost } from "../../../bin/doctor/check-host.js";
-import type { HostFacts } from "../../../bin/doctor/host-facts.js";
+} from "../../../bin/checks/check-daemon.js";
+import { checkHost } from "../../../bin/checks/check-host.js";
+import type { HostFacts } from "../../../bin/checks/host-facts.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
 

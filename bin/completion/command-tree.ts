@@ -1,0 +1,78 @@
+/** The commands of the program as plain values, from commander's own tree, which they can't lag. */
+import type { Command } from "commander";
+
+export interface CommandNode {
+  /** Without the program's name; empty for the program itself: `limits set`. */
+  readonly name: string;
+  readonly description: string;
+  /** As the help writes them: `<subject>`, `[name]`. */
+  readonly args: readonly string[];
+  readonly flags: readonly FlagNode[];
+  readonly children: readonly CommandNode[];
+}
+
+export interface FlagNode {
+  /** `--path` */
+  readonly long: string;
+  /** As the help writes it: `--path <path>`. */
+  readonly usage: string;
+  readonly takesValue: boolean;
+  readonly description: string;
+}
+
+/** Hidden commands aren't in it. */
+export function treeOf(command: Command, name = ""): CommandNode {
+  const children = command.commands.filter((child) => !hidden.has(child.name()));
+  return {
+    name,
+    description: command.description(),
+    args: command.registeredArguments.map((arg) =>
+      arg.required ? `<${arg.name()}>` : `[${arg.name()}]`,
+    ),
+    flags: command.options.flatMap(({ long, flags, required, optional, description }) =>
+      long == null ? [] : [{ long, usage: flags, takesValue: required || optional, description }],
+    ),
+    children: children.map((child) => treeOf(child, `${name} ${child.name()}`.trim())),
+  };
+}
+
+/** The command that scripts call for values. */
+export const valuesCommand = "complete";
+const hidden: ReadonlySet<string> = new Set([valuesCommand, "help"]);
+
+/** The node and all below it. */
+export function allNodes(node: CommandNode): readonly CommandNode[] {
+  return [node, ...node.children.flatMap(allNodes)];
+}
+
+/** The last word of a command's name. */
+export function lastWord({ name }: CommandNode): string {
+  return name.slice(name.lastIndexOf(" ") + 1);
+}
+
+export type ValueKind = "subjects" | "keys" | "models" | "files";
+
+/** What may stand behind a flag; null: nobody knows. */
+export function valuesOfFlag(long: string): ValueKind | null {
+  return flagValues[long] ?? null;
+}
+
+const flagValues: Readonly<Record<string, ValueKind>> = {
+  "--path": "subjects",
+  "--key": "keys",
+  "--model": "models",
+  "--config": "files",
+  "--socket": "files",
+  "--key-file": "files",
+  "--data-dir": "files",
+  "--output": "files",
+  "--bundle": "files",
+};
+
+/** What may stand as a command's first argument. */
+export function valuesOfArgument({ name, args }: CommandNode): ValueKind | null {
+  const [first = ""] = args;
+  if (/subject/.test(first)) return "subjects";
+  if (/id/.test(first) && name.startsWith("keys")) return "keys";
+  return /file/.test(first) ? "files" : null;
+}

@@ -1,0 +1,57 @@
+/** The manual page sluice(1), in roff. Pure. */
+import { exitCodeMeanings } from "../session/exit-code.js";
+import { allNodes, type CommandNode, type FlagNode } from "./command-tree.js";
+
+export function manualPage(tree: CommandNode, version: string): string {
+  return [
+    `.TH SLUICE 1 "" "sluice ${version}" "User Commands"`,
+    ".SH NAME",
+    "sluice \\- an LLM gateway with exact limits",
+    ".SH SYNOPSIS",
+    ".B sluice",
+    "[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]",
+    ".SH DESCRIPTION",
+    plain(tree.description),
+    plain("It runs a gateway and administers one that runs, on this host or elsewhere."),
+    ".SH OPTIONS",
+    plain("Every command takes them, before or after its name."),
+    ...tree.flags.flatMap(flagLines),
+    ".SH COMMANDS",
+    ...allNodes(tree).slice(1).filter(does).flatMap(commandLines),
+    ".SH EXIT STATUS",
+    ...exitCodeMeanings.flatMap(({ code, meaning }) => [".TP", `.B ${code}`, plain(meaning)]),
+    ".SH FILES",
+    ".TP",
+    ".I ./sluice.yaml, /etc/sluice/sluice.yaml",
+    plain("The configuration; SLUICE_CONFIG or --config name another."),
+    ".SH SEE ALSO",
+    plain("The documentation that is installed beside the program, docs/command-line.md first."),
+    "",
+  ].join("\n");
+}
+
+/** Whether it is more than a name for those below it. */
+function does({ children, flags }: CommandNode): boolean {
+  return children.length === 0 || flags.length > 0;
+}
+
+function commandLines({ name, args, description, flags }: CommandNode): readonly string[] {
+  return [
+    `.SS ${escaped(["sluice", name, ...args].join(" "))}`,
+    plain(description),
+    ...flags.flatMap(flagLines),
+  ];
+}
+
+function flagLines({ usage, description }: FlagNode): readonly string[] {
+  return [".TP", `.B ${escaped(usage)}`, plain(description)];
+}
+
+/** A line of text: it must not begin as a request of roff does. */
+function plain(text: string): string {
+  return escaped(text).replace(/^(?=[.'])/, "\\&");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("\n", " ");
+}

@@ -1,0 +1,71 @@
+/** What the help of each command begins with: how it is used. */
+import type { Command } from "commander";
+
+const examples: Readonly<Record<string, readonly string[]>> = {
+  "": [
+    "sluice up",
+    "sluice limits set /team --rpm 100",
+    "sluice keys issue --path /team --name CI",
+  ],
+  up: ["sluice up", "sluice up --port 9000 --verbose"],
+  limits: ["sluice limits list", "sluice limits set /team --rpm 100 --concurrent 8"],
+  "limits list": ["sluice limits list --path /team/app", "sluice limits list --children 5 --watch"],
+  "limits set": [
+    "sluice limits set /team --rpm 100 --tpm 50000 --concurrent 8",
+    "sluice limits set openai --scope provider --period-seconds 300 --requests 1000",
+  ],
+  "limits delete": ["sluice limits delete /team --period minute"],
+  "limits reset": ["sluice limits reset /team --period minute", "sluice limits reset --all"],
+  budgets: ["sluice budgets list", "sluice budgets set /team --monthly 50"],
+  "budgets list": ["sluice budgets list --path /team/app"],
+  "budgets set": [
+    "sluice budgets set /team/app --daily 1 --monthly 20",
+    "sluice budgets set research --scope label --weekly 250",
+  ],
+  "budgets delete": ["sluice budgets delete /team/app --period daily"],
+  "budgets reset": ["sluice budgets reset /team --period daily"],
+  "budgets settings": ["sluice budgets settings --monthly-reset-day 15"],
+  keys: ["sluice keys issue --path /team/app --name CI", "sluice keys list"],
+  "keys issue": [
+    "sluice keys issue --path /team/app --name CI --expires 90d > ci.key",
+    "sluice keys issue --path /users/ann --monthly 20",
+  ],
+  "keys list": ["sluice keys list"],
+  "keys rotate": ["sluice keys rotate key_1 --overlap 1h > ci.key"],
+  "keys deactivate": ["sluice keys deactivate key_3"],
+  "keys delete": ["sluice keys delete key_3"],
+  jwts: ["sluice jwts deny --sub ann --expires 12h", "sluice jwts list"],
+  "jwts deny": ["sluice jwts deny --jti 8c7f1d9e --expires 1h"],
+  "jwts allow": ["sluice jwts allow --jti 8c7f1d9e"],
+  "jwts list": ["sluice jwts list"],
+  explain: [
+    "sluice explain --path /team/app --model smart",
+    "sluice explain --request req_w1nNqJv0c3bYxT8u00000t",
+  ],
+  usage: ["sluice usage --path /team --by model", "sluice usage --month 2026-10 --by key"],
+  "usage export": ["sluice usage export --format csv --days 30 --output month.csv"],
+  status: ["sluice status", "sluice status --url https://gateway.example"],
+  top: ["sluice top"],
+  tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],
+  "in-flight": ["sluice in-flight --older 10m"],
+  providers: ["sluice providers list", "sluice providers check"],
+  "providers list": ["sluice providers list"],
+  "providers check": ["sluice providers check openai"],
+  doctor: ["sluice doctor", "sluice doctor --offline --strict --bundle report.json"],
+  config: ["sluice config check", "sluice config show --changed"],
+  "config check": ["sluice config check --config sluice.yaml"],
+  "config show": ["sluice config show --changed"],
+  "config schema": ["sluice config schema > sluice.schema.json"],
+  init: ["sluice init"],
+  completion: ["source <(sluice completion bash)", "sluice completion fish | source"],
+  man: ["sluice man | man -l -"],
+  "exit-codes": ["sluice exit-codes"],
+};
+
+/** Puts its examples before the help of each command below `command`, and its own. */
+export function addExamples(command: Command, name = ""): void {
+  const lines = examples[name];
+  if (lines !== undefined)
+    command.addHelpText("before", `Examples:\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
+  for (const child of command.commands) addExamples(child, `${name} ${child.name()}`.trim());
+}
