@@ -193,6 +193,16 @@ export const cases: readonly Case[] = [
     play: (machine) => underLoad(machine, restarts, "systemctl restart sluice-limiterd"),
   },
   {
+    name: "the proxy reloads under load: another process each time, and no restart",
+    async play(machine) {
+      const before = mainPid(machine, "sluice-proxy");
+      const said = await underLoad(machine, restarts, "systemctl reload sluice-proxy");
+      requireThat(mainPid(machine, "sluice-proxy") !== before, "it is the same process");
+      requireThat(property(machine, "sluice-proxy", "NRestarts") === "0", "it was restarted");
+      return said;
+    },
+  },
+  {
     name: "the proxy restarts under load",
     play: (machine) => underLoad(machine, restarts / 5, "systemctl restart sluice-proxy"),
   },
