@@ -18,7 +18,7 @@ import { type Kind, kindOf, whyNotJson } from "./json-value.js";
 import { type AskedOfResponses, askedOfResponses } from "./meaning/asked-of-responses.js";
 import { type AskedReasoning, askedReasoning } from "./meaning/asked-reasoning.js";
 import { mayRunOthers } from "./meaning/other-models.js";
-import { type JsonMember, lastMember, repeatedKey, scanObject } from "./scan-json.js";
+import { type JsonMember, lastMember, repeatedKey, scanArray, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
 export type JsonOperation = keyof typeof subjects;
@@ -106,7 +106,7 @@ export function parseModelBody(
       stream: value["stream"] === true,
       reasoning: askedReasoning(operation, value),
       asked: askedOfResponses(operation, value),
-      mayRunOthers: mayRunOthers(value),
+      mayRunOthers: mayRunOthers(value) || hasRepeatedKind(text, value),
       includeUsage: options?.["include_usage"] === true,
       members,
     },
@@ -214,6 +214,19 @@ function repeatedOption(text: string, members: readonly JsonMember[]): string | 
   return repeatedKey(scanObject(text, member.start), ["include_usage"]) === null
     ? null
     : "stream_options.include_usage";
+}
+
+/**
+ * Whether a tool of pictures, whose model isn't looked at, may be another tool to a provider that
+ * reads the first of two types.
+ */
+function hasRepeatedKind(text: string, { tools }: Fields): boolean {
+  if (!Array.isArray(tools) || !text.includes("image_generation")) return false;
+  const member = lastMember(scanObject(text), "tools")!;
+  return scanArray(text, member.start).some(
+    ({ start }) =>
+      text[start] === "{" && repeatedKey(scanObject(text, start), ["type", "id"]) !== null,
+  );
 }
 
 function decodeString(bytes: Buffer, member: JsonMember): string {

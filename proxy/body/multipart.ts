@@ -7,10 +7,16 @@
 import { type HeaderParameters, parametersOf, valuesOf } from "./header-parameters.js";
 
 /** A field's value and its position, in bytes from the start of the body. */
-export interface FieldPlace {
+interface FieldPlace {
   readonly start: number;
   readonly end: number;
   readonly value: string;
+}
+
+/** A field that is there, or isn't yet: then with what is to stand around its value. */
+export interface FormField extends FieldPlace {
+  readonly before?: string;
+  readonly after?: string;
 }
 
 /** Bounds of one part's headers, and of a field's value, which is a model's name. */
@@ -40,6 +46,8 @@ export class FieldFinder {
   problem: string | null = null;
   /** The field came more than once: the provider might read the other one. */
   repeated = false;
+  /** Whether a line end stands before the first boundary. */
+  beginsWithLineEnd = false;
   /** The end of the form was seen. */
   get ended(): boolean {
     return this.#state === "closing" || this.#state === "end";
@@ -96,6 +104,7 @@ export class FieldFinder {
 
   /** Nothing comes before the first boundary but, at most, the end of a line. */
   #beginsAt(found: number): boolean {
+    this.beginsWithLineEnd = found === lineEnd.length;
     if (found === 0 || found === lineEnd.length) return true;
     if (found !== -1 || this.#pending.length >= this.#delimiter.length + lineEnd.length)
       this.problem = "it doesn't begin with its boundary";
@@ -153,6 +162,16 @@ export class FieldFinder {
     this.#pending = this.#pending.subarray(bytes);
     this.#position += bytes;
   }
+}
+
+/** At the beginning of a form that hasn't got it. */
+export function newField(
+  name: string,
+  boundary: string,
+  { beginsWithLineEnd }: Pick<FieldFinder, "beginsWithLineEnd">,
+): FormField {
+  const before = `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
+  return { start: 0, end: 0, value: "", before, after: beginsWithLineEnd ? "" : lineEnd };
 }
 
 interface Part {

@@ -1,8 +1,9 @@
 /**
  * A call whose body is a multipart form: transcriptions and translations of audio. The form is
- * passed on while it is read, with the target's name in its `model` field where that differs. It is
- * read ahead until the model is known: what comes before is held in memory, and on disk once it
- * outgrows that, or no memory is left.
+ * passed on while it is read, with the target's name in its `model` field where that differs; one
+ * without the field gets it where the path names the model. It is read ahead until the field is
+ * known: what comes before is held in memory, and on disk once it outgrows that, or no memory is
+ * left.
  */
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -10,7 +11,7 @@ import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
-import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
+import { boundaryOf, FieldFinder, type FormField, newField } from "../body/multipart.js";
 import { type HeldPieces, requestPieces } from "../capacity/memory-ledger.js";
 import {
   type Spool,
@@ -51,40 +52,33 @@ export async function readMultipartCall(
       return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
-  const problem = problemOf(finder, form.complete) ?? mismatch(finder, exchange.modelInPath);
+  const { modelInPath } = exchange;
+  const problem = problemOf(finder, form.complete, modelInPath);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
   }
-  return {
-    ok: true,
-    call: new MultipartCall(
-      operation,
-      form,
-      finder.place!,
-      Number(exchange.header("content-length") ?? NaN),
-    ),
-  };
+  const field = finder.place ?? newField("model", boundary, finder);
+  const bytes = Number(exchange.header("content-length") ?? NaN);
+  const model = modelInPath ?? field.value;
+  return { ok: true, call: new MultipartCall(operation, form, model, { field, bytes }) };
 }
 
+/** `modelInPath`: it counts, whatever the form says, as in a body of JSON. */
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
   isComplete: boolean,
+  modelInPath: string | null,
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (isComplete && !ended)
     return invalid("the body is not a readable form: it ends within a part", "body");
-  if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
-  if (place.value.trim() === "") return invalid("model must not be empty", "model");
-  const problemOfName = modelNameProblem(place.value);
+  const model = modelInPath ?? place?.value;
+  if (model === undefined) return invalid("model is required", "model");
+  if (model.trim() === "") return invalid("model must not be empty", "model");
+  const problemOfName = modelNameProblem(model);
   return problemOfName === null ? null : invalid(problemOfName, "model");
-}
-
-function mismatch({ place }: FieldFinder, modelInPath: string | null): Failure | null {
-  return modelInPath === null || place?.value === modelInPath
-    ? null
-    : invalid("model is another one than that of the path", "model");
 }
 
 /** For a body whose content type isn't a form's. */
@@ -170,7 +164,7 @@ class Form {
       next = await this.#pieces.next()
     ) {
       this.#finder.push(next.value);
-      const problem = problemOf(this.#finder, false);
+      const problem = problemOf(this.#finder, false, null);
       if (problem !== null) throw new UploadRefused(problem.message);
       yield next.value;
     }
@@ -179,6 +173,12 @@ class Form {
   close(): void {
     this.#spool?.close();
   }
+}
+
+interface WrittenModel {
+  readonly field: FormField;
+  /** Of the form; NaN without a Content-Length. */
+  readonly bytes: number;
 }
 
 class MultipartCall implements ModelCall {
@@ -191,16 +191,13 @@ class MultipartCall implements ModelCall {
   /** The size of a recording says nothing about tokens. */
   readonly promptBytes = 0;
   readonly #form: Form;
-  readonly #place: FieldPlace;
-  /** NaN without a Content-Length. */
-  readonly #bytes: number;
+  readonly #written: WrittenModel;
 
-  constructor(operation: Operation, form: Form, place: FieldPlace, bytes: number) {
+  constructor(operation: Operation, form: Form, model: string, written: WrittenModel) {
     this.operation = operation;
-    this.model = place.value;
+    this.model = model;
     this.#form = form;
-    this.#place = place;
-    this.#bytes = bytes;
+    this.#written = written;
   }
 
   /** A form is sound, or pictures: no cache of prompts has it. */
@@ -217,12 +214,14 @@ class MultipartCall implements ModelCall {
   }
 
   requestTo(_provider: ProviderConfig, model: string): TargetRequest {
-    const { start, end, value } = this.#place;
+    const { field, bytes: formBytes } = this.#written;
+    const { start, end, value, before = "", after = "" } = field;
+    const written = `${before}${model}${after}`;
     const pieces =
-      model === value
+      written === value
         ? this.#form.read()
-        : splice(this.#form.read(), start, end, Buffer.from(model));
-    const bytes = model === value ? this.#bytes : this.#bytes - (end - start) + utf8Bytes(model);
+        : splice(this.#form.read(), start, end, Buffer.from(written));
+    const bytes = written === value ? formBytes : formBytes - (end - start) + utf8Bytes(written);
     return {
       operation: this.operation,
       body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes },

@@ -38,7 +38,7 @@ const ofGoogle = new RegExp(
 );
 
 /** The first of these words ends the model's name, which may hold slashes. */
-const operationOf = "/(?:chat|completions|embeddings|audio|images)(?![^/])";
+const operationOf = "/(?:chat|completions|embeddings|audio|images|responses|batches|files)(?![^/])";
 const ofDeployment = new RegExp(`^/deployments/(.+?)(${operationOf}.*)$`);
 
 /** `/openai/deployments/{model}/…` and `/openai/…`; its `api-version` is Azure's own. */

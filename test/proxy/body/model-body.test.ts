@@ -248,3 +248,19 @@ t.test("text that is cut inside of a character is not UTF-8", async (t) => {
     );
   }
 });
+
+t.test(
+  "a tool of pictures that may be another one to its provider may run other models",
+  async (t) => {
+    const mayRun = (tool: string): boolean => {
+      const body = `{"model":"m","messages":[],"tools":[${tool}]}`;
+      const read = parseModelBody("chat_completions", Buffer.from(body));
+      if (!read.ok) throw new Error(read.failure.message);
+      return read.body.mayRunOthers;
+    };
+    t.equal(mayRun('{"type":"image_generation","model":"x"}'), false);
+    t.equal(mayRun('7,{"type":"image_generation"},{"type":"function","type":"function"}'), true);
+    t.equal(mayRun('{"type":"advisor","model":"x","type":"image_generation"}'), true);
+    t.equal(mayRun('{"type":"advisor","model":"x","t\\u0079pe":"image_generation"}'), true);
+  },
+);

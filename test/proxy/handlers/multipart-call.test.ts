@@ -1,4 +1,5 @@
 import t from "tap";
+import { FieldFinder } from "../../../proxy/body/multipart.js";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import type { ModelCall, ReadCall } from "../../../proxy/handlers/model-call.js";
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
@@ -50,12 +51,14 @@ async function read(
     uploadBytesMax = 10_000_000,
     gone = false,
     memoryMax = 1e9,
+    modelInPath = null,
   }: {
     contentType?: string;
     length?: number;
     uploadBytesMax?: number;
     gone?: boolean;
     memoryMax?: number;
+    modelInPath?: string | null;
   } = {},
 ): Promise<Reading> {
   const bytes = Buffer.from(form);
@@ -66,6 +69,7 @@ async function read(
   ];
   const exchange = new FakeExchange({ headers });
   exchange.gone = gone;
+  exchange.modelInPath = modelInPath;
   const ledger = new MemoryLedger(memoryMax);
   // Of another request: this one isn't alone.
   ledger.take(1);
@@ -347,4 +351,30 @@ t.test("a provider that doesn't transcribe is refused", async (t) => {
     ),
     { status: 400, message: "provider chatty does not offer transcriptions", param: "model" },
   );
+});
+
+t.test("the model of Azure's path counts, and the form gets the target's", async (t) => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ["another one", `${field("model", "whisper-1")}${file(5)}${end}`, "whisper-1"],
+    ["none", `${file(5)}${end}`, ""],
+    ["none, after a line end", `\r\n${file(5)}${end}`, ""],
+    ["an empty one", `${field("model", "")}${file(5)}${end}`, ""],
+  ];
+  for (const [name, form] of cases) {
+    const options = { length: form.length, modelInPath: "my-whisper" };
+    const call = callOf(await read(form, options));
+    t.equal(call.model, "my-whisper", name);
+    const { text, bytes } = await sentAs(call, "gpt-4o-transcribe");
+    t.equal(bytes, text.length, name);
+    const finder = new FieldFinder("B", "model");
+    finder.push(Buffer.from(text));
+    t.match(finder, { problem: null, repeated: false, ended: true }, name);
+    t.equal(finder.place?.value, "gpt-4o-transcribe", name);
+    t.ok(text.endsWith(`${file(5)}${end}`), name);
+  }
+  const twice = `${field("model", "a")}${field("model", "b")}${end}`;
+  const { result } = await read(twice, { modelInPath: "c" });
+  t.match(result, { ok: false, failure: { message: "model is given more than once" } });
+  const { result: blank } = await read(`${file(5)}${end}`, { modelInPath: " " });
+  t.match(blank, { ok: false, failure: { message: "model must not be empty" } });
 });
