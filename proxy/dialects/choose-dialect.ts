@@ -6,6 +6,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Operation, operations } from "../../shared/operation.js";
 import type { AskedOfResponses } from "../body/meaning/asked-of-responses.js";
 import type { AskedReasoning } from "../body/meaning/asked-reasoning.js";
+import { chatCountToGoogle } from "./chat-to-google/chat-count-to-google.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
 import { composeTranslations } from "./compose-translations.js";
@@ -49,6 +50,10 @@ const overResponses: Readonly<Partial<Record<Operation, Dialect>>> = {
 const responsesToMessages = composeTranslations(responsesToChat, chatToMessages);
 const googleToMessages = composeTranslations(googleToChat, chatToMessages);
 const inputTokens = (count: number): JsonObject => ({ input_tokens: count });
+const responseTokens = (count: number): JsonObject => ({
+  object: "response.input_tokens",
+  input_tokens: count,
+});
 const totalTokens = (count: number): JsonObject => ({ totalTokens: count });
 
 /** In order of preference. */
@@ -83,14 +88,22 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
       operation: "input_tokens",
       translation: countingBy(overResponses.messages!.translation!, inputTokens),
     },
+    {
+      operation: "count_content_tokens",
+      translation: countingBy(composeTranslations(messagesToChat, chatCountToGoogle), inputTokens),
+    },
   ],
   input_tokens: [
     {
       operation: "count_tokens",
-      translation: countingBy(responsesToMessages, (count) => ({
-        object: "response.input_tokens",
-        input_tokens: count,
-      })),
+      translation: countingBy(responsesToMessages, responseTokens),
+    },
+    {
+      operation: "count_content_tokens",
+      translation: countingBy(
+        composeTranslations(responsesToChat, chatCountToGoogle),
+        responseTokens,
+      ),
     },
   ],
   count_content_tokens: [

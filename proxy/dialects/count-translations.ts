@@ -1,7 +1,7 @@
 /**
  * Counting the tokens of a request in another dialect: the request is translated as one that is to
  * be answered, and what doesn't count is left out. The answers of Anthropic's `count_tokens` and of
- * OpenAI's `input_tokens` have the count in the same field.
+ * OpenAI's `input_tokens` have the count in the same field, Gemini's in another.
  */
 import { isCount, isObject } from "../../shared/checked.js";
 import {
@@ -79,7 +79,13 @@ export function countedFields(operation: keyof typeof counted, body: JsonObject)
   );
 }
 
-function countIn({ input_tokens: count }: JsonObject): number {
+/** Gemini's own API wants the request whole, with its model, where it has more than contents. */
+export function countedByGoogle(body: JsonObject, model: string): JsonObject {
+  const name = model.startsWith("tunedModels/") ? model : `models/${model}`;
+  return { generateContentRequest: { model: name, ...body } };
+}
+
+function countIn({ totalTokens, input_tokens: count = totalTokens }: JsonObject): number {
   if (!isCount(count))
     throw new UntranslatableAnswer("the provider's answer has no count of tokens");
   return count;

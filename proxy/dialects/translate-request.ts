@@ -4,7 +4,7 @@
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";
-import { countedFields } from "./count-translations.js";
+import { countedByGoogle, countedFields } from "./count-translations.js";
 import { RequestCheck } from "./translation/request-check.js";
 import type { JsonObject, TranslatedRequest, Translation } from "./translation/translation.js";
 import { fitChatRequest } from "./variants/fit-chat-request.js";
@@ -61,6 +61,8 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
       const traits = messagesTraitsOf(provider, model);
       return countedFields(operation, fitMessagesRequest(body, model, traits, check));
     }
+    case "count_content_tokens":
+      return countedByGoogle(body, model);
     default:
       return { ...body, model };
   }

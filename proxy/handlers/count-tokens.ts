@@ -50,6 +50,11 @@ function answerEstimate(
 /** What hosts answer that speak the dialect but don't count; 403: not with this key. */
 const notCounted: ReadonlySet<number> = new Set([403, 404, 405]);
 
+/** A 400 to what Sluice has translated isn't the client's mistake; a count is better than it. */
+function isNotCounted(status: number, isTranslated: boolean): boolean {
+  return notCounted.has(status) || (isTranslated && status === 400);
+}
+
 /** Tells the provider's own status: the client is told of a 403 with another. */
 function watched(upstream: Upstream, answered: (status: number) => void): Upstream {
   return {
@@ -140,7 +145,7 @@ export async function countTokens(
     hasFallback: false,
     monoMs,
   });
-  if (forwarded.outcome === "upstream_error" && notCounted.has(answered)) {
+  if (forwarded.outcome === "upstream_error" && isNotCounted(answered, translator !== null)) {
     record.note = `the provider answered ${answered}`;
     return answerEstimate(context, operation, { target, promptBytes: call.promptBytes });
   }

@@ -47,6 +47,7 @@ const proxyBelowGateway = [
 ];
 
 const dialectPairs = [
+  "proxy/dialects/chat-to-google",
   "proxy/dialects/google-to-chat",
   "proxy/dialects/chat-to-messages",
   "proxy/dialects/chat-to-responses",

@@ -10,15 +10,37 @@
  * Not here: validation. What hasn't the form of its dialect is left alone.
  */
 import type { JsonOperation } from "../model-body.js";
-import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-json.js";
+import { type JsonItem, scanObject } from "../scan-json.js";
+import { addGooglePrompt } from "./google-prompt.js";
+import {
+  addString,
+  type Instruction,
+  itemsOf,
+  membersOf,
+  onlyMember,
+  type PromptText,
+  stringOf,
+  typeOf,
+} from "./prompt-places.js";
 
 /** The dialects whose prompts are known. */
-export type PromptDialect = "chat_completions" | "messages";
+export type PromptDialect = "chat_completions" | "messages" | "generate_content";
 
 /** Null: no rewriter knows where its prompts are. */
 export function promptDialect(operation: JsonOperation): PromptDialect | null {
-  if (operation === "chat_completions") return operation;
-  return operation === "messages" || operation === "count_tokens" ? "messages" : null;
+  switch (operation) {
+    case "chat_completions":
+    case "generate_content":
+      return operation;
+    case "messages":
+    case "count_tokens":
+      return "messages";
+    case "stream_generate_content":
+    case "count_content_tokens":
+      return "generate_content";
+    default:
+      return null;
+  }
 }
 
 /** A range to take out, in characters of its text. */
@@ -37,17 +59,6 @@ export interface Cuts {
   readonly savedBytes: number;
 }
 
-interface PromptText extends JsonItem {
-  /** Texts of assistants are never changed, and aren't here. */
-  readonly by: "user" | "system" | "tool";
-}
-
-/** A message, or a block, that instructs the model. */
-interface Instruction extends JsonItem {
-  /** Where the item before it in its list ends; null for the first one. */
-  readonly after: number | null;
-}
-
 export interface Prompt {
   /** String literals, with their quotes, in order. */
   readonly texts: readonly PromptText[];
@@ -60,6 +71,10 @@ export function findPrompt(body: string, dialect: PromptDialect): Prompt {
   const texts: PromptText[] = [];
   const instructions: Instruction[] = [];
   const top = scanObject(body);
+  if (dialect === "generate_content") {
+    addGooglePrompt(body, texts, instructions);
+    return { texts: texts.sort(byStart), instructions: instructions.sort(byStart) };
+  }
   if (dialect === "messages") {
     const system = onlyMember(top, "system");
     addTexts(body, system, "system", texts);
@@ -115,50 +130,6 @@ function addToolResults(body: string, content: JsonItem | null, texts: PromptTex
   for (const { item } of itemsOf(body, content))
     if (typeOf(body, item) === "tool_result")
       addTexts(body, onlyMember(membersOf(body, item), "content"), "tool", texts);
-}
-
-function addString(
-  body: string,
-  value: JsonItem | null,
-  by: PromptText["by"],
-  texts: PromptText[],
-): void {
-  if (value !== null && body[value.start] === '"')
-    texts.push({ start: value.start, end: value.end, by });
-}
-
-function itemsOf(
-  body: string,
-  value: JsonItem | null,
-): readonly { readonly item: JsonItem; readonly after: number | null }[] {
-  if (value === null || body[value.start] !== "[") return [];
-  const items = scanArray(body, value.start);
-  return items.map((item, i) => ({ item, after: i === 0 ? null : items[i - 1]!.end }));
-}
-
-function membersOf(body: string, value: JsonItem): readonly JsonMember[] {
-  return body[value.start] === "{" ? scanObject(body, value.start) : [];
-}
-
-function typeOf(body: string, item: JsonItem): string | null {
-  return stringOf(body, onlyMember(membersOf(body, item), "type"));
-}
-
-function stringOf(body: string, value: JsonItem | null): string | null {
-  return value === null || body[value.start] !== '"'
-    ? null
-    : (JSON.parse(body.slice(value.start, value.end)) as string);
-}
-
-/** Null for a repeated key too: which one the provider reads isn't known, so none is touched. */
-function onlyMember(members: readonly JsonMember[], key: string): JsonMember | null {
-  let found: JsonMember | null = null;
-  for (const member of members) {
-    if (member.key !== key) continue;
-    if (found !== null) return null;
-    found = member;
-  }
-  return found;
 }
 
 /** Applies `cut` to the text in each of the literals. What it takes out must be ASCII. */

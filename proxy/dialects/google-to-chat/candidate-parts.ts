@@ -37,6 +37,8 @@ export interface Finish {
   readonly finishReason: string;
   /** Null: the reason says it all. */
   readonly finishMessage: string | null;
+  /** Nothing was said because the prompt was blocked: there is no candidate. */
+  readonly isBlocked: boolean;
 }
 
 export class CandidateParts {
@@ -51,10 +53,14 @@ export class CandidateParts {
   #blocks: JsonObject[] = [];
   #refusal = "";
   #malformed: string | null = null;
+  #isEmpty = true;
 
   constructor(context: AnswerContext, emit: (part: JsonObject) => void) {
     this.#context = context;
-    this.#emit = emit;
+    this.#emit = (part) => {
+      this.#isEmpty = false;
+      emit(part);
+    };
     const { tools } = context.request;
     this.#names = new ToolNames(
       Array.isArray(tools) ? tools.map((tool: JsonObject) => tool["name"]) : [],
@@ -150,11 +156,17 @@ export class CandidateParts {
     const kept = this.#calls === 0 && this.#showsThoughts ? this.#keptThinking() : null;
     if (kept !== null) this.#emit({ text: "", thought: true, thoughtSignature: kept });
     if (this.#malformed !== null)
-      return { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: this.#malformed };
-    if (this.#refusal === "") return { finishReason: reason, finishMessage: null };
+      return {
+        finishReason: "MALFORMED_FUNCTION_CALL",
+        finishMessage: this.#malformed,
+        isBlocked: false,
+      };
+    const isBlocked = reason === "SAFETY" && this.#isEmpty;
+    if (this.#refusal === "") return { finishReason: reason, finishMessage: null, isBlocked };
     return {
       finishReason: reason === "STOP" ? "SAFETY" : reason,
       finishMessage: this.#refusal,
+      isBlocked,
     };
   }
 }

@@ -22,16 +22,29 @@ export function chatAnswerToGoogle(body: JsonObject, context: AnswerContext): Js
   for (const piece of chatPieces(choice, "message")) candidate.add(piece);
   const finish = candidate.end(choice["finish_reason"]);
   return {
-    candidates: [lastCandidate(parts, finish)],
+    ...ending(parts, finish),
     usageMetadata: googleUsage(body["usage"]),
     modelVersion: context.model,
     responseId: responseId(body["id"], context),
   };
 }
 
+/** What ends an answer: a candidate, or why there is none. */
+export function ending(parts: readonly JsonObject[], finish: Finish): JsonObject {
+  const { finishMessage, isBlocked } = finish;
+  if (!isBlocked) return { candidates: [lastCandidate(parts, finish)] };
+  const blockReason = "SAFETY";
+  return {
+    promptFeedback:
+      finishMessage === null ? { blockReason } : { blockReason, blockReasonMessage: finishMessage },
+  };
+}
+
 /** Clients expect a part in every content. */
-export function lastCandidate(parts: readonly JsonObject[], finish: Finish): JsonObject {
-  const { finishReason, finishMessage } = finish;
+function lastCandidate(
+  parts: readonly JsonObject[],
+  { finishReason, finishMessage }: Finish,
+): JsonObject {
   return {
     content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
     finishReason,

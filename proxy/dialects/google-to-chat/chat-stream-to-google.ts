@@ -13,7 +13,7 @@ import {
   UntranslatableAnswer,
 } from "../translation/translation.js";
 import { CandidateParts } from "./candidate-parts.js";
-import { lastCandidate, responseId } from "./chat-answer-to-google.js";
+import { ending, responseId } from "./chat-answer-to-google.js";
 
 export class ChatStreamToGoogle extends ChatStreamReader {
   readonly #context: AnswerContext;
@@ -38,7 +38,8 @@ export class ChatStreamToGoogle extends ChatStreamReader {
     this.#id ??= responseId(chunk["id"], this.#context);
     for (const piece of chatPieces(choice, "delta")) this.#candidate.add(piece);
     if (this.#parts.length > 0) {
-      this.#send({ content: { role: "model", parts: this.#parts }, index: 0 });
+      const content = { role: "model", parts: this.#parts };
+      this.#send({ candidates: [{ content, index: 0 }] });
       this.#parts = [];
     }
   }
@@ -47,14 +48,13 @@ export class ChatStreamToGoogle extends ChatStreamReader {
     if (this.#id === null)
       throw new UntranslatableAnswer("the provider's stream ended without an answer");
     const finish = this.#candidate.end(this.finish);
-    this.#send(lastCandidate(this.#parts, finish), { usageMetadata: googleUsage(this.usage) });
+    this.#send({ ...ending(this.#parts, finish), usageMetadata: googleUsage(this.usage) });
     this.close(null);
   }
 
-  #send(candidate: JsonObject, more: JsonObject = {}): void {
+  #send(said: JsonObject): void {
     const chunk = {
-      candidates: [candidate],
-      ...more,
+      ...said,
       modelVersion: this.#context.model,
       responseId: this.#id,
     };

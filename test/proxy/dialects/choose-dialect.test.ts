@@ -22,6 +22,9 @@ t.test("the provider's own operation is preferred, then one that can be translat
     ["stream_generate_content", ["responses"], "responses", true],
     ["count_content_tokens", ["count_tokens"], "count_tokens", true],
     ["count_content_tokens", ["input_tokens"], "input_tokens", true],
+    ["count_tokens", ["count_content_tokens", "input_tokens"], "input_tokens", true],
+    ["count_tokens", ["count_content_tokens"], "count_content_tokens", true],
+    ["input_tokens", ["count_content_tokens"], "count_content_tokens", true],
     ["embed_content", ["embeddings"], null, false],
     ["embeddings", ["chat_completions"], null, false],
   ];

@@ -123,6 +123,51 @@ providers:
   });
 });
 
+t.test(
+  "Gemini counts for clients of other dialects, and what it refuses is estimated",
+  async (t) => {
+    const fake = fakeGateway(`
+providers:
+  gemini: { api_key: k, models: [gemini-3-pro] }
+`);
+    fake.answers.set("gemini", { status: 200, body: '{"totalTokens":16}' });
+    const tool = { name: "f", input_schema: { type: "object" } };
+    const messages = [{ role: "user", content: "hi" }];
+    const asked = JSON.stringify({
+      model: "gemini-3-pro",
+      system: "Be brief.",
+      messages,
+      tools: [tool],
+    });
+    t.match(await count(fake, asked), { status: 200, body: { input_tokens: 16 } });
+    const what = "gemini POST /models/gemini-3-pro:countTokens";
+    t.match(fake.sent[0], { what });
+    t.same(JSON.parse(String(fake.sent[0]?.body)), {
+      generateContentRequest: {
+        model: "models/gemini-3-pro",
+        contents: [{ role: "user", parts: [{ text: "hi" }] }],
+        systemInstruction: { parts: [{ text: "Be brief." }] },
+        tools: [
+          { functionDeclarations: [{ name: "f", parametersJsonSchema: { type: "object" } }] },
+        ],
+      },
+    });
+    const ofResponses = (): Promise<Served> =>
+      served(fake, (context) => countTokens(context, "input_tokens"), {
+        path: "/v1/responses/input_tokens",
+        body: JSON.stringify({ model: "gemini-3-pro", input: "hi" }),
+      });
+    t.match(await ofResponses(), {
+      status: 200,
+      body: { object: "response.input_tokens", input_tokens: 16 },
+    });
+    fake.answers.set("gemini", { status: 400, body: '{"error":{"message":"bad schema"}}' });
+    const { status, body, exchange } = await ofResponses();
+    t.match([status, body], [200, { input_tokens: Number }]);
+    t.equal(exchange.sent("x-sluice-estimated"), "true");
+  },
+);
+
 t.test("a request that asks for a stream, too, gets its count as it is translated", async (t) => {
   const fake = fakeGateway(`
 providers:

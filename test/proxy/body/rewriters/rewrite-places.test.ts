@@ -122,3 +122,38 @@ t.test("what is cut out of a text is cut out of its literal, however it is writt
     { numRuns: 1000 },
   );
 });
+
+t.test("the texts of Gemini's own API, and the instructions", async (t) => {
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ['{"contents":[]}', []],
+    [
+      '{"contents":[{"parts":[{"text":"é"}]},{"role":"user","parts":[{"text":"b"}]}]}',
+      ['user "é"', 'user "b"'],
+    ],
+    ['{"contents":[{"role":"model","parts":[{"text":"a"}]},{"role":7,"parts":[{"text":7}]}]}', []],
+    [
+      '{"system_instruction":{"parts":[{"text":"a"},{"text":"a","thought":true}]},"contents":[]}',
+      ['system "a"', 'system "a"', '! {"text":"a"}'],
+    ],
+    [
+      '{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"{ }","n":1}}}]}]}',
+      ['tool "{ }"'],
+    ],
+    [
+      '{"contents":[{"role":"function","parts":[{"function_response":{"response":{"a":"b","a":"c"}}}]}]}',
+      [],
+    ],
+    [
+      '{"generateContentRequest":{"model":"m","systemInstruction":{"parts":[{"text":"a"}]},"contents":[{"parts":[{"text":"b"}]}]}}',
+      ['system "a"', 'user "b"', '! {"text":"a"}'],
+    ],
+    [
+      '{"systemInstruction":{"parts":[{"text":"a"}]},"system_instruction":{"parts":[{"text":"b"}]}}',
+      [],
+    ],
+    ['{"systemInstruction":"a","contents":"b","generateContentRequest":null}', []],
+    ['{"contents":["a",{"parts":"b"},{"parts":["c",{"functionResponse":{"response":"d"}}]}]}', []],
+  ];
+  for (const [body, expected] of cases)
+    t.strictSame(found(body, "generate_content"), expected, body);
+});

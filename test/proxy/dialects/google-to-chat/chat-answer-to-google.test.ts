@@ -80,7 +80,7 @@ t.test("why it ended", async (t) => {
   const cases: readonly (readonly [JsonObject, string, JsonObject])[] = [
     [{ content: "a" }, "stop", { finishReason: "STOP" }],
     [{ content: "a" }, "length", { finishReason: "MAX_TOKENS" }],
-    [{ content: null }, "content_filter", { finishReason: "SAFETY" }],
+    [{ content: "a" }, "content_filter", { finishReason: "SAFETY" }],
     [{ content: null, refusal: "no" }, "stop", { finishReason: "SAFETY", finishMessage: "no" }],
     [{ content: "a" }, "something_new", { finishReason: "STOP" }],
     [{ content: "a", tool_calls: [called("f", '{"pa')] }, "length", { finishReason: "MAX_TOKENS" }],
@@ -95,6 +95,36 @@ t.test("why it ended", async (t) => {
     const [candidate] = answer["candidates"] as [JsonObject];
     t.match(candidate, expected, JSON.stringify(message));
     t.match(candidate["content"], { parts: [{ text: message["content"] ?? "" }] });
+  }
+});
+
+t.test("a blocked prompt has no candidate, but why", async (t) => {
+  const usage = { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 };
+  const cases: readonly (readonly [JsonObject, JsonObject])[] = [
+    [{ content: null }, { blockReason: "SAFETY" }],
+    [
+      { content: "", refusal: "no" },
+      { blockReason: "SAFETY", blockReasonMessage: "no" },
+    ],
+  ];
+  for (const [message, promptFeedback] of cases) {
+    const expected = {
+      promptFeedback,
+      usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 0, totalTokenCount: 9 },
+      modelVersion: "smart",
+      responseId: "chatcmpl-1",
+    };
+    const whole = answered(message, "content_filter", { usage });
+    t.strictSame(googleToChat.answer(whole, context(true)), expected);
+    const events = googleToChat.events(context(true));
+    const streamed = [...googleToChat.asEvents(whole), { event: null, data: "[DONE]" }]
+      .flatMap(({ event, data }) => events.push(event, data))
+      .concat(events.end());
+    t.strictSame(
+      streamed.map(({ data }) => JSON.parse(data) as JsonObject),
+      [expected],
+      "streamed",
+    );
   }
 });
 
