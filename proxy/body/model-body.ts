@@ -35,8 +35,8 @@ export interface ModelBody {
   readonly mayRunOthers: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** Where the top-level members are, for `editModelBody`; null when no scan was needed. */
-  readonly members: readonly JsonMember[] | null;
+  /** Where the top-level members are, for `editModelBody`. */
+  readonly members: readonly JsonMember[];
 }
 
 /** A model that the body needn't name. */
@@ -81,17 +81,14 @@ export function parseModelBody(
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const refusal = checkFields(operation, value, other === null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
-  const members = !ascii || mayRepeat(text, value) ? scanObject(text) : null;
-  const repeated =
-    members === null
-      ? null
-      : (repeatedKey(members, ["model", ...unrepeated]) ?? repeatedOption(text, members));
+  const members = scanObject(text);
+  const repeated = repeatedKey(members, unrepeated) ?? repeatedOption(text, members);
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const writtenModel = isAbsent(value["model"])
     ? null
     : ascii
       ? (value["model"] as string)
-      : decodeString(bytes, lastMember(members!, "model")!);
+      : decodeString(bytes, lastMember(members, "model")!);
   const model =
     other !== null && (other.isMeant || writtenModel === null) ? other.name : writtenModel!;
   if (model.trim() === "") return refuse("model must not be empty", "model");
@@ -106,7 +103,7 @@ export function parseModelBody(
       stream: value["stream"] === true,
       reasoning: askedReasoning(operation, value),
       asked: askedOfResponses(operation, value),
-      mayRunOthers: mayRunOthers(value) || hasRepeatedKind(text, value),
+      mayRunOthers: mayRunOthers(value) || hasRepeatedKind(text, value, members),
       includeUsage: options?.["include_usage"] === true,
       members,
     },
@@ -188,26 +185,10 @@ function checkFields(
   };
 }
 
-/** Beside `model`. */
-const unrepeated = ["stream", "stream_options", "tools", "plugins", "providerOptions"];
+/** Of two, a provider might read the other one. */
+const unrepeated = ["model", "stream", "stream_options", "tools", "plugins", "providerOptions"];
 
-/**
- * Whether a key that matters may be repeated. A quote within a text is escaped, so one that is
- * found once is one key, unless keys are written with escapes. This search is native and suffices
- * for most bodies; a scan of the members takes longer the longer the conversation is.
- */
-function mayRepeat(text: string, fields: Fields): boolean {
-  if (isTwice(text, '"model"') || text.includes("\\u")) return true;
-  if (unrepeated.some((key) => fields[key] !== undefined && isTwice(text, `"${key}"`))) return true;
-  return fields["stream_options"] !== undefined && isTwice(text, '"include_usage"');
-}
-
-function isTwice(text: string, key: string): boolean {
-  const first = text.indexOf(key);
-  return first !== -1 && text.indexOf(key, first + key.length) !== -1;
-}
-
-/** The same one level down, in a body that has stream options. */
+/** One level down, in a body that has stream options. */
 function repeatedOption(text: string, members: readonly JsonMember[]): string | null {
   const member = lastMember(members, "stream_options");
   if (member === null || text.charCodeAt(member.start) !== 0x7b) return null;
@@ -220,10 +201,11 @@ function repeatedOption(text: string, members: readonly JsonMember[]): string | 
  * Whether a tool of pictures, whose model isn't looked at, may be another tool to a provider that
  * reads the first of two types.
  */
-function hasRepeatedKind(text: string, { tools }: Fields): boolean {
-  if (!Array.isArray(tools) || !text.includes("image_generation")) return false;
-  const member = lastMember(scanObject(text), "tools")!;
-  return scanArray(text, member.start).some(
+function hasRepeatedKind(text: string, { tools }: Fields, members: readonly JsonMember[]): boolean {
+  const isPicture = (tool: unknown): boolean =>
+    isObject(tool) && (tool["type"] === "image_generation" || tool["id"] === "image_generation");
+  if (!Array.isArray(tools) || !tools.some(isPicture)) return false;
+  return scanArray(text, lastMember(members, "tools")!.start).some(
     ({ start }) =>
       text[start] === "{" && repeatedKey(scanObject(text, start), ["type", "id"]) !== null,
   );

@@ -23,13 +23,40 @@ export function mayRunOthers(fields: Fields): boolean {
 
 /** A tool or plugin that the provider runs with a model of its own. */
 function asksOther(tool: Fields): boolean {
-  const own = members(tool);
-  const kinds = own.filter(([name]) => name === "type" || name === "id").map(([, kind]) => kind);
-  if (kinds.some((kind) => typeof kind === "string" && /advisor|fusion|subagent/i.test(kind)))
-    return true;
-  if (kinds.every((kind) => kind === "image_generation") && kinds.length > 0) return false;
-  const parameters = own.filter(([name]) => name === "parameters").flatMap(([, of]) => items(of));
-  return [own, ...parameters.map(members)].flat().some(([name]) => name.includes("model"));
+  let namesModel = false;
+  let kinds = 0;
+  let pictures = 0;
+  for (const key in tool) {
+    const value = tool[key];
+    const name = usual.has(key) ? key : folded(key);
+    if (name === "type" || name === "id") {
+      if (typeof value === "string" && /advisor|fusion|subagent/i.test(value)) return true;
+      kinds++;
+      if (value === "image_generation") pictures++;
+    } else if (name === "parameters") namesModel ||= items(value).some(hasModel);
+    else namesModel ||= name.includes("model");
+  }
+  return namesModel && (kinds === 0 || pictures < kinds);
+}
+
+/** Names as everybody writes them: there is nothing to fold, in any of twenty tools. */
+const usual: ReadonlySet<string> = new Set([
+  "type",
+  "function",
+  "name",
+  "description",
+  "parameters",
+  "properties",
+  "required",
+  "additionalProperties",
+  "input_schema",
+  "strict",
+  "cache_control",
+]);
+
+function hasModel(object: Fields): boolean {
+  for (const key in object) if (!usual.has(key) && folded(key).includes("model")) return true;
+  return false;
 }
 
 /** Vercel's gateway has them within `gateway`. */
