@@ -1,7 +1,17 @@
 /** What the matrix knows of a client, and asks of it. */
 
 /** What a client is asked to do, in this order. */
-export const steps = ["task", "again", "stream", "json", "abort", "busy", "day"] as const;
+export const steps = [
+  "task",
+  "again",
+  "stream",
+  "json",
+  "picture",
+  "count",
+  "abort",
+  "busy",
+  "day",
+] as const;
 
 export type Step = (typeof steps)[number];
 

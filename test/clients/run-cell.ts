@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { until } from "../support/client.js";
 import type { Client, ClientDialect, Job, Outcome, Step } from "./client.js";
 import { type Gateway, patienceMs, settled } from "./gateway.js";
+import { tokensCounted } from "./providers/counts.js";
 import type { Host, Operation } from "./providers/hosts.js";
-import { note, word } from "./providers/script.js";
+import { note, picture, word } from "./providers/script.js";
 import type { Seen } from "./providers/stand-in.js";
 
 export interface StepResult {
@@ -36,6 +37,7 @@ const never = new Promise<void>(() => {});
 export async function runCell(gateway: Gateway, cell: Cell): Promise<CellResult> {
   const work = join(cell.directory, "work");
   mkdirSync(work, { recursive: true });
+  writeFileSync(join(work, "picture.png"), Buffer.from(picture, "base64"));
   for (const number of [1, 2, 3]) writeFileSync(join(work, `note-${number}.txt`), note(number));
   const steps: StepResult[] = [];
   for (const step of cell.steps) {
@@ -62,7 +64,7 @@ function resultOf({ client, host, model }: Cell, steps: readonly StepResult[]): 
   return { client: client.id, host: host.name, model, steps };
 }
 
-const isConversation = (step: Step): boolean => !["abort", "busy", "day"].includes(step);
+const isConversation = (step: Step): boolean => !["count", "abort", "busy", "day"].includes(step);
 
 const operations: Readonly<Record<ClientDialect, Operation>> = {
   chat: "chat/completions",
@@ -102,6 +104,8 @@ const prompts: Readonly<Record<Step, (work: string) => string>> = {
   day: (work) => `Read the notes and tell me the word. [[TASK ${work}]]`,
   again: () => "What was it? [[AGAIN]]",
   json: () => "A fruit with its weight, please. [[JSON]]",
+  picture: () => "What does the picture show? [[PICTURE]]",
+  count: () => "How long is this?",
   abort: () => "Take your time. [[SLOWLY]]",
 };
 
@@ -129,7 +133,7 @@ async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<string
         : client.run(job));
   const refusals = seen().refused;
   if (refusals.length > 0) return `the provider refuses it: ${refusals[0]}`;
-  const said = checkOutcome(step, outcome);
+  const said = step === "count" ? checkCount(host, outcome) : checkOutcome(step, outcome);
   if (said !== null) return `${said}; it says: ${excerpt(outcome.output)}`;
   return checkUsage(gateway, cell, step, key);
 }
@@ -205,12 +209,27 @@ function checkOutcome(step: Step, { succeeded, output }: Outcome): string | null
       return output.includes(`The word was ${word}.`) ? null : "it has lost the conversation";
     case "json":
       return output.includes(`"fruit":"${word}"`) ? null : "it has no object";
+    case "picture":
+      return output.includes(`The picture shows a ${word}.`) ? null : "it doesn't see the picture";
+    case "count":
+      return null;
     case "day":
       if (/killed after|no answer after/.test(output)) return "it doesn't stop";
       return output.includes("day request limit") ? null : "it doesn't show the limit";
     case "abort":
       return null;
   }
+}
+
+const countingHosts: ReadonlySet<string> = new Set(["openai", "azure", "anthropic", "gemini"]);
+
+/** The provider's own count, or an estimate where it has none. */
+function checkCount({ name }: Host, { output }: Outcome): string | null {
+  const told = /counted (\d+) tokens/.exec(output)?.[1];
+  if (told === undefined) return "it doesn't say how many tokens";
+  const isOwn = Number(told) === tokensCounted;
+  if (countingHosts.has(name)) return isOwn ? null : `it hasn't the provider's count, but ${told}`;
+  return isOwn || told === "0" ? `it has no estimate, but ${told}` : null;
 }
 
 /** What Sluice has recorded must be what the provider has told. */

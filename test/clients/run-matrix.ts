@@ -19,6 +19,9 @@ export interface Wanted {
 /** Steps that don't depend on the provider are tried at these two, native and translated. */
 const limitHosts = ["openai", "anthropic"];
 const limitSteps: readonly Step[] = ["abort", "busy", "day"];
+/** One of each dialect, and one that counts no tokens; gpt-oss and DeepSeek see no pictures. */
+const pictureHosts = ["openai", "anthropic", "gemini"];
+const countHosts = [...pictureHosts, "vllm"];
 
 export async function runMatrix(wanted: Wanted): Promise<readonly CellResult[]> {
   const root = mkdtempSync(join(tmpdir(), "sluice-clients-"));
@@ -60,6 +63,15 @@ async function runClient(
 }
 
 function stepsFor(client: Client, host: Host, model: number): readonly Step[] {
-  const withLimits = limitHosts.includes(host.name) && model === 0;
-  return client.steps.filter((step) => withLimits || !limitSteps.includes(step));
+  const isTried = (step: Step): boolean => {
+    const of = limitSteps.includes(step)
+      ? limitHosts
+      : step === "picture"
+        ? pictureHosts
+        : step === "count"
+          ? countHosts
+          : null;
+    return of === null || (of.includes(host.name) && model === 0);
+  };
+  return client.steps.filter(isTried);
 }

@@ -2,7 +2,14 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { binary, clientEnvironment, runChild } from "../child.js";
-import type { Client, ClientDialect, Job, Outcome, Step } from "../client.js";
+import {
+  type Client,
+  type ClientDialect,
+  type Job,
+  type Outcome,
+  type Step,
+  steps,
+} from "../client.js";
 
 export interface Agent {
   readonly id: string;
@@ -14,13 +21,19 @@ export interface Agent {
   readonly hosts?: readonly string[];
   /** What it isn't asked to do. */
   readonly without?: Step;
+  /** What it is asked to do beyond what all are. */
+  readonly also?: Step;
   /** The files of its home, by their path. */
   files(job: Job): Readonly<Record<string, string>>;
   env(job: Job): Record<string, string>;
   args(job: Job): readonly string[];
+  /** How many tokens it says that something has, as it says it. */
+  countIn?(output: string): number | null;
 }
 
-const agentSteps: readonly Step[] = ["task", "again", "abort", "busy", "day"];
+/** In the order in which they are asked. */
+const agentSteps: readonly Step[] = steps.filter((step) => step !== "stream" && step !== "json");
+const special: readonly Step[] = ["picture", "count"];
 const deadlineMs = 60_000;
 
 export function agentClient(agent: Agent): Client {
@@ -28,7 +41,9 @@ export function agentClient(agent: Agent): Client {
     id: agent.id,
     title: agent.title,
     dialect: agent.dialect,
-    steps: agentSteps.filter((step) => step !== agent.without),
+    steps: agentSteps.filter(
+      (step) => step !== agent.without && (step === agent.also || !special.includes(step)),
+    ),
     setUp: agent.setUp,
     ...(agent.hosts === undefined ? {} : { hosts: agent.hosts }),
     isThere: () => existsSync(binary(agent.command)),
@@ -47,7 +62,9 @@ export function agentClient(agent: Agent): Client {
         leave: job.leave,
         deadlineMs,
       });
-      return { succeeded: code === 0, output };
+      const count = job.step === "count" ? agent.countIn?.(output) : null;
+      const counted = typeof count === "number" ? `\ncounted ${count} tokens` : "";
+      return { succeeded: code === 0, output: `${output}${counted}` };
     },
     close: async () => {},
   };

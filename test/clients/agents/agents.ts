@@ -1,6 +1,7 @@
 /** The agents of the matrix, each with the settings that its users have. */
 import { join } from "node:path";
 import type { Job } from "../client.js";
+import { tokensCounted } from "../providers/counts.js";
 import { type Agent, agentClient } from "./agent.js";
 
 const isLater = ({ step }: Job): boolean => step === "again";
@@ -10,6 +11,7 @@ const claudeCode: Agent = {
   title: "Claude Code 2.1",
   dialect: "messages",
   command: ".bin/claude",
+  also: "count",
   setUp: `\`\`\`sh
 export ANTHROPIC_BASE_URL=http://127.0.0.1:8080
 export ANTHROPIC_AUTH_TOKEN=sk-sluice-…
@@ -30,10 +32,17 @@ claude
   }),
   args: (job) => [
     "-p",
-    job.prompt,
+    job.step === "count" ? "/context" : job.prompt,
     ...(isLater(job) ? ["--continue"] : []),
     "--dangerously-skip-permissions",
   ],
+  // In a table, in thousands: what the provider tells of each of its parts.
+  countIn: (output) => {
+    const told = /^\| Messages \| (?:([\d.]+)(k?))/m.exec(output);
+    if (told === null) return null;
+    const count = Number(told[1]) * (told[2] === "k" ? 1000 : 1);
+    return count === 4300 ? tokensCounted : count;
+  },
 };
 
 const codexConfig = (url: string): string => `model_provider = "sluice"
@@ -51,6 +60,7 @@ const codex: Agent = {
   title: "Codex 0.169",
   dialect: "responses",
   command: ".bin/codex",
+  also: "picture",
   setUp: `\`~/.codex/config.toml\`:
 
 \`\`\`toml
@@ -72,6 +82,7 @@ codex
     "--dangerously-bypass-approvals-and-sandbox",
     "--model",
     job.model,
+    ...(job.step === "picture" ? ["--image", "picture.png", "--"] : []),
     job.prompt,
   ],
 };

@@ -6,6 +6,7 @@
  *   and says the word that they make.
  * - `[[AGAIN]]`: says the word once more, if the conversation still has all of it.
  * - `[[JSON]]`: answers with an object.
+ * - `[[PICTURE]]`: says what is in the picture, if the request has it.
  * - `[[SLOWLY]]`: goes on until the client leaves.
  */
 
@@ -26,6 +27,8 @@ export interface Conversation {
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolOffer[];
   readonly takesParallelCalls: boolean;
+  /** Whether `picture` came with it. */
+  readonly hasPicture?: boolean;
 }
 
 export interface PlannedCall {
@@ -43,14 +46,18 @@ export interface Reply {
 export const word = "kumquat";
 const parts = ["kum", "qu", "at"];
 
+/** A picture of one pixel, as clients send it: PNG in base64. */
+export const picture =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
+
 /** What the notes hold; also what a client's tool answers with. */
 export function note(number: number): string {
   return `note ${number} of ${parts.length}: ${parts[number - 1]}\n`;
 }
 
-const marker = /\[\[(TASK|AGAIN|JSON|SLOWLY) ?([^\]]*)\]\]/g;
+const marker = /\[\[(TASK|AGAIN|JSON|PICTURE|SLOWLY) ?([^\]]*)\]\]/g;
 
-export function replyTo({ turns, tools, takesParallelCalls }: Conversation): Reply {
+export function replyTo({ turns, tools, takesParallelCalls, hasPicture }: Conversation): Reply {
   const asked = turns
     .flatMap(({ role, text }, i) =>
       role === "user"
@@ -65,6 +72,8 @@ export function replyTo({ turns, tools, takesParallelCalls }: Conversation): Rep
       return saying(hasWholeTask(turns) ? `The word was ${word}.` : "I have forgotten it.");
     case "JSON":
       return objectBy(tools.find(({ fields }) => fields.includes("fruit")));
+    case "PICTURE":
+      return saying(hasPicture === true ? `The picture shows a ${word}.` : "I see no picture.");
     case "SLOWLY":
       return { ...saying("wait "), isEndless: true };
     default:

@@ -6,11 +6,12 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { chatAnswer, chatChunks, readChat } from "./chat-answers.js";
+import { countProblem, countWith, tokensCounted } from "./counts.js";
 import { googleAnswer, googleChunks, readGoogle } from "./google-answers.js";
 import { type Host, hosts, type Operation } from "./hosts.js";
 import { messagesAnswer, messagesEvents, readMessages } from "./messages-answers.js";
 import { readResponses, responsesAnswer, responsesEvents } from "./responses-answers.js";
-import { type Conversation, type Reply, replyTo } from "./script.js";
+import { type Conversation, picture, type Reply, replyTo } from "./script.js";
 import { firstProblem, isJson, type Json, listOf } from "./shape.js";
 
 /** What one provider has seen and said. */
@@ -97,6 +98,8 @@ class Answers {
     const ofGoogle = /^v1beta\/models\/[^:]+:(stream)?[gG]enerateContent$/.exec(written);
     const operation = (ofGoogle === null ? written : "generateContent") as Operation;
     const text = await bodyOf(request);
+    const counted = countWith(name, written);
+    if (counted !== null) return this.#count(name, { counted, text, response });
     const rules = host?.rules[operation];
     if (host === undefined || rules === undefined) {
       if (operation.startsWith("models") || host === undefined)
@@ -119,6 +122,20 @@ class Answers {
     await this.#answer(host, operation, { body, isStream }, response);
   }
 
+  #count(
+    name: string,
+    {
+      counted,
+      text,
+      response,
+    }: { readonly counted: string; readonly text: string; readonly response: http.ServerResponse },
+  ): void {
+    const problem = countProblem(name, JSON.parse(text) as unknown);
+    if (problem === null) return send(response, 200, { [counted]: tokensCounted });
+    this.#seen(name).refused.push(`count of tokens: ${problem}`);
+    send(response, 400, { error: { type: "invalid_request_error", message: problem } });
+  }
+
   async #answer(
     host: Host,
     operation: Operation,
@@ -126,7 +143,8 @@ class Answers {
     response: http.ServerResponse,
   ): Promise<void> {
     const dialect = this.#dialect(host, operation, body);
-    const reply = replyTo(dialect.read(body));
+    const hasPicture = JSON.stringify(body).includes(picture);
+    const reply = replyTo({ ...dialect.read(body), hasPicture });
     const account = this.#seen(host.name);
     account.requests++;
     if (reply.isEndless) return this.#goOn(dialect.events(reply), operation, response, account);

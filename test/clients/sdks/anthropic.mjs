@@ -1,5 +1,5 @@
 /** Anthropic's SDK. Its package is the first argument. */
-import { fruitSchema, instructions, noteSchema, readNote, serve, untilDone } from "./serve.mjs";
+import { fruitSchema, instructions, noteSchema, picture, readNote, serve, untilDone } from "./serve.mjs";
 
 const { default: Anthropic } = await import(process.argv[2]);
 const isOld = process.argv[2].endsWith("-0");
@@ -63,6 +63,22 @@ serve({
       output_config: { format: { type: "json_schema", schema: { ...fruitSchema, properties: { fruit: { type: "string" }, grams: { type: "integer" } } } } },
     });
     return JSON.parse(textOf(message));
+  },
+  async picture(job) {
+    const source = { type: "base64", media_type: "image/png", data: picture };
+    const message = await client(job).messages.create({
+      model: job.model,
+      max_tokens: 1000,
+      messages: [
+        { role: "user", content: [{ type: "image", source }, { type: "text", text: job.prompt }] },
+      ],
+    });
+    return textOf(message);
+  },
+  async count(job) {
+    const { max_tokens: _, ...counted } = request(job, [{ role: "user", content: job.prompt }]);
+    const { input_tokens } = await client(job).messages.countTokens(counted);
+    return `counted ${input_tokens} tokens`;
   },
   async abort(job) {
     const streamed = client(job).messages.stream({

@@ -3,7 +3,15 @@
 import json
 
 from anthropic import Anthropic
-from serve import FRUIT_SCHEMA, INSTRUCTIONS, NOTE_SCHEMA, read_note, serve, until_done
+from serve import (
+    FRUIT_SCHEMA,
+    INSTRUCTIONS,
+    NOTE_SCHEMA,
+    PICTURE,
+    read_note,
+    serve,
+    until_done,
+)
 
 TOOLS = [{"name": "read_note", "description": "reads", "input_schema": NOTE_SCHEMA}]
 
@@ -76,6 +84,21 @@ def as_json(job, _memory):
     return json.loads(text_of(message))
 
 
+def see(job, _memory):
+    source = {"type": "base64", "media_type": "image/png", "data": PICTURE}
+    content = [{"type": "image", "source": source}, {"type": "text", "text": job["prompt"]}]
+    message = client(job).messages.create(
+        model=job["model"], max_tokens=1000, messages=[{"role": "user", "content": content}]
+    )
+    return text_of(message)
+
+
+def count(job, _memory):
+    counted = request(job, [{"role": "user", "content": job["prompt"]}])
+    del counted["max_tokens"]
+    return f"counted {client(job).messages.count_tokens(**counted).input_tokens} tokens"
+
+
 def leave(job, _memory):
     messages = [{"role": "user", "content": job["prompt"]}]
     with client(job).messages.stream(
@@ -94,6 +117,8 @@ serve(
         "day": lambda job, memory: task(job, memory, stream),
         "again": again,
         "json": as_json,
+        "picture": see,
+        "count": count,
         "abort": leave,
     }
 )

@@ -1,5 +1,5 @@
 /** Google's SDK. Its package is the first argument. */
-import { fruitSchema, instructions, noteSchema, readNote, serve, untilDone } from "./serve.mjs";
+import { fruitSchema, instructions, noteSchema, picture, readNote, serve, untilDone } from "./serve.mjs";
 
 const { GoogleGenAI } = await import(process.argv[2]);
 const client = ({ url, key }) =>
@@ -69,6 +69,21 @@ serve({
       config: { responseMimeType: "application/json", responseJsonSchema: fruitSchema },
     });
     return JSON.parse(answer.text);
+  },
+  async picture(job) {
+    const inlineData = { mimeType: "image/png", data: picture };
+    const answer = await client(job).models.generateContent({
+      model: job.model,
+      contents: [{ role: "user", parts: [{ inlineData }, { text: job.prompt }] }],
+    });
+    return answer.text;
+  },
+  async count(job) {
+    const { totalTokens } = await client(job).models.countTokens({
+      model: job.model,
+      contents: job.prompt,
+    });
+    return `counted ${totalTokens} tokens`;
   },
   async abort(job) {
     const abort = new AbortController();

@@ -1,5 +1,5 @@
 /** OpenAI's SDK, chat completions. Its package is the first argument. */
-import { fruitSchema, instructions, noteSchema, readNote, serve, untilDone } from "./serve.mjs";
+import { fruitSchema, instructions, noteSchema, picture, readNote, serve, untilDone } from "./serve.mjs";
 
 const { default: OpenAI } = await import(process.argv[2]);
 const client = ({ url, key }) => new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
@@ -76,6 +76,16 @@ serve({
       },
     });
     return JSON.parse(choices[0].message.content);
+  },
+  async picture(job) {
+    const url = `data:image/png;base64,${picture}`;
+    const content = [
+      { type: "text", text: job.prompt },
+      { type: "image_url", image_url: { url } },
+    ];
+    const messages = [{ role: "user", content }];
+    const { choices } = await client(job).chat.completions.create({ model: job.model, messages });
+    return choices[0].message.content;
   },
   async abort(job) {
     const abort = new AbortController();

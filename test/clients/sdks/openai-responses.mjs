@@ -1,5 +1,5 @@
 /** OpenAI's SDK, responses. Its package is the first argument. */
-import { fruitSchema, instructions, noteSchema, readNote, serve, untilDone } from "./serve.mjs";
+import { fruitSchema, instructions, noteSchema, picture, readNote, serve, untilDone } from "./serve.mjs";
 
 const { default: OpenAI } = await import(process.argv[2]);
 const client = ({ url, key }) => new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
@@ -71,6 +71,23 @@ serve({
       text: { format: { type: "json_schema", name: "fruit", schema: fruitSchema, strict: true } },
     });
     return JSON.parse(textOf(response));
+  },
+  async picture(job) {
+    const content = [
+      { type: "input_text", text: job.prompt },
+      { type: "input_image", detail: "auto", image_url: `data:image/png;base64,${picture}` },
+    ];
+    const input = [{ role: "user", content }];
+    return textOf(await client(job).responses.create({ model: job.model, input, store: false }));
+  },
+  async count(job) {
+    const { input_tokens } = await client(job).responses.inputTokens.count({
+      model: job.model,
+      instructions,
+      input: job.prompt,
+      tools,
+    });
+    return `counted ${input_tokens} tokens`;
   },
   async abort(job) {
     const abort = new AbortController();

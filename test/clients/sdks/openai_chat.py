@@ -3,7 +3,15 @@
 import json
 
 from openai import OpenAI
-from serve import FRUIT_SCHEMA, INSTRUCTIONS, NOTE_SCHEMA, read_note, serve, until_done
+from serve import (
+    FRUIT_SCHEMA,
+    INSTRUCTIONS,
+    NOTE_SCHEMA,
+    PICTURE,
+    read_note,
+    serve,
+    until_done,
+)
 
 TOOLS = [
     {
@@ -75,6 +83,18 @@ def as_json(job, _memory):
     return json.loads(answer.choices[0].message.content)
 
 
+def see(job, _memory):
+    url = f"data:image/png;base64,{PICTURE}"
+    content = [
+        {"type": "text", "text": job["prompt"]},
+        {"type": "image_url", "image_url": {"url": url}},
+    ]
+    answer = client(job).chat.completions.create(
+        model=job["model"], messages=[{"role": "user", "content": content}]
+    )
+    return answer.choices[0].message.content
+
+
 def leave(job, _memory):
     messages = [{"role": "user", "content": job["prompt"]}]
     chunks = client(job).chat.completions.create(
@@ -95,6 +115,7 @@ serve(
         "day": lambda job, memory: task(job, memory, stream),
         "again": again,
         "json": as_json,
+        "picture": see,
         "abort": leave,
     }
 )

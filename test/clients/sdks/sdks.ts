@@ -4,6 +4,9 @@ import type { ClientDialect, Step } from "../client.js";
 import { type Sdk, sdkClient } from "./sdk.js";
 
 const all: readonly Step[] = ["task", "again", "stream", "json", "abort", "busy", "day"];
+/** Of the providers' own SDKs. */
+const withPicture: readonly Step[] = [...all, "picture"];
+const withCount: readonly Step[] = [...withPicture, "count"];
 
 const js = (code: string): string => `\`\`\`js\n${code}\n\`\`\``;
 
@@ -19,7 +22,8 @@ function openai(major: number, kind: "chat" | "responses"): Sdk {
     id: `openai-${major}-${kind}`,
     title: `openai ${major} (JavaScript), ${kind === "chat" ? "chat completions" : "responses"}`,
     dialect: kind,
-    steps: all,
+    // The old one counts no tokens.
+    steps: kind === "responses" && major > 4 ? withCount : withPicture,
     setUp: openaiSetUp,
     command: [process.execPath, `openai-${kind}.mjs`, `openai-${major}`],
   };
@@ -30,8 +34,8 @@ function anthropic(major: number, version: string): Sdk {
     id: `anthropic-${major}`,
     title: `@anthropic-ai/sdk ${version}`,
     dialect: "messages",
-    // The old one knows no schemas.
-    steps: major === 0 ? all.filter((step) => step !== "json") : all,
+    // The old one knows no schemas, and no count of tokens.
+    steps: major === 0 ? withPicture.filter((step) => step !== "json") : withCount,
     setUp: anthropicSetUp,
     command: [process.execPath, "anthropic.mjs", `anthropic-${major}`],
   };
@@ -42,7 +46,7 @@ function google(major: number, version: string): Sdk {
     id: `google-${major}`,
     title: `@google/genai ${version}`,
     dialect: "google",
-    steps: all,
+    steps: withCount,
     setUp: js(
       `new GoogleGenAI({ apiKey: "sk-sluice-…", httpOptions: { baseUrl: "http://127.0.0.1:8080" } })`,
     ),
@@ -130,7 +134,7 @@ function python(script: "openai_chat" | "anthropic_messages"): Sdk {
     id: `python-${script.replace("_", "-")}`,
     title: isOpenai ? "openai 3 (Python), chat completions" : "anthropic 2 (Python)",
     dialect: isOpenai ? "chat" : "messages",
-    steps: all,
+    steps: isOpenai ? withPicture : withCount,
     setUp: `\`\`\`python\n${isOpenai ? `OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="sk-sluice-…")` : `Anthropic(base_url="http://127.0.0.1:8080", api_key="sk-sluice-…")`}\n\`\`\``,
     command: [pythonProgram, `${script}.py`],
   };

@@ -23,6 +23,10 @@ export const fruitSchema = {
   additionalProperties: false,
 };
 
+/** As test/clients/providers/script.ts has it. */
+export const picture =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
+
 export const instructions = "You read notes for people who are in a hurry.";
 
 /**

@@ -16,6 +16,10 @@ FRUIT_SCHEMA = {
     "required": ["fruit", "grams"],
     "additionalProperties": False,
 }
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/"
+    "iZk9HQAAAABJRU5ErkJggg=="
+)
 
 
 def read_note(number):
