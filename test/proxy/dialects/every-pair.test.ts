@@ -20,6 +20,7 @@ import {
   type DialectName,
   type Proof,
   type ProviderDialect,
+  requestAfter,
   requestIn,
   type Step,
 } from "./neutral-conversation.js";
@@ -83,6 +84,12 @@ const steps = fc
 
 t.equal(pairs.length, 9, "all pairs are translated");
 
+/** What the client asks for, so that it gets what it has to send back. */
+const keeping: AnswerContext = {
+  ...sampleContext,
+  request: { stream: true, include: ["reasoning.encrypted_content"], includeThoughts: true },
+};
+
 for (const { client, provider, translation } of pairs) {
   t.test(`a conversation from ${client} to ${provider}`, async () => {
     fc.assert(
@@ -100,14 +107,6 @@ for (const { client, provider, translation } of pairs) {
   t.test(`an answer from ${provider} to ${client}, whole and streamed`, async () => {
     const count = fc.nat(1000);
     const spent = fc.record({ input: count, cached: count, output: count, reasoning: count });
-    const context: AnswerContext = {
-      ...sampleContext,
-      request: {
-        stream: true,
-        include: ["reasoning.encrypted_content"],
-        includeThoughts: true,
-      },
-    };
     fc.assert(
       fc.property(steps, spent, ([first], counts) => {
         const usage = { ...counts, output: counts.output + counts.reasoning };
@@ -124,17 +123,36 @@ for (const { client, provider, translation } of pairs) {
           usage.reasoning,
         ];
         assert.deepEqual(
-          answerContents(client, translation.answer(answer, context)),
+          answerContents(client, translation.answer(answer, keeping)),
           expected,
           "whole",
         );
-        const streamed = assembled(client, translation, answer, context);
+        const streamed = assembled(client, translation, answer, keeping);
         assert.deepEqual(answerContents(client, streamed), expected, "streamed");
       }),
       { numRuns: 60 },
     );
   });
 }
+
+for (const { client, provider, translation } of pairs)
+  t.test(`what ${client} got of ${provider}, whole or streamed, goes back with all of it`, async () => {
+    fc.assert(
+      fc.property(word, steps, fc.boolean(), (system, [first], isStreamed) => {
+        const step = first!;
+        const spent = { input: 1, cached: 0, output: 1, reasoning: 0 };
+        const answer = answerIn(provider, step, spent, proofOf[provider]);
+        const got = isStreamed
+          ? assembled(client, translation, answer, keeping)
+          : translation.answer(answer, keeping);
+        const sent = translation.request(requestAfter(client, system, step, got), options);
+        assert(sent.ok, JSON.stringify(sent));
+        assert.deepEqual(sent.dropped, []);
+        assert.deepEqual(contentsIn(provider, sent.body), contentsOf(system, [step]));
+      }),
+      { numRuns: 60 },
+    );
+  });
 
 function assembled(
   client: DialectName,

@@ -189,6 +189,35 @@ export function requestIn(
   proof: Proof,
 ): JsonObject {
   const turns = steps.flatMap((step) => turnsOf[dialect](step, said[dialect](step, proof)));
+  return asking(dialect, system, turns);
+}
+
+/** The request after a step in which the client was answered so, as it sends back what it got. */
+export function requestAfter(
+  dialect: DialectName,
+  system: string,
+  step: Step,
+  answer: JsonObject,
+): JsonObject {
+  return asking(dialect, system, turnsOf[dialect](step, gotIn(dialect, answer)));
+}
+
+function gotIn(dialect: DialectName, answer: JsonObject): Items {
+  switch (dialect) {
+    case "chat":
+      return (answer["choices"] as Items).map(({ message }) => message as JsonObject);
+    case "messages":
+      return answer["content"] as Items;
+    case "responses":
+      return answer["output"] as Items;
+    case "google": {
+      const [candidate] = answer["candidates"] as [{ content: { parts: Items } }];
+      return candidate.content.parts;
+    }
+  }
+}
+
+function asking(dialect: DialectName, system: string, turns: Items): JsonObject {
   const last = { role: "user", content: "and?" };
   switch (dialect) {
     case "chat":
