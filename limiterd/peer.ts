@@ -43,6 +43,8 @@ export interface PeerState {
   granted: number;
   /** The id of its last hello: later connections of a proxy have larger ones. */
   helloId: number;
+  /** The targets that it leaves alone, a sentence each, as it last said. */
+  openTargets: readonly string[];
   /** Admin operations that only read. */
   readonly reads: OneAtATime;
   /** The gauges that each lease holds. */

@@ -18,20 +18,19 @@ import { SharedReads } from "./capacity/shared-reads.js";
 import { connectProviders } from "./connect-providers.js";
 import { createDashboard } from "./create-dashboard.js";
 import { createMetrics } from "./create-metrics.js";
+import { createTargetHealth } from "./create-target-health.js";
 import { digest, sameSecret } from "./digests.js";
 import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
-import { type Gateway, providerOf } from "./gateway.js";
+import type { Gateway } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import type { Limiter } from "./limiter/limiter.js";
-import { healthNotices } from "./routing/health-notices.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
-import { TargetHealth } from "./routing/target-health.js";
 import { TargetLoad } from "./routing/target-load.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 
@@ -71,6 +70,14 @@ export async function createGateway({
           digest: digestToken,
         });
   const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
+  const targetHealth = createTargetHealth({
+    limiter,
+    log,
+    providers,
+    monoMs: () => performance.now(),
+    nowMs: () => Date.now(),
+    schedule: (ms, run) => void setTimeout(run, ms).unref(),
+  });
   const prices = createPriceTable(config, {
     list: needsPriceList(config) ? await loadPriceList() : null,
     nowMs: () => Date.now(),
@@ -98,12 +105,7 @@ export async function createGateway({
     providers,
     targetOrder: createTargetOrder(prices.costOf, targetLoad),
     targetLoad,
-    targetHealth: new TargetHealth({
-      monoMs: () => performance.now(),
-      nowMs: () => Date.now(),
-      configOf: (target) => providerOf({ providers }, target).config,
-      ...healthNotices(log),
-    }),
+    targetHealth,
     models,
     prices,
     recordedModels,

@@ -29,6 +29,7 @@ export function connect(
     connection: 0,
     granted: 0,
     helloId: 0,
+    openTargets: [],
     reads: new OneAtATime(),
     leases: new IdMap(),
   };

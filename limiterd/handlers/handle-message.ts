@@ -102,7 +102,7 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
   handleAdmin(state, { op, body }, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
-    ...announcements(state),
+    ...announcements(state, peer),
   });
   return true;
 }
@@ -123,7 +123,7 @@ function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number
       fail: (failure) => peer.sendBulk({ kind: "failed", id, failure }, done),
     };
     if (op === "backup") void backUp(state, peer, body, ports);
-    else handleAdmin(state, { op, body }, startMs, { ...ports, ...announcements(state) });
+    else handleAdmin(state, { op, body }, startMs, { ...ports, ...announcements(state, peer) });
   }, nowMs);
   return true;
 }
@@ -136,8 +136,11 @@ const notForAdministration = plainFailure(
 
 const tooManyReads = `${readsWaitingMax} lists and sums wait for the limiter daemon already`;
 
-function announcements(state: DaemonState): Omit<AdminPorts, "answer" | "fail"> {
+function announcements(state: DaemonState, peer: PeerState): Omit<AdminPorts, "answer" | "fail"> {
   return {
+    targetsReported: (targets) => {
+      peer.openTargets = targets;
+    },
     limitedMayHaveChanged: (before) => announceLimited(state, before),
     inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
     jwtsChanged: (change) => announceJwts(state, change),

@@ -66,7 +66,7 @@ export class DaemonCalls {
     if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
     // A daemon of wire version 9 closes a peer that asks for what it doesn't know.
     if (
-      /^(?:objects\.|sessions\.|metrics$)/.test(op) &&
+      /^(?:objects\.|sessions\.|targets\.|metrics$)/.test(op) &&
       this.#connection.wireVersion < passesOverFields
     )
       return { ok: false, failure: limiterUnavailable() };

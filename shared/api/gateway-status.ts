@@ -34,6 +34,8 @@ export interface DaemonStatus {
   readonly proxy_ids: readonly string[];
   /** Those of them that speak an older version of the wire protocol. */
   readonly older_proxies: number;
+  /** Targets that proxies leave alone for now, each with the reason; at most 100. */
+  readonly open_targets: readonly string[];
   readonly in_flight: number;
   readonly admitted: number;
   /** By a rule or a budget. */

@@ -2,6 +2,7 @@
  * The operations that the HTTP API and the command line request of the daemon; bodies and answers
  * are those of the admin API (`docs/admin-api.md`).
  */
+import { bad, type Checked, good, isObject } from "../checked.js";
 
 export const adminOps = [
   "rate-limits.list",
@@ -38,6 +39,7 @@ export const adminOps = [
   "status",
   "metrics",
   "backup",
+  "targets.report",
   "usage.status",
   "usage.summary",
   "usage.records",
@@ -84,6 +86,7 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "sessions.open-admin",
   "sessions.check",
   "sessions.close",
+  "targets.report",
 ]);
 
 /** Whether an operation changes nothing, and may take long. */
@@ -113,9 +116,26 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "sessions.open",
   "sessions.check",
   "sessions.close",
+  "targets.report",
 ]);
 
 /** Whether an operation needs a connection to the socket for administration. */
 export function isAdministration(op: AdminOp): boolean {
   return !callerOps.has(op);
+}
+
+/** Of `targets.report`: how many targets a proxy names, and how long each sentence is. */
+export const openTargetsMax = 100;
+export const openTargetCharsMax = 500;
+
+/** The body of `targets.report`. */
+export function parseOpenTargets(body: unknown): Checked<readonly string[]> {
+  const targets = isObject(body) ? body["targets"] : undefined;
+  return Array.isArray(targets) && targets.length <= openTargetsMax && targets.every(isSentence)
+    ? good(targets)
+    : bad(`targets must be at most ${openTargetsMax} sentences`, "targets");
+}
+
+function isSentence(value: unknown): value is string {
+  return typeof value === "string" && value.length <= openTargetCharsMax;
 }

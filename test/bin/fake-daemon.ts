@@ -175,6 +175,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "metrics":
     case "objects.own":
     case "objects.owners":
+    case "targets.report":
     case "sessions.open":
     case "sessions.open-admin":
     case "sessions.check":

@@ -240,6 +240,7 @@ export function startDaemon(
         connection: 0,
         granted: 0,
         helloId: 0,
+        openTargets: [],
         reads: new OneAtATime(),
         leases: new IdMap(),
       };

@@ -25,6 +25,8 @@ export interface AnswerPorts {
 }
 
 export interface AdminPorts extends AnswerPorts {
+  /** Called with the targets that the proxy which asks leaves alone. */
+  targetsReported(targets: readonly string[]): void;
   /** Called with the first key: from now on credentials are required. */
   firstKeyMade(): void;
   /** Called with a change of the list of denied JWTs. */

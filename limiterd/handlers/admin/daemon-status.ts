@@ -10,6 +10,7 @@ import {
 } from "../../../shared/config/inert-rule.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import { formatSeconds } from "../../../shared/time.js";
+import { openTargetsMax } from "../../../shared/wire/admin-op.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 
@@ -20,10 +21,12 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
   const proxyIds: string[] = [];
   let olderProxies = 0;
   let inFlight = 0;
+  const openTargets = new Set<string>();
   for (const peer of state.peers) {
     if (peer.role === "proxy" && proxies++ < proxiesNamedMax)
       proxyIds.push(peer.proxy?.id ?? "unknown");
     if (peer.role === "proxy" && peer.wireVersion < settings.wireVersions.newest) olderProxies++;
+    for (const target of peer.openTargets) openTargets.add(target);
     for (const { submission } of peer.leases.values()) if (!submission) inFlight++;
   }
   return {
@@ -43,6 +46,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     proxies,
     proxy_ids: proxyIds.sort(),
     older_proxies: olderProxies,
+    open_targets: [...openTargets].slice(0, openTargetsMax),
     in_flight: inFlight,
     admitted: counts.admitted,
     refused: counts.refused,

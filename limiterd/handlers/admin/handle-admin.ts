@@ -5,7 +5,7 @@
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
-import { isChange } from "../../../shared/wire/admin-op.js";
+import { isChange, parseOpenTargets } from "../../../shared/wire/admin-op.js";
 import {
   objectsMax,
   parseMadeObjects,
@@ -48,6 +48,12 @@ export function handleAdmin(
       if (rulesMax === null) return;
       const question = { status: daemonStatus(state, nowMs), rulesMax, nowMs };
       return void tellMetrics(state, question).then(ports.answer);
+    }
+    case "targets.report": {
+      const targets = checkedValue(parseOpenTargets(body), ports);
+      if (targets === null) return;
+      ports.targetsReported(targets);
+      return ports.answer({ status: "ok" });
     }
     case "leases.list": {
       const query = checkedValue(parseListQuery(body, {}), ports);

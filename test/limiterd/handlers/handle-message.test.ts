@@ -12,6 +12,7 @@ const ofCallers: readonly string[] = [
   "sessions.open",
   "sessions.check",
   "sessions.close",
+  "targets.report",
 ];
 
 t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {

@@ -54,6 +54,7 @@ async function admin(daemon: TestDaemon, op: PlainOp, body: unknown): Promise<un
       inertChanged: () => {},
       jwtsChanged: () => {},
       firstKeyMade: () => {},
+      targetsReported: () => {},
     });
   });
   await daemon.commit();

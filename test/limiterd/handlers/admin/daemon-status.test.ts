@@ -47,3 +47,24 @@ t.test("a rule that does nothing is counted and named until it is gone", async (
   await ask(daemon, "rate-limits.put", { ...moved, max_requests: 5 });
   t.match(await status(), { inert_rules: 0, inert: [] });
 });
+
+t.test("targets that proxies leave alone are named as long as they are connected", async (t) => {
+  const daemon = startDaemon([]);
+  const status = () => daemonStatus(daemon.state, daemon.nowMs).open_targets;
+  t.same(status(), []);
+  const one = daemon.proxy("p1");
+  const other = daemon.proxy("p2");
+  const report = (peer: typeof one, targets: unknown): void =>
+    void peer.send({ kind: "admin", id: 9, op: "targets.report", body: { targets } });
+  report(one, ["one/a: 503 (7 failures in a row)", "one/b: 401 (5 failures in a row)"]);
+  report(other, ["one/a: 503 (7 failures in a row)"]);
+  t.same(status(), ["one/a: 503 (7 failures in a row)", "one/b: 401 (5 failures in a row)"]);
+  for (const wrong of [7, [7], ["x".repeat(501)], Array.from({ length: 101 }, String)])
+    report(one, wrong);
+  t.match(one.received.at(-1), { kind: "failed", failure: { status: 400, param: "targets" } });
+  t.equal(status().length, 2, "what it said before still counts");
+  report(one, []);
+  t.same(status(), ["one/a: 503 (7 failures in a row)"]);
+  other.close();
+  t.same(status(), []);
+});
