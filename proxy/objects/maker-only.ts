@@ -1,9 +1,11 @@
 /**
  * Which targets can continue a response or a conversation that a provider keeps
- * (docs/http-api.md, "Conversations that stay"): those at the provider that made it. The others
- * would answer that there is none, whatever becomes of that provider.
+ * (docs/http-api.md, "Conversations that stay"): those at the provider that made it, or at another
+ * one of the same account. The others would answer that there is none, whatever becomes of that
+ * provider.
  */
 import { isObject } from "../../shared/checked.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
@@ -22,12 +24,18 @@ export function mayContinue({ operation }: { readonly operation: Operation }): b
   return operation === "responses" || operation === "compact" || operation === "input_tokens";
 }
 
+/** The part of a gateway that says which account a provider has. */
+type Providers = ReadonlyMap<string, { readonly config: Pick<ProviderConfig, "account"> }>;
+
 /**
- * The targets at the provider that made what the body continues. All of them, if it continues
+ * The targets at the account that made what the body continues. All of them, if it continues
  * nothing, if nobody is known to have made it, or nobody among them; or if the daemon is away.
  */
 export async function makerOnly(
-  { limiter }: { readonly limiter: Pick<Limiter, "call"> },
+  {
+    limiter,
+    providers,
+  }: { readonly limiter: Pick<Limiter, "call">; readonly providers: Providers },
   body: Buffer | null,
   targets: readonly Target[],
 ): Promise<readonly Target[]> {
@@ -36,8 +44,11 @@ export async function makerOnly(
   if (ids.length === 0) return targets;
   const found = await ownersOf(limiter, ids);
   if (!found.ok) return targets;
-  const makers = new Set([...found.owners.values()].flat().map(({ provider }) => provider));
-  const own = targets.filter(({ provider }) => makers.has(provider));
+  // A provider may have been removed since.
+  const accountOf = (provider: string): string =>
+    providers.get(provider)?.config.account ?? provider;
+  const makers = [...found.owners.values()].flat().map(({ provider }) => accountOf(provider));
+  const own = targets.filter(({ provider }) => makers.includes(accountOf(provider)));
   return own.length === 0 ? targets : own;
 }
 

@@ -45,6 +45,8 @@ export interface ProviderConfig {
   readonly credentialHeader: CredentialHeader;
   /** Sent with every request: flat names and values. */
   readonly headers: readonly string[];
+  /** Whose stored objects it reaches: its own name, or that of an account that it shares. */
+  readonly account: string;
   /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;
   /** What its chat completions take, for translated requests. */

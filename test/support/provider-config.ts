@@ -16,6 +16,7 @@ export function providerConfig(
     apiKeyCommand: null,
     headers: [],
     credentialHeader: traits.credentialHeader,
+    account: own.name,
     apiVersion: null,
     chat: traits.chat,
     responses: traits.responses,

@@ -213,6 +213,7 @@ function fromFields(
     ...keysFrom(fields, simulated ? null : override),
     headers: fields.headers,
     credentialHeader: traits.credentialHeader,
+    account: fields.account ?? name,
     apiVersion: fields.api_version,
     chat: quirks?.chat ?? traits.chat,
     responses: quirks?.responses ?? traits.responses,

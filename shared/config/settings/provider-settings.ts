@@ -90,6 +90,14 @@ export const providerSettings = {
     unit: null,
     meaning: "Headers that it is sent with every request, in place of a caller's of the same name.",
   }),
+  account: field<string | null>({
+    kind: text,
+    defaultValue: null,
+    defaultText: "the provider's own",
+    unit: null,
+    meaning:
+      "A name for the account that it shares with other providers of the same name: what one of them has stored, the others can continue.",
+  }),
   api_version: field<string | null>({
     kind: apiVersion,
     defaultValue: null,

@@ -136,23 +136,26 @@ for (const { client, provider, translation } of pairs) {
 }
 
 for (const { client, provider, translation } of pairs)
-  t.test(`what ${client} got of ${provider}, whole or streamed, goes back with all of it`, async () => {
-    fc.assert(
-      fc.property(word, steps, fc.boolean(), (system, [first], isStreamed) => {
-        const step = first!;
-        const spent = { input: 1, cached: 0, output: 1, reasoning: 0 };
-        const answer = answerIn(provider, step, spent, proofOf[provider]);
-        const got = isStreamed
-          ? assembled(client, translation, answer, keeping)
-          : translation.answer(answer, keeping);
-        const sent = translation.request(requestAfter(client, system, step, got), options);
-        assert(sent.ok, JSON.stringify(sent));
-        assert.deepEqual(sent.dropped, []);
-        assert.deepEqual(contentsIn(provider, sent.body), contentsOf(system, [step]));
-      }),
-      { numRuns: 60 },
-    );
-  });
+  t.test(
+    `what ${client} got of ${provider}, whole or streamed, goes back with all of it`,
+    async () => {
+      fc.assert(
+        fc.property(word, steps, fc.boolean(), (system, [first], isStreamed) => {
+          const step = first!;
+          const spent = { input: 1, cached: 0, output: 1, reasoning: 0 };
+          const answer = answerIn(provider, step, spent, proofOf[provider]);
+          const got = isStreamed
+            ? assembled(client, translation, answer, keeping)
+            : translation.answer(answer, keeping);
+          const sent = translation.request(requestAfter(client, system, step, got), options);
+          assert(sent.ok, JSON.stringify(sent));
+          assert.deepEqual(sent.dropped, []);
+          assert.deepEqual(contentsIn(provider, sent.body), contentsOf(system, [step]));
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
 
 function assembled(
   client: DialectName,

@@ -12,11 +12,15 @@ const [a, b, other] = [
 const fake = fakeGateway(`
 providers:
   one: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [a] }
+  two: { type: openai, base_url: "http://127.0.0.1:2/v1", models: [b, c] }
+  east: { type: openai, base_url: "http://127.0.0.1:3/v1", models: [d], account: acme }
+  west: { type: openai, base_url: "http://127.0.0.1:4/v1", models: [e], account: acme }
 `);
 fake.owners.set("resp_1", [{ provider: "two", userPath: "/team" }]);
 fake.owners.set("conv_1", [{ provider: "one", userPath: "/team" }]);
 fake.owners.set("resp_gone", [{ provider: "removed", userPath: "/team" }]);
-const limiter = fake.gateway.limiter;
+fake.owners.set("resp_east", [{ provider: "east", userPath: "/team" }]);
+const { limiter, providers } = fake.gateway;
 
 t.test("what continues a response goes to the provider that made it", async (t) => {
   const table: readonly (readonly [string, readonly Target[]])[] = [
@@ -35,7 +39,11 @@ t.test("what continues a response goes to the provider that made it", async (t) 
     ["{}", [a, b, other]],
   ];
   for (const [body, expected] of table)
-    t.same(await makerOnly({ limiter }, Buffer.from(body), [a, b, other]), expected, body);
+    t.same(
+      await makerOnly({ limiter, providers }, Buffer.from(body), [a, b, other]),
+      expected,
+      body,
+    );
 });
 
 t.test(
@@ -43,6 +51,7 @@ t.test(
   async (t) => {
     const asked: unknown[] = [];
     const away = {
+      providers,
       limiter: {
         call(op: unknown) {
           asked.push(op);
@@ -59,3 +68,18 @@ t.test(
     t.same(asked, ["objects.owners"]);
   },
 );
+
+t.test("providers of one account can continue what either of them has stored", async (t) => {
+  const east = { provider: "east", model: "d" };
+  const west = { provider: "west", model: "e" };
+  const continued = (id: string): Promise<readonly Target[]> =>
+    makerOnly({ limiter, providers }, Buffer.from(`{"previous_response_id":"${id}"}`), [
+      a,
+      west,
+      b,
+      east,
+    ]);
+  t.same(await continued("resp_east"), [west, east]);
+  t.same(await continued("resp_1"), [b]);
+  t.same(await continued("resp_gone"), [a, west, b, east]);
+});

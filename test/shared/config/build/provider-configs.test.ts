@@ -51,7 +51,7 @@ t.test("with a provider in the file there is no implicit simulator", async (t) =
     openai("openai", "https://api.openai.com/v1"),
   ]);
   t.same(accepted("providers: { sim: { type: simulator, models: [m] } }\n").config.providers, [
-    { ...simulator, name: "sim", models: ["m"] },
+    { ...simulator, name: "sim", account: "sim", models: ["m"] },
   ]);
 });
 
@@ -270,7 +270,7 @@ t.test("variables without effect cause warnings", async (t) => {
     env: { OPENAI_API_KEY: "k" },
   });
   t.same(warnings, ["OPENAI_API_KEY is ignored: the file's provider openai is a simulator"]);
-  t.same(config.providers, [{ ...simulator, name: "openai" }]);
+  t.same(config.providers, [{ ...simulator, name: "openai", account: "openai" }]);
 });
 
 t.test(
