@@ -49,9 +49,8 @@ export interface ProviderConfig {
   readonly account: string;
   /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;
-  /** What its chat completions take, for translated requests. */
+  /** What its chat completions take, and what its Responses API, if it offers that. */
   readonly chat: ChatTraits;
-  /** What it takes of the Responses API, if it offers that. */
   readonly responses: ResponsesTraits;
   /** What the operator says of its models, for translated requests; the first that fits applies. */
   readonly modelTraits: readonly OwnModelTraits[];

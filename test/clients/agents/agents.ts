@@ -1,7 +1,7 @@
 /** The agents of the matrix, each with the settings that its users have. */
 import { join } from "node:path";
 import type { Job } from "../client.js";
-import { tokensCounted } from "../providers/counts.js";
+import { tokensCounted } from "../counts.js";
 import { type Agent, agentClient } from "./agent.js";
 
 const isLater = ({ step }: Job): boolean => step === "again";

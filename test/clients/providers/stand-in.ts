@@ -5,8 +5,8 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { countProblem, countWith, tokensCounted } from "../counts.js";
 import { chatAnswer, chatChunks, readChat } from "./chat-answers.js";
-import { countProblem, countWith, tokensCounted } from "./counts.js";
 import { googleAnswer, googleChunks, readGoogle } from "./google-answers.js";
 import { type Host, hosts, type Operation } from "./hosts.js";
 import { messagesAnswer, messagesEvents, readMessages } from "./messages-answers.js";

@@ -5,7 +5,7 @@
  * Sources: MessageCountTokensParams of `@anthropic-ai/sdk` 1.12, InputTokenCountParams of `openai`
  * 7, ai.google.dev/api/tokens.
  */
-import { isJson } from "./shape.js";
+import { isJson } from "./providers/shape.js";
 
 /** What all of them answer. */
 export const tokensCounted = 4321;
