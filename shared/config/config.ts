@@ -45,16 +45,14 @@ export interface ProviderConfig {
   readonly credentialHeader: CredentialHeader;
   /** Sent with every request: flat names and values. */
   readonly headers: readonly string[];
-  /** Whose stored objects it reaches: its own name, or that of an account that it shares. */
   readonly account: string;
   /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;
   /** What its chat completions take, and what its Responses API, if it offers that. */
   readonly chat: ChatTraits;
   readonly responses: ResponsesTraits;
-  /** What the operator says of its models, for translated requests; the first that fits applies. */
+  /** What the operator says of its models, and wants of requests to them: the first that fits. */
   readonly modelTraits: readonly OwnModelTraits[];
-  /** What the operator wants of requests to its models; the first that fits applies. */
   readonly perModel: readonly ModelOverrides[];
   /** Whether a translation drops what the provider's dialect can't say, or refuses it. */
   readonly translation: TranslationMode;
