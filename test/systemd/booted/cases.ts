@@ -66,10 +66,15 @@ async function underLoad(machine: Machine, times: number, act: string): Promise<
   const before = counted(machine);
   const stop = startLoad(machine, 8080);
   const startedMs = performance.now();
-  for (let i = 0; i < times; i++) {
-    machine.sh(act);
-    // What waited meanwhile is served before the next.
-    machine.sh("sleep 0.5");
+  try {
+    for (let i = 0; i < times; i++) {
+      machine.sh(act);
+      // What waited meanwhile is served before the next.
+      machine.sh("sleep 0.5");
+    }
+  } catch (error) {
+    await stop();
+    throw error;
   }
   const eachMs = (performance.now() - startedMs) / times - 500;
   const { plain, streams, worstMs, failures } = await stop();

@@ -84,6 +84,8 @@ export async function bootMachine(repository: string): Promise<Machine> {
   );
   const ended = new Promise<void>((resolve) => nspawn.once("exit", () => resolve()));
   const remove = async (): Promise<void> => {
+    // The first process of the container takes all others with it; without nspawn it would run on.
+    for (const pid of childrenOf(nspawn.pid)) process.kill(pid, "SIGKILL");
     nspawn.kill("SIGKILL");
     await ended;
     // A group is removed once its last process is.
@@ -96,9 +98,8 @@ export async function bootMachine(repository: string): Promise<Machine> {
   try {
     const leader = await waitFor(bootMsMax, () => {
       if (nspawn.exitCode !== null) throw new Error(readFileSync(log, "utf8").slice(-2000));
-      const child = spawnSync("pgrep", ["-P", String(nspawn.pid)], { encoding: "utf8" });
-      const pid = Number(child.stdout.split("\n")[0]);
-      if (!(pid > 0)) return null;
+      const [pid] = childrenOf(nspawn.pid);
+      if (pid === undefined) return null;
       const [program, ...args] = [...enter(pid), "systemctl", "is-system-running"];
       const state = spawnSync(program!, args, { encoding: "utf8" });
       return /^(?:running|degraded)/.test(state.stdout) ? pid : null;
@@ -108,6 +109,11 @@ export async function bootMachine(repository: string): Promise<Machine> {
     await remove();
     throw error;
   }
+}
+
+function childrenOf(parent: number | undefined): readonly number[] {
+  const { stdout } = spawnSync("pgrep", ["-P", String(parent)], { encoding: "utf8" });
+  return stdout.split("\n").filter(Boolean).map(Number);
 }
 
 function machineOf(enter: readonly string[], stop: () => Promise<void>): Machine {
