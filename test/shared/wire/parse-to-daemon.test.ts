@@ -206,7 +206,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
 /** Whether a value holds all of `known`, and nothing else but fields behind those of an array. */
 function startsWith(value: unknown, known: unknown): boolean {
   // What a frame says as -0 may be read as 0.
-  if (!Array.isArray(known)) return value === known;
+  if (!Array.isArray(known)) return value === known || Object.is(value, known);
   return Array.isArray(value) && known.every((item, i) => startsWith(value[i], item));
 }
 
