@@ -6,12 +6,13 @@ import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { escapeControls } from "../text/escape-controls.js";
 import { openScreen, type Screen } from "../text/raw-screen.js";
 import { stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
 export interface Terminal {
-  /** Prints to standard output, with a newline after it. */
+  /** Prints to standard output, with a newline after it; control characters as escapes. */
   out(text: string): void;
   /** The same to standard error. */
   err(text: string): void;
@@ -70,8 +71,8 @@ export function processSession(): Session {
 
 function processTerminal(): Terminal {
   return {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(`${text}\n`),
+    out: (text) => void process.stdout.write(`${escapeControls(text)}\n`),
+    err: (text) => void process.stderr.write(`${escapeControls(text)}\n`),
     write: (text) =>
       new Promise((resolve, reject) =>
         process.stdout.write(text, (error) => (error == null ? resolve() : reject(error))),

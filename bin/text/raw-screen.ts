@@ -4,6 +4,7 @@
  * program, and taken again when it goes on.
  */
 import { emitKeypressEvents } from "node:readline";
+import { escapeControls } from "./escape-controls.js";
 
 export interface Screen {
   size(): { readonly columns: number; readonly rows: number };
@@ -82,7 +83,9 @@ export function openScreen(onKilled: (exitCode: number) => void): Screen | null 
   return {
     size: () => ({ columns: stdout.columns, rows: stdout.rows }),
     draw: (lines) =>
-      void stdout.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`),
+      void stdout.write(
+        `\u001b[H${lines.map((line) => `${escapeControls(line)}\u001b[K`).join("\r\n")}\u001b[J`,
+      ),
     nextKey: (withinMs) =>
       new Promise((resolve) => {
         const end = (): void => {

@@ -4,18 +4,18 @@
  * there keeps another name.
  */
 import {
-  chmodSync,
-  chownSync,
   closeSync,
-  copyFileSync,
   existsSync,
+  fchownSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
+  writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { requireStoreFile } from "../store/lmdb/check-store-file.js";
@@ -29,6 +29,8 @@ export interface StagedStore {
   /** Removes it. */
   discard(): void;
 }
+
+const pieceBytes = 1024 * 1024;
 
 /** On a machine that has never had a store. */
 export function makeDataDirectory(dataDir: string): void {
@@ -47,9 +49,7 @@ export function stageStore(backup: string, storeFile: string): StagedStore {
   };
   discard();
   try {
-    copyFileSync(backup, staged);
-    giveToOwner(staged, dirname(storeFile));
-    sync(staged);
+    copyToNew(backup, staged);
   } catch (error) {
     discard();
     throw error;
@@ -90,11 +90,32 @@ function keepStore(storeFile: string, nowMs: number): string {
   }
 }
 
-/** Root may restore what the daemon's user must open. */
-function giveToOwner(file: string, directory: string): void {
-  chmodSync(file, 0o600);
-  const { uid, gid } = statSync(directory);
-  if (process.getuid?.() === 0) chownSync(file, uid, gid);
+/**
+ * Copies into a file that is new, whoever else may write in its directory: root may restore what
+ * the daemon's user must open, and nothing that this user has put there, such as a link to another
+ * file, may be written to or given away.
+ */
+function copyToNew(from: string, to: string): void {
+  const source = openSync(from, "r");
+  try {
+    const made = openSync(to, "wx", 0o600);
+    try {
+      const piece = Buffer.allocUnsafe(pieceBytes);
+      for (let read = -1; read !== 0; ) {
+        read = readSync(source, piece);
+        // A disk that is nearly full takes a part.
+        for (let written = 0; written < read; )
+          written += writeSync(made, piece, written, read - written);
+      }
+      const { uid, gid } = statSync(dirname(to));
+      if (process.getuid?.() === 0) fchownSync(made, uid, gid);
+      fsyncSync(made);
+    } finally {
+      closeSync(made);
+    }
+  } finally {
+    closeSync(source);
+  }
 }
 
 function sync(path: string): void {

@@ -29,6 +29,7 @@ import { answered } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
+import { escapeControls } from "../../text/escape-controls.js";
 
 export interface ListFlags {
   readonly scope?: string;
@@ -56,8 +57,9 @@ export async function showLimits<S extends string>(
     for (;;) {
       const all = filterLimits(await listLimits(client, kind), filter);
       const list = children === 0 ? all : await withChildren(client, kind, all, children);
-      const text = flags.json === true ? listBody(list, kind) : kind.render(list);
-      if (everyMs === null) return terminal.out(text);
+      const shown = flags.json === true ? listBody(list, kind) : kind.render(list);
+      if (everyMs === null) return terminal.out(shown);
+      const text = escapeControls(shown);
       // At a terminal each replaces the one before.
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
       await session.pause(everyMs);

@@ -12,6 +12,7 @@ import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/comma
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
+import { escapeControls } from "../../text/escape-controls.js";
 
 interface TailFlags extends CommandFlags {
   readonly path?: string;
@@ -57,7 +58,9 @@ async function followRequests(session: Session, flags: TailFlags): Promise<void>
           terminal.err(`not all are shown: more than ${pagesMax * itemsPerPage} ended since`);
         for (const event of events)
           if (isShown(event, filter))
-            await terminal.write(`${flags.json === true ? tailJson(event) : tailLine(event)}\n`);
+            await terminal.write(
+              `${escapeControls(flags.json === true ? tailJson(event) : tailLine(event))}\n`,
+            );
       }
       cursor = next;
       await session.pause(everyMs);

@@ -4,7 +4,7 @@
  * of its own (`check-in-process.ts`): the file's length doesn't say, because pages at the end that
  * a transaction took and gave back again are counted but never written.
  */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { StoreUnreadableError } from "../store.js";
 import { plainReason } from "./probe-disk.js";
 
@@ -21,9 +21,12 @@ export function checkStoreFile(file: string): void {
 function flawOfStoreFile(file: string): string | null {
   const head = Buffer.alloc(smallestPageBytes);
   let fileBytes: number;
-  const descriptor = openSync(file, "r");
+  // A named pipe that nobody writes to would be waited for.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    fileBytes = fstatSync(descriptor).size;
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) return "it is not a regular file";
+    fileBytes = stat.size;
     readSync(descriptor, head);
   } finally {
     closeSync(descriptor);

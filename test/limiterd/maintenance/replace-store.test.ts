@@ -1,0 +1,39 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { stageStore } from "../../../limiterd/maintenance/replace-store.js";
+
+/** What begins as LMDB's files do, and takes several reads. */
+function storeLike(): Buffer {
+  const bytes = randomBytes(2_500_000);
+  bytes.fill(0, 0, 4096);
+  bytes.writeUInt32LE(0xbeefc0de, 16);
+  bytes.writeUInt32LE(4096, 16 + 24);
+  return bytes;
+}
+
+t.test("a staged backup is a new file for its owner alone, byte for byte", (t) => {
+  const directory = t.testdir();
+  const [backup, store] = [join(directory, "backup"), join(directory, "limiterd.mdb")];
+  const bytes = storeLike();
+  writeFileSync(backup, bytes, { mode: 0o644 });
+  const staged = stageStore(backup, store);
+  t.ok(readFileSync(staged.file).equals(bytes));
+  t.equal(statSync(staged.file).mode & 0o777, 0o600);
+  staged.discard();
+  t.notOk(statSync(staged.file, { throwIfNoEntry: false }));
+  t.end();
+});
+
+t.test("a pipe is refused at once, not waited for", (t) => {
+  const directory = t.testdir();
+  const pipe = join(directory, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  t.throws(() => stageStore(pipe, join(directory, "limiterd.mdb")), {
+    name: "StoreUnreadableError",
+    message: `${pipe} can't be read: it is not a regular file`,
+  });
+  t.end();
+});
