@@ -57,26 +57,27 @@ function isUser(message: unknown): message is JsonObject {
 
 /** Instructions between the turns speak as the user, in the user's turn where there is one. */
 function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
-  const out: unknown[] = [];
+  // The messages of each turn, joined once: one by one, many would take the square of their number.
+  const turns: unknown[][] = [];
   let isMoved = false;
   for (const message of messages) {
-    const last = out.at(-1);
+    const last = turns.at(-1);
     const isInstruction = isSystem(message);
     const said = isInstruction ? { ...message, role: "user" } : message;
-    isMoved = isUser(last) && isUser(said) && (isMoved || isInstruction);
-    if (isMoved) out[out.length - 1] = joined(last as JsonObject, said as JsonObject);
-    else out.push(said);
-    isMoved ||= isInstruction;
+    const joins: boolean = isUser(last?.[0]) && isUser(said) && (isMoved || isInstruction);
+    if (joins) last?.push(said);
+    else turns.push([said]);
+    isMoved = joins || isInstruction;
   }
-  return out;
+  return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn.filter(isUser))));
 }
 
 /** Results of calls come first in a turn. */
-function joined(first: JsonObject, second: JsonObject): JsonObject {
-  const blocks = [...blocksOf(first["content"]), ...blocksOf(second["content"])];
+function joined(said: readonly JsonObject[]): JsonObject {
+  const blocks = said.flatMap(({ content }) => blocksOf(content));
   const isResult = (block: unknown): boolean => isObject(block) && block["type"] === "tool_result";
   const content = [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
-  return { ...first, content };
+  return { ...said[0], content };
 }
 
 function blocksOf(content: unknown): readonly unknown[] {

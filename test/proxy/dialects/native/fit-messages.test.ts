@@ -89,3 +89,18 @@ t.test("tools that Anthropic runs are left out, and so is the editing of context
   t.equal(sent({ messages, tools: [own, { ...own, type: "custom" }], thinking: {} }), null);
   t.equal(sent({ messages: [7], tools: [7], context_management: null }), null);
 });
+
+t.test("forty thousand turns and instructions are one turn in no time", async (t) => {
+  const messages = Array.from({ length: 40_000 }, (_, i) => ({
+    role: i % 2 === 0 ? "user" : "system",
+    content: "a",
+  }));
+  const beganMs = performance.now();
+  const content = messages.map(() => ({ type: "text", text: "a" }));
+  t.strictSame(sent({ messages }), {
+    body: { messages: [{ role: "user", content }] },
+    dropped: [],
+  });
+  // One by one they took a minute.
+  t.ok(performance.now() - beganMs < 10_000);
+});
