@@ -3,6 +3,8 @@
  * copies it, verifies it, or makes a copy ready to be a store again. Started by
  * `run-store-process.ts`.
  */
+
+import { StoreUnreadableError } from "../store/store.js";
 import { adoptStore } from "./adopt-store.js";
 import { copyStore } from "./copy-store.js";
 import { verifyStoreFile } from "./verify-store-file.js";
@@ -22,11 +24,17 @@ async function work(): Promise<unknown> {
   }
 }
 
+/** LMDB's own words don't name the file. */
+function problemOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof StoreUnreadableError ? reason : `${file} can't be read: ${reason}`;
+}
+
 try {
   const result = await work();
   process.send?.({ result });
 } catch (error) {
-  process.send?.({ problem: error instanceof Error ? error.message : String(error) });
+  process.send?.({ problem: problemOf(error) });
 }
 process.removeAllListeners("disconnect");
 process.disconnect?.();
