@@ -109,9 +109,16 @@ function renewalMs(expiresInMs: number | null): number {
   return Math.min(Math.max(expiresInMs * 0.8, keyRetryMs), keyRenewalMs * 12);
 }
 
+/**
+ * Its notices are not the service's: podman, for one, passes the socket on, and systemd would take
+ * another process for the proxy.
+ */
+const notForCommands = { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined };
+
 function run(command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = {
+      env: { ...process.env, ...notForCommands },
       timeout: keyCommandMs,
       maxBuffer: keyTextBytesMax,
       killSignal: "SIGKILL" as const,

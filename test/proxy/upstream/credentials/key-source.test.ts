@@ -46,6 +46,11 @@ t.test("a key is printed by a command; neither the command nor its output is tol
   const good = source({ apiKeyCommand: "echo sk-of-$((40 + 2))" });
   await good.ready;
   t.equal(good.keys.choose(), "sk-of-42");
+  process.env["NOTIFY_SOCKET"] = "/run/notify";
+  t.teardown(() => delete process.env["NOTIFY_SOCKET"]);
+  const quiet = source({ apiKeyCommand: "echo ${NOTIFY_SOCKET-not-told}" });
+  await quiet.ready;
+  t.equal(quiet.keys.choose(), "not-told");
   const bad = source({ apiKeyCommand: "echo secret; echo secret >&2; exit 3" });
   await bad.ready;
   t.equal(bad.keys.missing, "its api_key_command fails: it ended with exit code 3");
