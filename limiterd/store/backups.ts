@@ -99,7 +99,13 @@ export class Backups {
         ok: false,
         failure: plainFailure(409, "invalid_request_error", "this connection has no backup"),
       };
-    return good(await current.copy.read(from, backupPieceBytes));
+    try {
+      return good(await current.copy.read(from, backupPieceBytes));
+    } catch (error) {
+      // The disk's, or the copy was given up in between: the backup's failure alone.
+      if (this.#current === current) this.#end(current);
+      return notCopied(error as Error);
+    }
   }
 
   /** A connection has ended. */

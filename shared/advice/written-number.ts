@@ -3,7 +3,7 @@
  * is read so: a unit that is guessed wrong would be a wrong limit.
  */
 
-const written = /^\s*\$?\s*(\d[\d,_ ]*(?:\.\d+)?)\s*([a-zµ$]*)\s*$/i;
+const written = /^\$? ?(\d[\d,_]*(?:\.\d+)?) ?([a-zµ$]*)$/i;
 
 const factors: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -22,10 +22,10 @@ const unitsAlone: ReadonlySet<string> = new Set(["", "s", "sec", "seconds", "ms"
 
 /** `: write 200000`, or nothing for what is no such number. */
 export function numberAdvice(raw: unknown): string {
-  const [, digits, unit = ""] = typeof raw === "string" ? (written.exec(raw) ?? []) : [];
+  const [, digits, unit = ""] = typeof raw === "string" ? (written.exec(raw.trim()) ?? []) : [];
   if (digits === undefined) return "";
   const factor = unitsAlone.has(unit.toLowerCase()) ? 1 : factors[unit.toLowerCase()];
-  const value = Number(digits.replaceAll(/[,_ ]/g, "")) * (factor ?? Number.NaN);
+  const value = Number(digits.replaceAll(/[,_]/g, "")) * (factor ?? Number.NaN);
   return Number.isFinite(value) && String(value) !== String(raw).trim() ? `: write ${value}` : "";
 }
 

@@ -136,3 +136,36 @@ t.test(
     t.notOk(backups.isOf(one));
   },
 );
+
+t.test(
+  "a copy that can't be read fails its reader alone, and makes room for the next",
+  async (t) => {
+    let closed = 0;
+    const copy: StoreCopy = {
+      bytes: 3,
+      read: () => Promise.reject(new Error("EIO: i/o error, read")),
+      close: () => closed++,
+    };
+    const backups = new Backups({
+      beginCopy: () => ({
+        made: Promise.resolve(copy),
+        storeBytes: 3,
+        copiedBytes: () => 3,
+        cancel() {},
+      }),
+      schedule: () => {},
+    });
+    await backups.progress(one);
+    t.match(await backups.read(one, 0), {
+      ok: false,
+      failure: { message: /EIO: i\/o error, read/ },
+    });
+    t.equal(closed, 1);
+    t.equal(backups.isOf(one), false);
+    await backups.progress(another);
+    const reading = backups.read(another, 0);
+    backups.ended(another);
+    t.match(await reading, { ok: false }, "its connection ended meanwhile");
+    t.equal(closed, 2);
+  },
+);
