@@ -98,12 +98,20 @@ export async function tryBody(
   upstreamPath(provider, sent.operation, model, "a=1&b=%zz");
   must(isCount(sent.savedBytes), "saved bytes");
   const body = await bytesOf(sent.body!);
-  const fields = JSON.parse(body.toString()) as { readonly model?: unknown };
+  const fields = JSON.parse(body.toString()) as Named & { readonly generateContentRequest?: Named };
   const meant = isGoogleOperation(sent.operation) ? `models/${model}` : model;
-  must(
-    fields.model === meant || !isWellFormed(model),
-    () => `the model ${JSON.stringify(model)} is sent as ${JSON.stringify(fields.model)}`,
+  // Gemini counts a request within the body, which names the model too.
+  const named = [fields.model, fields.generateContentRequest?.model].filter(
+    (name) => name !== undefined,
   );
+  must(
+    (named.length > 0 && named.every((name) => name === meant)) || !isWellFormed(model),
+    () => `the model ${JSON.stringify(model)} is sent as ${JSON.stringify(named)}`,
+  );
+}
+
+interface Named {
+  readonly model?: unknown;
 }
 
 const isWellFormed = (text: string): boolean => !/[\ud800-\udfff]/u.test(text);

@@ -212,10 +212,6 @@ export const cases: readonly Case[] = [
     play: (machine) => underLoad(machine, restarts / 5, "systemctl restart sluice-proxy"),
   },
   {
-    name: "the proxy reloads under load",
-    play: (machine) => underLoad(machine, restarts, "systemctl reload sluice-proxy"),
-  },
-  {
     name: "the daemon reloads under load",
     play: (machine) => underLoad(machine, restarts / 5, "systemctl reload sluice-limiterd"),
   },
