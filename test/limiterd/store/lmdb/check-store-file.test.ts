@@ -38,7 +38,7 @@ t.test("a directory in the file's place is refused and left alone", async (t) =>
   mkdirSync(join(directory, "limiterd.mdb"));
   const refused = await refusal(directory);
   t.ok(refused instanceof StoreUnreadableError);
-  t.match(refused?.message, /limiterd\.mdb can't be opened: illegal operation on a directory$/);
+  t.match(refused?.message, /limiterd\.mdb can't be read: it is not a regular file\. /);
   t.same(readdirSync(join(directory, "limiterd.mdb")), []);
 });
 
