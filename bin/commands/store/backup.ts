@@ -10,7 +10,8 @@ import { backupPieces } from "../../store/backup-pieces.js";
 import { storeBody, storeText } from "../../store/store-text.js";
 import { damage, progressOf, verifiedReport } from "../../store/verified-report.js";
 import { formatBytes } from "../../text/number-text.js";
-import { beginExportFile, NotAFileError } from "../../usage/export-file.js";
+import { beginExportFile } from "../../usage/export-file.js";
+import { withOutputErrors } from "../../usage/output-errors.js";
 
 interface BackupFlags extends CommandFlags {
   readonly verify: boolean;
@@ -109,13 +110,7 @@ function print(
   if (report !== null) terminal.out(storeText(report));
 }
 
-async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await withSystemErrors(name, work);
-  } catch (error) {
-    if (!(error instanceof NotAFileError)) throw error;
-    throw usageFailure([
-      { message: `a backup goes to a regular file, and ${name} isn't one`, param: "file" },
-    ]);
-  }
+function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const message = `a backup goes to a regular file, and ${name} isn't one`;
+  return withOutputErrors({ name, notAFile: { message, param: "file" } }, work);
 }

@@ -1,11 +1,11 @@
 /** `sluice usage export`: writes usage records as lines, to standard output or a file. */
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
-import { withSystemErrors } from "../../session/system-errors.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { formatCount } from "../../text/number-text.js";
-import { beginExportFile, type ExportFile, NotAFileError } from "../../usage/export-file.js";
+import { beginExportFile, type ExportFile } from "../../usage/export-file.js";
+import { withOutputErrors } from "../../usage/output-errors.js";
 import { createProgressLine, type ProgressLine } from "../../usage/progress-line.js";
 import { type UsageQuery, usagePages } from "../../usage/usage-pages.js";
 import {
@@ -69,18 +69,9 @@ function progressOf(
 }
 
 /** A path that isn't a file is wrong usage. */
-async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await withSystemErrors(name, work);
-  } catch (error) {
-    if (!(error instanceof NotAFileError)) throw error;
-    throw usageFailure([
-      {
-        message: `--output must be a regular file, and ${name} isn't one: redirect standard output there`,
-        param: "--output",
-      },
-    ]);
-  }
+function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const message = `--output must be a regular file, and ${name} isn't one: redirect standard output there`;
+  return withOutputErrors({ name, notAFile: { message, param: "--output" } }, work);
 }
 
 /** Throws all problems together. */
