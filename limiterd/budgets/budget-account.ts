@@ -105,6 +105,13 @@ export interface Found {
   readonly requests: number;
 }
 
+/** When and by whom a budget is written; `createdAtMs`: when one made now was first made. */
+export interface BudgetWriting {
+  readonly source: RuleSource;
+  readonly nowMs: number;
+  readonly createdAtMs?: number;
+}
+
 /** What a budget is made of. */
 export type RestoredBudget = Pick<
   Budget,

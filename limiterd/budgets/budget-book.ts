@@ -12,7 +12,6 @@ import {
   compareBudgets,
 } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
-import type { RuleSource } from "../../shared/domain/rule.js";
 import { SortedList } from "../../shared/long-lists.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
@@ -21,6 +20,7 @@ import {
   type Account,
   type Budget,
   type BudgetReset,
+  type BudgetWriting,
   childOf,
   freshAccount,
   type KnownResets,
@@ -90,7 +90,7 @@ export class BudgetBook {
    */
   put(
     definition: BudgetDefinition,
-    { source, nowMs }: { readonly source: RuleSource; readonly nowMs: number },
+    { source, nowMs, createdAtMs = nowMs }: BudgetWriting,
   ): { readonly budget: Budget; readonly made: boolean } {
     const known = this.#budgets.get(budgetId(definition));
     if (known !== undefined && known.definition.perChild === definition.perChild) {
@@ -104,7 +104,7 @@ export class BudgetBook {
     const budget = this.restore({
       definition,
       source,
-      createdAtMs: known?.createdAtMs ?? nowMs,
+      createdAtMs: known?.createdAtMs ?? createdAtMs,
       updatedAtMs: nowMs,
       sinceMs: nowMs,
       sinceKey: this.#lastRecordKey(),

@@ -16,12 +16,11 @@ import type {
 } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
-import { type DaemonState, isLimited } from "../state.js";
+import type { DaemonState } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
-import type { AdminPorts, AnswerPorts } from "./admin/admin-operation.js";
+import type { AnswerPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { admitRequest } from "./admit-request.js";
-import { announce, announceJwts } from "./announce.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { backUp } from "./back-up.js";
@@ -102,7 +101,7 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
   handleAdmin(state, { op, body }, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
-    ...announcements(state, peer),
+    targetsReported: targetsReported(peer),
   });
   return true;
 }
@@ -123,7 +122,11 @@ function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number
       fail: (failure) => peer.sendBulk({ kind: "failed", id, failure }, done),
     };
     if (op === "backup") void backUp(state, peer, body, ports);
-    else handleAdmin(state, { op, body }, startMs, { ...ports, ...announcements(state, peer) });
+    else
+      handleAdmin(state, { op, body }, startMs, {
+        ...ports,
+        targetsReported: targetsReported(peer),
+      });
   }, nowMs);
   return true;
 }
@@ -136,20 +139,8 @@ const notForAdministration = plainFailure(
 
 const tooManyReads = `${readsWaitingMax} lists and sums wait for the limiter daemon already`;
 
-function announcements(state: DaemonState, peer: PeerState): Omit<AdminPorts, "answer" | "fail"> {
-  return {
-    targetsReported: (targets) => {
-      peer.openTargets = targets;
-    },
-    limitedMayHaveChanged: (before) => announceLimited(state, before),
-    inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
-    jwtsChanged: (change) => announceJwts(state, change),
-    firstKeyMade: () => announce(state, { kind: "event", name: "keys_exist", value: true }),
+function targetsReported(peer: PeerState): (targets: readonly string[]) => void {
+  return (targets) => {
+    peer.openTargets = targets;
   };
-}
-
-/** Announces that the first rule or budget was made, or that the last one was deleted. */
-function announceLimited(state: DaemonState, before: boolean): void {
-  const value = isLimited(state);
-  if (value !== before) announce(state, { kind: "event", name: "limited", value });
 }

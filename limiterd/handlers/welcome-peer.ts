@@ -1,8 +1,9 @@
 /** The answer to a hello: from now on the peer may send admissions and admin operations. */
+
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
-import { sendJwts, sendStoreState } from "./announce.js";
+import { sendJwts, sendStoreState } from "./announcements/announce.js";
 
 export function welcomePeer(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;

@@ -27,6 +27,11 @@ export class JwtDenials {
     return this.#byName.has(jwtNameKey(name));
   }
 
+  /** By the text of its name. */
+  get(key: string): StoredDenial | undefined {
+    return this.#byName.get(key);
+  }
+
   /** Whether a token with this name (`namesOfToken`) is denied now. */
   denies(name: string, nowMs: number): boolean {
     const denial = this.#byName.get(name);
@@ -79,7 +84,8 @@ export function restoreDenials(store: Store): JwtDenials {
   return denials;
 }
 
-function denialFromStored([
+/** Null for what `denialChange` never wrote. */
+export function denialFromStored([
   rawClaim,
   value,
   issuer,

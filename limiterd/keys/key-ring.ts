@@ -13,14 +13,14 @@ export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   /** `key_7`. */
   readonly id: string;
   /** SHA-256 of the key, in base64url. */
-  hash: string;
-  redacted: string;
-  models: KeyDefinition["models"];
+  readonly hash: string;
+  readonly redacted: string;
+  readonly models: KeyDefinition["models"];
   /** Its secrets from before it was rotated, newest first; some may have ended. */
-  oldSecrets: readonly OldSecret[];
+  readonly oldSecrets: readonly OldSecret[];
   readonly createdAtMs: number;
   /** Null as long as it isn't deactivated. */
-  deactivatedAtMs: number | null;
+  readonly deactivatedAtMs: number | null;
   /** Null as long as it isn't deleted; then its hash, name and path are gone. */
   readonly deletedAtMs: number | null;
   /** When a request last called with it; null: never. */
@@ -38,23 +38,8 @@ export interface OldSecret {
   lastUsedAtMs: number | null;
 }
 
-interface NewSecret {
-  readonly hash: string;
-  readonly redacted: string;
-}
-
-/** What is left of a deleted key in place of what it was. */
-export const nothing = {
-  hash: "",
-  redacted: "",
-  oldSecrets: [],
-  name: null,
-  userPath: null,
-  models: null,
-  expiresAtMs: null,
-  lastUsedAtMs: null,
-  writtenUseMs: null,
-};
+/** What a key is made of. */
+export type KeyFields = Omit<ManagedKey, "id" | "writtenUseMs">;
 
 export class KeyRing {
   readonly #byHash = new Map<string, ManagedKey>();
@@ -103,58 +88,38 @@ export class KeyRing {
     return found;
   }
 
-  add(restored: Omit<ManagedKey, "id" | "writtenUseMs">): ManagedKey {
-    // Field by field: it is read with each of its requests (docs/decisions/field-copies.md).
-    const key: ManagedKey = {
-      number: restored.number,
-      id: keyId(restored.number),
-      hash: restored.hash,
-      redacted: restored.redacted,
-      oldSecrets: restored.oldSecrets,
-      name: restored.name,
-      userPath: restored.userPath,
-      labels: restored.labels,
-      models: restored.models,
-      createdAtMs: restored.createdAtMs,
-      expiresAtMs: restored.expiresAtMs,
-      deactivatedAtMs: restored.deactivatedAtMs,
-      deletedAtMs: restored.deletedAtMs,
-      lastUsedAtMs: restored.lastUsedAtMs,
-      writtenUseMs: restored.lastUsedAtMs,
-    };
-    if (key.deletedAtMs === null) this.#byHash.set(key.hash, key);
-    else this.#deleted++;
-    for (const old of key.oldSecrets) this.#byHash.set(old.hash, key);
+  /** Adds a key whose number is above all others. */
+  add(fields: KeyFields): ManagedKey {
+    const key = newManagedKey(fields);
     this.#ordered.push(key);
+    this.#note(key);
     return key;
   }
 
-  /** Puts a tombstone in the place of a key. */
-  bury(key: ManagedKey, nowMs: number): ManagedKey {
-    const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
-    const tombstone = { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
-    for (const { hash } of [key, ...key.oldSecrets]) this.#byHash.delete(hash);
-    this.#used.delete(key);
-    this.#ordered[this.#indexOf(key.number)] = tombstone;
-    this.#deleted++;
-    return tombstone;
+  #note(key: ManagedKey): void {
+    if (key.deletedAtMs === null) this.#byHash.set(key.hash, key);
+    else this.#deleted++;
+    for (const old of key.oldSecrets) this.#byHash.set(old.hash, key);
   }
 
-  /** Gives a key another secret; those until now work until `untilMs` at most. */
-  rotate(key: ManagedKey, { hash, redacted }: NewSecret, untilMs: number, nowMs: number): void {
-    const last = { ...key, untilMs };
-    for (const secret of [last, ...key.oldSecrets]) this.#byHash.delete(secret.hash);
-    key.oldSecrets = [last, ...key.oldSecrets]
-      .map((old) => ({
-        hash: old.hash,
-        redacted: old.redacted,
-        untilMs: Math.min(old.untilMs, untilMs),
-        lastUsedAtMs: old.lastUsedAtMs,
-      }))
-      .filter((old) => old.untilMs > nowMs);
-    key.hash = hash;
-    key.redacted = redacted;
-    for (const secret of [key, ...key.oldSecrets]) this.#byHash.set(secret.hash, key);
+  /**
+   * Puts a key, or its tombstone, in the place of the one with its number, or beside the others.
+   * What is known of its uses stays known.
+   */
+  put(fields: KeyFields): ManagedKey {
+    const at = this.#indexOf(fields.number);
+    const known = this.#ordered[at];
+    const key = newManagedKey(fields);
+    if (known?.number !== key.number) this.#ordered.splice(at, 0, key);
+    else {
+      for (const { hash } of [known, ...known.oldSecrets]) this.#byHash.delete(hash);
+      this.#used.delete(known);
+      if (known.deletedAtMs !== null) this.#deleted--;
+      if (key.deletedAtMs === null) keepUses(key, known);
+      this.#ordered[at] = key;
+    }
+    this.#note(key);
+    return key;
   }
 
   /** A request calls with the secret of this hash. */
@@ -192,6 +157,41 @@ export class KeyRing {
     }
     return low;
   }
+}
+
+function newManagedKey(fields: KeyFields): ManagedKey {
+  // Field by field: it is read with each of its requests (docs/decisions/field-copies.md).
+  return {
+    number: fields.number,
+    id: keyId(fields.number),
+    hash: fields.hash,
+    redacted: fields.redacted,
+    oldSecrets: fields.oldSecrets,
+    name: fields.name,
+    userPath: fields.userPath,
+    labels: fields.labels,
+    models: fields.models,
+    createdAtMs: fields.createdAtMs,
+    expiresAtMs: fields.expiresAtMs,
+    deactivatedAtMs: fields.deactivatedAtMs,
+    deletedAtMs: fields.deletedAtMs,
+    lastUsedAtMs: fields.lastUsedAtMs,
+    writtenUseMs: fields.lastUsedAtMs,
+  };
+}
+
+/** The newest uses of a key and of its old secrets, by what it was and what it is. */
+function keepUses(key: ManagedKey, known: ManagedKey): void {
+  key.lastUsedAtMs = newest(key.lastUsedAtMs, known.lastUsedAtMs);
+  key.writtenUseMs = known.writtenUseMs;
+  for (const old of key.oldSecrets) {
+    const before = [known, ...known.oldSecrets].find(({ hash }) => hash === old.hash);
+    if (before !== undefined) old.lastUsedAtMs = newest(old.lastUsedAtMs, before.lastUsedAtMs);
+  }
+}
+
+function newest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }
 
 /** The status of a key at this moment of the daemon's clock. */

@@ -14,7 +14,8 @@ import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { KeyRing, type ManagedKey, nothing, type OldSecret } from "./key-ring.js";
+import { nothing } from "./changed-key.js";
+import { type KeyFields, KeyRing, type OldSecret } from "./key-ring.js";
 
 /** Most keys have neither labels nor old secrets: 200,000 of them needn't have a list each. */
 const none: readonly never[] = [];
@@ -34,7 +35,7 @@ export function keyChange({
   deletedAtMs,
   lastUsedAtMs,
   oldSecrets,
-}: ManagedKey): Change {
+}: KeyFields): Change {
   if (deletedAtMs !== null)
     return { table: "keys", key: number, value: [labels, createdAtMs, deletedAtMs] };
   return {
@@ -68,10 +69,11 @@ export function restoreKeys(store: Store): KeyRing {
   return ring;
 }
 
-function keyFromStored(
+/** Null for what `keyChange` never wrote. */
+export function keyFromStored(
   number: string | number,
   value: readonly unknown[],
-): Parameters<KeyRing["add"]>[0] | null {
+): KeyFields | null {
   if (value.length === 3) return tombstoneFromStored(number, value);
   const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, refusedAtMs] = value;
   // Keys of earlier releases have none of them.
@@ -140,7 +142,7 @@ function restrictionFromStored(
 function tombstoneFromStored(
   number: string | number,
   [labels, createdAtMs, deletedAtMs]: readonly unknown[],
-): Parameters<KeyRing["add"]>[0] | null {
+): KeyFields | null {
   if (!isCount(number, 1) || !isCount(createdAtMs) || !isCount(deletedAtMs)) return null;
   if (!isLabels(labels)) return null;
   return { ...nothing, number, labels, createdAtMs, deactivatedAtMs: deletedAtMs, deletedAtMs };

@@ -15,7 +15,7 @@ import { createSpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
-import { announce, noteStoreState } from "../handlers/announce.js";
+import { announce, noteStoreState } from "../handlers/announcements/announce.js";
 import { SessionTable } from "../keys/session-table.js";
 import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";

@@ -6,7 +6,7 @@
 import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/stored-budget.js";
 import { splitWindowKey, windowKey } from "../counters/stored-window.js";
-import { announceJwts } from "../handlers/announce.js";
+import { announceJwts } from "../handlers/announcements/announce.js";
 import { denialRemoval } from "../keys/jwt-denials.js";
 import type { DaemonState } from "../state.js";
 import { writeSlices } from "../store/write-slices.js";

@@ -29,6 +29,8 @@ import { type Forgotten, Templates } from "./templates.js";
 interface RuleWriting {
   readonly source: RuleSource;
   readonly nowMs: number;
+  /** When one that is made now was first made; `nowMs` where it isn't given. */
+  readonly createdAtMs?: number;
   /** Charges up to this log sequence number don't count for a rule that is made now. */
   readonly lsn: number;
 }
@@ -101,11 +103,11 @@ export class RuleBook {
   }
 
   /** Creates a rule, or edits its caps; live counters stay unless `perChild` changes. */
-  put(definition: RuleDefinition, { source, nowMs, lsn }: RuleWriting): Rule {
+  put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
     const known = this.find(definition);
     if (known === null)
       return this.#make(
-        { definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn },
+        { definition, source, createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn },
         nowMs,
       );
     if (known.definition.perChild === definition.perChild) {
@@ -113,11 +115,8 @@ export class RuleBook {
       return known;
     }
     this.#remove(known);
-    const { createdAtMs } = known;
-    return this.#make(
-      { definition, source, createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn },
-      nowMs,
-    );
+    const made = { createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn };
+    return this.#make({ definition, source, ...made }, nowMs);
   }
 
   /** A rule of the store, under its id; before any reset. Its windows are read later. */

@@ -12,7 +12,7 @@ import { endLoading, loadAccount } from "../../limiterd/budgets/unread-accounts.
 import { windowFromStored } from "../../limiterd/counters/stored-window.js";
 import { loadWindow } from "../../limiterd/counters/unread-windows.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
-import { noteStoreState } from "../../limiterd/handlers/announce.js";
+import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";

@@ -232,9 +232,26 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/budgets",
     "limiterd/usage",
   ],
-  "limiterd/handlers/admin": ["limiterd/lists", "limiterd/state", ...limiterdBelowState],
-  "limiterd/handlers": ["limiterd/handlers/admin", "limiterd/state", ...limiterdBelowState],
+  "limiterd/handlers/announcements": ["limiterd/state", "limiterd/peer"],
+  "limiterd/handlers/definitions": [
+    "limiterd/handlers/announcements",
+    "limiterd/state",
+    ...limiterdBelowState,
+  ],
+  "limiterd/handlers/admin": [
+    "limiterd/lists",
+    "limiterd/handlers/definitions",
+    "limiterd/state",
+    ...limiterdBelowState,
+  ],
+  "limiterd/handlers": [
+    "limiterd/handlers/announcements",
+    "limiterd/handlers/admin",
+    "limiterd/state",
+    ...limiterdBelowState,
+  ],
   "limiterd/lifecycle": [
+    "limiterd/handlers/announcements",
     "limiterd/handlers",
     "limiterd/handlers/admin",
     "limiterd/state",

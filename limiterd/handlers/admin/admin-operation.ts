@@ -5,9 +5,10 @@
 import type { Checked } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
+import { applyDefinitions } from "../definitions/apply-definitions.js";
+import type { Proposal } from "../definitions/definition.js";
 
 /** An operation with its body, which is unchecked. */
 export interface AdminRequest<Op extends AdminOp> {
@@ -27,14 +28,6 @@ export interface AnswerPorts {
 export interface AdminPorts extends AnswerPorts {
   /** Called with the targets that the proxy which asks leaves alone. */
   targetsReported(targets: readonly string[]): void;
-  /** Called with the first key: from now on credentials are required. */
-  firstKeyMade(): void;
-  /** Called with a change of the list of denied JWTs. */
-  jwtsChanged(change: JwtChange): void;
-  /** Called after a change of the set of rules or budgets, with what `isLimited` was before it. */
-  limitedMayHaveChanged(before: boolean): void;
-  /** Called after the number of inert rules, or that of inert budgets, has changed. */
-  inertChanged(name: "inert_rules" | "inert_budgets", value: number): void;
 }
 
 /** The value of a check; null after the operation has failed with what the check found. */
@@ -42,6 +35,29 @@ export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "f
   if (checked.ok) return checked.value;
   ports.fail(checked.failure);
   return null;
+}
+
+/** Fails, and proposes nothing. */
+export function failed(ports: Pick<AnswerPorts, "fail">, failure: Failure): null {
+  ports.fail(failure);
+  return null;
+}
+
+/**
+ * Makes a change: what `propose` says is applied, and then answered. It judges what is known now,
+ * and returns null after the operation has failed.
+ */
+export function makeChange(
+  state: DaemonState,
+  nowMs: number,
+  ports: AnswerPorts,
+  propose: () => Proposal | null,
+): void {
+  const proposal = propose();
+  if (proposal === null) return;
+  const { written, followed } = applyDefinitions(state, proposal.definitions, nowMs);
+  const answer = proposal.answer();
+  answerWritten(written, ports, () => void followed.then(() => ports.answer(answer)));
 }
 
 /** Writes a change that is made in memory, then answers. */
@@ -58,7 +74,7 @@ export function writeChange(
  * Answers once a change is written. A store that can't be written delays no answer: the operation
  * fails, the change is in force, and it is written when the store works again.
  */
-export function answerWritten(
+function answerWritten(
   written: Promise<Error | null>,
   ports: Pick<AnswerPorts, "fail">,
   answer: () => void,

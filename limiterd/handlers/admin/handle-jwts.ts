@@ -11,13 +11,15 @@ import { parseJwtDenial, parseJwtName } from "../../../shared/domain/jwt-denial.
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import { denialChange, denialRemoval, type StoredDenial } from "../../keys/jwt-denials.js";
+import type { StoredDenial } from "../../keys/jwt-denials.js";
 import type { DaemonState } from "../../state.js";
+import { denialDefinition, denialDeletion } from "../definitions/apply-credentials.js";
 import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  writeChange,
+  failed,
+  makeChange,
 } from "./admin-operation.js";
 
 type JwtOp = Extract<AdminOp, `jwts.${string}`>;
@@ -38,7 +40,7 @@ export function handleJwts(
     case "jwts.deny":
       return deny(state, body, nowMs, ports);
     case "jwts.allow":
-      return allow(state, body, ports);
+      return allow(state, body, nowMs, ports);
   }
 }
 
@@ -69,28 +71,29 @@ function deny(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
       ),
     );
   const { denials } = state;
-  if (denials.size >= deniedJwtsMax && !denials.has(denial))
-    return ports.fail(
-      invalid(`no more can be denied: there are ${denials.size}, the most that there may be`),
-    );
   const expiresAtMs = seconds === null ? denial.expiresAtMs : nowMs + seconds * 1000;
   const stored = { ...denial, expiresAtMs, deniedAtMs: nowMs };
-  denials.put(stored);
-  ports.jwtsChanged({ denied: [stored], allowed: [], complete: false });
-  writeChange(state, [denialChange(stored)], ports, () => ports.answer(listed(stored)));
+  makeChange(state, nowMs, ports, () =>
+    denials.size >= deniedJwtsMax && !denials.has(denial)
+      ? failed(
+          ports,
+          invalid(`no more can be denied: there are ${denials.size}, the most that there may be`),
+        )
+      : { definitions: [denialDefinition(stored)], answer: () => listed(stored) },
+  );
 }
 
-function allow(state: DaemonState, body: unknown, ports: AdminPorts): void {
+function allow(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const name = checkedValue(parseJwtName(body), ports);
   if (name === null) return;
-  if (!state.denials.has(name))
-    return ports.fail({
-      ...plainFailure(404, "not_found_error", `no JWT with this ${name.claim} is denied`),
-      param: name.claim,
-    });
-  state.denials.delete(name);
-  ports.jwtsChanged({ denied: [], allowed: [name], complete: false });
-  writeChange(state, [denialRemoval(name)], ports, () => ports.answer({ status: "ok" }));
+  makeChange(state, nowMs, ports, () =>
+    state.denials.has(name)
+      ? { definitions: [denialDeletion(name)], answer: () => ({ status: "ok" }) }
+      : failed(ports, {
+          ...plainFailure(404, "not_found_error", `no JWT with this ${name.claim} is denied`),
+          param: name.claim,
+        }),
+  );
 }
 
 function listed({ claim, value, issuer, deniedAtMs, expiresAtMs }: StoredDenial): DeniedJwt {

@@ -3,10 +3,10 @@
  * alone; a deactivation is in force from this very step on. Both are answered once they are
  * committed.
  */
-import type { ListedKeys } from "../../../shared/api/key-item.js";
+import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
-import { keysMax, oldSecretsMax } from "../../../shared/domain/credential-bounds.js";
+import { keysMax } from "../../../shared/domain/credential-bounds.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 import {
   isKeyHash,
@@ -18,16 +18,18 @@ import {
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import { keyStatus, type ManagedKey, workingOldSecrets } from "../../keys/key-ring.js";
+import { deactivatedKey, deletedKey, rotatedKey, rotationFlaw } from "../../keys/changed-key.js";
+import { type KeyFields, keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { listedKey } from "../../keys/listed-key.js";
-import { keyChange } from "../../keys/stored-key.js";
 import { itemsExaminedMax, matches, pageOf, parseListQuery } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
+import { keyDefinition } from "../definitions/apply-credentials.js";
 import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  writeChange,
+  failed,
+  makeChange,
 } from "./admin-operation.js";
 
 type KeyOp = Extract<AdminOp, `keys.${string}`>;
@@ -90,32 +92,41 @@ function issue(
         "expires_in_seconds",
       ),
     );
-  const { keys, writer } = state;
-  if (keys.find(hash) !== undefined)
-    return ports.fail(invalid("this key exists already", "key_hash"));
-  if (writer.failing !== null) return ports.fail(secretLost("no key is issued", writer.failing));
-  if (keys.size >= keysMax)
-    return ports.fail(
-      invalid(`no key can be issued: there are ${keys.size}, the most that there may be`),
-    );
   const expiresAtMs =
     expiresInSeconds === null
       ? definition.value.expiresAtMs
       : nowMs - (nowMs % 1000) + expiresInSeconds * 1000;
-  const key = keys.add({
-    ...definition.value,
-    expiresAtMs,
-    number: keys.nextNumber,
-    hash,
-    redacted,
-    oldSecrets: [],
-    createdAtMs: nowMs,
-    deactivatedAtMs: null,
-    deletedAtMs: null,
-    lastUsedAtMs: null,
+  const { keys, writer } = state;
+  makeChange(state, nowMs, ports, () => {
+    if (keys.find(hash) !== undefined)
+      return failed(ports, invalid("this key exists already", "key_hash"));
+    if (writer.failing !== null)
+      return failed(ports, secretLost("no key is issued", writer.failing));
+    if (keys.size >= keysMax) return failed(ports, tooManyKeys(keys.size));
+    const number = keys.nextNumber;
+    const key = {
+      ...definition.value,
+      expiresAtMs,
+      number,
+      hash,
+      redacted,
+      oldSecrets: [],
+      createdAtMs: nowMs,
+      deactivatedAtMs: null,
+      deletedAtMs: null,
+      lastUsedAtMs: null,
+    };
+    return { definitions: [keyDefinition(key)], answer: () => shown(state, number, nowMs) };
   });
-  if (keys.size === 1) ports.firstKeyMade();
-  writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
+}
+
+function tooManyKeys(count: number): Failure {
+  return invalid(`no key can be issued: there are ${count}, the most that there may be`);
+}
+
+/** A key as lists show it. */
+function shown({ keys }: DaemonState, number: number, nowMs: number): KeyItem {
+  return listedKey(keys.byNumber(number)!, nowMs);
 }
 
 function list({ keys }: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
@@ -157,27 +168,20 @@ function rotate(
     );
   const rotation = parseKeyRotation(fields["rotation"]);
   if (!rotation.ok) return ports.fail(rotation.failure);
-  const key = findKey(state, fields);
-  if (key === undefined) return ports.fail(unknownKey(fields));
-  const status = keyStatus(key, nowMs);
-  if (status !== "active")
-    return ports.fail(invalid(`${key.id} is ${status}: issue another key in its place`, "id"));
   const { overlapSeconds, models } = rotation.value;
-  const working = workingOldSecrets(key, nowMs);
-  if (overlapSeconds > 0 && working.length >= oldSecretsMax)
-    return ports.fail(
-      invalid(
-        `${key.id} has ${working.length} old secrets that still work, the most that there may be; ` +
-          "an overlap of 0 seconds ends them",
-        "overlap_seconds",
-      ),
-    );
-  if (writer.failing !== null) return ports.fail(secretLost("no key is rotated", writer.failing));
   // In whole seconds, as it is shown.
   const untilMs = nowMs - (nowMs % 1000) + overlapSeconds * 1000;
-  keys.rotate(key, { hash, redacted }, untilMs, nowMs);
-  if (models !== undefined) key.models = models;
-  writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
+  makeChange(state, nowMs, ports, () => {
+    const key = findKey(state, fields);
+    if (key === undefined) return failed(ports, unknownKey(fields));
+    const unfit = rotationFlaw(key, overlapSeconds, nowMs);
+    if (unfit !== null) return failed(ports, unfit);
+    if (writer.failing !== null)
+      return failed(ports, secretLost("no key is rotated", writer.failing));
+    const rotated = rotatedKey(key, { hash, redacted }, untilMs, nowMs);
+    const definition = keyDefinition(models === undefined ? rotated : { ...rotated, models });
+    return { definitions: [definition], answer: () => shown(state, key.number, nowMs) };
+  });
 }
 
 /** The answer with a new secret could be lost with the change that it is about. */
@@ -192,10 +196,7 @@ function deactivate(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  const key = findKey(state, fields);
-  if (key === undefined) return ports.fail(unknownKey(fields));
-  key.deactivatedAtMs ??= nowMs;
-  writeChange(state, [keyChange(key)], ports, () => ports.answer({ id: key.id }));
+  changeKey(state, fields, { nowMs, become: deactivatedKey }, ports);
 }
 
 /** Its requests are refused from this step on; its id stays taken, and the gateway closed. */
@@ -205,10 +206,26 @@ function remove(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  const key = findKey(state, fields);
-  if (key === undefined) return ports.fail(unknownKey(fields));
-  const tombstone = state.keys.bury(key, nowMs);
-  writeChange(state, [keyChange(tombstone)], ports, () => ports.answer({ id: key.id }));
+  changeKey(state, fields, { nowMs, become: deletedKey }, ports);
+}
+
+interface KeyChange {
+  readonly nowMs: number;
+  become(key: ManagedKey, nowMs: number): KeyFields;
+}
+
+function changeKey(
+  state: DaemonState,
+  fields: Readonly<Record<string, unknown>>,
+  { nowMs, become }: KeyChange,
+  ports: AdminPorts,
+): void {
+  makeChange(state, nowMs, ports, () => {
+    const key = findKey(state, fields);
+    if (key === undefined) return failed(ports, unknownKey(fields));
+    const { id } = key;
+    return { definitions: [keyDefinition(become(key, nowMs))], answer: () => ({ id }) };
+  });
 }
 
 /** The key with the `id` or `key_hash` of a body; a deleted one isn't there. */

@@ -4,9 +4,7 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { parseConfirmation } from "../../../shared/checked.js";
-import { inertRule } from "../../../shared/config/inert-rule.js";
 import {
-  isSameKey,
   parseRuleKey,
   parseRuleResetOne,
   parseRuleWrite,
@@ -17,23 +15,18 @@ import {
 } from "../../../shared/domain/rule.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { Rule } from "../../counters/counter.js";
 import { listChildren } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
-import {
-  resetAllChange,
-  ruleChange,
-  ruleRemovals,
-  rulesNoteChange,
-} from "../../rules/stored-rule.js";
-import { type DaemonState, isLimited } from "../../state.js";
-import type { Change } from "../../store/store.js";
+import type { DaemonState } from "../../state.js";
+import { ruleDefinitions, ruleDeletions, ruleReset } from "../definitions/apply-rules.js";
+import { allRules } from "../definitions/definition.js";
 import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  writeChange,
+  failed,
+  makeChange,
 } from "./admin-operation.js";
 import { parseMove } from "./parse-move.js";
 
@@ -57,11 +50,11 @@ export function handleRules(
     case "rate-limits.put":
       return put(state, body, nowMs, ports);
     case "rate-limits.delete":
-      return remove(state, body, ports);
+      return remove(state, body, nowMs, ports);
     case "rate-limits.reset-one":
-      return resetOne(state, body, ports);
+      return resetOne(state, body, nowMs, ports);
     case "rate-limits.reset":
-      return resetAll(state, body, ports);
+      return resetAll(state, body, nowMs, ports);
     default:
       return unreachable(op);
   }
@@ -102,60 +95,43 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const { book } = state;
+  const { book, settings } = state;
   const move = checkedValue(parseMove(ruleGrammar, body), ports);
   if (move === null) return;
   const definition = checkedValue(
-    parseRuleWrite(move.body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+    parseRuleWrite(move.body, { perChildEntitled: settings.quotaTemplatesEntitled }),
     ports,
   );
   if (definition === null) return;
   const moved =
     move.replaced === null || ruleId(move.replaced) === ruleId(definition) ? null : move.replaced;
-  if (moved !== null && book.find(moved) === null) return ports.fail(unknownRule(moved));
-  if (moved !== null && book.find(definition) !== null)
-    return ports.fail(
-      invalid(`there is a ${nameOf(definition)} already: it can't replace another`, "replaces"),
-    );
-  const before = isLimited(state);
-  const rule = book.put(definition, {
-    source: "manual",
-    nowMs,
-    lsn: state.writer.closeBatch(),
+  makeChange(state, nowMs, ports, () => {
+    const known = book.find(definition);
+    if (moved !== null && book.find(moved) === null) return failed(ports, unknownRule(moved));
+    if (moved !== null && known !== null)
+      return failed(
+        ports,
+        invalid(`there is a ${nameOf(definition)} already: it can't replace another`, "replaces"),
+      );
+    const inert = settings.inertReason(definition);
+    return {
+      definitions: [
+        ...ruleDefinitions(definition, known, nowMs),
+        ...(moved === null ? [] : ruleDeletions(moved)),
+      ],
+      answer: () => (inert === null ? {} : { inert }),
+    };
   });
-  const replaced = moved === null ? null : book.delete(moved);
-  ports.limitedMayHaveChanged(before);
-  if (replaced !== null) noteInert(state, replaced, false, ports);
-  const inert = state.settings.inertReason(rule.definition);
-  if (inert !== null) state.onInert(inertRule(rule.definition, inert));
-  noteInert(state, rule, inert !== null, ports);
-  const changes = [ruleChange(rule), ...(replaced === null ? [] : removalsOf(state, replaced))];
-  writeChange(state, [...changes, noteChange(state)], ports, () =>
-    ports.answer(inert === null ? {} : { inert }),
-  );
 }
 
-function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
+function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const key = checkedValue(parseRuleKey(body), ports);
   if (key === null) return;
-  const before = isLimited(state);
-  const rule = state.book.delete(key);
-  if (rule === null) return ports.fail(unknownRule(key));
-  ports.limitedMayHaveChanged(before);
-  noteInert(state, rule, false, ports);
-  const removals = removalsOf(state, rule);
-  writeChange(state, [...removals, noteChange(state)], ports, () => ports.answer({}));
-}
-
-function removalsOf({ configured }: DaemonState, { id, definition }: Rule): readonly Change[] {
-  if (configured.rules.some((rule) => isSameKey(rule, definition))) configured.applied = "";
-  return ruleRemovals(id);
-}
-
-/** What the next start must know of the rules as they are now. */
-function noteChange({ book, configured, epochs }: DaemonState): Change {
-  const { startLsn } = epochs;
-  return rulesNoteChange(book.ruleSet, { startLsn, configured: configured.applied });
+  makeChange(state, nowMs, ports, () =>
+    state.book.find(key) === null
+      ? failed(ports, unknownRule(key))
+      : { definitions: ruleDeletions(key), answer: () => ({}) },
+  );
 }
 
 function unknownRule(key: RuleKey): Failure {
@@ -166,31 +142,17 @@ function nameOf({ scope, subject, periodSeconds }: RuleKey): string {
   return `${periodLabel(periodSeconds)} rule on ${scope} ${subject}`;
 }
 
-function noteInert(
-  { inertRules }: DaemonState,
-  { id }: Rule,
-  isInert: boolean,
-  ports: AdminPorts,
-): void {
-  const { size } = inertRules;
-  if (isInert) inertRules.add(id);
-  else inertRules.delete(id);
-  if (inertRules.size !== size) ports.inertChanged("inert_rules", inertRules.size);
-}
-
-function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
+function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const key = checkedValue(parseRuleResetOne(body), ports);
   if (key === null) return;
-  const rule = state.book.find(key);
-  if (rule === null) return ports.answer({});
-  state.book.reset(rule, state.writer.closeBatch());
-  writeChange(state, [ruleChange(rule), noteChange(state)], ports, () => ports.answer({}));
+  makeChange(state, nowMs, ports, () => ({
+    definitions: state.book.find(key) === null ? [] : [ruleReset(ruleId(key), nowMs)],
+    answer: () => ({}),
+  }));
 }
 
-/** One number in the store, however many rules there are: windows up to it are stale. */
-function resetAll(state: DaemonState, body: unknown, ports: AdminPorts): void {
+function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   if (checkedValue(parseConfirmation(body), ports) === null) return;
-  const lsn = state.writer.closeBatch();
-  state.book.resetAll(lsn);
-  writeChange(state, [resetAllChange(lsn)], ports, () => ports.answer({}));
+  const definitions = [ruleReset(allRules, nowMs)];
+  makeChange(state, nowMs, ports, () => ({ definitions, answer: () => ({}) }));
 }

@@ -50,10 +50,6 @@ async function admin(daemon: TestDaemon, op: PlainOp, body: unknown): Promise<un
     handleAdmin(daemon.state, { op, body }, daemon.nowMs, {
       answer: resolve,
       fail: resolve,
-      limitedMayHaveChanged: () => {},
-      inertChanged: () => {},
-      jwtsChanged: () => {},
-      firstKeyMade: () => {},
       targetsReported: () => {},
     });
   });

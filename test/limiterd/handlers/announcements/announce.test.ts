@@ -1,6 +1,6 @@
 import t from "tap";
-import { noteStoreState } from "../../../limiterd/handlers/announce.js";
-import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { noteStoreState } from "../../../../limiterd/handlers/announcements/announce.js";
+import { ask, askFor, pathRule, settleOf, startDaemon } from "../../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 

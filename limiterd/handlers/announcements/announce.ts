@@ -1,12 +1,21 @@
 /** What the daemon sends to its proxies on its own account: events, which answer nothing. */
-import { deniedJwtsPerPage } from "../../shared/domain/credential-bounds.js";
-import type { DaemonEvent, JwtChange } from "../../shared/wire/message-from-daemon.js";
-import type { PeerState } from "../peer.js";
-import type { DaemonState } from "../state.js";
+import { deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
+import type { PeerState } from "../../peer.js";
+import { type DaemonState, isLimited } from "../../state.js";
 
 /** Sends an event to every proxy that was welcomed. */
 export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent): void {
   for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send(event);
+}
+
+/**
+ * Announces that the first rule or budget was made, or that the last one was deleted; `before` is
+ * what `isLimited` was before a change.
+ */
+export function announceLimited(state: DaemonState, before: boolean): void {
+  const value = isLimited(state);
+  if (value !== before) announce(state, { kind: "event", name: "limited", value });
 }
 
 /**

@@ -1,0 +1,127 @@
+/** Definitions of budgets and of their periods, and what applying them does. */
+import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
+import { type BudgetDefinition, type BudgetKey, budgetId } from "../../../shared/domain/budget.js";
+import { anchorsFromStored, type ResetAnchors } from "../../../shared/domain/reset-anchors.js";
+import { isMoment } from "../../../shared/time.js";
+import type { Budget } from "../../budgets/budget-account.js";
+import { spendKeys } from "../../budgets/remove-spends.js";
+import {
+  anchorsChange,
+  anchorsKey,
+  budgetChange,
+  budgetFromStored,
+  resetChange,
+} from "../../budgets/stored-budget.js";
+import type { DaemonState } from "../../state.js";
+import type { Applying } from "./applying.js";
+import type { Definition } from "./definition.js";
+
+/** Of a budget that is made or edited by hand. `known` is the one that it takes the place of. */
+export function budgetDefinition(
+  definition: BudgetDefinition,
+  known: Pick<Budget, "createdAtMs"> | null,
+  nowMs: number,
+): Definition {
+  const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
+  const createdAtMs = known?.createdAtMs ?? nowMs;
+  return {
+    kind: "budgets",
+    key: budgetId(definition),
+    value: [
+      scope,
+      subject,
+      periodSeconds,
+      amountUsd,
+      perChild,
+      "manual",
+      createdAtMs,
+      nowMs,
+      nowMs,
+      0,
+      false,
+    ],
+  };
+}
+
+export function budgetDeletion(budget: BudgetKey): Definition {
+  return { kind: "budgets", key: budgetId(budget), value: null };
+}
+
+/** Of a budget whose running period begins anew. */
+export function budgetReset(key: string, nowMs: number): Definition {
+  return { kind: "budget_resets", key, value: [nowMs] };
+}
+
+export function anchorsDefinition(anchors: ResetAnchors): Definition {
+  return { kind: "settings", key: anchorsKey, value: anchorsChange(anchors).value ?? null };
+}
+
+/** Null after it is applied; else what is wrong with it. */
+export function applyBudget(
+  state: DaemonState,
+  { key: id, value }: Definition,
+  { changes, stale, incomplete, nowMs }: Applying,
+): string | null {
+  const { budgets, settings } = state;
+  const known = budgets.budgets.get(id);
+  if (value === null) {
+    if (known === undefined) return null;
+    budgets.delete(known.definition);
+    changes.push({ table: "budgets", key: id, value: undefined });
+    stale.push(spendKeys(known));
+    return null;
+  }
+  const stored = budgetFromStored(value);
+  if (stored === null || budgetId(stored.definition) !== id) return "it is no budget";
+  const { definition, createdAtMs, updatedAtMs } = stored;
+  const writing = { createdAtMs, nowMs: updatedAtMs };
+  const { budget, made } = budgets.put(definition, { source: "manual", ...writing });
+  if (made) {
+    budget.sinceMs = nowMs;
+    incomplete.push(budget);
+    if (known !== undefined) stale.push(spendKeys(known));
+  } else changes.push(budgetChange(budget));
+  const inert = budgetsInert(settings.usageEnabled);
+  if (inert !== null) state.onInert(inertBudget(definition, inert));
+  return null;
+}
+
+/** A budget that isn't there has nothing to reset. */
+export function applyBudgetReset(
+  { budgets }: DaemonState,
+  { key: id, value }: Definition,
+  { changes }: Applying,
+): string | null {
+  if (value === null) return null;
+  const [atMs] = value;
+  if (!isMoment(atMs)) return "it is no reset of a budget";
+  const budget = budgets.budgets.get(id);
+  if (budget === undefined) return null;
+  // Accounts in the store that were written before are reset when they are read.
+  budgets.reset(budget, atMs);
+  changes.push(resetChange(budget, atMs), budgetChange(budget));
+  return null;
+}
+
+/** Budgets whose running period has other bounds now look up what it has cost. */
+export function applySettings(
+  { budgets: book }: DaemonState,
+  { key, value }: Definition,
+  { nowMs, changes, stale, incomplete }: Applying,
+): string | null {
+  const anchors = key === anchorsKey && value !== null ? anchorsFromStored(value) : null;
+  if (anchors === null) return "it isn't the anchors of budgets";
+  const before = new Map(
+    [...book.budgets.values()].map((budget) => [budget, book.boundsOf(budget, nowMs)]),
+  );
+  book.setAnchors(anchors);
+  changes.push(anchorsChange(anchors));
+  for (const [budget, { startMs, endMs }] of before) {
+    const now = book.boundsOf(budget, nowMs);
+    if (now.startMs === startMs && now.endMs === endMs) continue;
+    stale.push(spendKeys(budget));
+    book.clear(budget, nowMs);
+    incomplete.push(budget);
+  }
+  return null;
+}

@@ -1,0 +1,59 @@
+/** Definitions of managed keys and of denied JWTs, and what applying them does. */
+import { type JwtName, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
+import {
+  denialChange,
+  denialFromStored,
+  denialRemoval,
+  type JwtDenials,
+  type StoredDenial,
+} from "../../keys/jwt-denials.js";
+import type { KeyFields, KeyRing } from "../../keys/key-ring.js";
+import { keyChange, keyFromStored } from "../../keys/stored-key.js";
+import type { Applying } from "./applying.js";
+import type { Definition } from "./definition.js";
+
+export function keyDefinition(fields: KeyFields): Definition {
+  return { kind: "keys", key: String(fields.number), value: keyChange(fields).value ?? null };
+}
+
+/** Null after it is applied; else what is wrong with it. A key never goes without a tombstone. */
+export function applyKey(
+  { keys }: { readonly keys: KeyRing },
+  { key, value }: Definition,
+  { changes }: Applying,
+): string | null {
+  const fields = value === null ? null : keyFromStored(Number(key), value);
+  if (fields === null) return "it is no key";
+  changes.push(keyChange(keys.put(fields)));
+  return null;
+}
+
+export function denialDefinition(denial: StoredDenial): Definition {
+  return { kind: "denials", key: jwtNameKey(denial), value: denialChange(denial).value ?? null };
+}
+
+export function denialDeletion(name: JwtName): Definition {
+  return { kind: "denials", key: jwtNameKey(name), value: null };
+}
+
+/** Null after it is applied; else what is wrong with it. */
+export function applyDenial(
+  { denials }: { readonly denials: JwtDenials },
+  { key, value }: Definition,
+  { changes, denied, allowed }: Applying,
+): string | null {
+  if (value === null) {
+    const known = denials.get(key);
+    if (known === undefined) return null;
+    denials.delete(known);
+    allowed.push(known);
+    changes.push(denialRemoval(known));
+    return null;
+  }
+  const denial = denialFromStored(value);
+  if (denial === null || jwtNameKey(denial) !== key) return "it is no denied JWT";
+  denials.put(denial);
+  denied.push(denial);
+  changes.push(denialChange(denial));
+  return null;
+}

@@ -1,0 +1,126 @@
+/**
+ * Applies definitions: to memory at once, to the store in one commit, and to what the proxies know.
+ * This is the one place where what admin operations define takes effect, whoever has decided it.
+ */
+import { budgetsInert } from "../../../shared/config/inert-rule.js";
+import { beginBackfill } from "../../budgets/backfill-budget.js";
+import { removeSpends } from "../../budgets/remove-spends.js";
+import { budgetChange } from "../../budgets/stored-budget.js";
+import { type DaemonState, isLimited } from "../../state.js";
+import type { Change } from "../../store/store.js";
+import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
+import { applyBudget, applyBudgetReset, applySettings } from "./apply-budgets.js";
+import { applyDenial, applyKey } from "./apply-credentials.js";
+import { applyRule, applyRuleReset, noteOfRules } from "./apply-rules.js";
+import type { Applying } from "./applying.js";
+import { type Definition, definitionKinds } from "./definition.js";
+
+/** What was applied to memory. */
+interface Applied {
+  /** Null once it is in the store, or why that can't be written, as `Writer.tryWrite`. */
+  readonly written: Promise<Error | null>;
+  /** Resolved once what budgets look up for it is in the store too. */
+  readonly followed: Promise<void>;
+  /** Those that were passed over, each with what is wrong with it. */
+  readonly flaws: readonly { readonly definition: Definition; readonly flaw: string }[];
+}
+
+/** `also` is committed with them. */
+export function applyDefinitions(
+  state: DaemonState,
+  definitions: readonly Definition[],
+  nowMs: number,
+  also: readonly Change[] = [],
+): Applied {
+  const before = situation(state);
+  const applying: Applying = {
+    nowMs,
+    // What was settled until now is in the batch that closes here.
+    lsn: state.writer.closeBatch(),
+    changes: [],
+    stale: [],
+    incomplete: [],
+    denied: [],
+    allowed: [],
+  };
+  const flaws: { definition: Definition; flaw: string }[] = [];
+  for (const definition of inOrder(definitions)) {
+    const flaw = apply(state, definition, applying);
+    if (flaw !== null) flaws.push({ definition, flaw });
+  }
+  announceSituation(state, before, applying);
+  const { changes, stale, incomplete } = applying;
+  const backfill = beginBackfill(state, incomplete, nowMs);
+  // Whether it is being looked up is stored with a budget.
+  for (const budget of incomplete) changes.push(budgetChange(budget));
+  if (definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets"))
+    changes.push(noteOfRules(state));
+  const written = state.writer.tryWrite([...changes, ...also]);
+  // Those that a crash leaves are dropped at the next start, or replaced by the backfill's.
+  const followed = removeSpends(state, allOf(stale)).then(() =>
+    backfill?.finish().catch(state.onUnreadable),
+  );
+  return { written, followed, flaws };
+}
+
+function inOrder(definitions: readonly Definition[]): readonly Definition[] {
+  return definitionKinds.flatMap((kind) => definitions.filter((one) => one.kind === kind));
+}
+
+function apply(state: DaemonState, definition: Definition, applying: Applying): string | null {
+  switch (definition.kind) {
+    case "rules":
+      return applyRule(state, definition, applying);
+    case "rule_resets":
+      return applyRuleReset(state, definition, applying);
+    case "settings":
+      return applySettings(state, definition, applying);
+    case "budgets":
+      return applyBudget(state, definition, applying);
+    case "budget_resets":
+      return applyBudgetReset(state, definition, applying);
+    case "keys":
+      return applyKey(state, definition, applying);
+    case "denials":
+      return applyDenial(state, definition, applying);
+  }
+}
+
+/** What proxies are told of. */
+interface Situation {
+  readonly limited: boolean;
+  readonly inertRules: number;
+  readonly inertBudgets: number;
+  readonly keys: number;
+}
+
+function situation(state: DaemonState): Situation {
+  const { settings, budgets, inertRules, keys } = state;
+  return {
+    limited: isLimited(state),
+    inertRules: inertRules.size,
+    inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
+    keys: keys.size,
+  };
+}
+
+function announceSituation(
+  state: DaemonState,
+  before: Situation,
+  { denied, allowed }: Applying,
+): void {
+  const { inertRules, inertBudgets, keys } = situation(state);
+  announceLimited(state, before.limited);
+  if (inertRules !== before.inertRules)
+    announce(state, { kind: "event", name: "inert_rules", value: inertRules });
+  if (inertBudgets !== before.inertBudgets)
+    announce(state, { kind: "event", name: "inert_budgets", value: inertBudgets });
+  if (keys > 0 && before.keys === 0)
+    announce(state, { kind: "event", name: "keys_exist", value: true });
+  if (denied.length > 0 || allowed.length > 0)
+    announceJwts(state, { denied, allowed, complete: false });
+}
+
+function* allOf<T>(lists: readonly Iterable<T>[]): Generator<T> {
+  for (const list of lists) yield* list;
+}

@@ -1,0 +1,113 @@
+/** Definitions of rules, and what applying them does. */
+import { inertRule } from "../../../shared/config/inert-rule.js";
+import {
+  isSameKey,
+  type RuleDefinition,
+  type RuleKey,
+  ruleId,
+} from "../../../shared/domain/rule.js";
+import type { Rule } from "../../counters/counter.js";
+import {
+  resetAllChange,
+  ruleChange,
+  ruleFromStored,
+  ruleRemovals,
+  rulesNoteChange,
+} from "../../rules/stored-rule.js";
+import type { DaemonState } from "../../state.js";
+import type { Change } from "../../store/store.js";
+import type { Applying } from "./applying.js";
+import { allRules, type Definition } from "./definition.js";
+
+/**
+ * Of a rule that is made or edited by hand; `known` is the one that it takes the place of. A rule
+ * that begins to count begins on every host: that is a reset.
+ */
+export function ruleDefinitions(
+  definition: RuleDefinition,
+  known: Pick<Rule, "createdAtMs" | "definition"> | null,
+  nowMs: number,
+): readonly Definition[] {
+  const id = ruleId(definition);
+  const times = { createdAtMs: known?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceLsn: 0 };
+  const { value } = ruleChange({ id, definition, source: "manual", ...times });
+  const rule: Definition = { kind: "rules", key: id, value: value ?? null };
+  return known?.definition.perChild === definition.perChild ? [rule] : [rule, ruleReset(id, nowMs)];
+}
+
+/** Of a rule that is deleted. */
+export function ruleDeletions(rule: RuleKey): readonly Definition[] {
+  const key = ruleId(rule);
+  return [
+    { kind: "rules", key, value: null },
+    { kind: "rule_resets", key, value: null },
+  ];
+}
+
+/** Of a rule that is reset, or of `allRules`. */
+export function ruleReset(key: string, nowMs: number): Definition {
+  return { kind: "rule_resets", key, value: [nowMs] };
+}
+
+/** Null after it is applied; else what is wrong with it. */
+export function applyRule(
+  state: DaemonState,
+  { key: id, value }: Definition,
+  applying: Applying,
+): string | null {
+  const { book, settings, inertRules } = state;
+  if (value === null) {
+    removeRule(state, id, applying);
+    return null;
+  }
+  const stored = ruleFromStored(value);
+  if (stored === null || ruleId(stored.definition) !== id) return "it is no rule";
+  const { definition, createdAtMs, updatedAtMs } = stored;
+  const writing = { createdAtMs, nowMs: updatedAtMs, lsn: applying.lsn };
+  const rule = book.put(definition, { source: "manual", ...writing });
+  const inert = settings.inertReason(rule.definition);
+  if (inert === null) inertRules.delete(id);
+  else {
+    inertRules.add(id);
+    state.onInert(inertRule(rule.definition, inert));
+  }
+  applying.changes.push(ruleChange(rule));
+  return null;
+}
+
+function removeRule({ book, configured, inertRules }: DaemonState, id: string, to: Applying): void {
+  const known = book.ruleSet.get(id);
+  if (known === undefined) return;
+  const { definition } = known;
+  book.delete(definition);
+  inertRules.delete(id);
+  if (configured.rules.some((rule) => isSameKey(rule, definition))) configured.applied = "";
+  for (const change of ruleRemovals(id)) to.changes.push(change);
+}
+
+/** A rule that isn't there has nothing to reset. */
+export function applyRuleReset(
+  { book }: DaemonState,
+  { key: id, value }: Definition,
+  { lsn, changes }: Applying,
+): null {
+  if (value === null) return null;
+  if (id === allRules) {
+    // One number in the store, however many rules there are: windows up to it are stale.
+    book.resetAll(lsn);
+    changes.push(resetAllChange(lsn));
+    return null;
+  }
+  const known = book.ruleSet.get(id);
+  if (known === undefined) return null;
+  const rule = book.fresh(known);
+  book.reset(rule, lsn);
+  changes.push(ruleChange(rule));
+  return null;
+}
+
+/** What the next start must know of the rules as they are now. */
+export function noteOfRules({ book, configured, epochs }: DaemonState): Change {
+  const { startLsn } = epochs;
+  return rulesNoteChange(book.ruleSet, { startLsn, configured: configured.applied });
+}

@@ -1,0 +1,68 @@
+/** What becomes of a managed key that is rotated, deactivated or deleted, as a value. */
+import { oldSecretsMax } from "../../shared/domain/credential-bounds.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
+import { type KeyFields, keyStatus, type ManagedKey, workingOldSecrets } from "./key-ring.js";
+
+interface NewSecret {
+  readonly hash: string;
+  readonly redacted: string;
+}
+
+/** What is left of a deleted key in place of what it was. */
+export const nothing = {
+  hash: "",
+  redacted: "",
+  oldSecrets: [],
+  name: null,
+  userPath: null,
+  models: null,
+  expiresAtMs: null,
+  lastUsedAtMs: null,
+};
+
+/** Why a key can't be rotated; null: it can. */
+export function rotationFlaw(
+  key: ManagedKey,
+  overlapSeconds: number,
+  nowMs: number,
+): Failure | null {
+  const status = keyStatus(key, nowMs);
+  if (status !== "active")
+    return invalid(`${key.id} is ${status}: issue another key in its place`, "id");
+  const working = workingOldSecrets(key, nowMs);
+  if (overlapSeconds === 0 || working.length < oldSecretsMax) return null;
+  return invalid(
+    `${key.id} has ${working.length} old secrets that still work, the most that there may be; ` +
+      "an overlap of 0 seconds ends them",
+    "overlap_seconds",
+  );
+}
+
+/** A key with another secret; those until now work until `untilMs` at most. */
+export function rotatedKey(
+  key: KeyFields,
+  { hash, redacted }: NewSecret,
+  untilMs: number,
+  nowMs: number,
+): KeyFields {
+  const oldSecrets = [{ ...key, untilMs }, ...key.oldSecrets]
+    .map((old) => ({
+      hash: old.hash,
+      redacted: old.redacted,
+      untilMs: Math.min(old.untilMs, untilMs),
+      lastUsedAtMs: old.lastUsedAtMs,
+    }))
+    .filter((old) => old.untilMs > nowMs);
+  return { ...key, hash, redacted, oldSecrets };
+}
+
+/** A key that was deactivated at its first time. */
+export function deactivatedKey(key: KeyFields, nowMs: number): KeyFields {
+  return { ...key, deactivatedAtMs: key.deactivatedAtMs ?? nowMs };
+}
+
+/** The tombstone of a key. */
+export function deletedKey(key: KeyFields, nowMs: number): KeyFields {
+  const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
+  return { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
+}
