@@ -215,6 +215,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   "limiterd/store/lmdb": ["limiterd/store"],
   "limiterd/counters": [],
+  "limiterd/cluster/engine": [],
+  "limiterd/cluster": ["limiterd/cluster/engine", "limiterd/counters"],
   "limiterd/usage": ["limiterd/store"],
   "limiterd/keys": ["limiterd/store"],
   "limiterd/objects": ["limiterd/store"],

@@ -1,0 +1,107 @@
+/**
+ * The port to the engine: the Valkey or Redis server that all hosts of a cluster share. Commands,
+ * scripts and channels, and whether it can be reached. Which keys there are is with their subjects;
+ * the client is `connect-engine.ts`, and the tests have an engine in memory.
+ */
+
+/** What a script answers with: a number is an integer. */
+export type EngineValue = string | number | null | readonly EngineValue[];
+
+/**
+ * A Lua script that the engine runs as one step. All of its keys are in `keys`, and in one slot:
+ * they share what stands in braces. `name` is for messages, and for the twins of the tests.
+ */
+interface EngineScript {
+  readonly name: string;
+  readonly source: string;
+}
+
+/**
+ * - `connecting`: not reached yet since the start.
+ * - `connected`: `epoch` is another text than before if, and only if, the engine may have lost what
+ *   it was told: it was started again, emptied, or another server took over. Compare it with the
+ *   epoch that you last told all to, also over the daemon's restarts.
+ * - `away`: `reason` is a sentence for the log and for people.
+ */
+export type EngineState =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "connected"; readonly epoch: string }
+  | { readonly kind: "away"; readonly reason: string; readonly sinceMs: number };
+
+/**
+ * The engine can't be asked, or hasn't answered in time: it is not known whether it has done what it
+ * was asked. The answer can't come later.
+ */
+export class EngineAwayError extends Error {
+  override readonly name = "EngineAwayError";
+}
+
+/** The engine has answered with an error, such as `WRONGTYPE …`, to this one command. */
+export class EngineRefusedError extends Error {
+  override readonly name = "EngineRefusedError";
+}
+
+/**
+ * Each method is one command of the engine under its usual name. They reject with `EngineAwayError`,
+ * at once while the engine is away, or `EngineRefusedError`. Commands that are given in one turn of
+ * the event loop travel together, and those to one key are done in their order.
+ */
+export interface EngineCommands {
+  get(key: string): Promise<string | null>;
+  /** False if `onlyNew` is asked for and the key was there. */
+  set(key: string, value: string, options?: SetOptions): Promise<boolean>;
+  del(key: string): Promise<number>;
+  pexpire(key: string, ms: number): Promise<boolean>;
+  incr(key: string): Promise<number>;
+  hget(key: string, field: string): Promise<string | null>;
+  hmget(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
+  hgetall(key: string): Promise<ReadonlyMap<string, string>>;
+  /** How many fields are new. */
+  hset(key: string, fields: Readonly<Record<string, string>>): Promise<number>;
+  hdel(key: string, fields: readonly string[]): Promise<number>;
+  hlen(key: string): Promise<number>;
+  zadd(key: string, score: number, member: string): Promise<number>;
+  zrem(key: string, members: readonly string[]): Promise<number>;
+  /** Members with their scores, lowest first. */
+  zrangebyscore(key: string, range: ScoreRange): Promise<readonly ScoredMember[]>;
+  /** The engine's clock, in milliseconds since the epoch. */
+  time(): Promise<number>;
+  /** To whom listens on the channel now, on any host. */
+  publish(channel: string, message: string): Promise<void>;
+}
+
+interface SetOptions {
+  readonly expiresMs?: number;
+  readonly onlyNew?: boolean;
+}
+
+/** Both included; `limit` members from the lowest on. */
+interface ScoreRange {
+  readonly from: number;
+  readonly to: number;
+  readonly limit: number;
+}
+
+interface ScoredMember {
+  readonly member: string;
+  readonly score: number;
+}
+
+export interface EngineConnection {
+  readonly state: EngineState;
+  readonly commands: EngineCommands;
+  /** As a command: numbers in `args` are integers. */
+  call(
+    script: EngineScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<EngineValue>;
+  /**
+   * Hears what is published from when the engine is reached on; what is published while it is away
+   * is lost, so ask when `state` says `connected`. Returns what ends it.
+   */
+  subscribe(channel: string, heard: (message: string) => void): () => void;
+  /** Told of each change of `state`, and of no other. Returns what ends it. */
+  watch(changed: (state: EngineState) => void): () => void;
+  close(): Promise<void>;
+}
