@@ -29,8 +29,8 @@ export type EngineState =
   | { readonly kind: "away"; readonly reason: string; readonly sinceMs: number };
 
 /**
- * The engine can't be asked, or hasn't answered in time: it is not known whether it has done what it
- * was asked. The answer can't come later.
+ * The engine can't be asked, or hasn't answered in time: it is not known whether it has done what
+ * it was asked. The answer can't come later.
  */
 export class EngineAwayError extends Error {
   override readonly name = "EngineAwayError";
@@ -42,9 +42,10 @@ export class EngineRefusedError extends Error {
 }
 
 /**
- * Each method is one command of the engine under its usual name. They reject with `EngineAwayError`,
- * at once while the engine is away, or `EngineRefusedError`. Commands that are given in one turn of
- * the event loop travel together, and those to one key are done in their order.
+ * Each method is one command of the engine under its usual name. They reject with
+ * `EngineAwayError`, at once while the engine is away, or `EngineRefusedError`. Commands that are
+ * given in one turn of the event loop travel together, and those to one key are done in their
+ * order.
  */
 export interface EngineCommands {
   get(key: string): Promise<string | null>;

@@ -1,6 +1,6 @@
 /**
- * The planted bugs that few seeds are needed for, each until a seed catches it. A step of CI, and no
- * part of `npm test`: it takes a quarter of a minute of CPU.
+ * The planted bugs that few seeds are needed for, each until a seed catches it. A step of CI, and
+ * no part of `npm test`: it takes a quarter of a minute of CPU.
  */
 import t from "tap";
 import { mutants } from "./mutants.js";

@@ -1,7 +1,7 @@
 /**
  * An engine in memory, and connections of several hosts to it. Scripts are answered by twins in
- * TypeScript, registered by the script's name. Everything happens at once, in the order of the calls;
- * answers come in a later turn.
+ * TypeScript, registered by the script's name. Everything happens at once, in the order of the
+ * calls; answers come in a later turn.
  */
 import {
   EngineAwayError,
