@@ -7,6 +7,7 @@ import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js"
 import { type Authentication, callerName } from "./auth/caller.js";
 import { corsHeaders, preflightHeaders } from "./auth/cors.js";
 import { authenticateSession, sessionOf } from "./auth/session/authenticate-session.js";
+import { clientAddress } from "./auth/session/client-address.js";
 import { webPageProblem } from "./auth/web-page.js";
 import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import { freePlacesMax } from "./free-endpoints.js";
@@ -19,6 +20,7 @@ import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
+import { logBug, logRequest } from "./handlers/logging/log-request.js";
 import { countRequest } from "./handlers/metrics/count-request.js";
 import { serveLimiterMetrics, serveMetrics } from "./handlers/metrics/serve-metrics.js";
 import { modelRequest } from "./handlers/model-request.js";
@@ -44,7 +46,7 @@ import { replyFailure, speaksMessages } from "./http/respond.js";
 import { parseTraceparent } from "./http/tracing/trace-context.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
-import { logBug, logRequest, RequestRecord } from "./request-record.js";
+import { RequestRecord } from "./request-record.js";
 
 /**
  * Answers one request and logs it. Whatever is thrown on the way ends this request alone; rejects
@@ -52,6 +54,8 @@ import { logBug, logRequest, RequestRecord } from "./request-record.js";
  */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const record = new RequestRecord(gateway.monoMs());
+  // Now: an ended connection has no address any more.
+  record.clientAddress = clientAddress(exchange, gateway.config.server.trustedProxies);
   record.traceId = parseTraceparent(exchange.header("traceparent"))?.traceId ?? "";
   try {
     await answerRequest(gateway, exchange, record);
@@ -62,7 +66,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   try {
     if (record.bug !== null) logBug(gateway.log, exchange.id, record.bug);
     const ended = { exchange, record, endedMonoMs: gateway.monoMs() };
-    logRequest(gateway.log, ended);
+    logRequest(gateway, ended);
     countRequest(gateway, ended);
   } catch (error) {
     logBug(gateway.log, exchange.id, error);

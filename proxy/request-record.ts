@@ -1,12 +1,10 @@
 /**
- * What one request leaves behind: its log line, and what the usage record takes from the way the
- * request went. Handlers fill it; nothing here decides anything.
+ * What one request leaves behind: for its log line, its usage record and the metrics. Handlers fill
+ * it; nothing here decides anything.
  */
-import { redactKeys } from "../shared/domain/managed-key.js";
-import { costUsd, type PicoUsd } from "../shared/domain/money.js";
-import { type Target, targetName } from "../shared/domain/target-name.js";
+import type { PicoUsd } from "../shared/domain/money.js";
+import type { Target } from "../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../shared/domain/verdict.js";
-import type { Log } from "../shared/log.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
 import { type Forwarded, goneEnding } from "./upstream/forwarded.js";
@@ -31,6 +29,8 @@ interface Tried {
 
 /** Filled on the way, written once at the end. */
 export class RequestRecord {
+  /** Where it comes from, as far as trusted proxies say it; empty: its connection was gone. */
+  clientAddress = "";
   /** Null as long as it isn't known for sure. */
   userPath: string | null = null;
   /** Empty without a managed key. */
@@ -42,6 +42,8 @@ export class RequestRecord {
   target: Target | null = null;
   /** The attempts that failed so that another one could be made, in order; null: none did. */
   tried: Tried[] | null = null;
+  /** What the provider calls the request that was answered, or failed, last; empty: nothing. */
+  providerRequestId = "";
   /** How many times it was sent to a target. */
   tries = 0;
   note: string | null = null;
@@ -56,7 +58,8 @@ export class RequestRecord {
   /** What it has waited for others until it was sent: its client, the daemon. */
   waitedMs = 0;
   /** The limit that refused it. */
-  breach: Pick<Breach | BudgetBreach, "scope" | "dimension"> | null = null;
+  breach: Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> | null =
+    null;
   /** Whether its answer was cut at a deadline. */
   timedOut = false;
   status = 0;
@@ -128,61 +131,10 @@ export class RequestRecord {
     const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
     this.timedOut = forwarded.timedOut === true;
+    this.providerRequestId = forwarded.providerRequestId ?? "";
     this.bug = bug;
     this.#addUsage(usage, estimated);
     this.firstByteMonoMs = firstByteMonoMs;
     this.note = note;
   }
-}
-
-interface EndedRequest {
-  readonly exchange: Exchange;
-  readonly record: RequestRecord;
-  readonly endedMonoMs: number;
-}
-
-/** One line per request. Names, ids and counts only: no header and no body ever gets here. */
-export function logRequest(log: Log, { exchange, record, endedMonoMs }: EndedRequest): void {
-  const level =
-    record.outcome === "answered" && (exchange.path === "/health" || exchange.path === "/ready")
-      ? "debug"
-      : "info";
-  const text = JSON.stringify;
-  const ms = roundedMs(endedMonoMs - record.startedMonoMs);
-  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}"`;
-  fields += `,"path":${text(redactKeys(exchange.path))},"status":${record.status}`;
-  fields += `,"outcome":"${record.outcome}","ms":${ms}`;
-  if (record.traceId !== "") fields += `,"trace_id":"${record.traceId}"`;
-  if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
-  if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
-  if (record.model !== null) fields += `,"model":${text(record.model)}`;
-  if (record.target !== null) fields += `,"target":${text(targetName(record.target))}`;
-  if (record.tried !== null)
-    fields += `,"tries":${record.tries},"tried":${text(record.tried.map(loggedTry))}`;
-  if (record.firstByteMonoMs !== null)
-    fields += `,"first_byte_ms":${roundedMs(record.firstByteMonoMs - record.startedMonoMs)}`;
-  if (record.usage !== null) {
-    const { totalTokens, inputTokens, outputTokens } = record.usage;
-    fields += `,"tokens":${totalTokens},"input_tokens":${inputTokens}`;
-    fields += `,"output_tokens":${outputTokens}`;
-  }
-  if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
-  if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
-  if (record.estimated) fields += ',"estimated":true';
-  if (record.note !== null) fields += `,"note":${text(record.note)}`;
-  log.line(level, fields, "request");
-}
-
-/** A bug of ours that one request has met, with its stack; the other requests don't notice. */
-export function logBug(log: Log, requestId: string, error: unknown): void {
-  log.error({ request_id: requestId, err: error }, "a bug in Sluice ended this request");
-}
-
-function loggedTry({ target, why }: Tried): object {
-  return { target: targetName(target), why };
-}
-
-/** To a tenth. */
-function roundedMs(ms: number): number {
-  return Math.round(ms * 10) / 10;
 }

@@ -1,19 +1,27 @@
 /**
- * One JSON line per event on standard output, by pino. Secrets never reach it: callers log names
- * and ids, not headers or bodies.
+ * One line per event on standard output, by pino: JSON, or text for a person at a terminal. Secrets
+ * never reach it: callers log names and ids, not headers or bodies.
  */
 import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
 import { type Logger, pino } from "pino";
+import { escapeControls } from "./logging/escape-controls.js";
+import { lineText } from "./logging/line-text.js";
 
 /** The least important lines that are written; `silent` writes none. */
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+
+/** `auto`: text at a terminal, JSON anywhere else. */
+export type LogFormat = "auto" | "json" | "text";
+
+export type LineLevel = "warn" | "info" | "debug";
 
 export interface Log extends Logger {
   /**
    * A line whose fields are JSON already, without braces: for what is logged with every request. It
    * has the form and the order of all lines, at a fifth of the cost of serializing an object.
    */
-  line(level: "info" | "debug", fields: string, message: string): void;
+  line(level: LineLevel, fields: string, message: string): void;
 }
 
 /** Lines that wait while the reader of standard output is slow; beyond it they are dropped. */
@@ -30,7 +38,7 @@ const gatherCharsMax = 8 * 1024;
  * A logger for one process. Lines are gathered and written a few times a second; `flush` writes
  * what is left.
  */
-export function createLog(process_: string, level: LogLevel): Log {
+export function createLog(process_: string, level: LogLevel, format: LogFormat = "json"): Log {
   const destination = pino.destination({
     dest: 1,
     sync: false,
@@ -41,6 +49,7 @@ export function createLog(process_: string, level: LogLevel): Log {
   });
   const timestamp = createTimestamp();
   const inJournal = isJournal(process.env["JOURNAL_STREAM"]);
+  const asText = isText(format, isatty(1));
   const ofProcess = `"process":"${process_}"`;
   let lines = "";
   let gathering = false;
@@ -52,9 +61,10 @@ export function createLog(process_: string, level: LogLevel): Log {
   };
   // Gathered lines go first, so that lines keep the order in which they were logged.
   const stream = {
-    write(text: string): void {
+    write(json: string): void {
       handOver();
-      destination.write(inJournal ? journalPriority(text) + text : text);
+      const line = asText ? textOf(process_, json) : escapeControls(json);
+      destination.write(inJournal ? journalPriority(json) + line : line);
     },
     flush(done?: (error?: Error) => void): void {
       handOver();
@@ -71,10 +81,11 @@ export function createLog(process_: string, level: LogLevel): Log {
     stream,
   );
   return Object.assign(logger, {
-    line(lineLevel: "info" | "debug", fields: string, message: string) {
+    line(lineLevel: LineLevel, fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
       if (inJournal) lines += journalPriorities[lineLevel];
-      lines += `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
+      const line = `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
+      lines += asText ? textOf(process_, line) : line;
       if (lines.length > gatherCharsMax) handOver();
       else if (!gathering) {
         gathering = true;
@@ -82,6 +93,16 @@ export function createLog(process_: string, level: LogLevel): Log {
       }
     },
   });
+}
+
+/** Whether lines are for a person, written where there is a terminal or not. */
+export function isText(format: LogFormat, atTerminal: boolean): boolean {
+  return format === "text" || (format === "auto" && atTerminal);
+}
+
+/** A line of this log with its end. */
+function textOf(process_: string, json: string): string {
+  return `${lineText(process_, json.trimEnd(), "trace")}\n`;
 }
 
 /** The priorities of syslog(3), which the journal takes from the head of a line. */

@@ -5,8 +5,10 @@
 import { closeSync, openSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
+import { isText } from "../../shared/log.js";
 import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
@@ -47,7 +49,7 @@ export function addUp(program: Command, session: Session): void {
     .option(...flagOptions.port)
     .option(...flagOptions.dataDir)
     .option(...flagOptions.logLevel)
-    .option("--verbose", "print every log line of both, as JSON")
+    .option("-v, --verbose", "print every log line of both, with one for each request")
     .action((_options, command: Command) => runUp(session, command.optsWithGlobals<UpFlags>()));
 }
 
@@ -79,6 +81,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     proxies: proxiesOf(config, sockets),
     terminal,
     verbose: flags.verbose === true,
+    asText: isText(config.logging.format, isatty(flags.verbose === true ? 1 : 2)),
     stopDeadlineMs: drainGraceMs + drainMs + stopGraceMs + killGraceMs,
     onReady: ({ ready, admin, open }) =>
       terminal.out(readyText({ url: ready, admin, open, config })),

@@ -6,7 +6,7 @@ import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { escapeControls } from "../text/escape-controls.js";
+import { escapeControls } from "../../shared/logging/escape-controls.js";
 import { openScreen, type Screen } from "../text/raw-screen.js";
 import { stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";

@@ -101,7 +101,7 @@ export async function runService(service: Service): Promise<never> {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
   const name = proxyName ?? service.process;
-  const log = createLog(name, config.logLevel);
+  const log = createLog(name, config.logLevel, config.logging.format);
   const notices = systemdNotices({
     env: session.env,
     onFailure: (reason) => log.warn({ reason }, "systemd can't be told how the service is"),

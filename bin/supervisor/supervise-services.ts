@@ -5,12 +5,12 @@
  * `proxy-slots.ts`.
  */
 
+import { lineText } from "../../shared/logging/line-text.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Terminal } from "../session/terminal.js";
 import { type ProxyOptions, ProxySlots } from "./proxy-slots.js";
 import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
-import { renderServiceLogLine } from "./service-log-line.js";
 import {
   howItEnded,
   type ServiceEvents,
@@ -25,11 +25,10 @@ interface SuperviseOptions {
   readonly limiterd: ServiceOptions | null;
   readonly proxies: ProxyOptions;
   readonly terminal: Terminal;
-  /**
-   * True: log lines go to standard output unchanged. False: warnings and worse go to standard error
-   * in a readable form.
-   */
+  /** True: log lines go to standard output. False: warnings and worse go to standard error. */
   readonly verbose: boolean;
+  /** Whether they are printed for people; else unchanged. */
+  readonly asText: boolean;
   /** How long each service may take to stop before it is killed. */
   readonly stopDeadlineMs: number;
   /** All serve. */
@@ -132,15 +131,15 @@ class Supervision implements Supervisor {
   }
 
   #events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents {
-    const { terminal, verbose } = this.#options;
+    const { terminal, verbose, asText } = this.#options;
+    const print = (line: string): void => (verbose ? terminal.out(line) : terminal.err(line));
     return {
       onReady,
       onGiveUp: (exitCode) => void this.#stopAll(exitCode ?? exitCodes.failed, "SIGTERM"),
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
-        if (verbose) return terminal.out(line);
-        const rendered = renderServiceLogLine(name, line);
-        if (rendered !== null) terminal.err(rendered);
+        const text = lineText(name, line, verbose ? "trace" : "warn");
+        if (text !== null) print(asText ? text : line);
       },
     };
   }

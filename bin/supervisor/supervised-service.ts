@@ -78,7 +78,13 @@ export class SupervisedService {
     const { script, args, sockets = [], env = {} } = this.#options;
     const child = fork(script, [...args], {
       detached: true,
-      env: { ...process.env, ...ownAlone, ...env, ...handOverVariables(sockets.map(nameOf)) },
+      env: {
+        ...process.env,
+        ...ownAlone,
+        ...logsJson,
+        ...env,
+        ...handOverVariables(sockets.map(nameOf)),
+      },
       stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],
     });
     this.#child = child;
@@ -220,6 +226,9 @@ export function howItEnded(exit: ServiceExit, failed: Error | null = null): stri
     ? `couldn't be started: ${failed?.message ?? "no reason given"}`
     : `ended with exit code ${exit.code}`;
 }
+
+/** How the lines of a service are printed is for the process that reads them. */
+const logsJson = { ["LOG_FORMAT"]: "json" };
 
 /** What is told to this process alone: by systemd, and by whoever started it. */
 const ownAlone = {

@@ -4,7 +4,7 @@
  * program, and taken again when it goes on.
  */
 import { emitKeypressEvents } from "node:readline";
-import { escapeControls } from "./escape-controls.js";
+import { escapeControls } from "../../shared/logging/escape-controls.js";
 
 export interface Screen {
   size(): { readonly columns: number; readonly rows: number };

@@ -174,7 +174,7 @@ function missAndKeep(
     context: withExchange(context, recording),
     keepAfter(forwarded, target) {
       const { status, usage, estimated, executed, outcome, firstByteMonoMs } = forwarded;
-      const { timedOut, note, failed, bug } = forwarded;
+      const { timedOut, providerRequestId = "", note, failed, bug } = forwarded;
       const finish = (): void => {
         forwarded.finish();
         const recorded = recording.take();
@@ -202,6 +202,7 @@ function missAndKeep(
         outcome,
         firstByteMonoMs,
         timedOut: timedOut === true,
+        providerRequestId,
         note,
         failed,
         bug,

@@ -10,6 +10,7 @@
  */
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
+import { providerRequestId } from "../http/tracing/provider-request-id.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
@@ -36,6 +37,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected status = 0;
   protected firstByteMonoMs: number | null = null;
   protected ended = false;
+  #providerRequestId = "";
   #call: UpstreamCall | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
@@ -73,6 +75,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     }
     try {
       this.status = status;
+      this.#providerRequestId = providerRequestId(rawHeaders);
       this.begun(rawHeaders);
     } catch (error) {
       this.onBug(error);
@@ -198,6 +201,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
       timedOut,
+      providerRequestId: this.#providerRequestId,
       note,
       failed,
       bug,

@@ -48,6 +48,8 @@ export interface Forwarded extends ProviderResult {
     | "internal_error";
   /** Whether it was cut because the provider exceeded a deadline. */
   readonly timedOut?: boolean;
+  /** What the provider calls the request; empty, or none: it doesn't say. */
+  readonly providerRequestId?: string;
   /** What the log line adds to the outcome. */
   readonly note: string | null;
   /**

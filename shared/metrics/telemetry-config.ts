@@ -1,4 +1,6 @@
-/** The parts of the configuration that are about metrics and traces. */
+/** The parts of the configuration that are about metrics, traces and log lines. */
+import type { LogFormat } from "../log.js";
+
 interface MetricsConfig {
   /** For scrapes; null: there is none, or it is in the file. */
   readonly token: string | null;
@@ -17,7 +19,14 @@ interface TracingConfig {
   readonly propagate: TracePropagation;
 }
 
+interface LoggingConfig {
+  readonly format: LogFormat;
+  /** Which part of the successful requests has lines, from 0 to 1. */
+  readonly sample: number;
+}
+
 export interface TelemetryConfig {
   readonly metrics: MetricsConfig;
   readonly tracing: TracingConfig;
+  readonly logging: LoggingConfig;
 }

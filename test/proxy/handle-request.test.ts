@@ -64,6 +64,7 @@ async function ask({
       hashKey: (key: string) => `hash of ${key}`,
     },
     log: {
+      isLevelEnabled: () => true,
       line: (level: string, fields: string) =>
         void lines.push({ level, fields: JSON.parse(`{${fields}}`) as Record<string, unknown> }),
       error() {},
@@ -140,9 +141,10 @@ t.test("each request is answered once, and has one line in the log", async (t) =
     const what = `${request.method ?? "GET"} ${request.path} ${status}`;
     t.equal(exchange.status, status, what);
     t.not(exchange.ended, null, what);
+    const level = status >= 500 ? "warn" : "info";
     t.match(
       lines,
-      [{ level: "info", fields: { status, outcome, path: request.path, request_id: "req_test" } }],
+      [{ level, fields: { status, outcome, path: request.path, request_id: "req_test" } }],
       what,
     );
     t.equal(lines.length, 1);

@@ -96,6 +96,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/body",
     "proxy/http",
     "proxy/http/paths",
+    "proxy/http/tracing",
     "proxy/usage",
     "proxy/upstream/errors",
   ],
@@ -185,6 +186,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "proxy/upstream",
     "proxy/upstream/errors",
   ],
+  "proxy/handlers/logging": ["proxy/gateway", "proxy/http"],
   "proxy/handlers/metrics": [
     "proxy/gateway",
     "proxy/handlers/admin",
@@ -195,6 +197,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/handlers": [
     "proxy/gateway",
     "proxy/handlers/attempts",
+    "proxy/handlers/logging",
     "proxy/dialects/native",
     "proxy/dialects/translation",
     ...proxyBelowGateway,
@@ -260,7 +263,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     ...limiterdBelowState,
   ],
 
-  shared: [],
+  shared: ["shared/logging"],
+  "shared/logging": [],
   "shared/usage": ["shared"],
   "shared/access": ["shared"],
   "shared/metrics": ["shared"],

@@ -1,6 +1,7 @@
 /** What `list`, `set`, `delete` and `reset` do, for rules and for budgets alike. */
 
 import { failure } from "../../../shared/error-code.js";
+import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
 import {
   type KeyFlags,
@@ -29,7 +30,6 @@ import { answered } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { escapeControls } from "../../text/escape-controls.js";
 
 export interface ListFlags {
   readonly scope?: string;

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import type { RefusalItem } from "../../../shared/api/refusal-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
+import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
 import { readPages } from "../../live/read-pages.js";
 import { eventsSince, type Newest, type TailCursor } from "../../live/tail-cursor.js";
@@ -12,7 +13,6 @@ import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/comma
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
-import { escapeControls } from "../../text/escape-controls.js";
 
 interface TailFlags extends CommandFlags {
   readonly path?: string;

@@ -13,33 +13,37 @@ type AddressedRequest = Pick<RequestHeaders, "header"> & { readonly remoteAddres
 /** Proxies in a row are few; a client may write as many as fit. */
 const hopsMax = 20;
 
-/**
- * By what a client's attempts are counted: its address, of IPv6 its network. Of `X-Forwarded-For`
- * the last address that no trusted proxy has: those before it are the client's own words.
- */
+/** By what a client's attempts are counted: its address, of IPv6 its network. */
 export function clientOf(request: AddressedRequest, trusted: readonly Network[]): string {
-  let client = parseIpAddress(request.remoteAddress);
-  if (client === null) return "unknown";
-  if (isTrusted(client, trusted)) {
-    const hops = (request.header("x-forwarded-for") ?? "").split(",").slice(-hopsMax).reverse();
-    for (const hop of hops) {
-      const before = parseIpAddress(hop.trim());
-      if (before === null) break;
-      client = before;
-      if (!isTrusted(client, trusted)) break;
-    }
+  const client = parseIpAddress(clientAddress(request, trusted));
+  return client === null ? "unknown" : clientGroup(client);
+}
+
+/**
+ * The address that a request comes from. Of `X-Forwarded-For` the last one that no trusted proxy
+ * has: those before it are the client's own words.
+ */
+export function clientAddress(request: AddressedRequest, trusted: readonly Network[]): string {
+  let client = request.remoteAddress;
+  if (trusted.length === 0 || !isTrusted(parseIpAddress(client), trusted)) return client;
+  const hops = (request.header("x-forwarded-for") ?? "").split(",").slice(-hopsMax).reverse();
+  for (const hop of hops) {
+    const before = parseIpAddress(hop.trim());
+    if (before === null) break;
+    client = hop.trim();
+    if (!isTrusted(before, trusted)) break;
   }
-  return clientGroup(client);
+  return client;
 }
 
 /** Whether a trusted proxy says that it was called over TLS. */
 export function isOverTls(request: AddressedRequest, trusted: readonly Network[]): boolean {
   const proxy = parseIpAddress(request.remoteAddress);
-  if (proxy === null || !isTrusted(proxy, trusted)) return false;
+  if (!isTrusted(proxy, trusted)) return false;
   const said = (request.header("x-forwarded-proto") ?? "").split(",").at(-1)!;
   return said.trim().toLowerCase() === "https";
 }
 
-function isTrusted(address: IpAddress, trusted: readonly Network[]): boolean {
-  return trusted.some((network) => isInNetwork(address, network));
+function isTrusted(address: IpAddress | null, trusted: readonly Network[]): boolean {
+  return address !== null && trusted.some((network) => isInNetwork(address, network));
 }

@@ -170,6 +170,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     },
     budgets: { enabled: values.budgetsEnabled, budgets, declaredAt: budgetsAt },
     logLevel: values.logLevel,
+    logging: { format: values.logFormat, sample: values.logSample },
     settings: describeSettings({ ...sources, file: shape.settings }, limiter),
   };
   return {

@@ -71,3 +71,15 @@ export function seconds(range: {
     schema: numberSchema("number", { ...range, min: range.zero ? 0 : range.min }),
   };
 }
+
+/** A part of a whole, from 0 to 1. */
+export const fraction: ValueKind<number> = {
+  label: "number",
+  expected: "must be a number from 0 to 1",
+  quotable: always,
+  parse: (raw) => {
+    const value = numberOf(raw);
+    return value !== undefined && value >= 0 && value <= 1 ? value : undefined;
+  },
+  schema: numberSchema("number", { min: 0, max: 1 }),
+};

@@ -4,8 +4,9 @@
  * fields of providers, prices, issuers and rewriters, which have tables of their own, and rules,
  * budgets and virtual models, which aren't scalars.
  */
-import type { LogLevel } from "../../log.js";
+import type { LogFormat, LogLevel } from "../../log.js";
 import { choice } from "../kinds/choice-kinds.js";
+import { fraction } from "../kinds/number-kinds.js";
 import { cacheSettings } from "./cache-settings.js";
 import { limiterSettings } from "./limiter-settings.js";
 import { ruleSettings } from "./rule-settings.js";
@@ -30,6 +31,26 @@ export const settings = {
     defaultText: "info",
     unit: null,
     meaning: "The least important lines that are logged.",
+  }),
+  logFormat: setting<LogFormat>({
+    path: "log_format",
+    env: "LOG_FORMAT",
+    flag: null,
+    kind: choice(["auto", "json", "text"]),
+    defaultValue: "auto",
+    defaultText: "auto",
+    unit: null,
+    meaning: "How lines are written: as JSON, as text for people, or as text at a terminal alone.",
+  }),
+  logSample: setting({
+    path: "log_sample",
+    env: "LOG_SAMPLE",
+    flag: null,
+    kind: fraction,
+    defaultValue: 1,
+    defaultText: "1",
+    unit: null,
+    meaning: "Which part of the successful requests has lines; what isn't a success always has.",
   }),
 } as const;
 

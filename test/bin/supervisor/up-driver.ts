@@ -15,6 +15,7 @@ const supervisor = superviseServices({
   proxies,
   terminal,
   verbose: verbose === "--verbose",
+  asText: verbose !== "--verbose",
   stopDeadlineMs: Number(stopDeadlineMs ?? 10_000),
   onReady: ({ ready, open }) => terminal.out(`ready at ${ready}, ${open ? "open" : "closed"}`),
 });

@@ -97,6 +97,7 @@ async function run({ body, path, change, play, prepare }: Injection): Promise<Ru
     limiter: Object.assign(fake.gateway.limiter, { keysExist: false, reachable: true }),
     log: {
       error: (fields: { request_id: string; err: unknown }) => void bugs.push(fields),
+      isLevelEnabled: () => true,
       line: (_: string, fields: string) => void lines.push(fields),
     },
   } as unknown as Gateway;

@@ -73,6 +73,7 @@ const builtIn: Config = {
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [], declaredAt: [] },
   budgets: { enabled: true, budgets: [], declaredAt: [] },
   logLevel: "info",
+  logging: { format: "auto", sample: 1 },
   settings: [],
 };
 
@@ -116,6 +117,8 @@ entitlements: [quota_templates]
 rate_limits: { enabled: false, flush_interval: 0.25 }
 budgets: { enabled: false, labels: [ { label: x, limits: [ { period: daily, amount: 1 } ] } ] }
 log_level: warn
+log_format: text
+log_sample: 0.1
 `;
     const { config } = accepted(text, {
       env: { ...env, MY_PORT: "81", LOG_LEVEL: "trace" },
@@ -175,6 +178,7 @@ log_level: warn
         declaredAt: [placeInFile(0, 0)],
       },
       logLevel: "trace",
+      logging: { format: "text", sample: 0.1 },
     });
   },
 );

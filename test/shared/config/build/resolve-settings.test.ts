@@ -98,6 +98,8 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     flushIntervalMs: ["0.05", 3, 50],
     budgetsEnabled: ["no", true, false],
     logLevel: ["Debug", "warn", "debug"],
+    logFormat: ["JSON", "text", "json"],
+    logSample: ["0.25", 0.5, 0.25],
   };
   for (const [name, [text, file, value]] of Object.entries(samples)) {
     const { path, env } = settings[name as keyof typeof settings];

@@ -1,5 +1,5 @@
 import t from "tap";
-import { escapeControls } from "../../../bin/text/escape-controls.js";
+import { escapeControls } from "../../../shared/logging/escape-controls.js";
 
 t.test("what steers a terminal is shown, and lines and columns stay", (t) => {
   const cases = [

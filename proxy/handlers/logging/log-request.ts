@@ -1,0 +1,126 @@
+/**
+ * The log line of a request that has ended (docs/logs.md). Names, ids and counts only: of headers
+ * the user agent alone, and no body ever gets here.
+ */
+import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
+import { redactKeys } from "../../../shared/domain/managed-key.js";
+import { costUsd } from "../../../shared/domain/money.js";
+import { periodLabel } from "../../../shared/domain/rule.js";
+import { type Target, targetName } from "../../../shared/domain/target-name.js";
+import type { LineLevel, Log } from "../../../shared/log.js";
+import { escapeControls } from "../../../shared/logging/escape-controls.js";
+import type { Gateway } from "../../gateway.js";
+import type { Exchange } from "../../http/exchange.js";
+import type { RequestRecord } from "../../request-record.js";
+
+interface EndedRequest {
+  readonly exchange: Exchange;
+  readonly record: RequestRecord;
+  readonly endedMonoMs: number;
+}
+
+/** Of a user agent, which its owner may write at any length. */
+const userAgentCharsMax = 200;
+
+/** One line, unless a success is left out by `log_sample`. */
+export function logRequest(
+  { log, config, random }: Pick<Gateway, "log" | "config" | "random">,
+  ended: EndedRequest,
+): void {
+  const level = levelOf(ended);
+  if (!log.isLevelEnabled(level)) return;
+  const { sample } = config.logging;
+  const isSampled = sample < 1 && isPlainSuccess(ended.record);
+  if (isSampled && random() >= sample) return;
+  const fields = requestFields(ended);
+  log.line(level, isSampled ? `${fields},"sample":${sample}` : fields, "request");
+}
+
+/** A bug of ours that one request has met, with its stack; the other requests don't notice. */
+export function logBug(log: Log, requestId: string, error: unknown): void {
+  log.error({ request_id: requestId, err: error }, "a bug in Sluice ended this request");
+}
+
+function levelOf({ exchange: { path }, record: { outcome, status } }: EndedRequest): LineLevel {
+  if (outcome === "answered" && (path === "/health" || path === "/ready")) return "debug";
+  return status >= 500 ? "warn" : "info";
+}
+
+/** Nothing about it will be asked: it was answered at once, whole, and without a remark. */
+function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): boolean {
+  return (
+    status < 400 &&
+    (outcome === "complete" || outcome === "answered" || outcome === "cache_hit") &&
+    tried === null &&
+    note === null &&
+    bug === null
+  );
+}
+
+/** JSON without braces; made by hand, at a fifth of the cost of serializing an object. */
+function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string {
+  const ms = roundedMs(endedMonoMs - record.startedMonoMs);
+  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}"`;
+  fields += `,"path":${quoted(redactKeys(exchange.path))},"status":${record.status}`;
+  fields += `,"outcome":"${record.outcome}","ms":${ms}`;
+  if (record.clientAddress !== "") fields += `,"client":${quoted(record.clientAddress)}`;
+  const userAgent = exchange.header("user-agent");
+  if (userAgent !== undefined)
+    fields += `,"user_agent":${quoted(redactKeys(userAgent.slice(0, userAgentCharsMax)))}`;
+  if (record.traceId !== "") fields += `,"trace_id":"${record.traceId}"`;
+  if (record.userPath !== null) fields += `,"user_path":${quoted(record.userPath)}`;
+  if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
+  if (record.model !== null) fields += `,"model":${quoted(record.model)}`;
+  if (record.stream !== null) fields += `,"stream":${record.stream}`;
+  return fields + executionFields(record) + remarkFields(record);
+}
+
+/** What came of it at providers. */
+function executionFields(record: RequestRecord): string {
+  let fields = "";
+  if (record.target !== null) fields += `,"target":${quoted(targetName(record.target))}`;
+  if (record.tried !== null)
+    fields += `,"tries":${record.tries},"tried":${quoted(record.tried.map(loggedTry))}`;
+  if (record.providerRequestId !== "")
+    fields += `,"provider_request_id":${quoted(record.providerRequestId)}`;
+  if (record.firstByteMonoMs !== null)
+    fields += `,"first_byte_ms":${roundedMs(record.firstByteMonoMs - record.startedMonoMs)}`;
+  if (record.usage !== null) {
+    const { totalTokens, inputTokens, outputTokens } = record.usage;
+    fields += `,"tokens":${totalTokens},"input_tokens":${inputTokens}`;
+    fields += `,"output_tokens":${outputTokens}`;
+  }
+  if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
+  if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
+  if (record.estimated) fields += ',"estimated":true';
+  return fields;
+}
+
+function remarkFields({ breach, note }: RequestRecord): string {
+  let fields = "";
+  if (breach !== null) {
+    const { scope, subject, periodSeconds, dimension } = breach;
+    const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
+    fields += `,"rule":${quoted(`${scope} ${subject} ${period} ${dimension}`)}`;
+  }
+  if (note !== null) fields += `,"note":${quoted(note)}`;
+  return fields;
+}
+
+function loggedTry({ target, why }: { readonly target: Target; readonly why: string }): object {
+  return { target: targetName(target), why };
+}
+
+/** Printable ASCII, as nearly all is. */
+const plain = /^[ -~]*$/;
+
+/** As JSON, with an escape in the place of what could steer a terminal or turn its text around. */
+function quoted(value: unknown): string {
+  const json = JSON.stringify(value);
+  return plain.test(json) ? json : escapeControls(json);
+}
+
+/** To a tenth. */
+function roundedMs(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,87 @@
+/** Log lines, which are JSON, as a person at a terminal reads them. Pure. */
+import { escapeControls } from "./escape-controls.js";
+
+const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
+/** Fields that the text shows elsewhere or not at all. */
+const shownElsewhere = new Set(["level", "time", "process", "msg", "version", "err"]);
+/** Those that stand at the head of a request's line. */
+const headOfRequest = new Set(["method", "path", "status", "ms"]);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * `time level process message field=value…`, or null for a line below `least`. What isn't a log
+ * line of Sluice is returned after the service's name. One line always, without control characters.
+ */
+export function lineText(service: string, line: string, least = "warn"): string | null {
+  const fields = parseLine(line);
+  if (fields === null) return asOneLine(`${service}: ${line}`);
+  const level = levelName(fields["level"]);
+  if (levels.indexOf(level) < levels.indexOf(least)) return null;
+  const isRequest = fields["msg"] === "request" && typeof fields["path"] === "string";
+  const words = [
+    clock(fields["time"]),
+    level,
+    scalar(fields["process"]) ?? service,
+    isRequest ? requestText(fields) : (scalar(fields["msg"]) ?? ""),
+  ];
+  for (const [name, value] of Object.entries(fields)) {
+    if (shownElsewhere.has(name) || (isRequest && headOfRequest.has(name))) continue;
+    const text = scalar(value);
+    if (text !== null) words.push(`${name}=${quotedIfNeeded(text)}`);
+  }
+  const reason = errorMessage(fields["err"]);
+  if (reason !== null) words.push(`(${reason})`);
+  return asOneLine(words.filter((word) => word !== "").join(" "));
+}
+
+function requestText(fields: Fields): string {
+  const [method, path, status] = ["method", "path", "status"].map((name) => scalar(fields[name]));
+  return `${method} ${quotedIfNeeded(path ?? "")} ${status} ${scalar(fields["ms"])}ms`;
+}
+
+function parseLine(line: string): Fields | null {
+  if (!line.startsWith("{")) return null;
+  try {
+    const value: unknown = JSON.parse(line);
+    return isFields(value) && "level" in value ? value : null;
+  } catch {
+    // Half a line of a process that was killed: it is shown unchanged.
+    return null;
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** An unknown level is shown rather than hidden. */
+function levelName(level: unknown): string {
+  return typeof level === "string" && levels.includes(level) ? level : "error";
+}
+
+/** The time of day in an RFC 3339 time. */
+function clock(time: unknown): string {
+  return typeof time === "string" && time.length >= 19 ? time.slice(11, 19) : "";
+}
+
+function scalar(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return null;
+}
+
+/** So that a value can't be read as several fields, as the JSON string that it is. */
+function quotedIfNeeded(text: string): string {
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
+}
+
+function asOneLine(text: string): string {
+  return escapeControls(text.replaceAll("\n", "\\n"));
+}
+
+function errorMessage(error: unknown): string | null {
+  return typeof error === "object" && error !== null && "message" in error
+    ? scalar(error.message)
+    : null;
+}
