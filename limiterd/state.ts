@@ -12,6 +12,7 @@ import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
+import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
@@ -57,6 +58,8 @@ export interface DaemonState {
   readonly writer: Writer;
   readonly store: Store;
   readonly backups: Backups;
+  /** Null on a host that shares nothing with others. */
+  sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
   readonly spendLog: SpendLog;
   /**

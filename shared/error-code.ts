@@ -23,6 +23,7 @@ export type ErrorCode =
   | "quota_templates_not_entitled"
   | "feature_unavailable"
   | "limiter_unavailable"
+  | "cluster_unavailable"
   | "overloaded"
   | "usage_status_failed"
   | "model_not_found"
@@ -53,6 +54,7 @@ const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorT
   quota_templates_not_entitled: { status: 403, type: "permission_error" },
   feature_unavailable: { status: 503, type: "internal_error" },
   limiter_unavailable: { status: 503, type: "internal_error" },
+  cluster_unavailable: { status: 503, type: "internal_error" },
   overloaded: { status: 503, type: "internal_error" },
   usage_status_failed: { status: 503, type: "internal_error" },
   model_not_found: { status: 404, type: "not_found_error" },

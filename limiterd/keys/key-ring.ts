@@ -78,6 +78,11 @@ export class KeyRing {
     return key?.number === number ? key : undefined;
   }
 
+  /** All of them, deleted ones included. */
+  all(): readonly ManagedKey[] {
+    return this.#ordered;
+  }
+
   /** Up to `count` keys below this number, newest first, without the deleted ones. */
   newest(below: number, count: number): readonly ManagedKey[] {
     const found: ManagedKey[] = [];

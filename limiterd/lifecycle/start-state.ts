@@ -166,6 +166,7 @@ export async function startState(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     store,
+    sharedDefinitions: null,
     backups: new Backups({ beginCopy, schedule }),
     usage,
     spendLog,

@@ -23,6 +23,7 @@ export const tables = [
   "spendlog",
   "resets",
   "settings",
+  "cluster",
 ] as const;
 export type Table = (typeof tables)[number];
 

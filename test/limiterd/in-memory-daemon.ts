@@ -173,6 +173,7 @@ export function startDaemon(
     store,
     usage,
     spendLog,
+    sharedDefinitions: null,
     backups: new Backups({ beginCopy: noCopies, schedule: (_ms, run) => void timers.push(run) }),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     accountsLoading: !loads,

@@ -56,6 +56,7 @@ const dialectPairs = [
 ];
 
 const limiterdBelowState = [
+  "limiterd/cluster/definitions",
   "limiterd/proxies",
   "limiterd/rules",
   "limiterd/metrics",
@@ -219,6 +220,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/store/lmdb": ["limiterd/store"],
   "limiterd/counters": [],
   "limiterd/cluster/engine": [],
+  "limiterd/cluster/definitions": ["limiterd/cluster/engine", "limiterd/store"],
   "limiterd/cluster": ["limiterd/cluster/engine", "limiterd/counters"],
   "limiterd/usage": ["limiterd/store"],
   "limiterd/keys": ["limiterd/store"],
@@ -239,6 +241,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   "limiterd/handlers/announcements": ["limiterd/state", "limiterd/peer"],
   "limiterd/handlers/definitions": [
+    "limiterd/cluster/engine",
     "limiterd/handlers/announcements",
     "limiterd/state",
     ...limiterdBelowState,

@@ -11,7 +11,7 @@ export type EngineValue = string | number | null | readonly EngineValue[];
  * A Lua script that the engine runs as one step. All of its keys are in `keys`, and in one slot:
  * they share what stands in braces. `name` is for messages, and for the twins of the tests.
  */
-interface EngineScript {
+export interface EngineScript {
   readonly name: string;
   readonly source: string;
 }

@@ -5,10 +5,11 @@
 import type { Checked } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Proposal } from "../../cluster/definitions/definition.js";
+import type { AppliedHere, Decided } from "../../cluster/definitions/shared-definitions.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { applyDefinitions } from "../definitions/apply-definitions.js";
-import type { Proposal } from "../definitions/definition.js";
 
 /** An operation with its body, which is unchecked. */
 export interface AdminRequest<Op extends AdminOp> {
@@ -53,11 +54,38 @@ export function makeChange(
   ports: AnswerPorts,
   propose: () => Proposal | null,
 ): void {
+  const { sharedDefinitions } = state;
+  if (sharedDefinitions !== null)
+    return void sharedDefinitions.change(propose).then((decided) => {
+      if (decided.kind === "applied") answerApplied(decided, ports);
+      else if (decided.kind !== "withdrawn") ports.fail(undecided(decided));
+    });
   const proposal = propose();
   if (proposal === null) return;
-  const { written, followed } = applyDefinitions(state, proposal.definitions, nowMs);
+  answerApplied({ proposal, applied: applyDefinitions(state, proposal.definitions, nowMs) }, ports);
+}
+
+function answerApplied(
+  { proposal, applied }: { readonly proposal: Proposal; readonly applied: AppliedHere },
+  ports: AnswerPorts,
+): void {
   const answer = proposal.answer();
-  answerWritten(written, ports, () => void followed.then(() => ports.answer(answer)));
+  answerWritten(applied.written, ports, () => {
+    void applied.followed.then(() => ports.answer(answer));
+  });
+}
+
+/** Why the hosts haven't come to a change. */
+function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): Failure {
+  if (decided.kind === "contended")
+    return failure("overloaded", "nothing was changed: other hosts change the same all the time");
+  const { reason, mayHold } = decided;
+  return failure(
+    "cluster_unavailable",
+    mayHold
+      ? `it isn't known whether the change was made: the cluster's engine hasn't answered (${reason})`
+      : `nothing was changed: the cluster's engine can't decide it (${reason})`,
+  );
 }
 
 /** Writes a change that is made in memory, then answers. */

@@ -15,12 +15,12 @@ import {
 } from "../../../shared/domain/rule.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import { allRules } from "../../cluster/definitions/definition.js";
 import { listChildren } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
 import type { DaemonState } from "../../state.js";
 import { ruleDefinitions, ruleDeletions, ruleReset } from "../definitions/apply-rules.js";
-import { allRules } from "../definitions/definition.js";
 import {
   type AdminPorts,
   type AdminRequest,

@@ -6,6 +6,7 @@ import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { removeSpends } from "../../budgets/remove-spends.js";
 import { budgetChange } from "../../budgets/stored-budget.js";
+import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
@@ -13,7 +14,6 @@ import { applyBudget, applyBudgetReset, applySettings } from "./apply-budgets.js
 import { applyDenial, applyKey } from "./apply-credentials.js";
 import { applyRule, applyRuleReset, noteOfRules } from "./apply-rules.js";
 import type { Applying } from "./applying.js";
-import { type Definition, definitionKinds } from "./definition.js";
 
 /** What was applied to memory. */
 interface Applied {

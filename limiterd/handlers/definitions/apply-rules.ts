@@ -6,6 +6,7 @@ import {
   type RuleKey,
   ruleId,
 } from "../../../shared/domain/rule.js";
+import { allRules, type Definition } from "../../cluster/definitions/definition.js";
 import type { Rule } from "../../counters/counter.js";
 import {
   resetAllChange,
@@ -17,7 +18,6 @@ import {
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import type { Applying } from "./applying.js";
-import { allRules, type Definition } from "./definition.js";
 
 /**
  * Of a rule that is made or edited by hand; `known` is the one that it takes the place of. A rule

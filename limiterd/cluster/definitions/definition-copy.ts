@@ -1,0 +1,138 @@
+/**
+ * This host's copy of the definitions that the engine holds, with their stamps: in the table
+ * `cluster`, [stamp, value, or null] by `definition:` and its field; and how far it reads,
+ * [order, clusterId, trimmed, sum, live], under `definitions`. It is written in the commit of what
+ * it changes.
+ */
+import { isCount } from "../../../shared/checked.js";
+import { type Change, type Store, throwMalformed } from "../../store/store.js";
+import type { Definition } from "./definition.js";
+import {
+  type DefinitionsState,
+  fieldOf,
+  nameOfField,
+  type Stamped,
+  stampSum,
+} from "./definition-engine.js";
+
+const prefix = "definition:";
+const behindPrefix = "definition;";
+const stateKey = "definitions";
+const resetsKind = "rule_resets";
+
+export class DefinitionCopy {
+  readonly #store: Store;
+  /** What isn't committed yet; null: it is removed. */
+  readonly #pending = new Map<string, Stamped | null>();
+  readonly #resets = new Map<string, number>();
+  #state: DefinitionsState;
+
+  /** Throws `StoreUnreadableError`. */
+  constructor(store: Store) {
+    this.#store = store;
+    this.#state = readState(store);
+    for (const one of this.all()) this.#noteReset(one);
+  }
+
+  /** Up to which order it has all, and what it has. */
+  get state(): DefinitionsState {
+    return this.#state;
+  }
+
+  /** The stamp of the last reset of a rule, or of all rules; 0: never. */
+  resetOf(ruleId: string): number {
+    return this.#resets.get(ruleId) ?? 0;
+  }
+
+  get(name: Pick<Definition, "kind" | "key">): Stamped | null {
+    const field = fieldOf(name);
+    const pending = this.#pending.get(field);
+    if (pending !== undefined) return pending;
+    const value = this.#store.get("cluster", prefix + field);
+    return value === undefined ? null : this.#fromStored(prefix + field, value);
+  }
+
+  /** Every one, in no order. */
+  *all(): Generator<Stamped> {
+    const range = { from: prefix, before: behindPrefix, limit: Number.POSITIVE_INFINITY };
+    for (const { key, value } of this.#store.range("cluster", range)) {
+      const one = this.#fromStored(String(key), value);
+      if (!this.#pending.has(fieldOf(one))) yield one;
+    }
+    for (const one of this.#pending.values()) if (one !== null) yield one;
+  }
+
+  /**
+   * Takes definitions, and forgets others; `state` is how far it reads then. Returns what is to be
+   * committed with what they change, and what is to be called after the commit.
+   */
+  take(
+    definitions: readonly Stamped[],
+    state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">,
+    forgotten: readonly Stamped[] = [],
+  ): { readonly changes: readonly Change[]; committed(): void } {
+    const taken = new Map<string, Stamped | null>();
+    let { sum, live } = this.#state;
+    const count = (one: Stamped | null, sign: 1 | -1): void => {
+      if (one === null || one.value === null) return;
+      sum = stampSum(sum, one.stamp, sign);
+      live += sign;
+    };
+    for (const one of definitions) {
+      count(this.get(one), -1);
+      count(one, 1);
+      taken.set(fieldOf(one), one);
+      this.#pending.set(fieldOf(one), one);
+      this.#noteReset(one);
+    }
+    for (const one of forgotten) {
+      count(this.get(one), -1);
+      taken.set(fieldOf(one), null);
+      this.#pending.set(fieldOf(one), null);
+    }
+    this.#state = { ...state, sum, live };
+    const { order, clusterId, trimmed } = state;
+    const changes: Change[] = [
+      { table: "cluster", key: stateKey, value: [order, clusterId, trimmed, sum, live] },
+    ];
+    for (const [field, one] of taken)
+      changes.push({
+        table: "cluster",
+        key: prefix + field,
+        value: one === null ? undefined : [one.stamp, one.value],
+      });
+    return {
+      changes,
+      committed: () => {
+        for (const [field, one] of taken)
+          if (this.#pending.get(field) === one) this.#pending.delete(field);
+      },
+    };
+  }
+
+  #noteReset({ kind, key, stamp }: Stamped): void {
+    if (kind === resetsKind) this.#resets.set(key, stamp);
+  }
+
+  #fromStored(key: string, [stamp, value]: readonly unknown[]): Stamped {
+    const name = nameOfField(key.slice(prefix.length));
+    if (name === null || !isCount(stamp) || !(value === null || Array.isArray(value)))
+      throwMalformed(this.#store, "cluster", key);
+    return { ...name, stamp, value: value as readonly unknown[] | null };
+  }
+}
+
+function readState(store: Store): DefinitionsState {
+  const value = store.get("cluster", stateKey);
+  if (value === undefined) return { order: 0, clusterId: null, trimmed: 0, sum: 0, live: 0 };
+  const [order, clusterId, trimmed, sum, live] = value;
+  if (!isCount(order) || !isCount(trimmed) || !isCount(sum) || !isCount(live))
+    throwMalformed(store, "cluster", stateKey);
+  return {
+    order,
+    clusterId: typeof clusterId === "string" ? clusterId : null,
+    trimmed,
+    sum,
+    live,
+  };
+}

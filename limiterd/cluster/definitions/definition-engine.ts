@@ -1,0 +1,186 @@
+/**
+ * The definitions that the engine holds, as hosts ask for them. What the scripts do is in
+ * `definition-scripts.ts`.
+ */
+import { type EngineConnection, EngineRefusedError, type EngineValue } from "../engine/engine.js";
+import { type Definition, definitionKinds } from "./definition.js";
+import { readScript, restateScript, trimScript, writeScript } from "./definition-scripts.js";
+
+/** A definition as the engine holds it. */
+export interface Stamped extends Definition {
+  /** Of two values of one definition the later one is in force. */
+  readonly stamp: number;
+}
+
+/** Of everything that the engine holds. */
+export interface DefinitionsState {
+  /** Of the last change. */
+  readonly order: number;
+  /** By which a host notices that it hasn't the same, as in `stampSum`. */
+  readonly sum: number;
+  readonly live: number;
+  /** What is missing and has this stamp, or an earlier one, was deleted. */
+  readonly trimmed: number;
+  /** Null: the engine is empty. */
+  readonly clusterId: string | null;
+}
+
+export interface ReadDefinition extends Stamped {
+  readonly order: number;
+}
+
+export interface DefinitionPage extends DefinitionsState {
+  readonly changed: readonly ReadDefinition[];
+  /** Entries that can't be read, by their fields: another release's. */
+  readonly unreadable: readonly string[];
+  /** The order up to which this page leads: there is more unless it is `order`. */
+  readonly upTo: number;
+}
+
+type WriteAnswer =
+  /** `before`: the order of the last change before this one. */
+  | { readonly kind: "written"; readonly before: number; readonly stamp: number }
+  | { readonly kind: "conflict" | "behind" };
+
+/** Rejects as `EngineConnection.call`. */
+export interface DefinitionEngine {
+  write(base: number, definitions: readonly Definition[]): Promise<WriteAnswer>;
+  read(after: number): Promise<DefinitionPage>;
+  /** How many were refused. */
+  restate(known: KnownState, definitions: readonly Stamped[]): Promise<number>;
+  trim(beforeStamp: number): Promise<number>;
+}
+
+interface KnownState {
+  readonly clusterId: string;
+  readonly trimmed: number;
+  readonly order: number;
+}
+
+/** Fields in one answer, or in one question: some hundred kilobytes. */
+export const definitionsPerPage = 1000;
+
+const modulus = 2 ** 50;
+
+/** The sum of stamps by which hosts compare, with one more, or with `sign` −1 without it. */
+export function stampSum(sum: number, stamp: number, sign: 1 | -1): number {
+  return (sum + modulus + sign * (stamp % modulus)) % modulus;
+}
+
+/** What definitions are announced by. */
+export function definitionsChannel(name: string): string {
+  return `sluice:{${name}}:changes`;
+}
+
+export function createDefinitionEngine(
+  engine: Pick<EngineConnection, "call">,
+  name: string,
+): DefinitionEngine {
+  const keys = ["definitions", "order", "deleted", "state"].map(
+    (each) => `sluice:{${name}}:${each}`,
+  );
+  const channel = definitionsChannel(name);
+  return {
+    async write(base, definitions) {
+      const fields = definitions.flatMap((one) => [fieldOf(one), JSON.stringify(one.value)]);
+      const answer = await engine.call(writeScript, keys, [base, channel, ...fields]);
+      const [kind, before, stamp] = listOf(answer);
+      if (kind === "conflict" || kind === "behind") return { kind };
+      if (kind !== "written") throw unexpected(answer);
+      return { kind, before: Number(before), stamp: Number(stamp) };
+    },
+    async read(after) {
+      const answer = await engine.call(readScript, keys, [after, definitionsPerPage]);
+      return pageOf(listOf(answer), after);
+    },
+    async restate({ clusterId, trimmed, order }, definitions) {
+      const fields = definitions.flatMap((one) => [
+        fieldOf(one),
+        one.stamp,
+        JSON.stringify(one.value),
+      ]);
+      const known = [channel, clusterId, trimmed, order];
+      return Number(await engine.call(restateScript, keys, [...known, ...fields]));
+    },
+    async trim(beforeStamp) {
+      return Number(await engine.call(trimScript, keys, [beforeStamp, definitionsPerPage]));
+    },
+  };
+}
+
+/** Everything that the engine holds, and its state then. */
+export async function readAllDefinitions(
+  engine: DefinitionEngine,
+  onPage: (page: DefinitionPage) => void,
+): Promise<{ readonly state: DefinitionsState; readonly all: readonly ReadDefinition[] }> {
+  const all = new Map<string, ReadDefinition>();
+  let after = 0;
+  for (;;) {
+    const page = await engine.read(after);
+    onPage(page);
+    // One that changes meanwhile comes again.
+    for (const one of page.changed) all.set(fieldOf(one), one);
+    if (page.upTo === page.order) return { state: page, all: [...all.values()] };
+    after = page.upTo;
+  }
+}
+
+/** A definition's field in the engine. */
+export function fieldOf({ kind, key }: Pick<Definition, "kind" | "key">): string {
+  return `${kind}:${key}`;
+}
+
+/** Null for a field that no definition has. */
+export function nameOfField(field: string): Pick<Definition, "kind" | "key"> | null {
+  const at = field.indexOf(":");
+  const kind = definitionKinds.find((known) => known === field.slice(0, at));
+  return kind === undefined ? null : { kind, key: field.slice(at + 1) };
+}
+
+/** Null for what isn't a definition's value. */
+function parseValue(json: string): Pick<Definition, "value"> | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return value === null || Array.isArray(value) ? { value } : null;
+  } catch {
+    // Another program wrote it.
+    return null;
+  }
+}
+
+function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
+  const [order, sum, live, trimmed, id, ...rest] = answer.map(String);
+  const changed: ReadDefinition[] = [];
+  const unreadable: string[] = [];
+  let upTo = after;
+  for (let i = 0; i + 2 < rest.length; i += 3) {
+    const [field, at, packed] = rest.slice(i, i + 3) as [string, string, string];
+    upTo = Number(at);
+    const colon = packed.indexOf(":");
+    const stamp = Number(packed.slice(0, colon));
+    const name = nameOfField(field);
+    const value = parseValue(packed.slice(colon + 1));
+    if (name === null || value === null || !Number.isSafeInteger(stamp)) unreadable.push(field);
+    else changed.push({ ...name, ...value, stamp, order: upTo });
+  }
+  const isLast = rest.length < 3 * definitionsPerPage;
+  return {
+    order: Number(order),
+    sum: Number(sum),
+    live: Number(live),
+    trimmed: Number(trimmed),
+    clusterId: id === "" ? null : id!,
+    changed,
+    unreadable,
+    upTo: isLast ? Number(order) : upTo,
+  };
+}
+
+function listOf(answer: EngineValue): readonly EngineValue[] {
+  if (!Array.isArray(answer)) throw unexpected(answer);
+  return answer as readonly EngineValue[];
+}
+
+function unexpected(answer: EngineValue): Error {
+  return new EngineRefusedError(`an answer that isn't understood: ${JSON.stringify(answer)}`);
+}

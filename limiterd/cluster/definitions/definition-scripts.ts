@@ -1,0 +1,145 @@
+/**
+ * What the engine does with definitions, each in one step. All keys share a slot:
+ *
+ * - `…:definitions`, a hash: `stamp:value` by field, the value as JSON, `null` if it is deleted;
+ * - `…:order`, a sorted set: fields by when the engine last took them, which is what hosts read on
+ *   from;
+ * - `…:deleted`, a sorted set: the fields that are deleted, by their stamps;
+ * - `…:state`, a hash: `order` of the last change; `sum` of the stamps of all that aren't deleted
+ *   and `live`, their number, by which hosts notice that an engine has lost something; `trimmed`,
+ *   the last stamp of a deleted one that is forgotten; `id` of the cluster.
+ *
+ * Stamps and orders are microseconds of the engine's clock, each above all before it, so that those
+ * of an engine that has lost its data are above what it had given out. Of two values of one field
+ * the one with the later stamp is in force.
+ */
+import type { EngineScript } from "../engine/engine.js";
+
+const shared = `
+local defs, order, deleted, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local text = function(n) return string.format('%.0f', n) end
+local read = function(name) return tonumber(redis.call('HGET', state, name) or '0') end
+local modulus = 1125899906842624
+local parse = function(packed)
+  local at = string.find(packed, ':', 1, true)
+  return tonumber(string.sub(packed, 1, at - 1)), string.sub(packed, at + 1)
+end
+local count = function(stamp, sign)
+  redis.call('HSET', state, 'sum', text((read('sum') + sign * (stamp % modulus)) % modulus))
+  redis.call('HINCRBY', state, 'live', sign)
+end
+local put = function(field, stamp, value, at)
+  local before = redis.call('HGET', defs, field)
+  if before then
+    local old, was = parse(before)
+    if was ~= 'null' then count(old, -1) end
+  end
+  redis.call('HSET', defs, field, text(stamp) .. ':' .. value)
+  redis.call('ZADD', order, text(at), field)
+  if value == 'null' then redis.call('ZADD', deleted, text(stamp), field)
+  else redis.call('ZREM', deleted, field) count(stamp, 1) end
+end
+local next_order = function(above)
+  local now = redis.call('TIME')
+  return math.max(now[1] * 1000000 + now[2], read('order') + 1, above + 1)
+end
+`;
+
+/**
+ * Writes fields together if none of them was changed after `base`, the order up to which the host
+ * has all. Arguments: base, the channel, then field and value of each. Answers `behind` if the
+ * engine's last change is before `base`, `conflict`, or `written`, the order before, and the stamp,
+ * which is the order too.
+ */
+export const writeScript: EngineScript = {
+  name: "definitions-write",
+  source: `${shared}
+local base = tonumber(ARGV[1])
+local before = read('order')
+if before < base then return {'behind'} end
+for i = 3, #ARGV, 2 do
+  local at = redis.call('ZSCORE', order, ARGV[i])
+  if at and tonumber(at) > base then return {'conflict'} end
+end
+local at = next_order(base)
+for i = 3, #ARGV, 2 do put(ARGV[i], at, ARGV[i + 1], at) end
+redis.call('HSET', state, 'order', text(at))
+redis.call('PUBLISH', ARGV[2], text(at))
+return {'written', text(before), text(at)}`,
+};
+
+/**
+ * What changed after an order. Arguments: the order, about how many fields at most: those that were
+ * written together stay together. Answers with the state (order, sum, live, trimmed, id), then
+ * field, order, and `stamp:value` of each, in their order.
+ */
+export const readScript: EngineScript = {
+  name: "definitions-read",
+  source: `${shared}
+local after, most = ARGV[1], tonumber(ARGV[2])
+local found = redis.call('ZRANGEBYSCORE', order, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+if #found == 2 * most then
+  local last = found[#found]
+  while #found > 0 and found[#found] == last do
+    table.remove(found)
+    table.remove(found)
+  end
+  local together = redis.call('ZRANGEBYSCORE', order, last, last, 'WITHSCORES')
+  for i = 1, #together do found[#found + 1] = together[i] end
+end
+local answer = {text(read('order')), text(read('sum')), text(read('live')), text(read('trimmed')),
+  redis.call('HGET', state, 'id') or ''}
+for i = 1, #found, 2 do
+  answer[#answer + 1] = found[i]
+  answer[#answer + 1] = text(tonumber(found[i + 1]))
+  answer[#answer + 1] = redis.call('HGET', defs, found[i])
+end
+return answer`,
+};
+
+/**
+ * Takes over what a host knows and the engine doesn't, or knows an earlier value of. Arguments: the
+ * channel, the id of the cluster, the last stamp that is trimmed, an order that the host knows;
+ * field, stamp and value of each. Answers with how many were refused: the engine has another value
+ * of the same or a later stamp.
+ */
+export const restateScript: EngineScript = {
+  name: "definitions-restate",
+  source: `${shared}
+redis.call('HSETNX', state, 'id', ARGV[2])
+if tonumber(ARGV[3]) > read('trimmed') then redis.call('HSET', state, 'trimmed', ARGV[3]) end
+local refused = 0
+local at = next_order(tonumber(ARGV[4]))
+for i = 5, #ARGV, 3 do
+  local before = redis.call('HGET', defs, ARGV[i])
+  local stamp = tonumber(ARGV[i + 1])
+  local old, was = 0, ''
+  if before then old, was = parse(before) end
+  if stamp > old then
+    put(ARGV[i], stamp, ARGV[i + 2], at)
+    at = at + 1
+  elseif was ~= ARGV[i + 2] then refused = refused + 1 end
+end
+redis.call('HSET', state, 'order', text(at))
+redis.call('PUBLISH', ARGV[1], text(at))
+return refused`,
+};
+
+/**
+ * Forgets fields that were deleted before a stamp. Arguments: the stamp, how many at most. Answers
+ * with how many it were.
+ */
+export const trimScript: EngineScript = {
+  name: "definitions-trim",
+  source: `${shared}
+local gone = redis.call('ZRANGEBYSCORE', deleted, '-inf', '(' .. ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+for i = 1, #gone, 2 do
+  redis.call('HDEL', defs, gone[i])
+  redis.call('ZREM', order, gone[i])
+  redis.call('ZREM', deleted, gone[i])
+  if tonumber(gone[i + 1]) > read('trimmed') then
+    redis.call('HSET', state, 'trimmed', text(tonumber(gone[i + 1])))
+  end
+end
+return #gone / 2`,
+};

@@ -1,0 +1,255 @@
+/**
+ * Definitions that all hosts share. A change is decided by the engine, in one step that fails if
+ * another host has changed the same meanwhile; then every host applies it in the same way, the one
+ * that asked too. What a host has missed it reads when it hears of it, and each second; where both
+ * sides may have something that the other hasn't, they are reconciled. One thing at a time, so that
+ * each change is judged by all that is known.
+ */
+
+import type { Change } from "../../store/store.js";
+import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
+import type { Definition, Proposal } from "./definition.js";
+import type { DefinitionCopy } from "./definition-copy.js";
+import {
+  type DefinitionEngine,
+  type DefinitionPage,
+  type DefinitionsState,
+  definitionsPerPage,
+  type ReadDefinition,
+  readAllDefinitions,
+  type Stamped,
+} from "./definition-engine.js";
+import {
+  isInForce,
+  type OwnDefinition,
+  planReconciling,
+  type Renumbered,
+} from "./plan-reconciling.js";
+
+/** What was applied to memory; both resolve as in `handlers/definitions/apply-definitions.ts`. */
+export interface AppliedHere {
+  readonly written: Promise<Error | null>;
+  readonly followed: Promise<unknown>;
+}
+
+interface Ports {
+  readonly engine: DefinitionEngine;
+  readonly copy: DefinitionCopy;
+  /** Applies definitions in memory at once; `also` is in their commit. */
+  apply(definitions: readonly Definition[], also: readonly Change[]): AppliedHere;
+  /** Those that this host has made without the engine. */
+  own(): readonly OwnDefinition[];
+  /** An id for a cluster that has none. */
+  newClusterId(): string;
+  /** Whether the engine was reached when it was last heard of. */
+  isReached(): boolean;
+  /** Resolved once what follows from a change can be applied. */
+  readonly ready: Promise<void>;
+  readonly log: DefinitionsLog;
+}
+
+/** What is said in the log. */
+export interface DefinitionsLog {
+  joined(counts: { readonly taken: number; readonly told: number }): void;
+  replaced(definitions: readonly Definition[]): void;
+  renumbered(keys: readonly Renumbered[]): void;
+  unreadable(fields: readonly string[]): void;
+}
+
+/** The outcome of a change. */
+export type Decided =
+  /** The proposal was withdrawn: it has failed. */
+  | { readonly kind: "withdrawn" }
+  | { readonly kind: "applied"; readonly proposal: Proposal; readonly applied: AppliedHere }
+  /** `mayHold`: the engine may have taken it before its answer was lost. */
+  | { readonly kind: "away"; readonly reason: string; readonly mayHold: boolean }
+  /** Other hosts have changed the same again and again. */
+  | { readonly kind: "contended" };
+
+/** How far the copy reads once it has taken something. */
+interface Reading {
+  readonly state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">;
+  readonly forgotten?: readonly Stamped[];
+}
+
+/** Attempts to change what other hosts change at the same time. */
+const attemptsMax = 10;
+
+export class SharedDefinitions {
+  readonly #ports: Ports;
+  #last: Promise<unknown> = Promise.resolve();
+  #queued = false;
+  #isJoined = false;
+  #unreadable = 0;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** As `DefinitionCopy.state`. */
+  get state(): DefinitionsState {
+    return this.#ports.copy.state;
+  }
+
+  /** Of a rule's counters, raised by each reset of it; 0 before the first one. */
+  generationOf(ruleId: string): number {
+    const { copy } = this.#ports;
+    return Math.max(copy.resetOf(ruleId), copy.resetOf("*"));
+  }
+
+  /**
+   * Makes a change: `propose` judges what is known, and is asked again when that has changed. It
+   * returns null to withdraw.
+   */
+  change(propose: () => Proposal | null): Promise<Decided> {
+    return this.#exclusively(async () => {
+      let isAsked = false;
+      try {
+        await this.#ports.ready;
+        if (!this.#isJoined) await this.#reconcile();
+        for (let attempt = 0; attempt < attemptsMax; attempt++) {
+          const proposal = propose();
+          if (proposal === null) return { kind: "withdrawn" };
+          isAsked = this.#ports.isReached();
+          const applied = await this.#write(proposal.definitions);
+          if (applied !== null) return { kind: "applied", proposal, applied };
+          isAsked = false;
+        }
+        return { kind: "contended" };
+      } catch (error) {
+        if (error instanceof EngineAwayError)
+          return { kind: "away", reason: error.message, mayHold: isAsked };
+        if (error instanceof EngineRefusedError)
+          return { kind: "away", reason: error.message, mayHold: false };
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Reads what has changed. Resolved: this host has all that the engine had, or a later call will
+   * see to it. Rejects as `EngineConnection.call`.
+   */
+  refresh(): Promise<void> {
+    // One that waits reads all that is there when its turn comes.
+    if (this.#queued) return this.#last.then(() => {});
+    this.#queued = true;
+    return this.#exclusively(async () => {
+      this.#queued = false;
+      await this.#ports.ready;
+      if (this.#isJoined) await this.#read();
+      else await this.#reconcile();
+    });
+  }
+
+  /** To be called when the engine may have lost data: what it has is compared before it is used. */
+  distrust(): void {
+    this.#isJoined = false;
+  }
+
+  /** Forgets what was deleted before a stamp, a page at a call. */
+  trim(beforeStamp: number): Promise<unknown> {
+    return this.#exclusively(() => this.#ports.engine.trim(beforeStamp));
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  /** Null: it must be proposed again. */
+  async #write(definitions: readonly Definition[]): Promise<AppliedHere | null> {
+    const { engine, copy } = this.#ports;
+    if (definitions.length === 0) return this.#apply([], { state: copy.state });
+    const answer = await engine.write(copy.state.order, definitions);
+    if (answer.kind === "behind") await this.#reconcile();
+    if (answer.kind === "conflict") await this.#read();
+    if (answer.kind !== "written") return null;
+    const { before, stamp } = answer;
+    const { order, clusterId, trimmed } = copy.state;
+    // What other hosts have changed before is read first; then this comes again, and is known.
+    const state = { order: before === order ? stamp : order, clusterId, trimmed };
+    const stamped = definitions.map((one) => ({ ...one, stamp }));
+    return this.#apply(stamped, { state });
+  }
+
+  async #read(): Promise<void> {
+    const { engine, copy } = this.#ports;
+    for (;;) {
+      const page = await engine.read(copy.state.order);
+      if (page.order < copy.state.order || page.clusterId !== copy.state.clusterId)
+        return this.#reconcile();
+      this.#noteUnreadable(page);
+      const { clusterId, trimmed } = page;
+      const news = page.changed.filter((one) => this.#isNews(one));
+      if (news.length > 0 || page.upTo !== copy.state.order)
+        await this.#apply(news, { state: { order: page.upTo, clusterId, trimmed } }).written;
+      if (page.upTo !== page.order) continue;
+      const { sum, live } = copy.state;
+      // It holds something that it was never told of here, or has lost something.
+      if ((sum !== page.sum || live !== page.live) && this.#unreadable === 0)
+        await this.#reconcile();
+      return;
+    }
+  }
+
+  #isNews(one: ReadDefinition): boolean {
+    const known = this.#ports.copy.get(one);
+    return known === null || isInForce(one, known);
+  }
+
+  /** Resolved: both sides have the same. */
+  async #reconcile(): Promise<void> {
+    const { copy, engine, log } = this.#ports;
+    const isFirst = copy.state.clusterId === null;
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const { state, all } = await readAllDefinitions(engine, (page) => this.#noteUnreadable(page));
+      const plan = planReconciling({
+        engine: { state, all },
+        copy: { clusterId: copy.state.clusterId, all: copy.all() },
+        own: this.#ownUnknown(),
+      });
+      const clusterId = state.clusterId ?? copy.state.clusterId ?? this.#ports.newClusterId();
+      const trimmed = Math.max(state.trimmed, copy.state.trimmed);
+      const known = { clusterId, trimmed, order: copy.state.order };
+      let refused = 0;
+      const told = [...plan.told, ...plan.joined];
+      for (let i = 0; i < Math.max(told.length, 1); i += definitionsPerPage)
+        refused += await engine.restate(known, told.slice(i, i + definitionsPerPage));
+      if (refused > 0) continue;
+      const forgotten = plan.deleted.map((one) => ({ ...one, value: null }));
+      // The engine's first: a key of this host may have made room for one of them.
+      await this.#apply([...plan.taken, ...plan.joined], {
+        state: { order: state.order, clusterId, trimmed },
+        forgotten,
+      }).written;
+      this.#isJoined = true;
+      if (isFirst) log.joined({ taken: plan.taken.length, told: told.length });
+      if (plan.replaced.length > 0) log.replaced(plan.replaced);
+      if (plan.renumbered.length > 0) log.renumbered(plan.renumbered);
+      return;
+    }
+  }
+
+  #ownUnknown(): readonly OwnDefinition[] {
+    return this.#ports.own().filter((one) => this.#ports.copy.get(one) === null);
+  }
+
+  #apply(definitions: readonly Stamped[], { state, forgotten = [] }: Reading): AppliedHere {
+    const taken = this.#ports.copy.take(definitions, state, forgotten);
+    const applied = this.#ports.apply([...definitions, ...forgotten], taken.changes);
+    return {
+      written: applied.written.then((failing) => {
+        if (failing === null) taken.committed();
+        return failing;
+      }),
+      followed: applied.followed,
+    };
+  }
+
+  #noteUnreadable({ unreadable }: DefinitionPage): void {
+    if (unreadable.length > this.#unreadable) this.#ports.log.unreadable(unreadable);
+    this.#unreadable = Math.max(this.#unreadable, unreadable.length);
+  }
+}

@@ -1,0 +1,98 @@
+/** Connects the definitions of a daemon with those of other hosts: what it hears, when it asks. */
+import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
+import {
+  createDefinitionEngine,
+  definitionsChannel,
+} from "../../cluster/definitions/definition-engine.js";
+import {
+  type DefinitionsLog,
+  SharedDefinitions,
+} from "../../cluster/definitions/shared-definitions.js";
+import type { EngineConnection, EngineState } from "../../cluster/engine/engine.js";
+import { EngineAwayError, EngineRefusedError } from "../../cluster/engine/engine.js";
+import type { DaemonState } from "../../state.js";
+import { applyDefinitions } from "./apply-definitions.js";
+import { ownDefinitions } from "./own-definitions.js";
+
+interface SharingPorts {
+  readonly engine: EngineConnection;
+  /** Of the cluster, as it is configured. */
+  readonly name: string;
+  nowMs(): number;
+  /** Runs `run` every `ms`; returns what ends it. */
+  every(ms: number, run: () => void): () => void;
+  /** A random id. */
+  newId(): string;
+  /** Resolved once what budgets have spent is read. */
+  readonly accountsLoaded: Promise<void>;
+  readonly log: SharingLog;
+  /** Called with an error that nothing else may catch. */
+  onBroken(error: Error): void;
+}
+
+interface SharingLog extends DefinitionsLog {
+  /** Definitions that this release doesn't understand, each with what is wrong with it. */
+  passedOver(flaws: readonly string[]): void;
+  /** The engine has answered with an error. */
+  refused(reason: string): void;
+}
+
+/** Between two questions whether something has changed that wasn't heard of. */
+const refreshMs = 1000;
+/** How long it is remembered that something was deleted. */
+const deletedDays = 30;
+/** Between two looks for what can be forgotten. */
+const trimMs = 10 * 60_000;
+
+/** Begins to share definitions; returns what ends it. */
+export function shareDefinitions(state: DaemonState, ports: SharingPorts): () => void {
+  const { engine, name, log, nowMs } = ports;
+  const definitions = new SharedDefinitions({
+    engine: createDefinitionEngine(engine, name),
+    copy: new DefinitionCopy(state.store),
+    apply(changed, also) {
+      const applied = applyDefinitions(state, changed, nowMs(), also);
+      if (applied.flaws.length > 0)
+        log.passedOver(
+          applied.flaws.map(({ definition: { kind, key }, flaw }) => `${kind} ${key}: ${flaw}`),
+        );
+      return applied;
+    },
+    own: () => ownDefinitions(state),
+    newClusterId: ports.newId,
+    isReached: () => engine.state.kind === "connected",
+    ready: ports.accountsLoaded,
+    log,
+  });
+  state.sharedDefinitions = definitions;
+  const attempt = (work: Promise<unknown>): void =>
+    void work.catch((error: unknown) => {
+      if (error instanceof EngineAwayError) return;
+      if (error instanceof EngineRefusedError) log.refused(error.message);
+      else ports.onBroken(error as Error);
+    });
+  const refresh = (): void => {
+    // What waits for a store that fails needn't grow.
+    if (engine.state.kind === "connected" && !state.writer.isFull) attempt(definitions.refresh());
+  };
+  let epoch: string | null = null;
+  const connected = (now: EngineState): void => {
+    if (now.kind !== "connected") return;
+    if (epoch !== null && now.epoch !== epoch) definitions.distrust();
+    epoch = now.epoch;
+    refresh();
+  };
+  const stops = [
+    engine.subscribe(definitionsChannel(name), refresh),
+    engine.watch(connected),
+    ports.every(refreshMs, refresh),
+    ports.every(trimMs, () => {
+      const beforeMs = nowMs() - deletedDays * 86_400_000;
+      if (engine.state.kind === "connected") attempt(definitions.trim(beforeMs * 1000));
+    }),
+  ];
+  connected(engine.state);
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
