@@ -516,7 +516,7 @@ t.test(
     // `test` has a room for each program and a file for each room, beside those of its own; the
     // proxy has the dashboard and metrics beside what a request needs, the daemon what hosts share.
     const roomsMax = (folder: string): number =>
-      folder === "test" ? 18 : /^(?:test\/)?(?:proxy|limiterd)$/.test(folder) ? 14 : 12;
+      folder === "test" ? 18 : /^(?:test\/)?(?:proxy|limiterd|shared)$/.test(folder) ? 14 : 12;
     t.same(
       [...inFolder].filter(([folder, children]) => children > roomsMax(folder)),
       [],

@@ -1,5 +1,6 @@
 /** The types of a checked configuration. Both processes load all and use what concerns them. */
 import type { ModelPatterns } from "../access/allowed-models.js";
+import type { WithCluster } from "../cluster/cluster-config.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
@@ -166,7 +167,7 @@ export interface EffectiveSetting {
   readonly meaning: string;
 }
 
-export interface Config extends TelemetryConfig {
+export interface Config extends TelemetryConfig, WithCluster {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: {

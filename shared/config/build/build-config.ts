@@ -4,10 +4,11 @@
  * `../file/read-config-file.ts`.
  */
 
+import { buildCluster, type ClusterConfig } from "../../cluster/cluster-config.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import type { RuleDefinition } from "../../domain/rule.js";
 import { append } from "../../long-lists.js";
-import type { Config, ProviderConfig } from "../config.js";
+import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
 import { locateProblems } from "../file/locate-problems.js";
@@ -20,10 +21,10 @@ import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
-import { noProblems, type Problem, problemList } from "../problems.js";
+import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
-import { absoluteSetting } from "./absolute-setting.js";
+import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 import { buildAliases } from "./aliases.js";
 import { buildMetrics } from "./build-metrics.js";
 import {
@@ -32,13 +33,13 @@ import {
   tokenRuleWarnings,
   variableWarnings,
 } from "./config-warnings.js";
-import { absolutePath, directoryOf } from "./default-paths.js";
+import { directoryOf } from "./default-paths.js";
 import { buildIssuers } from "./jwt-issuers.js";
 import { buildLimiter } from "./limiter-config.js";
-import { type ProxyVariables, proxyFor, readProxyVariables } from "./outbound-proxies.js";
+import { readProxyVariables, withEgress } from "./outbound-proxies.js";
 import { buildPrices } from "./prices.js";
 import { buildProviders } from "./provider-configs.js";
-import { describeSettings, resolveSettings } from "./resolve-settings.js";
+import { decidedBy, describeSettings, resolveSettings } from "./resolve-settings.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
 /** A valid configuration with warnings about it, or every problem. */
@@ -94,6 +95,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       ? null
       : absoluteSetting(settings.masterKeyFile, values.masterKeyFile, places);
   const metrics = buildMetrics(values, places);
+  const cluster = buildClusterAt(values, places, problems);
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
@@ -156,6 +158,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     jwtIssuers,
     cache: buildCache(values),
     metrics,
+    cluster,
     tracing: { propagate: values.tracePropagation },
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
@@ -187,6 +190,24 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   };
 }
 
+/** With the whole paths of its files. */
+function buildClusterAt(
+  values: SettingValues,
+  places: PathSources,
+  problems: Problems,
+): ClusterConfig | null {
+  const { clusterPasswordFile: passwordFile, clusterCaFile: caFile } = values;
+  const { clusterPasswordFile, clusterCaFile } = settings;
+  const whole = {
+    clusterPasswordFile: passwordFile && absoluteSetting(clusterPasswordFile, passwordFile, places),
+    clusterCaFile: caFile && absoluteSetting(clusterCaFile, caFile, places),
+  };
+  return buildCluster({ ...values, ...whole }, (setting, problem) => {
+    const { name, place } = decidedBy(settings[setting], places);
+    problems[place].push(`${name} ${problem}`);
+  });
+}
+
 /** Rules that were found valid before: what they need beside the file may be gone. */
 function requireEntitled(
   rules: readonly RuleDefinition[],
@@ -197,21 +218,6 @@ function requireEntitled(
   if (template !== undefined)
     problems.push(`${notEntitled(template.subject).message}: add the line ${entitlementLine}`);
   return rules;
-}
-
-/** With the proxy that it is reached through, and the whole paths of its files. */
-function withEgress(
-  provider: ProviderConfig,
-  proxies: ProxyVariables,
-  fileDirectory: string,
-): ProviderConfig {
-  const { baseUrl, proxy, caFile, apiKeyFile } = provider;
-  return {
-    ...provider,
-    proxy: proxyFor(baseUrl, proxy, proxies),
-    caFile: caFile === null ? null : absolutePath(caFile, fileDirectory),
-    apiKeyFile: apiKeyFile === null ? null : absolutePath(apiKeyFile, fileDirectory),
-  };
 }
 
 function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {

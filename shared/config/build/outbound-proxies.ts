@@ -3,9 +3,11 @@
  * the provider's own, else the one of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in capitals or small
  * letters, as curl and most programs read them.
  */
+import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { outboundProxy } from "../kinds/url-kinds.js";
 import { kindProblem } from "../kinds/value-kind.js";
+import { absolutePath } from "./default-paths.js";
 
 /** By the scheme of the address; null: direct. */
 export interface ProxyVariables {
@@ -85,4 +87,19 @@ function ipv4(text: string): number | null {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1).map(Number);
   if (parts === undefined || parts.some((part) => part > 255)) return null;
   return parts.reduce((sum, part) => sum * 256 + part, 0);
+}
+
+/** With the proxy that it is reached through, and the whole paths of its files. */
+export function withEgress(
+  provider: ProviderConfig,
+  proxies: ProxyVariables,
+  fileDirectory: string,
+): ProviderConfig {
+  const { baseUrl, proxy, caFile, apiKeyFile } = provider;
+  return {
+    ...provider,
+    proxy: proxyFor(baseUrl, proxy, proxies),
+    caFile: caFile === null ? null : absolutePath(caFile, fileDirectory),
+    apiKeyFile: apiKeyFile === null ? null : absolutePath(apiKeyFile, fileDirectory),
+  };
 }

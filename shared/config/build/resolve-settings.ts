@@ -42,6 +42,7 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
     ...all,
     ...keyOrFile(all, ["masterKey", "masterKeyFile"], sources, problems),
     ...keyOrFile(all, ["metricsToken", "metricsTokenFile"], sources, problems),
+    ...keyOrFile(all, ["clusterPassword", "clusterPasswordFile"], sources, problems),
   };
 }
 
@@ -53,7 +54,8 @@ function keyOrFile(
   values: SettingValues,
   [keyName, fileName]:
     | readonly ["masterKey", "masterKeyFile"]
-    | readonly ["metricsToken", "metricsTokenFile"],
+    | readonly ["metricsToken", "metricsTokenFile"]
+    | readonly ["clusterPassword", "clusterPasswordFile"],
   sources: SettingSources,
   problems: Problems,
 ): Partial<SettingValues> {

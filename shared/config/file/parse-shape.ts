@@ -51,7 +51,7 @@ import {
 import { budgetSection, listNames, readLimitLists, ruleSection } from "./read-limit-lists.js";
 
 /** The sections that hold nothing but scalar settings. */
-const scalarSections = ["server", "limiter", "usage", "cache", "metrics", "tracing"];
+const scalarSections = ["server", "limiter", "usage", "cache", "metrics", "tracing", "cluster"];
 /** Those within them. */
 const nestedSections: Readonly<Record<string, readonly string[]>> = { server: ["admin"] };
 /** The other keys at the top, besides the scalar settings there. */

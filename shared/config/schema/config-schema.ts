@@ -48,6 +48,7 @@ const sectionMeanings: Readonly<Record<string, string>> = {
   cache: "The response cache.",
   metrics: "What Prometheus is told.",
   tracing: "Traces of requests.",
+  cluster: "What this host shares with others.",
   rate_limits: "Rate limits, and how they are enforced.",
   budgets: "Budgets, and how they are enforced.",
 };

@@ -8,6 +8,7 @@ import type { LogFormat, LogLevel } from "../../log.js";
 import { choice } from "../kinds/choice-kinds.js";
 import { fraction } from "../kinds/number-kinds.js";
 import { cacheSettings } from "./cache-settings.js";
+import { clusterSettings } from "./cluster-settings.js";
 import { limiterSettings } from "./limiter-settings.js";
 import { ruleSettings } from "./rule-settings.js";
 import { serverSettings } from "./server-settings.js";
@@ -21,6 +22,7 @@ export const settings = {
   ...cacheSettings,
   ...metricsSettings,
   ...tracingSettings,
+  ...clusterSettings,
   ...ruleSettings,
   logLevel: setting<LogLevel>({
     path: "log_level",

@@ -64,6 +64,7 @@ const builtIn: Config = {
   jwtIssuers: [],
   cache: null,
   metrics: { token: null, tokenFile: null, seriesMax: 10_000, rulesMax: 500, userPathDepth: 0 },
+  cluster: null,
   tracing: { propagate: "private" },
   rewriters: [],
   usageEnabled: true,

@@ -1,0 +1,86 @@
+/**
+ * The configuration of what several hosts share (docs/several-hosts.md), and what of its settings
+ * doesn't fit together. How the engine is reached is in `limiterd/cluster/engine/`.
+ */
+import type { EngineAddress } from "./engine-url.js";
+
+/** What holds while the engine is away. */
+export type ClusterFailureMode = "closed" | "local" | "open";
+
+interface Credentials {
+  /** Null: the engine's default user. */
+  readonly username: string | null;
+  readonly password: string | null;
+}
+
+export interface ClusterConfig {
+  /** Begins the names of all keys: clusters of other names on the same engine are separate. */
+  readonly name: string;
+  /** The engine's servers, or its Sentinels; at least one. */
+  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  readonly tls: boolean;
+  /** Certificates that are trusted in place of the system's, an absolute path. */
+  readonly caFile: string | null;
+  readonly credentials: Credentials;
+  /** In place of the password: a file, an absolute path, read at each connection. */
+  readonly passwordFile: string | null;
+  /** Null: the addresses are the engine's own. */
+  readonly sentinel: { readonly master: string; readonly credentials: Credentials } | null;
+  readonly failureMode: ClusterFailureMode;
+}
+
+/** The part of the configuration that is about it. */
+export interface WithCluster {
+  /** Null: this host shares nothing. */
+  readonly cluster: ClusterConfig | null;
+}
+
+/** The settings as they are in force, with whole paths. */
+interface ClusterSettings {
+  readonly clusterUrl: readonly EngineAddress[] | null;
+  readonly clusterName: string;
+  readonly clusterFailureMode: ClusterFailureMode;
+  readonly clusterUsername: string | null;
+  readonly clusterPassword: string | null;
+  readonly clusterPasswordFile: string | null;
+  readonly clusterCaFile: string | null;
+  readonly clusterSentinelMaster: string | null;
+}
+
+/** `report` is told of each setting that doesn't fit the others, with what is wrong with it. */
+export function buildCluster(
+  values: ClusterSettings,
+  report: (setting: "clusterUrl" | "clusterCaFile", problem: string) => void,
+): ClusterConfig | null {
+  const addresses = values.clusterUrl;
+  if (addresses === null) return null;
+  const [{ tls, username, password }] = addresses as readonly [EngineAddress];
+  if (addresses.some((each) => each.tls !== tls))
+    report("clusterUrl", "must have addresses that are all encrypted, or none of them");
+  if (addresses.some((each) => each.username !== username || each.password !== password))
+    report("clusterUrl", "must have the same user and password in each address, or in none");
+  if (values.clusterCaFile !== null && !tls)
+    report("clusterCaFile", "is for addresses that begin with valkeys:// or rediss://");
+  const inUrl = { username, password };
+  const own = { username: values.clusterUsername, password: values.clusterPassword };
+  const isOwnSet = Object.values({ ...own, file: values.clusterPasswordFile }).some(
+    (each) => each !== null,
+  );
+  const isUrlSet = username !== null || password !== null;
+  const master = values.clusterSentinelMaster;
+  if (master === null && isOwnSet && isUrlSet)
+    report(
+      "clusterUrl",
+      "must be without user and password when cluster.username, cluster.password or cluster.password_file has them",
+    );
+  return {
+    name: values.clusterName,
+    addresses: addresses.map(({ host, port }) => ({ host, port })),
+    tls,
+    caFile: values.clusterCaFile,
+    credentials: master === null && isUrlSet ? inUrl : own,
+    passwordFile: values.clusterPasswordFile,
+    sentinel: master === null ? null : { master, credentials: inUrl },
+    failureMode: values.clusterFailureMode,
+  };
+}

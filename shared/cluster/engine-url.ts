@@ -1,0 +1,34 @@
+/** URLs of engines: valkey://, valkeys://, redis://, rediss://. */
+
+export interface EngineAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username: string | null;
+  readonly password: string | null;
+}
+
+const portDefault = 6379;
+
+/** Undefined for what is no such URL, or has a path, a query or a fragment. */
+export function parseEngineUrl(text: string): EngineAddress | undefined {
+  const [, scheme] = /^(valkeys?|rediss?):\/\/[^/?#]/i.exec(text) ?? [];
+  if (scheme === undefined || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (!/^\/?$/.test(url.pathname) || text.includes("?") || text.includes("#")) return undefined;
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  if (!/^[A-Za-z0-9_.-]+$/.test(host) && !/^[0-9A-Fa-f:.]+$/.test(host)) return undefined;
+  const port = url.port === "" ? portDefault : Number(url.port);
+  const [username, password] = [url.username, url.password].map(decoded);
+  if (port === 0 || username === undefined || password === undefined) return undefined;
+  return { host, port, tls: /^(?:valkeys|rediss)$/i.test(scheme), username, password };
+}
+
+function decoded(text: string): string | null | undefined {
+  try {
+    return text === "" ? null : decodeURIComponent(text);
+  } catch {
+    // A bare percent sign.
+    return undefined;
+  }
+}

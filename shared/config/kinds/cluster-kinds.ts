@@ -1,0 +1,55 @@
+/** The kinds of values of `cluster.*`: where the engine is, and how it is entered. */
+import { type EngineAddress, parseEngineUrl } from "../../cluster/engine-url.js";
+import { listOf } from "./list-kinds.js";
+import { textOf } from "./text-kinds.js";
+import { always, never, orVariable, type ValueKind } from "./value-kind.js";
+
+const url = { type: "string", pattern: "^(?:[Vv][Aa][Ll][Kk][Ee][Yy]|[Rr][Ee][Dd][Ii][Ss])" };
+const addresses = listOf(
+  "must be valkey:// or valkeys:// addresses (redis:// and rediss:// mean the same) of an engine, without path or query, such as valkeys://engine.internal:6379; special characters of a user or password are written with %",
+  (raw) => parseEngineUrl(textOf(raw) ?? ""),
+  { itemsMin: 1, itemsMax: 32, item: orVariable(url) },
+);
+
+/** Addresses of an engine; those with a user or password are secrets. */
+export const engineUrls: ValueKind<readonly EngineAddress[] | null> = {
+  ...addresses,
+  label: "URLs",
+  quotable: (raw) => !JSON.stringify(raw).includes("@"),
+};
+
+export const clusterName: ValueKind<string> = {
+  label: "text",
+  expected: "must be 1 to 64 letters, digits, dots, dashes and underscores",
+  quotable: always,
+  parse: (raw) => {
+    const name = textOf(raw);
+    return name !== undefined && /^[A-Za-z0-9._-]{1,64}$/.test(name) ? name : undefined;
+  },
+  schema: orVariable({ type: "string", pattern: "^[A-Za-z0-9._-]{1,64}$" }),
+};
+
+/** A user of the engine, or what its Sentinels call it. */
+export const engineWord: ValueKind<string | null> = {
+  label: "text",
+  expected: "must be a text without white space",
+  quotable: always,
+  parse: (raw) => {
+    const word = textOf(raw);
+    return word !== undefined && /^[^\s\p{Cc}]{1,256}$/u.test(word) ? word : undefined;
+  },
+  schema: { type: "string" },
+};
+
+export const enginePassword: ValueKind<string | null> = {
+  label: "secret",
+  expected: "must be a text, in quotes if it looks like a number; leave it out for none",
+  quotable: never,
+  parse: (raw) => {
+    if (typeof raw !== "string") return undefined;
+    const password = raw.trim();
+    if (password === "") return null;
+    return /^\P{Cc}{1,1024}$/u.test(password) ? password : undefined;
+  },
+  schema: { type: "string" },
+};
