@@ -14,6 +14,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice limits set /team --rpm 100 --tpm 50000 --concurrent 8",
     "sluice limits set openai --scope provider --period-seconds 300 --requests 1000",
   ],
+  "limits test": ["sluice limits test /team --rpm 60 --tpm 20000 --days 14"],
   "limits delete": ["sluice limits delete /team --period minute"],
   "limits reset": ["sluice limits reset /team --period minute", "sluice limits reset --all"],
   budgets: ["sluice budgets list", "sluice budgets set /team --monthly 50"],

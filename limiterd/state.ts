@@ -20,6 +20,7 @@ import type { DaemonMeasures } from "./metrics/daemon-measures.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
+import type { BackTests } from "./rules/back-tests/back-tests.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
 import type { Backups } from "./store/backups.js";
@@ -61,6 +62,7 @@ export interface DaemonState {
   /** Null on a host that shares nothing with others. */
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
+  readonly backTests: BackTests;
   readonly spendLog: SpendLog;
   /**
    * Resolved after everything that waits for the event loop has run: called between the slices of

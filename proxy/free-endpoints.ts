@@ -32,6 +32,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   usage: repliesMax,
   "rate-limits": daemonCallsMax,
   "rate-limits-children": daemonCallsMax,
+  "rate-limits-test": daemonCallsMax,
   "rate-limits-reset-one": daemonCallsMax,
   "rate-limits-reset": daemonCallsMax,
   budgets: daemonCallsMax,

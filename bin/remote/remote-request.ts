@@ -20,6 +20,7 @@ export interface RemoteRequest {
 const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], string] } = {
   "rate-limits.list": ["GET", "/admin/rate-limits"],
   "rate-limits.children": ["GET", "/admin/rate-limits/children"],
+  "rate-limits.test": ["POST", "/admin/rate-limits/test"],
   "rate-limits.put": ["PUT", "/admin/rate-limits"],
   "rate-limits.delete": ["DELETE", "/admin/rate-limits"],
   "rate-limits.reset-one": ["POST", "/admin/rate-limits/reset-one"],

@@ -19,6 +19,7 @@ import { announce, noteStoreState } from "../handlers/announcements/announce.js"
 import { SessionTable } from "../keys/session-table.js";
 import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";
+import { BackTests } from "../rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import { type BackupPorts, Backups } from "../store/backups.js";
@@ -157,6 +158,7 @@ export async function startState(
     keys: restored.keys,
     denials: restored.denials,
     sessions: new SessionTable(),
+    backTests: new BackTests({ hashKey, providers }),
     objects: new ObjectOwners(store),
     writer,
     accountsLoading: true,

@@ -128,6 +128,7 @@ export function startTimers(
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
       flushKeyUses(state);
+      state.backTests.forgetIdle(ports.nowMs());
       void sweep(async () => {
         await sweepChildren(state, () => ports.nowMs(), state.yieldToEventLoop);
         await sweepSpends(state, () => ports.nowMs());

@@ -1,6 +1,6 @@
 /**
- * Rules with their counts, as GET /admin/rate-limits lists them, and the children of a template
- * (docs/admin-api.md, "Rules").
+ * Rules with their counts, as GET /admin/rate-limits lists them, the children of a template, and
+ * what a rule would have refused (docs/admin-api.md, "Rules").
  */
 import type { RuleSource, Scope } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
@@ -81,4 +81,51 @@ export interface ChildList extends Timed {
   readonly children: readonly ChildItem[];
   /** How many children the template has in all, whatever was searched for. */
   readonly total: number;
+}
+
+/** Requests of one day in UTC. */
+interface BackTestDay {
+  readonly date: string;
+  readonly requests: number;
+  readonly refused: number;
+}
+
+/** The longest wait decides, as in a refusal. */
+export interface RefusedFor {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly concurrent: number;
+  /** A template that was full. */
+  readonly children: number;
+}
+
+/**
+ * Of POST /admin/rate-limits/test. Complete once `next` is null; until then, as far as it has got.
+ */
+export interface BackTestReport extends Timed {
+  /** The recorded requests that began in these moments are judged. */
+  readonly start: string;
+  readonly end: string;
+  /** When the first of all records ended; null: there is none. */
+  readonly oldest_record_at: string | null;
+  /** Those that the rule covers. */
+  readonly requests: number;
+  readonly refused: number;
+  readonly refused_for: RefusedFor;
+  readonly first_refused_at: string | null;
+  readonly last_refused_at: string | null;
+  /** The days of the range with requests. */
+  readonly days: readonly BackTestDay[];
+  /** Where most were refused: paths below the rule's, or the first segments of paths. */
+  readonly paths: readonly { readonly user_path: string; readonly refused: number }[];
+  /** The lowest caps that would have refused nothing, of those that the rule has. */
+  readonly lowest_caps: RuleCaps;
+  /** Counted, but not judged: their records came too late to be put in their place. */
+  readonly late: number;
+  /** Why the rule would do nothing, as in a list of rules. */
+  readonly inert?: string;
+  /** From 0 to 1. */
+  readonly progress: number;
+  /** To be sent as `after` to continue. */
+  readonly next: string | null;
 }

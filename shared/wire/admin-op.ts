@@ -7,6 +7,7 @@ import { bad, type Checked, good, isObject } from "../checked.js";
 export const adminOps = [
   "rate-limits.list",
   "rate-limits.children",
+  "rate-limits.test",
   "rate-limits.put",
   "rate-limits.delete",
   "rate-limits.reset-one",
@@ -62,6 +63,7 @@ export type Grouping = (typeof groupings)[number];
 const readOps: ReadonlySet<AdminOp> = new Set([
   "rate-limits.list",
   "rate-limits.children",
+  "rate-limits.test",
   "budgets.list",
   "budgets.children",
   "budgets.settings",

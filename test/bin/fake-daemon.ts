@@ -44,6 +44,8 @@ export interface FakeDaemonOptions {
   /** What the list of budgets holds. */
   readonly budgets?: readonly object[];
   /** What `usage.summary` and `usage.export` are answered with; null: silence. */
+  /** Of a back-test: its answers, one after the other. */
+  readonly backTest?: readonly object[];
   readonly usageSummary?: object;
   readonly usagePage?: (query: Readonly<Record<string, unknown>>) => object | null;
 }
@@ -224,6 +226,10 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       };
     case "budgets.put-settings":
       return whenGood(parseAnchors(body, defaultAnchors), () => {});
+    case "rate-limits.test": {
+      const { after = null } = body as { readonly after?: string | null };
+      return { kind: "answer", body: options.backTest?.[after === null ? 0 : Number(after)] ?? {} };
+    }
     case "usage.summary":
       return { kind: "answer", body: options.usageSummary ?? {} };
     case "usage.export":

@@ -23,6 +23,7 @@ import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
 import { DaemonMeasures } from "../../limiterd/metrics/daemon-measures.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
+import { BackTests } from "../../limiterd/rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText } from "../../limiterd/rules/stored-rule.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
@@ -168,6 +169,7 @@ export function startDaemon(
     keys: restored.keys,
     denials: restored.denials,
     sessions: new SessionTable(),
+    backTests: new BackTests({ hashKey: [1, 2], providers: typesOf(providers) }),
     objects: new ObjectOwners(store),
     writer,
     store,

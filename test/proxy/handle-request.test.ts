@@ -203,6 +203,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   usage: ["GET", "/v1/usage"],
   "rate-limits": ["GET", "/admin/rate-limits"],
   "rate-limits-children": ["GET", "/admin/rate-limits/children"],
+  "rate-limits-test": ["POST", "/admin/rate-limits/test"],
   "rate-limits-reset-one": ["POST", "/admin/rate-limits/reset-one"],
   "rate-limits-reset": ["POST", "/admin/rate-limits/reset"],
   budgets: ["GET", "/admin/budgets"],

@@ -57,6 +57,7 @@ const dialectPairs = [
 
 const limiterdBelowState = [
   "limiterd/cluster/definitions",
+  "limiterd/rules/back-tests",
   "limiterd/proxies",
   "limiterd/rules",
   "limiterd/metrics",
@@ -230,6 +231,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/proxies": ["limiterd/peer", "limiterd/store"],
   "limiterd/rules": ["limiterd/counters", "limiterd/budgets", "limiterd/peer", "limiterd/store"],
   "limiterd/metrics": [],
+  "limiterd/rules/back-tests": [
+    "limiterd/counters",
+    "limiterd/rules",
+    "limiterd/store",
+    "limiterd/usage",
+  ],
   "limiterd/state": limiterdBelowState,
   "limiterd/lists": [
     "limiterd/state",

@@ -4,7 +4,7 @@
  * `budgets.ts`; what the commands do is in `run-limits.ts`.
  */
 import type { Command } from "commander";
-import type { KeyFlags, SetFlags } from "../../limits/limit-flags.js";
+import type { FlagForm, KeyFlags, SetFlags } from "../../limits/limit-flags.js";
 import type { LimitKind } from "../../limits/limit-kind.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
@@ -63,12 +63,7 @@ export function addLimitCommands<S extends string>(
     );
 
   const set = parent.command("set").description(texts.set).argument("<subject>", texts.subject);
-  addPeriodOptions(set, texts);
-  const { longFlags, shortFlags } = kind.flags;
-  for (const { name, meaning } of longFlags) set.option(`--${name} <${texts.valueName}>`, meaning);
-  set.option("--per-child", texts.perChild);
-  for (const { name, meaning } of shortFlags) set.option(`--${name} <${texts.valueName}>`, meaning);
-  set
+  addWriteOptions(set, kind.flags, texts)
     .addHelpText("after", `\n${texts.setHelp}`)
     .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string, _options, command: Command) =>
@@ -96,6 +91,21 @@ export function addLimitCommands<S extends string>(
     .action((subject: string | undefined, _options, command: Command) =>
       resetLimits(kind, session, subject, command.optsWithGlobals<CommandFlags & ResetFlags>()),
     );
+}
+
+/** The flags that say what a rule or a budget limits, and to how much. */
+export function addWriteOptions<S extends string>(
+  command: Command,
+  { longFlags, shortFlags }: FlagForm<S>,
+  texts: LimitCommandTexts,
+): Command {
+  addPeriodOptions(command, texts);
+  for (const { name, meaning } of longFlags)
+    command.option(`--${name} <${texts.valueName}>`, meaning);
+  command.option("--per-child", texts.perChild);
+  for (const { name, meaning } of shortFlags)
+    command.option(`--${name} <${texts.valueName}>`, meaning);
+  return command;
 }
 
 /** The flags that name a rule or a budget beside its subject. */

@@ -1,11 +1,12 @@
 /**
  * `sluice limits …`: the commands on rate limit rules, as texts. Their flags are in
- * `limit-commands.ts`; what they do is in `run-limits.ts`.
+ * `limit-commands.ts`; what they do is in `run-limits.ts`, and in `test-limits.ts`.
  */
 import type { Command } from "commander";
 import { ruleKind } from "../../limits/limit-kind.js";
 import type { Session } from "../../session/terminal.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
+import { addTestLimits } from "./test-limits.js";
 
 const texts: LimitCommandTexts = {
   list: "the rules with their live counters",
@@ -30,6 +31,7 @@ const texts: LimitCommandTexts = {
 export function addLimits(program: Command, session: Session): void {
   const limits = program
     .command("limits")
-    .description("list, set, delete and reset rate limit rules in the running daemon");
+    .description("list, set, test, delete and reset rate limit rules in the running daemon");
   addLimitCommands(limits, ruleKind, texts, session);
+  addTestLimits(limits, texts, session);
 }

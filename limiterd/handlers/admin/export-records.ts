@@ -26,14 +26,7 @@ export async function exportRecords(
   const { store, usage } = state;
   // What was settled before the operation is on the disk, and so among the records, before it is
   // answered.
-  if (page.after === null) {
-    state.writer.closeBatch();
-    const failing = await state.writer.tryWrite([]);
-    if (failing !== null)
-      throw new StoreFailingError(
-        `the latest usage can't be read: the store can't be written (${failing.message})`,
-      );
-  }
+  if (page.after === null) await recordsWritten(state);
   const ranges = usage.days.keysOf(page, usage.lastKey + 1);
   const first = ranges[0]?.from ?? 0;
   const end = ranges.at(-1)?.before ?? 0;
@@ -58,6 +51,19 @@ export async function exportRecords(
     await state.yieldToEventLoop();
   }
   return answer(records, null, 1, nowMs);
+}
+
+/**
+ * Resolved when all records of settles that have arrived are in the store; rejects with
+ * `StoreFailingError`.
+ */
+export async function recordsWritten({ writer }: Pick<DaemonState, "writer">): Promise<void> {
+  writer.closeBatch();
+  const failing = await writer.tryWrite([]);
+  if (failing !== null)
+    throw new StoreFailingError(
+      `the latest usage can't be read: the store can't be written (${failing.message})`,
+    );
 }
 
 function answer(

@@ -112,6 +112,7 @@ export function handleAdmin(
       return handleBudgets(state, { op, body }, nowMs, ports);
     case "rate-limits.list":
     case "rate-limits.children":
+    case "rate-limits.test":
     case "rate-limits.put":
     case "rate-limits.delete":
     case "rate-limits.reset-one":

@@ -28,6 +28,8 @@ import {
   failed,
   makeChange,
 } from "./admin-operation.js";
+import { recordsWritten } from "./export-records.js";
+import { answerRead, usageIsOff } from "./handle-usage.js";
 import { parseMove } from "./parse-move.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
@@ -47,6 +49,8 @@ export function handleRules(
       return list(state, body, nowMs, ports);
     case "rate-limits.children":
       return listTop(state, body, nowMs, ports);
+    case "rate-limits.test":
+      return test(state, body, nowMs, ports);
     case "rate-limits.put":
       return put(state, body, nowMs, ports);
     case "rate-limits.delete":
@@ -92,6 +96,21 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
     );
   const { yieldToEventLoop } = state;
   void listChildren(rule, asked.query, { nowMs, yieldToEventLoop }).then(ports.answer);
+}
+
+/** The body: that of a put with `days`, or `after` to go on. */
+function test(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const { settings, store, usage, yieldToEventLoop } = state;
+  if (!settings.usageEnabled) return answerRead(state, usageIsOff(), ports);
+  const back = {
+    store,
+    usage,
+    yieldToEventLoop,
+    recordsWritten: () => recordsWritten(state),
+    perChildEntitled: settings.quotaTemplatesEntitled,
+    inertReason: settings.inertReason,
+  };
+  answerRead(state, state.backTests.answer(back, body, nowMs), ports);
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

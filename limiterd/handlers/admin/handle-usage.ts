@@ -29,9 +29,17 @@ export function handleUsage(
   nowMs: number,
   ports: AnswerPorts,
 ): void {
-  const answered = answerOf(state, op, body, nowMs);
-  if (!answered.ok) return ports.fail(answered.failure);
-  void answered.value.then(ports.answer, (error: unknown) => {
+  answerRead(state, answerOf(state, op, body, nowMs), ports);
+}
+
+/** Answers with what is read, or with why it can't be. */
+export function answerRead(
+  state: Pick<DaemonState, "onUnreadable">,
+  read: Checked<Promise<unknown>>,
+  ports: AnswerPorts,
+): void {
+  if (!read.ok) return ports.fail(read.failure);
+  void read.value.then(ports.answer, (error: unknown) => {
     if (error instanceof StoreFailingError)
       return ports.fail(failure("usage_status_failed", error.message));
     if (!(error instanceof StoreUnreadableError)) throw error;
@@ -89,7 +97,7 @@ function keyIdOf(body: unknown): string {
   return typeof keyId === "string" ? keyId : "";
 }
 
-function usageIsOff(): Checked<never> {
+export function usageIsOff(): Checked<never> {
   return {
     ok: false,
     failure: failure("feature_unavailable", "usage isn't tracked: USAGE_ENABLED is false"),

@@ -29,17 +29,10 @@ export async function handleLimits(
     if (!body.ok) return failAdmin(context, body.failure);
     const done = await gateway.limiter.call(op, body.value);
     if (!done.ok) return failAdmin(context, done.failure);
-    if (
-      endpoint === "rate-limits-reset" ||
-      endpoint === "budgets-reset" ||
-      endpoint === "budgets-settings"
-    ) {
+    const isReset = endpoint === "rate-limits-reset" || endpoint === "budgets-reset";
+    if (isReset || endpoint === "rate-limits-test" || endpoint === "budgets-settings") {
       record.end(200, "answered");
-      return replyJson(
-        exchange,
-        200,
-        endpoint === "budgets-settings" ? done.body : { status: "ok" },
-      );
+      return replyJson(exchange, 200, isReset ? { status: "ok" } : done.body);
     }
   }
   // The answer to a change is the whole list, whatever its query says.
@@ -55,6 +48,8 @@ function limitList(op: AdminOp, items: ListOf["items"]): ListOf {
 
 function operation(method: string, endpoint: LimitsEndpoint): AdminOp {
   switch (endpoint) {
+    case "rate-limits-test":
+      return "rate-limits.test";
     case "rate-limits-reset":
       return "rate-limits.reset";
     case "rate-limits-reset-one":

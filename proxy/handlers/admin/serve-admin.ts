@@ -20,6 +20,7 @@ export function serveAdmin(
     case "budgets-children":
       return observe(context, endpoint);
     case "rate-limits":
+    case "rate-limits-test":
     case "rate-limits-reset-one":
     case "rate-limits-reset":
     case "budgets":

@@ -3,6 +3,7 @@
 export type AdminEndpoint =
   | "rate-limits"
   | "rate-limits-children"
+  | "rate-limits-test"
   | "rate-limits-reset-one"
   | "rate-limits-reset"
   | "budgets"
@@ -31,6 +32,7 @@ type Methods = Readonly<Record<string, AdminEndpoint>>;
 export const adminRoutes: readonly (readonly [path: string, methods: Methods])[] = [
   ["/admin/rate-limits", { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" }],
   ["/admin/rate-limits/children", { GET: "rate-limits-children" }],
+  ["/admin/rate-limits/test", { POST: "rate-limits-test" }],
   ["/admin/rate-limits/reset-one", { POST: "rate-limits-reset-one" }],
   ["/admin/rate-limits/reset", { POST: "rate-limits-reset" }],
   ["/admin/auth-keys", { GET: "auth-keys", POST: "auth-keys" }],

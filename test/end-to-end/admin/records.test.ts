@@ -1,9 +1,10 @@
 /**
- * GET /admin/usage/records through real processes: pages, filters and files of many records, while
- * the disk works or not, and what is refused.
+ * GET /admin/usage/records through real processes: pages, filters and files of many records, what a
+ * rule would have refused of them, while the disk works or not, and what is refused.
  */
 import t from "tap";
 import type { RecordItem, RecordPage } from "../../../shared/api/record-item.js";
+import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import { recordFields } from "../../../shared/export/exported-record.js";
 import { type ExecutedRequest, settleMany } from "../../support/crash/settle-load.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -78,6 +79,28 @@ t.test(
     t.ok(none.looked_back_to !== null, "as far as there are records");
   },
 );
+
+t.test("a rule is judged by all of them, from answer to answer", async (t) => {
+  const rule = { user_path: "/team", limit_key: { period: "minute" }, max_requests: 1000 };
+  const reports: BackTestReport[] = [];
+  for (let after: string | null | undefined; after !== null; ) {
+    const answer = await fetch(`${url}/admin/rate-limits/test`, {
+      method: "POST",
+      body: JSON.stringify({ ...rule, ...(after === undefined ? {} : { after }) }),
+    });
+    t.equal(answer.status, 200);
+    const report = (await answer.json()) as BackTestReport;
+    reports.push(report);
+    after = report.next;
+  }
+  t.ok(reports.length >= 2, "one answer isn't enough");
+  t.match(reports.at(-1), {
+    requests: count / 2,
+    paths: [{ user_path: "/team/app" }],
+    progress: 1,
+  });
+  t.ok(reports.at(-1)!.refused >= count / 2 - 2000, "all came within seconds");
+});
 
 t.test("a file holds all of them, and no text in it is a formula", async (t) => {
   const lines = await get("format=ndjson&user_path=/other");

@@ -180,6 +180,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/rate-limits"],
   ["PUT", "/admin/rate-limits", { user_path: "/x", limit_key: { period: "day" }, max_requests: 1 }],
   ["DELETE", "/admin/rate-limits", { user_path: "/team", limit_key: { period: "day" } }],
+  ["POST", "/admin/rate-limits/test", { user_path: "/x", limit_key: {}, max_requests: 1 }],
   ["POST", "/admin/rate-limits/reset-one", { user_path: "/team", period: "day" }],
   ["POST", "/admin/rate-limits/reset", { confirmation: "reset" }],
   ["GET", "/admin/budgets"],

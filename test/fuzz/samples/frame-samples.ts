@@ -35,6 +35,10 @@ const adminBodies: Readonly<Partial<Record<AdminOp, readonly object[]>>> = {
     { limit: 3, search: "TEAM", scope: "user_path", source: "manual" },
   ],
   "rate-limits.children": [{ user_path: "/team", period: "minute", limit: 3, search: "a" }],
+  "rate-limits.test": [
+    { ...rule, days: 3 },
+    { ...rule, after: "1" },
+  ],
   "leases.list": [{}, { after: "1767225600000.1.p1", limit: 1, search: "team" }],
   "refusals.list": [{}, { after: "1", dimension: "requests", search: "req_1" }],
   "rate-limits.put": [

@@ -1,4 +1,3 @@
-/** What the dialogs of rules and budgets send, and what they say that saving does. */
 import t from "tap";
 import {
   budgetBody,
@@ -10,9 +9,20 @@ import {
   parseAmount,
   saveEffect,
 } from "../../../proxy/dashboard/web/logic/limit-draft.js";
-import { newRule, ruleBody, ruleDraftOf } from "../../../proxy/dashboard/web/logic/rule-draft.js";
+import {
+  backTestBody,
+  beginsLater,
+  dayBars,
+  lowestCaps,
+  newRule,
+  refusedShare,
+  ruleBody,
+  ruleDraftOf,
+} from "../../../proxy/dashboard/web/logic/rule-draft.js";
 import type { BudgetItem } from "../../../shared/api/budget-item.js";
-import type { RuleItem } from "../../../shared/api/rule-item.js";
+import type { BackTestReport, RuleItem } from "../../../shared/api/rule-item.js";
+
+/** What the dialogs of rules and budgets send, and what they say that saving does. */
 
 const rule = {
   scope: "user_path",
@@ -124,4 +134,62 @@ t.test("an error of the gateway finds its field", async (t) => {
     [null, null],
   ] as const)
     t.equal(fieldOf(param), field, String(param));
+});
+
+const report: BackTestReport = {
+  start: "2026-03-03T12:00:00.000Z",
+  end: "2026-03-05T12:00:00.000Z",
+  oldest_record_at: "2026-03-01T00:00:00.000Z",
+  requests: 1280,
+  refused: 31,
+  refused_for: { requests: 31, tokens: 0, concurrent: 0, children: 0 },
+  first_refused_at: "2026-03-04T09:00:01.500Z",
+  last_refused_at: "2026-03-04T17:10:00.000Z",
+  days: [
+    { date: "2026-03-03", requests: 280, refused: 0 },
+    { date: "2026-03-05", requests: 1000, refused: 31 },
+  ],
+  paths: [],
+  lowest_caps: { max_requests: 1087 },
+  late: 0,
+  progress: 1,
+  next: null,
+  server_time: "2026-03-05T12:00:00.000Z",
+};
+
+t.test("the share of what is refused is never called nothing", async (t) => {
+  for (const [requests, refused, expected] of [
+    [1280, 31, "2.4 %"],
+    [10_000, 1, "< 0.1 %"],
+    [10, 0, "0.0 %"],
+    [0, 0, "0.0 %"],
+    [3, 2, "67 %"],
+  ] as const)
+    t.equal(refusedShare({ ...report, requests, refused }), expected);
+});
+
+t.test("each day of the range has a bar", async (t) => {
+  t.same(dayBars(report), [
+    { date: "2026-03-03", requests: 280, refused: 0, height: 0.28, refusedHeight: 0 },
+    { date: "2026-03-04", requests: 0, refused: 0, height: 0, refusedHeight: 0 },
+    { date: "2026-03-05", requests: 1000, refused: 31, height: 1, refusedHeight: 0.031 },
+  ]);
+});
+
+t.test("the lowest caps are those that the rule has", async (t) => {
+  const words = { requests: "requests", tokens: "tokens" };
+  t.equal(lowestCaps(report, words), "1,087 requests");
+  const both = { max_requests: 2, max_tokens: 1001 };
+  t.equal(lowestCaps({ ...report, lowest_caps: both }, words), "2 requests, 1,001 tokens");
+  t.equal(lowestCaps({ ...report, lowest_caps: {} }, words), null);
+});
+
+t.test("it is known whether the records reach back far enough", async (t) => {
+  t.equal(beginsLater(report), false);
+  t.equal(beginsLater({ ...report, oldest_record_at: "2026-03-04T00:00:00.000Z" }), true);
+  t.equal(beginsLater({ ...report, oldest_record_at: null }), true);
+});
+
+t.test("a rule that is tested takes no other's place", async (t) => {
+  t.same(backTestBody({ subject: "/a", replaces: { subject: "/b" } }), { subject: "/a" });
 });

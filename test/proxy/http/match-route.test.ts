@@ -71,6 +71,7 @@ const endpoints: readonly (readonly [
   ["PUT", "/admin/rate-limits", "rate-limits", "admin"],
   ["DELETE", "/admin/rate-limits", "rate-limits", "admin"],
   ["GET", "/admin/rate-limits/children", "rate-limits-children", "admin"],
+  ["POST", "/admin/rate-limits/test", "rate-limits-test", "admin"],
   ["POST", "/admin/rate-limits/reset-one", "rate-limits-reset-one", "admin"],
   ["POST", "/admin/rate-limits/reset", "rate-limits-reset", "admin"],
   ["GET", "/admin/auth-keys", "auth-keys", "admin"],

@@ -1,5 +1,8 @@
-/** A rule while it is written in its dialog, and the body that saves it. Pure. */
-import type { RuleItem } from "../../../../shared/api/rule-item.js";
+/**
+ * A rule while it is written in its dialog, the body that saves it, and what it would have refused.
+ * Pure.
+ */
+import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
 import {
   isElsewhere,
   itemKey,
@@ -8,6 +11,7 @@ import {
   keyDraftOf,
   parseAmount,
 } from "./limit-draft.js";
+import { formatCount } from "./numbers.js";
 
 export const rulePeriods = ["minute", "hour", "day", "concurrent"] as const;
 
@@ -50,4 +54,56 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
   if (original !== null && isElsewhere(draft, original))
     body["replaces"] = itemKey(original, "limit_key");
   return { ok: true, body };
+}
+
+/** A body without what only saving needs: a rule that is tested takes no other's place. */
+export function backTestBody(ruleBody: Readonly<Record<string, unknown>>): object {
+  const { replaces: _, ...rule } = ruleBody;
+  return rule;
+}
+
+/** 2.4 %; what is not quite nothing isn't called so. */
+export function refusedShare({ requests, refused }: BackTestReport): string {
+  const percent = requests === 0 ? 0 : (100 * refused) / requests;
+  return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
+}
+
+interface DayBar {
+  readonly date: string;
+  readonly requests: number;
+  readonly refused: number;
+  /** Shares of the highest day, from 0 to 1. */
+  readonly height: number;
+  readonly refusedHeight: number;
+}
+
+/** All days of the range, those without a request too. */
+export function dayBars({ start, end, days }: BackTestReport): DayBar[] {
+  const known = new Map(days.map((day) => [day.date, day]));
+  const top = Math.max(1, ...days.map(({ requests }) => requests));
+  const bars: DayBar[] = [];
+  const last = end.slice(0, 10);
+  for (let ms = Date.parse(start.slice(0, 10)); ; ms += 86_400_000) {
+    const date = new Date(ms).toISOString().slice(0, 10);
+    const { requests, refused } = known.get(date) ?? { requests: 0, refused: 0 };
+    bars.push({ date, requests, refused, height: requests / top, refusedHeight: refused / top });
+    if (date >= last) return bars;
+  }
+}
+
+/** `87 requests, 12,001 tokens`; null: nothing is known. */
+export function lowestCaps(
+  { lowest_caps: { max_requests: requests, max_tokens: tokens } }: BackTestReport,
+  words: { readonly requests: string; readonly tokens: string },
+): string | null {
+  const caps = [
+    ...(requests === undefined ? [] : [`${formatCount(requests)} ${words.requests}`]),
+    ...(tokens === undefined ? [] : [`${formatCount(tokens)} ${words.tokens}`]),
+  ];
+  return caps.length === 0 ? null : caps.join(", ");
+}
+
+/** Whether records don't reach back to the beginning of the range. */
+export function beginsLater({ start, oldest_record_at: oldest }: BackTestReport): boolean {
+  return oldest === null || oldest > start;
 }

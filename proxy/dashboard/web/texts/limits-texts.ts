@@ -77,6 +77,35 @@ export const limitsTexts = {
     },
     saved: (name: string) => `The limit of ${name} is saved`,
   },
+  backTest: {
+    ask: (days: number) => `What would it have refused in the last ${days} days?`,
+    running: (progress: string) => `Looking at the records… ${progress}`,
+    none: "No recorded request falls under it",
+    refusesNothing: (requests: string) => `It would have refused none of ${requests} requests`,
+    refuses: (refused: string, requests: string, share: string) =>
+      `It would have refused ${refused} of ${requests} requests (${share})`,
+    reasons: (reasons: readonly string[]) => `Because of ${reasons.join(", ")}.`,
+    reason: {
+      requests: (count: string) => `its requests: ${count}`,
+      tokens: (count: string) => `its tokens: ${count}`,
+      concurrent: (count: string) => `its requests at once: ${count}`,
+      children: (count: string) => `too many children: ${count}`,
+    } as Readonly<Record<string, (count: string) => string>>,
+    moments: (first: string, last: string) => `First ${first}, last ${last}.`,
+    mostly: "Most at",
+    units: { requests: "requests", tokens: "tokens" },
+    lowest: (caps: string) => `It would have refused nothing from ${caps} on.`,
+    late: (count: string) =>
+      `${count} more were recorded too late to be judged; they are only counted.`,
+    begins: (moment: string) => `Records begin ${moment}: before that it isn't known.`,
+    nothingYet: "Nothing is recorded yet.",
+    inert: (reason: string) => `It would do nothing: ${reason}.`,
+    limits:
+      "Judged by the recorded requests: those that were refused then aren't among them, nor what clients would have sent again.",
+    onDay: (day: string, requests: string, refused: string) =>
+      `${day}: ${requests} requests, ${refused} refused`,
+    key: "a day's requests, the refused ones on top",
+  },
   confirmReset: {
     title: "Reset the counters?",
     text: (name: string, period: string) =>

@@ -304,3 +304,55 @@ t.test("wrong usage ends with exit code 2, and with --json as JSON", async (t) =
   });
   t.match(await run(["limits"]), { exitCode: 2, err: /^Examples:\n[^]*\nUsage: sluice limits/ });
 });
+
+t.test("a rule is tested by the recorded requests, until the daemon is done", async (t) => {
+  const report = {
+    start: "2026-03-03T12:00:00.000Z",
+    end: "2026-03-10T12:00:00.000Z",
+    oldest_record_at: "2026-03-05T00:00:00.000Z",
+    requests: 1280,
+    refused: 31,
+    refused_for: { requests: 20, tokens: 11, concurrent: 0, children: 0 },
+    first_refused_at: "2026-03-06T09:00:01.500Z",
+    last_refused_at: "2026-03-09T17:10:00.000Z",
+    days: [],
+    paths: [{ user_path: "/team/app", refused: 31 }],
+    lowest_caps: { max_requests: 87, max_tokens: 12_001 },
+    late: 2,
+    progress: 1,
+    next: null,
+    server_time: "2026-03-10T12:00:00.000Z",
+  };
+  const backTest = [{ ...report, progress: 0.4, next: "1" }, report];
+  const daemon = await startFakeDaemon(t, { backTest });
+  const flags = ["--rpm", "60", "--tpm", "9000", "--days", "7", "--socket", daemon.socket];
+  const tested = await run(["limits", "test", "/team", ...flags]);
+  t.match(tested, { exitCode: 0, err: "" });
+  t.equal(
+    tested.out,
+    `minute rule on user_path /team:
+  requests              1,280 that began 2026-03-03T12:00:00.000Z to 2026-03-10T12:00:00.000Z
+  refused               31 (2.4 %): by requests 20, by tokens 11
+  first                 2026-03-06T09:00:01.500Z
+  last                  2026-03-09T17:10:00.000Z
+  paths                 /team/app 31
+  refuses nothing from  87 requests, 12,001 tokens
+records begin 2026-03-05T00:00:00.000Z: before that it isn't known
+2 more were recorded too late to be judged, and are counted alone
+Judged by what is recorded: requests that were refused then, and what clients would have sent again, aren't in it.`,
+  );
+  const asked = {
+    ...{ scope: "user_path", subject: "/team", limit_key: { period_seconds: 60 } },
+    ...{ max_requests: 60, max_tokens: 9000, days: 7 },
+  };
+  t.same(
+    daemon.calls.map(({ body }) => body),
+    [asked, { ...asked, after: "1" }],
+  );
+  const json = await run(["limits", "test", "/team", ...flags, "--json"]);
+  t.same(JSON.parse(json.out), { tests: [report] });
+  t.match(await run(["limits", "test", "/team", "--rpm", "0", "--socket", daemon.socket]), {
+    exitCode: 2,
+    err: /--rpm must be greater than 0/,
+  });
+});

@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { parseMove } from "../../../../limiterd/handlers/admin/parse-move.js";
+import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
 import { type Checked, good, parseConfirmation } from "../../../../shared/checked.js";
 import {
@@ -48,6 +49,7 @@ const checks: Readonly<Record<string, Check>> = {
     const move = parseMove(ruleGrammar, body);
     return move.ok ? parseRuleWrite(move.value.body, entitled) : move;
   },
+  testRule: (body) => parseBackTest(body, entitled),
   deleteRule: parseRuleKey,
   resetRule: parseRuleResetOne,
   resetRules: parseConfirmation,

@@ -10,6 +10,7 @@ import { PeriodFields, SubjectFields } from "../../parts/limits/limit-fields.js"
 import { SaveNotice } from "../../parts/limits/save-notice.js";
 import { useChange } from "../../parts/use-change.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
+import { BackTest } from "./back-test.js";
 
 const texts = limitsTexts.dialog;
 
@@ -59,11 +60,20 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
         {problem !== null && notNumber === null && !hasField(wrong) && (
           <Failed>{problem.message}</Failed>
         )}
+        <BackTest body={testedBody(draft)} />
         <SaveNotice effect={saveEffect(draft, original)} words={texts.effects} />
         <DialogFoot onCancel={onClose} submit={texts.save} busy={isBusy} />
       </form>
     </Dialog>
   );
+}
+
+/** Null while something is missing, which saving would tell. */
+function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null {
+  const body = ruleBody(draft, null);
+  if (!body.ok || draft.subject.trim() === "") return null;
+  const { max_requests: requests, max_tokens: tokens } = body.body;
+  return requests === undefined && tokens === undefined ? null : body.body;
 }
 
 function hasField(name: string | null): boolean {

@@ -1,0 +1,71 @@
+/** `sluice limits test`: what a rule would have refused of the recorded requests. */
+import type { Command } from "commander";
+import { isObject } from "../../../shared/checked.js";
+import { numberOf } from "../../../shared/config/kinds/number-kinds.js";
+import { backTestLimits, renderBackTest } from "../../limits/back-test-text.js";
+import { type SetFlags, writesFromFlags } from "../../limits/limit-flags.js";
+import { ruleFlags } from "../../limits/rule-flags.js";
+import { usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import { addWriteOptions, type LimitCommandTexts } from "./limit-commands.js";
+
+type TestFlags = CommandFlags & SetFlags & { readonly days?: string };
+
+/** Adds `test` to `limits`. */
+export function addTestLimits(parent: Command, texts: LimitCommandTexts, session: Session): void {
+  const test = parent
+    .command("test")
+    .description("what a rule would have refused of the recorded requests; nothing is changed")
+    .argument("<subject>", texts.subject);
+  addWriteOptions(test, ruleFlags, texts)
+    .option("--days <n>", "how many days until now (default: 7, at most 31)")
+    .addHelpText("after", "\nShort flags may be combined: each rule is judged by itself.")
+    .addOption(jsonOption("print the answers of POST /admin/rate-limits/test"))
+    .action((subject: string, _options, command: Command) =>
+      testLimits(session, subject, command.optsWithGlobals<TestFlags>()),
+    );
+}
+
+async function testLimits(session: Session, subject: string, flags: TestFlags): Promise<void> {
+  const { days, ...rule } = flags;
+  const writes = writesFromFlags(ruleFlags, subject, rule);
+  if (!writes.ok) throw usageFailure(writes.problems);
+  const asked = days === undefined ? {} : { days: numberOf(days) ?? days };
+  const { terminal } = session;
+  const tests = await withDaemon(session, flags, async (client) => {
+    const done: object[] = [];
+    for (const { body } of writes.value)
+      done.push(
+        await completeReport(client, { ...body, ...asked }, (progress) =>
+          terminal.showProgress?.(progress),
+        ),
+      );
+    return done;
+  });
+  if (flags.json === true) return terminal.out(JSON.stringify({ tests }));
+  const shown = writes.value.map(({ key }, i) => renderBackTest(key, { ...tests[i] }));
+  terminal.out([...shown, backTestLimits].join("\n"));
+}
+
+/** Asks until it is complete. */
+async function completeReport(
+  client: AdminClient,
+  question: object,
+  show: (progress: string) => void,
+): Promise<object> {
+  for (let after: unknown = null; ; ) {
+    const body = after === null ? question : { ...question, after };
+    const report = answered(await client.call("rate-limits.test", body));
+    const { next = null, progress } = isObject(report) ? report : {};
+    if (!isObject(report) || typeof progress !== "number") throw unreadableAnswer("back-test");
+    if (next === null) {
+      show("");
+      return report;
+    }
+    show(`${Math.floor(100 * progress)} % of the records`);
+    after = next;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What `sluice limits test` prints of one rule. Pure; fields that a newer daemon adds aren't shown.
+ */
+import { isObject } from "../../shared/checked.js";
+import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
+import { formatCount } from "../text/number-text.js";
+import { renderFields } from "../text/table.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Said below every back-test: records hold what ran. */
+export const backTestLimits =
+  "Judged by what is recorded: requests that were refused then, and what clients would have sent again, aren't in it.";
+
+export function renderBackTest(rule: RuleKey, report: Fields): string {
+  const { requests, refused } = report;
+  const head = `${periodLabel(rule.periodSeconds)} rule on ${rule.scope} ${rule.subject}`;
+  const judged = `${countOf(requests)} that began ${text(report["start"])} to ${text(report["end"])}`;
+  const isRefusing = typeof refused === "number" && refused > 0;
+  const fields: (readonly [string, string])[] = [
+    ["requests", judged],
+    ["refused", isRefusing ? refusedText(report) : countOf(refused)],
+  ];
+  if (isRefusing)
+    fields.push(
+      ["first", text(report["first_refused_at"])],
+      ["last", text(report["last_refused_at"])],
+      ["paths", pathsText(report["paths"])],
+    );
+  const caps = capsText(report["lowest_caps"]);
+  if (caps !== "") fields.push(["refuses nothing from", caps]);
+  return [`${head}:`, renderFields(fields), ...notes(report)].join("\n");
+}
+
+/** `31 (2.4 %): by requests 20, by tokens 11`. */
+function refusedText({ requests, refused, refused_for: why }: Fields): string {
+  const share =
+    typeof requests === "number" && typeof refused === "number" ? (100 * refused) / requests : 0;
+  const parts = Object.entries(isObject(why) ? why : {}).flatMap(([dimension, count]) =>
+    typeof count === "number" && count > 0 ? [`by ${dimension} ${formatCount(count)}`] : [],
+  );
+  return `${countOf(refused)} (${share < 0.1 ? "<0.1" : share.toFixed(1)} %): ${parts.join(", ")}`;
+}
+
+function pathsText(paths: unknown): string {
+  return (Array.isArray(paths) ? paths : [])
+    .filter(isObject)
+    .map(({ user_path: path, refused }) => `${text(path)} ${countOf(refused)}`)
+    .join(", ");
+}
+
+function capsText(caps: unknown): string {
+  const { max_requests: requests, max_tokens: tokens } = isObject(caps) ? caps : {};
+  return [
+    ...(typeof requests === "number" ? [`${formatCount(requests)} requests`] : []),
+    ...(typeof tokens === "number" ? [`${formatCount(tokens)} tokens`] : []),
+  ].join(", ");
+}
+
+function notes({ start, oldest_record_at: oldest, late, inert }: Fields): string[] {
+  const from = typeof start === "string" ? Date.parse(start) : 0;
+  return [
+    ...(oldest === null ? ["nothing is recorded yet"] : []),
+    ...(typeof oldest === "string" && Date.parse(oldest) > from
+      ? [`records begin ${oldest}: before that it isn't known`]
+      : []),
+    ...(typeof late === "number" && late > 0
+      ? [`${formatCount(late)} more were recorded too late to be judged, and are counted alone`]
+      : []),
+    ...(typeof inert === "string" ? [`inert: ${inert}`] : []),
+  ];
+}
+
+function countOf(value: unknown): string {
+  return typeof value === "number" ? formatCount(value) : "-";
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "-";
+}

@@ -1,0 +1,112 @@
+/** What a back-test has found so far: how many were refused, why, when and whose. */
+import type { BackTestReport, RefusedFor, RuleCaps } from "../../../shared/api/rule-item.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { Breach } from "../../../shared/domain/verdict.js";
+import { formatMillis } from "../../../shared/time.js";
+import { dayOf } from "../../../shared/utc-day.js";
+import type { Counter } from "../../counters/counter.js";
+import { estimateRequests, slidingTokens } from "../../counters/window.js";
+import { nextEnd } from "../rule-index.js";
+import { pathsMax } from "./back-test-bounds.js";
+import type { PastRequest } from "./replayed-rule.js";
+
+const pathsListed = 10;
+
+type Sums = Pick<
+  BackTestReport,
+  | "requests"
+  | "refused"
+  | "refused_for"
+  | "first_refused_at"
+  | "last_refused_at"
+  | "days"
+  | "paths"
+  | "lowest_caps"
+>;
+
+export class BackTestSums {
+  readonly #definition: RuleDefinition;
+  readonly #refusedFor: { -readonly [Dimension in keyof RefusedFor]: number } = {
+    requests: 0,
+    tokens: 0,
+    concurrent: 0,
+    children: 0,
+  };
+  readonly #days = new Map<string, { requests: number; refused: number }>();
+  readonly #paths = new Map<string, number>();
+  #requests = 0;
+  #refused = 0;
+  #firstMs: number | null = null;
+  #lastMs: number | null = null;
+  /** The most that requests have met, themselves included, and the most tokens. */
+  #mostRequests = 0;
+  #mostTokens = 0;
+
+  constructor(definition: RuleDefinition) {
+    this.#definition = definition;
+  }
+
+  /** A request that is judged; `breach` is null if the rule would have admitted it. */
+  add({ userPath }: PastRequest, breach: Breach | null, nowMs: number): void {
+    const day = dayOf(nowMs);
+    const ofDay = this.#days.get(day) ?? { requests: 0, refused: 0 };
+    this.#days.set(day, ofDay);
+    this.#requests++;
+    ofDay.requests++;
+    if (breach === null) return;
+    this.#refused++;
+    ofDay.refused++;
+    this.#refusedFor[breach.dimension]++;
+    this.#firstMs ??= nowMs;
+    this.#lastMs = nowMs;
+    const path = this.#groupOf(userPath);
+    const known = this.#paths.get(path);
+    if (known !== undefined || this.#paths.size < pathsMax) this.#paths.set(path, (known ?? 0) + 1);
+  }
+
+  /** The counters of a request, which they count already, where nothing is ever refused. */
+  addUse(counters: readonly Counter[], nowMs: number): void {
+    for (const { rule, window, inFlight } of counters) {
+      const { periodMs } = rule;
+      const requests = periodMs === 0 ? inFlight : estimateRequests(window, periodMs, nowMs);
+      this.#mostRequests = Math.max(this.#mostRequests, requests);
+      if (periodMs > 0)
+        this.#mostTokens = Math.max(this.#mostTokens, slidingTokens(window, periodMs, nowMs));
+    }
+  }
+
+  get sums(): Sums {
+    const moment = (ms: number | null): string | null => (ms === null ? null : formatMillis(ms));
+    return {
+      requests: this.#requests,
+      refused: this.#refused,
+      refused_for: { ...this.#refusedFor },
+      first_refused_at: moment(this.#firstMs),
+      last_refused_at: moment(this.#lastMs),
+      days: [...this.#days].map(([date, sums]) => ({ date, ...sums })),
+      paths: [...this.#paths]
+        .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+        .slice(0, pathsListed)
+        .map(([user_path, refused]) => ({ user_path, refused })),
+      lowest_caps: this.#lowestCaps(),
+    };
+  }
+
+  /** A cap refuses what finds it reached, so it must be above what the tokens were. */
+  #lowestCaps(): RuleCaps {
+    if (this.#requests === 0) return {};
+    const { maxRequests, maxTokens } = this.#definition;
+    return {
+      ...(maxRequests === null ? {} : { max_requests: this.#mostRequests }),
+      ...(maxTokens === null ? {} : { max_tokens: this.#mostTokens + 1 }),
+    };
+  }
+
+  /** A direct child of the rule's path, or that path; of other rules, a path's first segment. */
+  #groupOf(userPath: string): string {
+    const { scope, subject } = this.#definition;
+    const base = scope === "user_path" && subject !== "/" ? subject.length : 0;
+    const end = nextEnd(userPath, base);
+    return end === -1 ? userPath : userPath.slice(0, end);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * One back-test: reads the records of a range, some of them with each call, and plays them. What it
+ * has found so far is its report.
+ */
+import type { BackTestReport } from "../../../shared/api/rule-item.js";
+import { recordsPerTurn } from "../../../shared/bounds.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { formatMillis } from "../../../shared/time.js";
+import { dayMs } from "../../../shared/utc-day.js";
+import { interimStatus } from "../../../shared/wire/execution.js";
+import type { RecordKeys } from "../../usage/record-days.js";
+import { batchesIn, type UsageReader } from "../../usage/usage-reader.js";
+import type { UsageRecord } from "../../usage/usage-records.js";
+import { recordsPerCall } from "./back-test-bounds.js";
+import { Replay } from "./replay.js";
+import type { PastRequest, RuleNames } from "./replayed-rule.js";
+
+/** How long requests may have held slots that are in flight when the range begins. */
+const slotsWarmMs = 3_600_000;
+
+/** What a rule is to be judged by. */
+export interface BackTestQuestion {
+  readonly definition: RuleDefinition;
+  /** So many days until now. */
+  readonly days: number;
+}
+
+interface BackTestOptions {
+  readonly names: RuleNames;
+  /** Why the rule would do nothing; null if it does what it says. */
+  readonly inert: string | null;
+  readonly nowMs: number;
+}
+
+export class BackTest {
+  readonly question: BackTestQuestion;
+  readonly #reader: UsageReader;
+  readonly #replay: Replay;
+  readonly #inert: string | null;
+  readonly #fromMs: number;
+  readonly #toMs: number;
+  /** Starts before it can't matter. */
+  readonly #warmFromMs: number;
+  readonly #ranges: readonly RecordKeys[];
+  #nextKey: number;
+  #oldestMs: number | null = null;
+  #taken = 0;
+  #isRead = false;
+  /** A call is at work. */
+  isBusy = false;
+  askedMs: number;
+
+  /** Of the records that are in the store by now. */
+  constructor(
+    reader: UsageReader,
+    question: BackTestQuestion,
+    { names, inert, nowMs }: BackTestOptions,
+  ) {
+    const { days: recordDays, lastKey } = reader.usage;
+    const { definition, days } = question;
+    const periodMs = definition.periodSeconds * 1000;
+    this.question = question;
+    this.#reader = reader;
+    this.#toMs = nowMs;
+    this.#fromMs = Math.max(0, nowMs - days * dayMs);
+    this.#warmFromMs =
+      periodMs === 0
+        ? this.#fromMs - slotsWarmMs
+        : this.#fromMs - (this.#fromMs % periodMs) - periodMs;
+    this.#replay = new Replay(definition, names, { fromMs: this.#fromMs });
+    this.#inert = inert;
+    this.#ranges = recordDays.keysOf(
+      { fromMs: Math.max(0, this.#warmFromMs), beforeMs: null },
+      lastKey + 1,
+    );
+    this.#nextKey = this.#ranges[0]?.from ?? 0;
+    this.askedMs = nowMs;
+    this.#findOldest(lastKey);
+  }
+
+  get isComplete(): boolean {
+    return this.#isRead && this.#replay.held === 0;
+  }
+
+  /** Goes on, in slices. Rejects with `StoreUnreadableError`. */
+  async advance(): Promise<void> {
+    const left = await this.#read(recordsPerCall);
+    if (this.#isRead) await this.#play(left);
+  }
+
+  /** Reads up to so many records; returns how many fewer it has read. */
+  async #read(count: number): Promise<number> {
+    const { store, yieldToEventLoop } = this.#reader;
+    let left = count;
+    let sinceTurn = 0;
+    if (this.#isRead) return left;
+    for (const { key, records } of batchesIn(store, this.#ranges, this.#nextKey)) {
+      for (const record of records) this.#take(record);
+      this.#nextKey = key + 1;
+      left -= records.length;
+      if (left <= 0) return 0;
+      sinceTurn += records.length;
+      if (sinceTurn < recordsPerTurn) continue;
+      sinceTurn = 0;
+      await yieldToEventLoop();
+    }
+    this.#isRead = true;
+    return left;
+  }
+
+  async #play(count: number): Promise<void> {
+    for (let i = 1; i <= count && this.#replay.held > 0; i++) {
+      this.#replay.playNext();
+      if (i % recordsPerTurn === 0) await this.#reader.yieldToEventLoop();
+    }
+  }
+
+  /** What the cache answered met no rule. */
+  #take(record: UsageRecord): void {
+    if (record.cacheHit) return;
+    const request = pastRequest(record);
+    if (request.startMs < this.#warmFromMs || request.startMs > this.#toMs) return;
+    this.#taken++;
+    this.#replay.add(request);
+  }
+
+  #findOldest(lastKey: number): void {
+    const all = this.#reader.usage.days.keysOf({ fromMs: null, beforeMs: null }, lastKey + 1);
+    const first = batchesIn(this.#reader.store, all).next();
+    this.#oldestMs = first.done === true ? null : (first.value.records[0]?.atMs ?? null);
+  }
+
+  /** `next`: by what the rest can be asked for. */
+  report(next: string, nowMs: number): BackTestReport {
+    const { sums, late, held } = this.#replay;
+    const first = this.#ranges[0]?.from ?? 0;
+    const end = this.#ranges.at(-1)?.before ?? 0;
+    const read = this.#isRead ? 1 : (this.#nextKey - first) / (end - first);
+    const played = this.#taken === 0 ? 1 : 1 - held / this.#taken;
+    return {
+      start: formatMillis(this.#fromMs),
+      end: formatMillis(this.#toMs),
+      oldest_record_at: this.#oldestMs === null ? null : formatMillis(this.#oldestMs),
+      ...sums.sums,
+      late,
+      ...(this.#inert === null ? {} : { inert: this.#inert }),
+      progress: this.isComplete ? 1 : Math.min(0.99, (read + played * read) / 2),
+      next: this.isComplete ? null : next,
+      server_time: formatMillis(nowMs),
+    };
+  }
+}
+
+/** The endpoints whose requests hold no slot, as records name them. */
+const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/batches"]);
+
+function pastRequest(record: UsageRecord): PastRequest {
+  const { atMs, latencyMs, userPath, provider, model, endpoint, status } = record;
+  return {
+    startMs: Math.max(0, atMs - latencyMs),
+    endMs: atMs,
+    userPath,
+    target: { provider, model },
+    tokens: record.inputTokens + record.outputTokens,
+    kind: status === interimStatus ? "part" : submissions.has(endpoint) ? "submission" : "request",
+  };
+}

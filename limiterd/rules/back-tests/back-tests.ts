@@ -1,0 +1,137 @@
+/**
+ * The back-tests that are under way. Each is asked for again and again until it is complete, so
+ * that no call takes long: what is between two calls is here.
+ */
+import type { BackTestReport } from "../../../shared/api/rule-item.js";
+import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
+import { parseRuleWrite, type RuleDefinition } from "../../../shared/domain/rule.js";
+import { failure } from "../../../shared/error-code.js";
+import type { UsageReader } from "../../usage/usage-reader.js";
+import { BackTest, type BackTestQuestion } from "./back-test.js";
+import { backTestDaysMax, backTestsMax, forgottenAfterMs } from "./back-test-bounds.js";
+import type { RuleNames } from "./replayed-rule.js";
+
+const daysByDefault = 7;
+
+interface BackTestsPorts extends UsageReader {
+  /** Resolved when all that was recorded before is in the store; rejects when it can't be. */
+  recordsWritten(): Promise<void>;
+  readonly perChildEntitled: boolean;
+  inertReason(definition: RuleDefinition): string | null;
+}
+
+export class BackTests {
+  readonly #names: RuleNames;
+  readonly #running = new Map<number, BackTest>();
+  #begun = 0;
+
+  constructor(names: RuleNames) {
+    this.#names = names;
+  }
+
+  /**
+   * Begins one, for `{…rule, days?}`, or with `after` goes on with one. Rejects with
+   * `StoreUnreadableError`, or with `StoreFailingError` when records can't be written.
+   */
+  answer(ports: BackTestsPorts, body: unknown, nowMs: number): Checked<Promise<BackTestReport>> {
+    const asked = parseBackTest(body, ports);
+    if (!asked.ok) return asked;
+    const { after, question } = asked.value;
+    return after === null
+      ? good(this.#begin(ports, question, nowMs))
+      : this.#continue(after, question, nowMs);
+  }
+
+  /** Forgets those that nobody has asked for lately. */
+  forgetIdle(nowMs: number): void {
+    for (const [id, { askedMs, isBusy }] of this.#running)
+      if (!isBusy && Math.abs(nowMs - askedMs) > forgottenAfterMs) this.#running.delete(id);
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  async #begin(
+    ports: BackTestsPorts,
+    question: BackTestQuestion,
+    nowMs: number,
+  ): Promise<BackTestReport> {
+    await ports.recordsWritten();
+    const names = this.#names;
+    const inert = ports.inertReason(question.definition);
+    const test = new BackTest(ports, question, { names, inert, nowMs });
+    const id = ++this.#begun;
+    this.#running.set(id, test);
+    if (this.#running.size > backTestsMax) this.#running.delete(this.#oldest());
+    return this.#advance(id, test, nowMs);
+  }
+
+  #oldest(): number {
+    const [[id] = [0]] = [...this.#running].sort(([, a], [, b]) => a.askedMs - b.askedMs);
+    return id;
+  }
+
+  #continue(
+    id: number,
+    question: BackTestQuestion,
+    nowMs: number,
+  ): Checked<Promise<BackTestReport>> {
+    const test = this.#running.get(id);
+    if (test === undefined)
+      return bad(
+        "after must be the next of a back-test that is under way: this one has ended, or others have taken its place; begin again",
+        "after",
+      );
+    if (!isSameQuestion(question, test.question))
+      return bad("after is of a back-test of another rule, or of other days", "after");
+    if (test.isBusy)
+      return {
+        ok: false,
+        failure: failure("overloaded", "this back-test is being continued by another request"),
+      };
+    return good(this.#advance(id, test, nowMs));
+  }
+
+  async #advance(id: number, test: BackTest, nowMs: number): Promise<BackTestReport> {
+    test.askedMs = nowMs;
+    test.isBusy = true;
+    try {
+      await test.advance();
+    } catch (error) {
+      this.#running.delete(id);
+      throw error;
+    } finally {
+      test.isBusy = false;
+    }
+    if (test.isComplete) this.#running.delete(id);
+    return test.report(String(id), nowMs);
+  }
+}
+
+interface Asked {
+  readonly question: BackTestQuestion;
+  /** The number of the one to go on with; null: it begins. */
+  readonly after: number | null;
+}
+
+/** The body of a PUT of the rule, with `days`, and with `after` to go on. */
+export function parseBackTest(
+  body: unknown,
+  options: { readonly perChildEntitled: boolean },
+): Checked<Asked> {
+  const { after = null, days: given = null, ...rule } = isObject(body) ? body : {};
+  const id = typeof after === "string" && /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null;
+  if (after !== null && id === null)
+    return bad(`after must be the next of a back-test, not ${show(after)}`, "after");
+  const days = given ?? daysByDefault;
+  if (!isCount(days, 1) || days > backTestDaysMax)
+    return bad(`days must be an integer from 1 to ${backTestDaysMax}, not ${show(given)}`, "days");
+  const definition = parseRuleWrite(isObject(body) ? rule : body, options);
+  if (!definition.ok) return definition;
+  return good({ question: { definition: definition.value, days }, after: id });
+}
+
+function isSameQuestion(a: BackTestQuestion, b: BackTestQuestion): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,117 @@
+/**
+ * Requests of the past, played again in the order of their events against a proposed rule: which of
+ * them it would have refused. What it refuses is gone with its tokens and its slots, as an enforced
+ * rule would have kept it from running. Beside it, the same rule without caps counts all of them:
+ * what it has reached is the lowest cap that refuses nothing.
+ *
+ * Records come in the order in which requests ended, and are held until so many later ones are
+ * known that no earlier start is to be expected.
+ */
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { Breach } from "../../../shared/domain/verdict.js";
+import type { Counter } from "../../counters/counter.js";
+import { heldMax } from "./back-test-bounds.js";
+import { BackTestSums } from "./back-test-sums.js";
+import { type PastRequest, ReplayedRule, type RuleNames } from "./replayed-rule.js";
+import { TimeQueue } from "./time-queue.js";
+
+interface ReplayOptions {
+  /** Earlier requests warm the counters up and aren't told of. */
+  readonly fromMs: number;
+  readonly heldMax?: number;
+}
+
+/** What an admitted request holds until its end. */
+interface Running {
+  readonly request: PastRequest;
+  /** Null: the rule has refused it. */
+  readonly counters: readonly Counter[] | null;
+  readonly freeCounters: readonly Counter[];
+}
+
+export class Replay {
+  readonly sums: BackTestSums;
+  late = 0;
+  readonly #rule: ReplayedRule;
+  readonly #free: ReplayedRule;
+  readonly #definition: RuleDefinition;
+  readonly #fromMs: number;
+  readonly #heldMax: number;
+  readonly #starts = new TimeQueue<PastRequest>();
+  readonly #ends = new TimeQueue<Running>();
+  /** When the last event was that has been played. */
+  #nowMs = 0;
+
+  constructor(definition: RuleDefinition, names: RuleNames, options: ReplayOptions) {
+    const { fromMs } = options;
+    this.#definition = definition;
+    this.#rule = new ReplayedRule(definition, names, fromMs);
+    this.#free = new ReplayedRule(withoutCaps(definition), names, fromMs);
+    this.#fromMs = fromMs;
+    this.#heldMax = options.heldMax ?? heldMax;
+    this.sums = new BackTestSums(definition);
+  }
+
+  /** How many requests wait for their turn. */
+  get held(): number {
+    return this.#starts.size;
+  }
+
+  /** Takes a request, in the order of recording, and plays the first one if enough are held. */
+  add(request: PastRequest): void {
+    if (!this.#covers(request)) return;
+    this.#starts.add(request.kind === "part" ? request.endMs : request.startMs, request);
+    if (this.#starts.size > this.#heldMax) this.playNext();
+  }
+
+  /** Plays the first that is held, and every end before it: at the same moment, ends come first. */
+  playNext(): void {
+    const startMs = this.#starts.firstMs;
+    const request = this.#starts.take();
+    if (request === undefined) return;
+    while (this.#ends.firstMs <= startMs) this.#end();
+    if (request.kind === "part" || startMs < this.#nowMs) return this.#count(request);
+    this.#nowMs = startMs;
+    const verdict = this.#rule.admit(request, startMs);
+    const free = this.#free.admit(request, startMs);
+    const freeCounters = isBreach(free) ? [] : free;
+    const running = { request, counters: isBreach(verdict) ? null : verdict, freeCounters };
+    this.#ends.add(Math.max(request.endMs, startMs), running);
+    if (startMs < this.#fromMs) return;
+    this.sums.add(request, isBreach(verdict) ? verdict : null, startMs);
+    this.sums.addUse(freeCounters, startMs);
+  }
+
+  #end(): void {
+    const endMs = this.#ends.firstMs;
+    const { request, counters, freeCounters } = this.#ends.take()!;
+    this.#nowMs = Math.max(this.#nowMs, endMs);
+    if (counters !== null) this.#rule.end(request, counters, this.#nowMs);
+    this.#free.end(request, freeCounters, this.#nowMs);
+  }
+
+  /** In the windows in which it began and ended, as far as they still count. */
+  #count(request: PastRequest): void {
+    const isLate = request.kind !== "part";
+    if (!isLate) this.#nowMs = Math.max(this.#nowMs, request.endMs);
+    for (const rule of [this.#rule, this.#free]) rule.count(request, isLate ? 1 : 0, this.#nowMs);
+    if (isLate && request.startMs >= this.#fromMs) this.late++;
+  }
+
+  /** Whether the rule is about the request. */
+  #covers({ userPath, target, kind }: PastRequest): boolean {
+    const { scope, subject, perChild } = this.#definition;
+    if (scope !== "user_path") return kind !== "submission" && this.#rule.isOf(target);
+    if (userPath === subject) return !perChild;
+    return userPath.startsWith(subject === "/" ? "/" : `${subject}/`);
+  }
+}
+
+function isBreach(verdict: readonly Counter[] | Breach): verdict is Breach {
+  return !Array.isArray(verdict);
+}
+
+function withoutCaps(definition: RuleDefinition): RuleDefinition {
+  const { MAX_SAFE_INTEGER } = Number;
+  return { ...definition, maxRequests: MAX_SAFE_INTEGER, maxTokens: null };
+}

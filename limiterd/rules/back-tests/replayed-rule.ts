@@ -1,0 +1,99 @@
+/**
+ * One rule by itself, with counters of its own, that judges requests of the past: by the same
+ * functions as the daemon's, so that a back-test can't differ from an admission. Nothing of it
+ * reaches the store.
+ */
+import { assert } from "../../../shared/assert.js";
+import type { ProviderTypes } from "../../../shared/config/model-name.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Breach } from "../../../shared/domain/verdict.js";
+import type { HashKey } from "../../counters/child-name.js";
+import type { Counter } from "../../counters/counter.js";
+import { admit } from "../admit.js";
+import { charge, release } from "../charge.js";
+import { RuleBook } from "../rule-book.js";
+
+/** What the names of children and of models mean, as in the daemon's own rules. */
+export interface RuleNames {
+  readonly hashKey: HashKey;
+  readonly providers: ProviderTypes;
+}
+
+/** What a record tells of a request. */
+export interface PastRequest {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly userPath: string;
+  readonly target: Target;
+  readonly tokens: number;
+  /**
+   * `part`: a part of a request that has a record of its own; it has tokens, and isn't judged.
+   * `submission`: such as a batch, which holds no slot and meets the rules of its path alone.
+   */
+  readonly kind: "request" | "submission" | "part";
+}
+
+/** Children that are looked at for each request, so that idle ones are forgotten. */
+const sweptPerRequest = 4;
+
+export class ReplayedRule {
+  readonly #book: RuleBook;
+  readonly #counting: Parameters<typeof admit>[0];
+
+  constructor(definition: RuleDefinition, { hashKey, providers }: RuleNames, nowMs: number) {
+    const book = new RuleBook(hashKey, providers);
+    book.put(definition, { source: "manual", nowMs, lsn: 0 });
+    this.#book = book;
+    this.#counting = {
+      matchPath: (path, atMs) => book.matchPath(path, atMs),
+      matchTarget: (target) => book.matchTarget(target),
+      // What is counted goes to no journal.
+      count: (counter, atMs, requests, tokens) =>
+        void book.countAgain(counter, atMs, requests, tokens),
+    };
+  }
+
+  /** The counters that count the request from now on, or why it is refused. */
+  admit({ userPath, target, kind }: PastRequest, nowMs: number): readonly Counter[] | Breach {
+    const submission = kind === "submission";
+    const verdict = admit(
+      this.#counting,
+      { userPath, targets: [target], submission },
+      { nowMs, tokensEnforced: true },
+    );
+    assert(verdict.kind !== "exceeded", "no budget is judged again");
+    this.#book.forgetIdle(nowMs, sweptPerRequest);
+    this.#book.reclaim();
+    return verdict.kind === "admitted" ? verdict.counters : verdict.breach;
+  }
+
+  /** An admitted request ends: its slots are free, and its tokens are charged. */
+  end(request: PastRequest, counters: readonly Counter[], nowMs: number): void {
+    if (request.kind === "submission") return this.count(request, 0, nowMs);
+    release(counters);
+    this.#charge(counters, { atMs: request.endMs, requests: 0, tokens: request.tokens }, nowMs);
+    this.#book.reclaim();
+  }
+
+  /** Counts what isn't judged. */
+  count(request: PastRequest, requests: number, nowMs: number): void {
+    const { userPath, target, kind, startMs, endMs, tokens } = request;
+    const counters = [
+      ...(kind === "submission" ? [] : this.#book.matchTarget(target)),
+      ...this.#book.matchPath(userPath, nowMs),
+    ];
+    this.#charge(counters, { atMs: startMs, requests, tokens: 0 }, nowMs);
+    this.#charge(counters, { atMs: endMs, requests: 0, tokens }, nowMs);
+    this.#book.reclaim();
+  }
+
+  /** Whether the rule is one of a target that this one is. */
+  isOf(target: Target): boolean {
+    return this.#book.matchTarget(target).length > 0;
+  }
+
+  #charge(counters: readonly Counter[], what: Parameters<typeof charge>[2], nowMs: number): void {
+    charge(this.#counting, counters, what, nowMs);
+  }
+}
