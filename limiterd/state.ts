@@ -71,6 +71,11 @@ export interface DaemonState {
   readonly yieldToEventLoop: () => Promise<void>;
   /** Accounts of budgets are still being read from the store. */
   accountsLoading: boolean;
+  /**
+   * Resolved: the store has no account any more that an operation made stale, and all that one has
+   * looked up. The next such operation is answered no earlier, so that they can't pile up.
+   */
+  accountsWritten: Promise<unknown>;
   readonly peers: Set<PeerState>;
   /** Being stopped: what still arrives is ignored. */
   stopping: boolean;

@@ -25,19 +25,47 @@ import {
 export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => Found | null;
 
 export class AccountPeriods {
-  /** A caller that changes them forgets the bounds of all budgets. */
-  anchors: ResetAnchors;
+  #anchors: ResetAnchors;
   readonly #spentOnDays: SpentOnDays;
 
   constructor(spentOnDays: SpentOnDays, anchors: ResetAnchors) {
     this.#spentOnDays = spentOnDays;
-    this.anchors = anchors;
+    this.#anchors = anchors;
+  }
+
+  get anchors(): ResetAnchors {
+    return this.#anchors;
+  }
+
+  /**
+   * Returns the budgets whose running period has other bounds now. These are calculated once for
+   * each length: there may be very many budgets.
+   */
+  setAnchors(anchors: ResetAnchors, budgets: Iterable<Budget>, nowMs: number): Budget[] {
+    const former = this.#anchors;
+    this.#anchors = anchors;
+    const movedLengths = new Map<number, boolean>();
+    const isMoved = (seconds: number): boolean => {
+      const then = periodBounds(seconds, former, nowMs);
+      const now = periodBounds(seconds, anchors, nowMs);
+      return now.startMs !== then.startMs || now.endMs !== then.endMs;
+    };
+    const moved: Budget[] = [];
+    for (const budget of budgets) {
+      const { periodSeconds } = budget.definition;
+      const known = movedLengths.get(periodSeconds) ?? isMoved(periodSeconds);
+      movedLengths.set(periodSeconds, known);
+      if (known) moved.push(budget);
+      // Bounds of a moment that is over are by the former anchors.
+      else this.boundsOf(budget, nowMs);
+    }
+    return moved;
   }
 
   /** The running period, from the calendar; a reset within it is ignored. */
   boundsOf(budget: Budget, nowMs: number): PeriodBounds {
     if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs)
-      budget.bounds = periodBounds(budget.definition.periodSeconds, this.anchors, nowMs);
+      budget.bounds = periodBounds(budget.definition.periodSeconds, this.#anchors, nowMs);
     return budget.bounds;
   }
 
@@ -88,7 +116,7 @@ export class AccountPeriods {
   }
 
   #startAt(budget: Budget, atMs: number): number {
-    return periodBounds(budget.definition.periodSeconds, this.anchors, atMs).startMs;
+    return periodBounds(budget.definition.periodSeconds, this.#anchors, atMs).startMs;
   }
 
   /**

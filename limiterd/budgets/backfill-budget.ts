@@ -7,7 +7,7 @@
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import { StoreUnreadableError } from "../store/store.js";
+import { type Change, StoreUnreadableError } from "../store/store.js";
 import type { Writer } from "../store/writer.js";
 import { readChildDays, readDays } from "../usage/read-days.js";
 import type { Rollup } from "../usage/rollup.js";
@@ -59,11 +59,13 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
   };
 }
 
-/** A look-up that is under way. */
+/** A look-up that is under way. Both reject with `StoreUnreadableError`. */
 interface Backfill {
+  /** Resolved: all of it counts. */
+  readonly found: Promise<void>;
   /**
    * Resolved: what it has found is in the store, and so is that it is complete. To be called once
-   * the former accounts are gone from there. Rejects with `StoreUnreadableError`.
+   * the former accounts are gone from there.
    */
   finish(): Promise<void>;
 }
@@ -98,9 +100,10 @@ export function beginBackfill(
   // Whoever finishes is told.
   found.catch(() => {});
   return {
+    found,
     async finish() {
       await found;
-      for (const gap of gaps) await write(ports, gap);
+      await write(ports, gaps);
     },
   };
 }
@@ -154,29 +157,41 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   });
 }
 
-/** Writes the accounts, in slices, and then that they are complete. */
-async function write(ports: BackfillPorts, gap: Gap): Promise<void> {
-  const { usage, writer } = ports;
-  const { budget, fromMs } = gap;
-  let slice: Account[] = [];
+/**
+ * Writes the accounts, and behind those of each budget that they are complete: in slices, in which
+ * the accounts of many budgets share a commit.
+ */
+async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> {
+  const { writer } = ports;
+  let slice: (readonly [Gap, Account | null])[] = [];
   const writeSlice = (): Promise<void> => {
     writer.closeBatch();
-    const changes = slice.map((account) => spendChange(account, usage.lastKey));
+    const changes = slice
+      .filter(([gap]) => !isOver(ports, gap))
+      .map(([gap, account]) =>
+        account === null ? completed(gap) : spendChange(account, ports.usage.lastKey),
+      );
     slice = [];
     return writer.write(changes);
   };
-  for (const account of budget.own === null ? budget.children.values() : [budget.own]) {
-    if (isOver(ports, gap)) return;
-    if (account.spends.length > 0) slice.push(account);
+  for (const gap of gaps) {
+    const { own, children } = gap.budget;
+    for (const account of own === null ? children.values() : [own]) {
+      if (isOver(ports, gap)) break;
+      if (account.spends.length > 0) slice.push([gap, account]);
+      if (slice.length >= windowsPerSlice) await writeSlice();
+    }
+    slice.push([gap, null]);
     if (slice.length >= windowsPerSlice) await writeSlice();
   }
-  if (isOver(ports, gap)) return;
   if (slice.length > 0) await writeSlice();
-  if (isOver(ports, gap)) return;
+}
+
+/** From its beginning on, what was spent in this period is known of every account. */
+function completed({ budget, fromMs }: Gap): Change {
   budget.backfill = false;
-  // From its beginning on, what was spent in this period is known of every account.
   budget.sinceMs = Math.max(0, fromMs - 1);
-  await writer.write([budgetChange(budget)]);
+  return budgetChange(budget);
 }
 
 /**

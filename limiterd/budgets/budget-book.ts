@@ -79,9 +79,9 @@ export class BudgetBook {
     return this.#periods.anchors;
   }
 
-  setAnchors(anchors: ResetAnchors): void {
-    this.#periods.anchors = anchors;
-    for (const budget of this.#budgets.values()) budget.bounds = unknownBounds;
+  /** Returns the budgets whose running period has other bounds now. */
+  setAnchors(anchors: ResetAnchors, nowMs: number): Budget[] {
+    return this.#periods.setAnchors(anchors, this.#budgets.values(), nowMs);
   }
 
   /**

@@ -162,6 +162,7 @@ export async function startState(
     objects: new ObjectOwners(store),
     writer,
     accountsLoading: true,
+    accountsWritten: Promise.resolve(),
     peers: new Set(),
     stopping: false,
     epochs: restored.epochs,

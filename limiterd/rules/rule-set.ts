@@ -31,7 +31,9 @@ export class RuleSet {
   readonly #rules = new Map<string, Rule>();
   readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   #unread: UnreadRules | null = null;
-  #whenRead: () => void = () => {};
+  /** Removed since the start: the store may still have them. */
+  readonly #removed = new Set<string>();
+  #whenRead: (() => void)[] = [];
   #sinceMs = Number.POSITIVE_INFINITY;
   #sinceLsn = 0;
 
@@ -68,7 +70,8 @@ export class RuleSet {
 
   get(id: string): Rule | undefined {
     const known = this.#rules.get(id);
-    const value = known === undefined ? this.#unread?.store.get("rules", id) : undefined;
+    const isLeft = known === undefined && !this.#removed.has(id);
+    const value = isLeft ? this.#unread?.store.get("rules", id) : undefined;
     if (value === undefined) return known;
     this.take({ key: id, value });
     return this.#rules.get(id);
@@ -83,11 +86,14 @@ export class RuleSet {
   }
 
   remove(rule: Rule): void {
-    // The store has it until it is removed there: it must not be read from there again.
-    this.readAll();
     this.#rules.delete(rule.id);
     this.#sorted.remove(rule);
-    if (rule.createdAtMs !== this.#sinceMs) return;
+    // Those that are left may be as old.
+    if (this.#unread !== null) this.#removed.add(rule.id);
+    else if (rule.createdAtMs === this.#sinceMs) this.#findSince();
+  }
+
+  #findSince(): void {
     this.#sinceMs = Number.POSITIVE_INFINITY;
     for (const { createdAtMs } of this.#rules.values())
       this.#sinceMs = Math.min(this.#sinceMs, createdAtMs);
@@ -107,7 +113,8 @@ export class RuleSet {
 
   /** Takes a rule of the store into memory, unless it is there: as it was, or has become since. */
   take(entry: Entry): void {
-    if (this.#unread === null || this.#rules.has(String(entry.key))) return;
+    const id = String(entry.key);
+    if (this.#unread === null || this.#rules.has(id) || this.#removed.has(id)) return;
     this.#unread.restore(entry);
     this.#unread.left--;
   }
@@ -132,12 +139,14 @@ export class RuleSet {
   /** To be called when everything was taken from the store. */
   endReading(): void {
     this.#unread = null;
-    this.#whenRead();
+    if (this.#removed.size > 0) this.#findSince();
+    this.#removed.clear();
+    for (const run of this.#whenRead.splice(0)) run();
   }
 
   /** Calls `run` when all are in memory: now, or later. */
   whenRead(run: () => void): void {
     if (this.#unread === null) run();
-    else this.#whenRead = run;
+    else this.#whenRead.push(run);
   }
 }

@@ -13,3 +13,14 @@ export async function writeSlices(writer: Writer, changes: readonly Change[]): P
     slices.push(writer.write(changes.slice(i, i + windowsPerSlice)));
   await Promise.all(slices);
 }
+
+/**
+ * As `Writer.tryWrite`, for changes of any number, in slices: they are committed in their order, so
+ * that a crash leaves the first of them.
+ */
+export function tryWriteSlices(writer: Writer, changes: readonly Change[]): Promise<Error | null> {
+  let at = 0;
+  for (; changes.length - at > windowsPerSlice; at += windowsPerSlice)
+    void writer.write(changes.slice(at, at + windowsPerSlice));
+  return writer.tryWrite(changes.slice(at));
+}

@@ -8,7 +8,7 @@ import { throwMalformed } from "../store/store.js";
 import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { childrenPrefix, dayIn, nameIn, under } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
-import { readStored, readUnstored, type UsageReader } from "./usage-reader.js";
+import { type Days, readUnstored, type UsageReader } from "./usage-reader.js";
 
 /** From a midnight to the day of a later moment, both included. */
 interface DaySpan {
@@ -16,12 +16,12 @@ interface DaySpan {
   readonly toMs: number;
 }
 
-/** Children that are read before other work has its turn. */
-const childrenPerSlice = 25;
+/** What a look at the store costs, beside the keys that it returns: as much as so many keys. */
+const keysPerLook = 4;
 
 /** Hands over the sums under a prefix. Rejects with `StoreUnreadableError`. */
 export async function readDays(
-  { store, yieldToEventLoop }: UsageReader,
+  reader: UsageReader,
   view: RollupView,
   { prefix, span }: { readonly prefix: string; readonly span: DaySpan },
   each: (sum: Rollup) => void,
@@ -29,48 +29,83 @@ export async function readDays(
   let sinceYield = 0;
   for (let ms = span.fromMs; ms <= span.toMs; ms += dayMs) {
     const key = prefix + dayOf(ms);
-    const value = view.held(key) === undefined ? store.get("rollups", key) : undefined;
-    const sum =
-      value === undefined
-        ? view.held(key)
-        : (rollupFromStored(value) ?? throwMalformed(store, "rollups", key));
+    const sum = sumAt(reader, view, key);
     if (sum !== undefined && !isEmptyRollup(sum)) each(sum);
     if (++sinceYield < rollupsPerSlice) continue;
     sinceYield = 0;
-    await yieldToEventLoop();
+    await reader.yieldToEventLoop();
   }
 }
 
-/** Hands over the sums of every direct child of a path. Rejects as `readDays`. */
+/**
+ * Hands over the sums of every direct child of a path. Rejects as `readDays`. Keys are read in a
+ * row, those of children with few days many at a time, and what a child has outside of the span is
+ * leapt over: so it takes time in line with the sums that are handed over, and with the children.
+ */
 export async function readChildDays(
   reader: UsageReader,
   view: RollupView,
   { parent, span }: { readonly parent: string; readonly span: DaySpan },
   each: (child: string, sum: Rollup) => void,
 ): Promise<void> {
+  if (span.toMs < span.fromMs) return;
   const { store, yieldToEventLoop } = reader;
   const prefix = childrenPrefix(parent);
   const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
+  const placeOf = (key: string): { child: string; isIn: boolean } => {
+    const child = nameIn(key, prefix);
+    const day = dayIn(key, `${prefix}${child}\n`);
+    return { child, isIn: day >= days.fromDay && day <= days.toDay };
+  };
   const early = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
-    const child = nameIn(key, prefix);
-    const day = dayIn(key, `${prefix}${child}\n`);
-    if (day < days.fromDay || day > days.toDay) return;
+    const { child, isIn } = placeOf(key);
+    if (!isIn) return;
     early.add(key);
     each(child, sum);
   });
   const { from, before } = under(prefix);
+  const limitMin = Math.min(rollupsPerSlice, 2 + Math.ceil((span.toMs - span.fromMs) / dayMs));
   let next = from;
-  for (let children = 1; ; children++) {
-    const [key] = store.keys("rollups", { from: next, before, limit: 1 });
-    if (key === undefined) return;
-    const child = nameIn(String(key), prefix);
-    const ofChild = `${prefix}${child}\n`;
-    await readStored(reader, { prefix: ofChild, days, view }, (key, sum) => {
-      if (!early.has(key)) each(child, sum);
-    });
-    next = under(ofChild).before;
-    if (children % childrenPerSlice === 0) await yieldToEventLoop();
+  let limit = limitMin;
+  let last = "";
+  for (let sinceYield = 0; ; ) {
+    const keys = store.keys("rollups", { from: next, before, limit }).map(String);
+    let found = 0;
+    for (const key of keys) {
+      const { child, isIn } = placeOf(key);
+      if (!isIn) continue;
+      found++;
+      if (key === last || early.has(key)) continue;
+      const sum = sumAt(reader, view, key);
+      if (sum !== undefined && !isEmptyRollup(sum)) each(child, sum);
+    }
+    if (keys.length < limit) return;
+    last = keys.at(-1)!;
+    next = fromBehind(last, prefix, days);
+    limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * found));
+    sinceYield += keys.length + keysPerLook;
+    if (sinceYield < rollupsPerSlice) continue;
+    sinceYield = 0;
+    await yieldToEventLoop();
   }
+}
+
+/** Where the next key may lie that is in the days: it may be this one again. */
+function fromBehind(key: string, prefix: string, { fromDay, toDay }: Days): string {
+  const ofChild = `${prefix}${nameIn(key, prefix)}\n`;
+  const day = dayIn(key, ofChild);
+  if (day >= toDay) return under(ofChild).before;
+  return day < fromDay ? ofChild + fromDay : key;
+}
+
+/** The sum under a key, as the view shows it. Throws `StoreUnreadableError`. */
+function sumAt({ store }: UsageReader, view: RollupView, key: string): Rollup | undefined {
+  const held = view.held(key);
+  if (held !== undefined) return held;
+  const value = store.get("rollups", key);
+  return value === undefined
+    ? undefined
+    : (rollupFromStored(value) ?? throwMalformed(store, "rollups", key));
 }

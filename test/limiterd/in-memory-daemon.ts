@@ -179,6 +179,7 @@ export function startDaemon(
     backups: new Backups({ beginCopy: noCopies, schedule: (_ms, run) => void timers.push(run) }),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     accountsLoading: !loads,
+    accountsWritten: Promise.resolve(),
     peers: new Set(),
     stopping: false,
     epochs: restored.epochs,

@@ -70,9 +70,12 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const { book, settings, yieldToEventLoop } = state;
   const { inertReason, configFile } = settings;
   const options = { nowMs, inertReason, configFile, query };
-  if (isByUse(query))
-    return void listFullestRules(book, options, yieldToEventLoop).then(ports.answer);
-  ports.answer(listRules(book, options));
+  // Right after a start they are read in slices: to read them all now would hold up verdicts.
+  book.ruleSet.whenRead(() => {
+    if (isByUse(query))
+      return void listFullestRules(book, options, yieldToEventLoop).then(ports.answer);
+    ports.answer(listRules(book, options));
+  });
 }
 
 /** The body: a rule as in a reset of one, with `limit` and `search`. */

@@ -111,14 +111,8 @@ export function applySettings(
 ): string | null {
   const anchors = key === anchorsKey && value !== null ? anchorsFromStored(value) : null;
   if (anchors === null) return "it isn't the anchors of budgets";
-  const before = new Map(
-    [...book.budgets.values()].map((budget) => [budget, book.boundsOf(budget, nowMs)]),
-  );
-  book.setAnchors(anchors);
   changes.push(anchorsChange(anchors));
-  for (const [budget, { startMs, endMs }] of before) {
-    const now = book.boundsOf(budget, nowMs);
-    if (now.startMs === startMs && now.endMs === endMs) continue;
+  for (const budget of book.setAnchors(anchors, nowMs)) {
     stale.push(spendKeys(budget));
     book.clear(budget, nowMs);
     incomplete.push(budget);

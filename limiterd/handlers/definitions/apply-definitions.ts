@@ -9,6 +9,7 @@ import { budgetChange } from "../../budgets/stored-budget.js";
 import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
+import { tryWriteSlices } from "../../store/write-slices.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
 import { applyBudget, applyBudgetReset, applySettings } from "./apply-budgets.js";
 import { applyDenial, applyKey } from "./apply-credentials.js";
@@ -19,8 +20,11 @@ import type { Applying } from "./applying.js";
 interface Applied {
   /** Null once it is in the store, or why that can't be written, as `Writer.tryWrite`. */
   readonly written: Promise<Error | null>;
-  /** Resolved once what budgets look up for it is in the store too. */
-  readonly followed: Promise<void>;
+  /**
+   * Resolved once all counts that budgets look up for it. That is written behind it, and so are
+   * accounts removed: resolved no earlier than this is done for what was applied before.
+   */
+  readonly followed: Promise<unknown>;
   /** Those that were passed over, each with what is wrong with it. */
   readonly flaws: readonly { readonly definition: Definition; readonly flaw: string }[];
 }
@@ -49,18 +53,32 @@ export function applyDefinitions(
     if (flaw !== null) flaws.push({ definition, flaw });
   }
   announceSituation(state, before, applying);
-  const { changes, stale, incomplete } = applying;
+  return { ...write(state, applying, { definitions, also }), flaws };
+}
+
+/** Queues what was applied for the store, and what follows from it for the accounts of budgets. */
+function write(
+  state: DaemonState,
+  { nowMs, changes, stale, incomplete }: Applying,
+  { definitions, also }: { definitions: readonly Definition[]; also: readonly Change[] },
+): Pick<Applied, "written" | "followed"> {
+  const { writer } = state;
   const backfill = beginBackfill(state, incomplete, nowMs);
-  // Whether it is being looked up is stored with a budget.
-  for (const budget of incomplete) changes.push(budgetChange(budget));
-  if (definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets"))
-    changes.push(noteOfRules(state));
-  const written = state.writer.tryWrite([...changes, ...also]);
+  // That it is looked up comes first: after a crash before new anchors, it is by the former ones.
+  const all = [...incomplete.map(budgetChange), ...changes];
+  // What a start must know of all rules is in the commit of their changes.
+  const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");
+  const written = hasRules
+    ? writer.tryWrite([...all, noteOfRules(state), ...also])
+    : tryWriteSlices(writer, [...all, ...also]);
+  if (stale.length === 0 && backfill === null) return { written, followed: Promise.resolve() };
+  const before = state.accountsWritten;
   // Those that a crash leaves are dropped at the next start, or replaced by the backfill's.
-  const followed = removeSpends(state, allOf(stale)).then(() =>
-    backfill?.finish().catch(state.onUnreadable),
-  );
-  return { written, followed, flaws };
+  const removed = removeSpends(state, allOf(stale));
+  const ended = removed.then(() => backfill?.finish().catch(state.onUnreadable));
+  state.accountsWritten = Promise.all([before, ended]);
+  const found = backfill?.found.catch(() => "reported by what follows");
+  return { written, followed: Promise.all([before, found]) };
 }
 
 function inOrder(definitions: readonly Definition[]): readonly Definition[] {

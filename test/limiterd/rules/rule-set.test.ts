@@ -101,9 +101,12 @@ async function answers(daemon: TestDaemon, steps: readonly Step[]): Promise<unkn
         if (lease !== undefined) peer.send(settleOf(lease, ++seq, 5));
         break;
       }
-      case "operate":
+      case "operate": {
+        // A list would wait for them.
+        if (step.op === "rate-limits.list") await loadRules(daemon.state, 3);
         said.push(await ask(daemon, step.op, step.body).catch(({ message }: Error) => message));
         break;
+      }
       case "load":
         // Some slices: it ends as a daemon that stops does.
         await loadSome(daemon, step.slices);
@@ -287,6 +290,53 @@ t.test("a rule that is deleted isn't read again from the store that still has it
   t.same([...daemon.state.book.rules.keys()], ["user_path\n/a\n60"]);
 });
 
+t.test(
+  "a list right after a start waits until all rules are read in slices, and a deletion reads its own alone",
+  async (t) => {
+    const rules = [plain, deeper, other];
+    const store = startDaemon(rules).store.crash();
+    const daemon = startDaemon(rules, { store, loads: false });
+    const { ruleSet } = daemon.state.book;
+    Object.assign(store, { entries: () => t.fail("all are read at once") });
+    await ask(daemon, "rate-limits.delete", key("/a/b", 60));
+    t.same([ruleSet.size, ruleSet.isRead], [2, false]);
+    t.equal(ruleSet.get("user_path\n/a/b\n60"), undefined);
+    const lists = ["name", "use"].map((order) => ask(daemon, "rate-limits.list", { order }));
+    let answered = 0;
+    for (const list of lists) void list.then(() => answered++);
+    for (let turn = 0; turn < 5; turn++) await daemon.commit();
+    t.same([answered, ruleSet.isRead], [0, false]);
+    await loadRules(daemon.state, 1);
+    for (const list of await Promise.all(lists))
+      t.same(
+        (list["rate_limits"] as { subject: string }[]).map(({ subject }) => subject),
+        ["/a", "/other"],
+      );
+  },
+);
+
+t.test(
+  "what is made again in place of a deleted rule stays when the others are read",
+  async (t) => {
+    const rules = [plain, other];
+    const store = startDaemon(rules).store.crash();
+    const daemon = startDaemon(rules, { store, loads: false });
+    const { book } = daemon.state;
+    await daemon.commit();
+    store.commitsLeft = 0;
+    book.delete(other);
+    book.put({ ...other, maxRequests: 7 }, { source: "manual", nowMs: daemon.nowMs + 9, lsn: 1 });
+    book.delete(plain);
+    t.equal(book.ruleSet.size, 1);
+    t.ok(book.sinceMs <= daemon.nowMs, "a rule that is left may be as old as the deleted one");
+    await loadRules(daemon.state, 1);
+    t.match(book.sorted(), [{ definition: { subject: "/other", maxRequests: 7 } }]);
+    t.equal(book.sinceMs, daemon.nowMs + 9);
+    book.delete(other);
+    t.equal(book.sinceMs, Number.POSITIVE_INFINITY);
+  },
+);
+
 t.test("no rule is older than the book says, and the oldest one isn't younger", (t) => {
   const { book } = startDaemon([]).state;
   const put = (subject: string, nowMs: number) =>
@@ -316,6 +366,14 @@ t.test("what waits for all rules runs at once where none is left", (t) => {
   let runs = 0;
   startDaemon([plain]).state.book.ruleSet.whenRead(() => runs++);
   t.equal(runs, 1);
+  const store = startDaemon([plain]).store.crash();
+  const { ruleSet } = startDaemon([plain], { store, loads: false }).state.book;
+  for (let i = 0; i < 2; i++) ruleSet.whenRead(() => runs++);
+  t.equal(runs, 1);
+  ruleSet.readAll();
+  t.equal(runs, 3, "all that wait, in their order");
+  ruleSet.endReading();
+  t.equal(runs, 3, "once");
   t.end();
 });
 

@@ -1,4 +1,5 @@
 /** Reading while more arrives: everything once, in slices, whatever is written in between. */
+import fc from "fast-check";
 import t from "tap";
 import { readChildDays, readDays } from "../../../limiterd/usage/read-days.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
@@ -290,16 +291,99 @@ t.test("the days of a span are read with both ends, and others have their turn",
 });
 
 t.test(
-  "the children of a path are read, and others have their turn between 25 of them",
+  "the children of a path are read in a row, what they have outside of the span is leapt over, and others have their turn",
   async (t) => {
     const paths = Array.from({ length: 60 }, (_, i) => `/a/u${String(i).padStart(2, "0")}`);
-    const { reader, view, yields, each, read } = await storedDays([...paths, "/b", "/a"], 3);
-    const span = { fromMs: from + dayMs, toMs: from + 2 * dayMs };
-    await readChildDays(reader, view, { parent: "/a", span }, each);
-    t.equal(read(), 120);
-    t.same(
-      yields.filter((at, i) => at !== yields[i - 1] || i === 0),
-      [0, 50, 100].slice(yields[0] === 0 ? 0 : 1),
-    );
+    const table = [
+      // Each child's days, the first and the last that are read, and how many keys are looked at.
+      { days: 3, fromDay: 1, toDay: 2, keysMax: 300 },
+      { days: 3, fromDay: 0, toDay: 0, keysMax: 300 },
+      { days: 1, fromDay: 0, toDay: 30, keysMax: 100 },
+      { days: 300, fromDay: 280, toDay: 290, keysMax: 2500 },
+      { days: 5, fromDay: 4, toDay: 3, keysMax: 0 },
+    ];
+    for (const { days, fromDay, toDay, keysMax } of table) {
+      const { reader, view, yields, read } = await storedDays([...paths, "/b", "/a"], days);
+      let keys = 0;
+      const original = reader.store.keys;
+      reader.store.keys = (table, range) => {
+        const found = original.call(reader.store, table, range);
+        keys += found.length;
+        return found;
+      };
+      const span = { fromMs: from + fromDay * dayMs, toMs: from + toDay * dayMs };
+      const found: string[] = [];
+      await readChildDays(reader, view, { parent: "/a", span }, (child) => found.push(child));
+      const each = Math.max(0, Math.min(days - 1, toDay) - fromDay + 1);
+      t.same(
+        found,
+        paths.flatMap((path) => Array.from({ length: each }, () => path.slice(3))),
+      );
+      t.ok(keys <= keysMax, `${keys} keys`);
+      t.ok(yields.length >= Math.floor(keys / 2 / rollupsPerSlice), `${yields.length} yields`);
+      t.equal(read(), 0);
+    }
   },
 );
+
+t.test("children are read whatever days they have, those that only memory has too", async (t) => {
+  const aDay = fc.integer({ min: 0, max: 8 });
+  const daysOf = fc.dictionary(
+    fc.constantFrom("a", "b", "c d", "é", "~", "a-", "zz"),
+    fc.uniqueArray(aDay, { maxLength: 6 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(daysOf, daysOf, aDay, aDay, async (stored, held, first, last) => {
+      const store = createMemoryStore();
+      const value = rollupToStored({ ...emptyRollup(), requests: 1 }, 1);
+      const keysOf = (of: Record<string, number[]>): string[] =>
+        Object.entries(of).flatMap(([child, days]) =>
+          days.map((day) => totalPrefix(`/a/${child}`) + dayOf(from + day * dayMs)),
+        );
+      await store.commit(keysOf(stored).map((key) => ({ table: "rollups", key, value })));
+      const inMemory = new Map(
+        keysOf(held).map((key) => [key, { ...emptyRollup(), requests: 2 }] as const),
+      );
+      const view = {
+        held: (key: string) => inMemory.get(key),
+        unstored: () => [...inMemory.keys()].filter((key) => !keysOf(stored).includes(key)),
+      };
+      const { usage } = startDaemon([]).state;
+      const reader = { store, usage, yieldToEventLoop: () => Promise.resolve() };
+      const span = { fromMs: from + first * dayMs, toMs: from + last * dayMs + 7 };
+      const found: string[] = [];
+      await readChildDays(reader, view, { parent: "/a", span }, (child, { requests }) =>
+        found.push(`${child} ${requests}`),
+      );
+      const expected = Object.keys({ ...stored, ...held }).flatMap((child) =>
+        Array.from({ length: 9 }, (_, day) => day)
+          .filter((day) => day >= first && day <= last)
+          .flatMap((day) =>
+            held[child]?.includes(day)
+              ? [`${child} 2`]
+              : stored[child]?.includes(day)
+                ? [`${child} 1`]
+                : [],
+          ),
+      );
+      t.same(found.toSorted(), expected.toSorted());
+    }),
+  );
+});
+
+t.test("damaged keys among the children's don't hold the reading up", async (t) => {
+  const store = createMemoryStore();
+  const value = rollupToStored({ ...emptyRollup(), requests: 1 }, 1);
+  const odd = ["t\n/a\nx", "t\n/a\nx\n", "t\n/a\nx\n20", "t\n/a\nx\n2026-01-02~zz", "t\n/a\n"];
+  const keys = [...odd, totalPrefix("/a/z") + dayOf(from + dayMs)];
+  await store.commit(keys.map((key) => ({ table: "rollups", key, value })));
+  const { usage } = startDaemon([]).state;
+  const reader = { store, usage, yieldToEventLoop: () => Promise.resolve() };
+  const found: string[] = [];
+  for (const days of [0, 2]) {
+    const span = { fromMs: from, toMs: from + days * dayMs };
+    const view = { held: () => undefined, unstored: () => [] };
+    await readChildDays(reader, view, { parent: "/a", span }, (child) => found.push(child));
+  }
+  t.same(found, ["x", "z"]);
+});

@@ -19,8 +19,8 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "a rule that was written is replaced by what the store has of it",
     file: ruleSet,
-    find: "if (this.#unread === null || this.#rules.has(String(entry.key)))",
-    put: "if (this.#unread === null)",
+    find: "this.#rules.has(id) || this.#removed.has(id)",
+    put: "this.#removed.has(id)",
     often: false,
   },
   {
