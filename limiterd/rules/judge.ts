@@ -78,13 +78,10 @@ export function judge(
         : { kind: "refused", breach: reportBreach(pathBreach) };
     targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
   }
-  const worst =
-    targetBreach === null
-      ? pathBreach
-      : pathBreach === null
-        ? targetBreach
-        : longerBreach(targetBreach, pathBreach);
-  return { kind: "refused", breach: reportBreach(worst!) };
+  // A request has at least one target, and none of them admits.
+  const ofTargets = targetBreach!;
+  const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
+  return { kind: "refused", breach: reportBreach(worst) };
 }
 
 /** The gauges of its path don't count a submission. */

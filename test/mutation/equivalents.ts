@@ -165,7 +165,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/handlers/admin/summarize-usage.ts",
-    line: "if (keepLargest(largest, rest, 2 * usageGroupsMax))",
+    line: "if (keepLargest(largest, this.rest, 2 * usageGroupsMax))",
     what: "2 becomes 3",
     why: "the groups are sorted less often, with the same result",
   },
@@ -492,5 +492,47 @@ export const equivalents: readonly Equivalent[] = [
     line: "let sum = 0x811c9dc5;",
     what: "2166136261 becomes 2166136262",
     why: "any number to begin with spreads conversations alike",
+  },
+  {
+    file: "limiterd/budgets/backfill-budget.ts",
+    line: "if (slice.length > 0)",
+    what: "the condition is always true",
+    why: "a commit of nothing changes nothing",
+  },
+  {
+    file: "limiterd/budgets/budget-book.ts",
+    line: "const resets = periods.map((period, i) => ({ ...period, generation: i + 1 }));",
+    what: "1 becomes 2",
+    why: "the numbers are compared with each other alone",
+  },
+  {
+    file: "limiterd/handlers/admin/handle-usage.ts",
+    line: 'if (op !== "usage.summary")',
+    what: "the condition is always false",
+    why: "no other operation gets here, as the compiler checks",
+  },
+  {
+    file: "limiterd/lists/list-records.ts",
+    line: "const examinedMax = 20_000;",
+    what: "20000 becomes 20001",
+    why: "the next page goes on behind the last record that was looked at, whichever it was",
+  },
+  {
+    file: "proxy/limiter/client/hello-messages.ts",
+    line: "const leaseOverheadBytes = 100;",
+    what: "100 becomes 101",
+    why: "it is more than a lease takes beside its texts, and the rest follows in the next frame",
+  },
+  {
+    file: "proxy/limiter/settle-outbox.ts",
+    line: "#sentMonoMs = 0;",
+    what: "0 becomes 1",
+    why: "it is read once something was sent, which sets it",
+  },
+  {
+    file: "proxy/usage/response-meter.ts",
+    line: "return unread === null",
+    what: "the condition is always false",
+    why: "what is put together has the same fields",
   },
 ];

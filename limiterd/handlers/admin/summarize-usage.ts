@@ -82,23 +82,36 @@ async function targets(
   view: RollupView,
   by: "model" | "provider",
 ): Promise<Group[]> {
-  const groups = new Map<string, Rollup>();
-  const rest = emptyRollup();
+  const sums = new NamedSums();
   const prefix = modelsPrefix(window.userPath);
   await readRollups(state, { prefix, days: window, view }, (key, sum) => {
     const { provider, model } = modelIn(key, prefix);
-    const name = by === "provider" ? provider : targetName({ provider, model });
-    const known = groups.get(name);
-    if (known !== undefined) addRollup(known, sum);
-    else if (groups.size < usageGroupsHeldMax && name !== others) groups.set(name, copyRollup(sum));
-    else addRollup(rest, sum);
+    sums.add(by === "provider" ? provider : targetName({ provider, model }), sum);
   });
-  const largest: Group[] = [];
-  for (const group of groups) {
-    largest.push(group);
-    if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.yieldToEventLoop();
+  return sums.groups(state);
+}
+
+/** Sums by name: as many as are told apart, and one of the rest. */
+class NamedSums {
+  readonly rest = emptyRollup();
+  readonly #byName = new Map<string, Rollup>();
+
+  add(name: string, sum: Rollup): void {
+    const known = this.#byName.get(name);
+    if (known !== undefined) addRollup(known, sum);
+    else if (this.#byName.size < usageGroupsHeldMax && name !== others)
+      this.#byName.set(name, copyRollup(sum));
+    else addRollup(this.rest, sum);
   }
-  return inOrder(largest, rest);
+
+  async groups({ yieldToEventLoop }: Pick<DaemonState, "yieldToEventLoop">): Promise<Group[]> {
+    const largest: Group[] = [];
+    for (const group of this.#byName) {
+      largest.push(group);
+      if (keepLargest(largest, this.rest, 2 * usageGroupsMax)) await yieldToEventLoop();
+    }
+    return inOrder(largest, this.rest);
+  }
 }
 
 /** The group of what has no key, or no label. */
@@ -114,32 +127,20 @@ async function origins(
   view: RollupView,
   { by, total }: { readonly by: "requested_model" | "key" | "label"; readonly total: Rollup },
 ): Promise<Group[]> {
-  const groups = new Map<string, Rollup>();
-  const rest = emptyRollup();
+  const sums = new NamedSums();
   const known = emptyRollup();
-  const add = (name: string, sum: Rollup): void => {
-    const group = groups.get(name);
-    if (group !== undefined) addRollup(group, sum);
-    else if (groups.size < usageGroupsHeldMax && name !== others) groups.set(name, copyRollup(sum));
-    else addRollup(rest, sum);
-  };
   await readOrigins(state, view, window, ({ keyId, provider, model }, sum) => {
     addRollup(known, sum);
     if (by === "requested_model")
-      add(provider === "" ? model : targetName({ provider, model }), sum);
-    else if (by === "key") add(keyId === "" ? noneOf : keyId, sum);
+      sums.add(provider === "" ? model : targetName({ provider, model }), sum);
+    else if (by === "key") sums.add(keyId === "" ? noneOf : keyId, sum);
     else {
       const labels = state.labelsOf(keyId);
-      for (const label of labels.length === 0 ? [noneOf] : labels) add(label, sum);
+      for (const label of labels.length === 0 ? [noneOf] : labels) sums.add(label, sum);
     }
   });
-  addRollup(rest, differenceOfSums(total, known));
-  const largest: Group[] = [];
-  for (const group of groups) {
-    largest.push(group);
-    if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.yieldToEventLoop();
-  }
-  return inOrder(largest, rest);
+  addRollup(sums.rest, differenceOfSums(total, known));
+  return sums.groups(state);
 }
 
 /** A key's name, which a deleted key has no longer. */

@@ -53,6 +53,21 @@ t.test("a template on the root counts its children, and not the root itself", as
   t.same(met("/a/b"), ["/a"]);
 });
 
+t.test("of a subject whose last budget is removed nothing is kept", async (t) => {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
+  const index = new BudgetIndex();
+  const [first, second] = [3600, 86_400].map(
+    (period) => book.put(of("user_path", "/a", period), { source: "manual", nowMs: 0 }).budget,
+  );
+  index.add(first!);
+  index.add(second!);
+  const deleted = t.capture(Map.prototype, "delete", Map.prototype.delete);
+  index.remove(first!);
+  t.same(deleted(), []);
+  index.remove(second!);
+  t.match(deleted(), [{ args: ["/a"] }]);
+});
+
 t.test("a removed budget is met no more", async (t) => {
   const index = indexOf([]);
   t.same(index.collect("/a", ["x"], 0, childOf), []);

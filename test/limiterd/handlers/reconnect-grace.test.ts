@@ -21,6 +21,7 @@ t.test(
     t.equal(counts(next, gauge).inFlight, 1);
     const third = startDaemon([gauge], { store: daemon.store.crash() });
     const alone = third.proxy("p1");
+    t.notOk(alone.send({ kind: "hold", leases: [] }), "nothing is told before the welcome");
     endReconnectGrace(third.state);
     t.equal(alone.received[0]?.kind, "welcome");
   },

@@ -1,7 +1,7 @@
 import t from "tap";
 import { spendKey } from "../../../limiterd/budgets/stored-budget.js";
 import { windowKey } from "../../../limiterd/counters/stored-window.js";
-import { loadAccounts, loadWindows } from "../../../limiterd/lifecycle/load-unread.js";
+import { loadAccounts, loadRules, loadWindows } from "../../../limiterd/lifecycle/load-unread.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
@@ -95,4 +95,23 @@ t.test("a damaged account is an error, met by need or in its turn", async (t) =>
   await daemon.store.commit([{ table: "spends", key, value: ["damaged"] }]);
   t.throws(() => spend({ ...client(daemon), seq: 9 }, "/team/3", 1), StoreUnreadableError);
   await t.rejects(loadAccounts(daemon.state), StoreUnreadableError);
+});
+
+t.test("rules are taken into memory some in a turn, others have theirs before each", async (t) => {
+  const rules = Array.from({ length: 5 }, (_, i) => pathRule(`/r${i}`, 60, { requests: 9 }));
+  const store = startDaemon(rules).store.crash();
+  const daemon = startDaemon(rules, { store, loads: false });
+  const { ruleSet } = daemon.state.book;
+  const read: number[] = [];
+  let taken = 0;
+  const { take } = ruleSet;
+  ruleSet.take = (entry) => {
+    taken++;
+    take.call(ruleSet, entry);
+  };
+  (daemon.state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () =>
+    void read.push(taken);
+  await loadRules(daemon.state, 2);
+  t.same(read, [0, 2, 4]);
+  t.ok(ruleSet.isRead);
 });

@@ -45,6 +45,20 @@ t.test("a call is answered, refused, or fails at its deadline", async (t) => {
   });
 });
 
+t.test("only of a change that was sent is it said that it may have been made", async (t) => {
+  for (const [op, isChange] of [
+    ["rate-limits.list", false],
+    ["rate-limits.put", true],
+  ] as const)
+    for (const wasSent of [true, false]) {
+      const harness = wasSent ? linkedHarness() : new ClientHarness();
+      const call = harness.client.call(op, {});
+      harness.advance(5_000 + expiryIntervalMs);
+      const answer = (await call) as { failure: { message: string } };
+      t.equal(/may have been made/.test(answer.failure.message), isChange && wasSent, op);
+    }
+});
+
 t.test("a call fails when the clock reads its deadline, not only beyond it", async (t) => {
   const harness = linkedHarness();
   let failed = false;

@@ -294,6 +294,7 @@ t.test(
     t.equal(limit!.ms, 3_000);
     limit!.run();
     t.ok(await isResolved(waiting));
+    t.ok(await isResolved(slow.catalog.firstLearned()), "nor does any other request");
     await slow.providers["a"]!.answer(200, list("x"));
     t.same(slow.ids(), ["a/x"], "what comes later is learned all the same");
     t.ok(await isResolved(slow.catalog.firstLearned()));

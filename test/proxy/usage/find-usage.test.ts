@@ -258,6 +258,34 @@ const usagesInParts: readonly (readonly [
   ],
 ];
 
+t.test("only searches are counted as searches", async (t) => {
+  const usage = { input_tokens: 1 };
+  const searched = (output: unknown): unknown =>
+    (findUsage({ output, usage }) as { server_tool_use?: unknown }).server_tool_use;
+  for (const [output, expected] of [
+    [[{ type: "message" }, { type: "function_call" }, null, "x"], undefined],
+    [[{ type: "web_search_call" }], { web_search_requests: 1, file_search_requests: 0 }],
+    [[{ type: "web_search_call", action: { type: "open_page" } }], undefined],
+    [
+      [{ type: "web_search_call", action: { type: "search" } }, { type: "file_search_call" }],
+      { web_search_requests: 1, file_search_requests: 1 },
+    ],
+    ["none", undefined],
+  ] as const)
+    t.same(searched(output), expected, JSON.stringify(output));
+});
+
+t.test("a tier that stands before the usage is found by parsing all of it", async (t) => {
+  const usage = '"usage":{"prompt_tokens":3}';
+  for (const [text, isEnough] of [
+    [`{"service_tier":"flex",${usage}}`, false],
+    [`{${usage},"service_tier":"flex"}`, true],
+    [`{"service_tier":"flex","usage":{"prompt_tokens":3,"service_tier":"flex"}}`, true],
+    [`{${usage}}`, true],
+  ] as const)
+    t.equal(usageAtEnd(text) !== null, isEnough, text);
+});
+
 t.test("the usage of several events is merged field by field", async (t) => {
   for (const [what, parts, sum] of usagesInParts) {
     const reading = readUsage(

@@ -65,6 +65,45 @@ t.test("a detail that is invalid counts as 0, one beyond its whole is cut to it"
   t.same(of({ promptTokensDetails: [null, 5, { modality: "AUDIO" }] }), {});
 });
 
+t.test(
+  "each detail is read wherever a provider tells it, its own field before a list",
+  async (t) => {
+    const modalities = (audio: number, image: number): object[] => [
+      { modality: "AUDIO", tokenCount: audio },
+      { modality: "IMAGE", tokenCount: image },
+    ];
+    const gemini = {
+      promptTokenCount: 20,
+      candidatesTokenCount: 20,
+      totalTokenCount: 40,
+      cachedContentTokenCount: 9,
+      promptTokensDetails: modalities(5, 6),
+      candidatesTokensDetails: modalities(7, 8),
+      cacheTokensDetails: modalities(2, 3),
+    };
+    t.same(told({ usageMetadata: gemini }), {
+      audio_input_tokens: 5,
+      image_input_tokens: 6,
+      cached_audio_input_tokens: 2,
+      cached_image_input_tokens: 3,
+      audio_output_tokens: 7,
+      image_output_tokens: 8,
+    });
+    const openai = {
+      input_tokens: 20,
+      output_tokens: 20,
+      input_tokens_details: { audio_tokens: 1, image_tokens: 2 },
+      output_tokens_details: { audio_tokens: 3, image_tokens: 4 },
+    };
+    t.same(told({ usage: openai }), {
+      audio_input_tokens: 1,
+      image_input_tokens: 2,
+      audio_output_tokens: 3,
+      image_output_tokens: 4,
+    });
+  },
+);
+
 t.test("a caller's own words about a tier change no price", async (t) => {
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
   for (const answer of [

@@ -155,3 +155,28 @@ t.test(
     }
   },
 );
+
+t.test("headers of a success with a field that is no count are none", async (t) => {
+  const frame = toWire({
+    kind: "admitted",
+    id: 1,
+    target: 0,
+    admittedAtMs: 2,
+    lsn: 3,
+    headers: {
+      requests: { limit: 4, remaining: 5, resetSeconds: 6 },
+      tokens: { limit: 7, remaining: 8, resetSeconds: 9 },
+    },
+    key: null,
+  }) as readonly unknown[];
+  const at = frame.findIndex(Array.isArray);
+  const flat = frame[at] as readonly unknown[];
+  t.match(parseFromDaemon(frame), { headers: { requests: { limit: 4 }, tokens: { limit: 7 } } });
+  for (let i = 0; i < 6; i++)
+    for (const wrong of [-1, 0.5, "4", null])
+      t.match(
+        parseFromDaemon(frame.with(at, flat.with(i, wrong))),
+        { kind: "admitted", headers: null },
+        `${wrong} as the ${i}th`,
+      );
+});

@@ -59,9 +59,14 @@ t.test("targets that proxies leave alone are named as long as they are connected
   report(one, ["one/a: 503 (7 failures in a row)", "one/b: 401 (5 failures in a row)"]);
   report(other, ["one/a: 503 (7 failures in a row)"]);
   t.same(status(), ["one/a: 503 (7 failures in a row)", "one/b: 401 (5 failures in a row)"]);
-  for (const wrong of [7, [7], ["x".repeat(501)], Array.from({ length: 101 }, String)])
+  for (const wrong of [7, [7], [[]], ["x".repeat(501)], Array.from({ length: 101 }, String)]) {
     report(one, wrong);
-  t.match(one.received.at(-1), { kind: "failed", failure: { status: 400, param: "targets" } });
+    t.match(
+      one.received.at(-1),
+      { kind: "failed", failure: { status: 400, param: "targets" } },
+      JSON.stringify(wrong).slice(0, 20),
+    );
+  }
   t.equal(status().length, 2, "what it said before still counts");
   report(one, []);
   t.same(status(), ["one/a: 503 (7 failures in a row)"]);

@@ -5,10 +5,21 @@
 import t from "tap";
 import { RecordDays } from "../../../../limiterd/usage/record-days.js";
 import { rollupOf, rollupToStored } from "../../../../limiterd/usage/rollup.js";
-import { totalPrefix } from "../../../../limiterd/usage/rollup-keys.js";
+import {
+  modelSuffix,
+  modelsPrefix,
+  originKey,
+  totalPrefix,
+} from "../../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../../limiterd/usage/trim-usage.js";
 import type { UsageRecord } from "../../../../limiterd/usage/usage-records.js";
-import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
+import {
+  batchesPerTrim,
+  exportedRecordsMax,
+  rollupsPerSlice,
+  usageGroupsHeldMax,
+  usageGroupsMax,
+} from "../../../../shared/bounds.js";
 import { detailsOf } from "../../../../shared/usage/usage-details.js";
 import { dayOf } from "../../../../shared/utc-day.js";
 import { groupings } from "../../../../shared/wire/admin-op.js";
@@ -717,3 +728,52 @@ t.test("a summary leaves no view of the sums open", async (t) => {
     t.equal(open, 0, String(by));
   }
 });
+
+t.test(
+  "of very many models, and names that were asked for, the largest are shown, the rest is one group, and others have their turn while they are sorted",
+  async (t) => {
+    const count = usageGroupsHeldMax + 7;
+    const store = createMemoryStore();
+    const sumOf = (requests: number): readonly unknown[] =>
+      rollupToStored({ ...rollupOf({ ...record, atMs: nowMs }), requests }, 1);
+    const day = "2026-03-10";
+    const names = Array.from({ length: count }, (_, i) => `m${String(i).padStart(5, "0")}`);
+    await store.commit([
+      { table: "rollups", key: `${totalPrefix("/a")}${day}`, value: sumOf(2 * count) },
+      ...names.flatMap((name, i) => [
+        {
+          table: "rollups" as const,
+          key: `${modelsPrefix("/a")}${day}${modelSuffix("p", name)}`,
+          value: sumOf(i === 50 ? 9 : 2),
+        },
+        {
+          table: "rollups" as const,
+          key: originKey(day, { userPath: "/a", keyId: "" }, modelSuffix("", name)),
+          value: sumOf(i === 50 ? 9 : 2),
+        },
+      ]),
+    ]);
+    const daemon = startDaemon([], { nowMs, store });
+    let sinceRead = 0;
+    const { range } = store;
+    store.range = (table, keys) => {
+      sinceRead = 0;
+      return range.call(store, table, keys);
+    };
+    (daemon.state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () =>
+      void sinceRead++;
+    for (const [by, largest] of [
+      ["model", "p/m00050"],
+      ["requested_model", "m00050"],
+    ] as const) {
+      const asked = { user_path: "/a", ...today, by };
+      const { groups } = (await ask(daemon, "usage.summary", asked)) as {
+        groups: { key: string; requests: number }[];
+      };
+      t.equal(groups.length, usageGroupsMax + 1, by);
+      t.match(groups[0], { key: largest, requests: 9 });
+      t.match(groups.at(-1), { key: "other", requests: 2 * (count - usageGroupsMax) });
+      t.ok(sinceRead >= usageGroupsHeldMax / usageGroupsMax - 2, `${by}: ${sinceRead} turns`);
+    }
+  },
+);

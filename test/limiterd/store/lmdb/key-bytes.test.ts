@@ -45,3 +45,9 @@ t.test("numbers are in the order of their bytes, before all texts", async (t) =>
   );
   t.same(inOrder(["", "a", "\u0000", 2 ** 53 - 1]), [2 ** 53 - 1, "", "\u0000", "a"]);
 });
+
+t.test("what would be a number below 0 is no key, minus zero neither", async (t) => {
+  t.same(keyFromBytes(keyToBytes(0)), 0);
+  for (const first of [0x18, 0x19])
+    t.equal(keyFromBytes(Buffer.of(first, 0, 0, 0)), null, first.toString(16));
+});

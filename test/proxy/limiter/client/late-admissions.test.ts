@@ -181,5 +181,9 @@ t.test(
     t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-1), userPath: "/" }]);
     harness.receive(verdict(ids.at(-2)!));
     t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-2), userPath: "/team" }]);
+    // Each verdict has made room for one.
+    fill(1);
+    harness.receive(verdict(ids.at(-1)!));
+    t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-1), userPath: "/team" }]);
   },
 );

@@ -44,6 +44,24 @@ function left(count: number, from = 1) {
   return { head: { proxyId: "stopped", writtenAtMs: nowMs, sentAtMs: 0 }, settles };
 }
 
+t.test("on a line that is lost nothing more is sent", async (t) => {
+  const clock = { wireVersion, nowMs: () => nowMs, goesOn };
+  for (const answers of [0, 1]) {
+    const sent: ToDaemon[] = [];
+    let left_ = answers;
+    const line = {
+      send: (message: ToDaemon) => void sent.push(message),
+      next: () =>
+        Promise.resolve(
+          left_-- > 0 ? ({ kind: "welcome", settledSeq: 0 } as unknown as FromDaemon) : null,
+        ),
+      close: () => {},
+    };
+    t.equal(await deliverSettles(left(settlesUnacknowledgedMax + 5), line, clock), false);
+    t.equal(sent.length, 1 + answers * settlesUnacknowledgedMax);
+  }
+});
+
 t.test("a delivery that ends anywhere is begun again, and each settle counts once", async (t) => {
   const all = left(7);
   for (let read = 0; read <= 7; read++) {

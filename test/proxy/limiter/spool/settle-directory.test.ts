@@ -63,6 +63,20 @@ t.test("a file is there completely, for its user alone, and is taken by one prox
   t.same(readdirSync(path), []);
 });
 
+t.test(
+  "a file that can't be taken for another reason than another proxy is an error",
+  async (t) => {
+    const { path, directory } = await newDirectory(t);
+    await directory.write(head, [someSettle(1)]);
+    const [found] = await directory.find(Date.now());
+    t.equal(await directory.take({ ...found!, name: "gone.settles" }), null);
+    await t.rejects(directory.take({ ...found!, proxyId: "x".repeat(300) }), {
+      code: "ENAMETOOLONG",
+    });
+    t.same(readdirSync(path), ["stopped.settles"]);
+  },
+);
+
 t.test("one that a proxy gave up, or died with, is free again", async (t) => {
   const { path, directory, other } = await newDirectory(t);
   await directory.write(head, [someSettle(1)]);
