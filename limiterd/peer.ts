@@ -41,6 +41,8 @@ export interface PeerState {
   connection: number;
   /** How many verdicts that admit were sent to it. */
   granted: number;
+  /** The ids of admissions and reroutes that wait for what other hosts have left. */
+  readonly parked: Set<number>;
   /** The id of its last hello: later connections of a proxy have larger ones. */
   helloId: number;
   /** The targets that it leaves alone, a sentence each, as it last said. */

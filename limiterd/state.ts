@@ -23,6 +23,7 @@ import type { Proxies } from "./proxies.js";
 import type { BackTests } from "./rules/back-tests/back-tests.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
+import type { ShareSync } from "./shares/sync/share-sync.js";
 import type { Backups } from "./store/backups.js";
 import type { Epochs } from "./store/epochs.js";
 import type { Store } from "./store/store.js";
@@ -47,6 +48,8 @@ export interface DaemonSettings {
 export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
+  /** What is counted with other hosts; null: this host is alone. */
+  shares: ShareSync | null;
   readonly configured: ConfiguredRules;
   readonly keys: KeyRing;
   readonly denials: JwtDenials;

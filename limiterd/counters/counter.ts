@@ -10,7 +10,7 @@ import {
   ruleId,
 } from "../../shared/domain/rule.js";
 import type { Walk } from "./child-blocks.js";
-import { newWindow, type Window } from "./window.js";
+import { type CounterShare, newWindow, type RuleShares, type Window } from "./window.js";
 
 /** What a rule is made of. */
 export interface RuleFields {
@@ -59,6 +59,8 @@ export class Rule {
   retired: readonly ChildCounters[] = noChildren;
   /** Where the configuration declares it; null: it doesn't, or it isn't known. */
   declaredAt: DeclaredAt | null = null;
+  /** Null: this host alone counts by it. */
+  shares: RuleShares | null = null;
 
   /** `id`: where it is known already. */
   constructor(
@@ -133,6 +135,8 @@ export class Counter {
   readonly child: string;
   readonly window: Window;
   inFlight = 0;
+  /** To be read through `shareOf`. */
+  share: CounterShare | null = null;
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
   /** Where it stands in the log of what a batch has counted, and in that of which batch. */
@@ -168,6 +172,14 @@ export class Counter {
   }
 }
 
+/** Null: no other host counts in it. */
+export function shareOf(counter: Counter): CounterShare | null {
+  const { shares } = counter.rule;
+  if (shares === null) return null;
+  counter.share ??= shares.of(counter.child, counter.window);
+  return counter.share;
+}
+
 /** Whether this is the counter of a child that its template doesn't hold. */
 export function isNewChild({ rule, place }: Counter): boolean {
   return place === -1 && rule.own === null;
@@ -176,14 +188,6 @@ export function isNewChild({ rule, place }: Counter): boolean {
 /** Keeps the counter of a child from now on, since it counts something. */
 export function keepChild(counter: Counter): void {
   if (isNewChild(counter)) counter.rule.children.add(counter);
-}
-
-/**
- * Whether a counter counts requests or tokens over time: the others are gauges, which a submission
- * doesn't meet.
- */
-export function hasWindow({ rule }: Counter): boolean {
-  return rule.periodMs > 0;
 }
 
 /**

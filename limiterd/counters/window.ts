@@ -15,6 +15,46 @@ export interface Window {
 }
 
 /**
+ * A counter that other hosts count in too, as verdicts, charges and lists meet it: what the cluster
+ * has granted to this host, and what all hosts have counted. Its own window keeps counting this
+ * host alone.
+ */
+export interface CounterShare {
+  /** As `waitOfRequests` of a rolled window: 0 while a request may be counted. */
+  waitOfRequests(own: Window, cap: number, nowMs: number): number;
+  /** The same for tokens. */
+  waitOfTokens(own: Window, cap: number, nowMs: number): number;
+  /** Of a gauge with so many requests of this host in flight. */
+  isFull(inFlight: number, cap: number): boolean;
+  /** A request was counted, with what was granted or beyond it. */
+  counted(own: Window): void;
+  /** One that was counted in this batch of the journal is taken back. */
+  withdrawn(lsn: number): void;
+  /** Tokens were charged, or slots were taken or freed without a verdict. */
+  changed(): void;
+  /** It is to be shown: what others count is asked for, unless it is known just now. */
+  look(): void;
+  /** What all hosts count, by the clock that they share. */
+  view(own: Window, inFlight: number, nowMs: number): SharedView;
+}
+
+/** Those of one rule, by its children's names; empty for its own counter. */
+export interface RuleShares {
+  /** It is made when it isn't there. */
+  of(child: string, own: Window): CounterShare;
+  /** The same to look at: nothing is made. */
+  find(child: string): CounterShare | null;
+  /** The rule was reset: nothing that was counted before counts any more. */
+  reset(): void;
+}
+
+export interface SharedView {
+  readonly window: Window;
+  readonly nowMs: number;
+  readonly inFlight: number;
+}
+
+/**
  * Up to this product the quotient of two integers, rounded to a double, lies on the right side of
  * every integer: two bits below 2^53.
  */
@@ -129,8 +169,8 @@ function estimate(previous: number, current: number, leftMs: number, periodMs: n
 }
 
 /**
- * Whole seconds from `nowMs`, at least 1, after which the request estimate is below `cap`. The
- * window is rolled and at or above the cap.
+ * Whole seconds from `nowMs` after which the request estimate is below `cap`; 0 when it is now. The
+ * window is rolled.
  */
 export function waitForRequests(
   window: Window,
@@ -138,6 +178,7 @@ export function waitForRequests(
   nowMs: number,
   cap: number,
 ): number {
+  if (estimateRequests(window, periodMs, nowMs) < cap) return 0;
   const { previousRequests, currentRequests } = window;
   const roomAtMs =
     endOf(window, periodMs) + msToRoom(previousRequests, currentRequests, periodMs, cap);
@@ -151,6 +192,7 @@ export function waitForTokens(
   nowMs: number,
   cap: number,
 ): number {
+  if (slidingTokens(window, periodMs, nowMs) < cap) return 0;
   const { previousTokens, currentTokens } = window;
   const roomAtMs = endOf(window, periodMs) + msToRoom(previousTokens, currentTokens, periodMs, cap);
   return wholeSeconds(roomAtMs - nowMs);

@@ -9,13 +9,14 @@ import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import { type Admit, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import { modelProblem } from "../keys/judge-model.js";
-import type { HeldLease, PeerState } from "../peer.js";
+import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
 import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { deny, isUntoldOf } from "./authorize.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
+import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
 const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and takes no more until some have ended`;
 
@@ -27,17 +28,36 @@ export function admitRequest(
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
-  const { id, targets, submission } = message;
+  const { id } = message;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
   // It asks again on the connection that it has made since.
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, message.read)) return false;
-  if (peer.leases.get(id) !== undefined) return false;
-  if (peer.leases.size >= leasesPerPeerMax) {
+  if (peer.leases.get(id) !== undefined || peer.parked.has(id)) return false;
+  if (peer.leases.size + peer.parked.size >= leasesPerPeerMax) {
     // Closing it would lose the leases, and be repeated at once: it asks again after a reconnect.
     peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
     return true;
   }
+  judgeRequest(state, { peer, proxy, message }, nowMs, false);
+  return true;
+}
+
+interface AskedRequest {
+  readonly peer: PeerState;
+  readonly proxy: KnownProxy;
+  readonly message: Admit;
+}
+
+/** `final`: it has waited for what other hosts have left, and can't wait again. */
+function judgeRequest(
+  state: DaemonState,
+  asked: AskedRequest,
+  nowMs: number,
+  final: boolean,
+): unknown {
+  const { peer, proxy, message } = asked;
+  const { id, targets, submission } = message;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
@@ -45,17 +65,24 @@ export function admitRequest(
   const notAllowed = modelProblem(caller.key, message);
   if (notAllowed !== null) {
     state.counts.denied++;
-    peer.send({ kind: "failed", id, failure: notAllowed });
-    return true;
+    return peer.send({ kind: "failed", id, failure: notAllowed });
   }
   const key = keyOf(caller);
   const request = { userPath: caller.userPath, targets, submission };
   const budgets = enforcedBudgets(state);
+  const turn = beginTurn(state, final);
   const verdict = admit(settings.rateLimitsEnabled ? book : noRules, request, {
     nowMs,
     tokensEnforced: settings.usageEnabled,
     budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") },
+    turn,
   });
+  if (verdict.kind === "unsure")
+    return waitForHosts(state, peer, id, (laterMs, final) => {
+      // On a connection that was left nothing is answered.
+      if (proxy.peer === peer) judgeRequest(state, asked, laterMs, final);
+    });
+  turn?.end();
   if (verdict.kind === "admitted") {
     counts.admitted++;
     const { target, headers } = verdict;
@@ -65,8 +92,7 @@ export function admitRequest(
     const counted = { userPath, target: lease.target, lsn: lease.lsn, atMs: nowMs };
     noteVerdict(state, peer, proxy, counted);
     peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn: lease.lsn, headers, key });
-    state.writer.counted();
-    return true;
+    return state.writer.counted();
   }
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;
@@ -80,8 +106,7 @@ export function admitRequest(
     submission,
     breach: verdict.breach,
   });
-  sendRefusal(peer, id, verdict, key);
-  return true;
+  return sendRefusal(peer, id, verdict, key);
 }
 
 function leaseOf(

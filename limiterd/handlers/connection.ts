@@ -28,6 +28,7 @@ export function connect(
     welcomed: false,
     connection: 0,
     granted: 0,
+    parked: new Set(),
     helloId: 0,
     openTargets: [],
     reads: new OneAtATime(),

@@ -37,6 +37,7 @@ export function handleFrame(
 ): boolean {
   const message = parseToDaemon(frame, state.settings.wireVersions);
   if (message === null) return false;
+  state.shares?.enter();
   const valid = handleMessage(state, peer, message, nowMs);
   state.book.reclaim();
   return valid;

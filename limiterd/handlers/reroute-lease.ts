@@ -2,14 +2,16 @@
  * A reroute, in one step: the failed target's slots are freed, and the next target with room counts
  * the request. The user path holds its slots all the while.
  */
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Reroute } from "../../shared/wire/message-to-daemon.js";
-import type { PeerState } from "../peer.js";
+import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, readmit } from "../rules/admit.js";
 import { inOrder } from "../rules/match-counters.js";
 import type { DaemonState } from "../state.js";
 import { admissionLsn } from "./admit-request.js";
 import { releaseTarget } from "./release-slots.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
+import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
 /** What takes over while rate limits are off: the first target. */
 const firstTarget: AdmittedVerdict = { kind: "admitted", target: 0, counters: [], headers: null };
@@ -28,16 +30,43 @@ export function rerouteLease(
   if (!acknowledgeVerdicts(peer, proxy, read)) return false;
   const held = peer.leases.get(lease);
   if (held === undefined || held.submission) return false;
-  const { book, settings } = state;
   const onPath = releaseTarget(held);
+  peer.leases.set(lease, onPath);
+  moveLease(state, { peer, proxy, id, lease, onPath, targets }, nowMs, false);
+  return true;
+}
+
+interface AskedReroute {
+  readonly peer: PeerState;
+  readonly proxy: KnownProxy;
+  readonly id: number;
+  readonly lease: number;
+  /** The lease without a target. */
+  readonly onPath: HeldLease;
+  readonly targets: readonly Target[];
+}
+
+/** `final`: it has waited for what other hosts have left, and can't wait again. */
+function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
+  const { peer, proxy, id, lease, onPath, targets } = asked;
+  const { book, settings } = state;
+  const turn = beginTurn(state, final);
   const verdict = settings.rateLimitsEnabled
-    ? readmit(book, onPath.userPath, targets, { nowMs, tokensEnforced: settings.usageEnabled })
+    ? readmit(book, onPath.userPath, targets, {
+        nowMs,
+        tokensEnforced: settings.usageEnabled,
+        turn,
+      })
     : firstTarget;
-  if (verdict.kind === "refused") {
-    peer.leases.set(lease, onPath);
-    peer.send({ kind: "refused", id, ...verdict.breach, key: null });
-    return true;
-  }
+  if (verdict.kind === "unsure")
+    return waitForHosts(state, peer, id, (laterMs, final) => {
+      // It has ended, or gone on without a verdict.
+      if (proxy.peer === peer && peer.leases.get(lease) === onPath)
+        moveLease(state, asked, laterMs, final);
+    });
+  turn?.end();
+  if (verdict.kind === "refused")
+    return peer.send({ kind: "refused", id, ...verdict.breach, key: null });
   const { target, headers } = verdict;
   const lsn = admissionLsn(state);
   const chosen = targets[target]!;
@@ -51,5 +80,4 @@ export function rerouteLease(
   });
   peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn, headers, key: null });
   state.writer.counted();
-  return true;
 }

@@ -151,6 +151,7 @@ export async function startState(
   const state: DaemonState = {
     settings,
     book: restored.book,
+    shares: null,
     configured: { rules, applied: restored.configured },
     budgets,
     labelsOf,

@@ -9,11 +9,15 @@ import { fullest, type Slices } from "./fullest.js";
 import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts, usedRatio } from "./list-rules.js";
 
-/** Up to `limit` children, the fullest first; `after` means nothing here. */
+/**
+ * Up to `limit` children, the fullest first; `after` means nothing here. `refresh`: as in
+ * `ShareSync`. Children that this host doesn't know of aren't listed.
+ */
 export async function listChildren(
   { children }: Rule,
   query: ListQuery,
   slices: Slices,
+  refresh: Refresh = async () => {},
 ): Promise<ChildList> {
   const { nowMs } = slices;
   const total = children.size;
@@ -23,6 +27,7 @@ export async function listChildren(
     (name) => (matches(query, name) ? usedRatio(children.copy(name)!, nowMs) : null),
     slices,
   );
+  await refresh(names.map((name) => children.copy(name)).filter((child) => child !== undefined));
   const items = names.flatMap((name) => {
     // One that has been forgotten meanwhile is full no more.
     const child = children.copy(name);
@@ -30,6 +35,9 @@ export async function listChildren(
   });
   return { children: items, total, server_time: formatMillis(nowMs) };
 }
+
+/** Learns what other hosts count of these. */
+type Refresh = (counters: readonly Counter[]) => Promise<void>;
 
 function* namesOf(children: ChildCounters): Generator<string> {
   const walk = children.walk();

@@ -11,6 +11,7 @@ import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
 import type { RuleBook } from "../rules/rule-book.js";
+import { countsOf } from "../rules/success-headers.js";
 import { fullest } from "./fullest.js";
 import { declared, isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
 
@@ -110,10 +111,12 @@ function ratioOf({ counted }: Rule, nowMs: number): number {
  * The used share of the cap of which most is used; above 1 where tokens went beyond it. Its window
  * is advanced to the current time.
  */
-export function usedRatio({ rule, window, inFlight }: Counter, nowMs: number): number {
+export function usedRatio(counter: Counter, ownNowMs: number): number {
+  const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;
+  rollWindow(counter.window, rule.periodMs, ownNowMs);
+  const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
   if (rule.periodMs === 0) return inFlight / maxRequests!;
-  rollWindow(window, rule.periodMs, nowMs);
   return Math.max(
     maxRequests === null ? 0 : estimateRequests(window, rule.periodMs, nowMs) / maxRequests,
     maxTokens === null ? 0 : slidingTokens(window, rule.periodMs, nowMs) / maxTokens,
@@ -121,8 +124,11 @@ export function usedRatio({ rule, window, inFlight }: Counter, nowMs: number): n
 }
 
 /** The counts of a counter, by the names of the API. Its window is advanced to the current time. */
-export function liveCounts({ rule, window, inFlight }: Counter, nowMs: number): RuleCounts {
+export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
+  const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;
+  rollWindow(counter.window, rule.periodMs, ownNowMs);
+  const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
   if (rule.periodMs === 0) {
     return {
       requests_used: inFlight,
@@ -131,7 +137,6 @@ export function liveCounts({ rule, window, inFlight }: Counter, nowMs: number): 
       in_flight: inFlight,
     };
   }
-  rollWindow(window, rule.periodMs, nowMs);
   const requestsUsed = estimateRequests(window, rule.periodMs, nowMs);
   const tokensUsed = slidingTokens(window, rule.periodMs, nowMs);
   return {

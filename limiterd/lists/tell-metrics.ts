@@ -30,6 +30,7 @@ export async function tellMetrics(
   return {
     series: [
       ...tellStatus(state, status, nowMs),
+      ...tellCluster(state),
       ...(await tellProcess(state)),
       ...rules.series,
       ...budgets.series,
@@ -75,6 +76,23 @@ function tellStatus(
     told("snapshotAge", [], Math.max(0, nowMs - (lastSnapshotAtMs ?? startedAtMs)) / 1000),
     told("droppedRecords", [], status.dropped_records),
     told("build", [status.version], 1),
+  ];
+}
+
+/** Nothing without a cluster. */
+function tellCluster({ shares }: DaemonState): ToldSeries[] {
+  if (shares === null) return [];
+  const { counts, turn, size } = shares;
+  return [
+    told("engineUp", [], turn.away ? 0 : 1),
+    told("clusterHosts", [], turn.hosts),
+    toldAll("clusterSync", [], [...counts.syncs.values]),
+    told("clusterQuestions", [], counts.questions),
+    told("clusterGranted", [], counts.granted),
+    told("clusterParked", [], counts.parked),
+    told("clusterRefused", ["engine_away"], counts.refusedAway),
+    told("clusterRefused", ["too_many_wait"], counts.refusedFull),
+    told("clusterShares", [], size),
   ];
 }
 

@@ -5,7 +5,7 @@
 import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
-import { type Counter, keepChild } from "../counters/counter.js";
+import { type Counter, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";
 import { inOrder, type Matching, TargetRules } from "./match-counters.js";
@@ -28,6 +28,13 @@ export interface Exceeded {
 
 export type Verdict = AdmittedVerdict | Refused | Exceeded;
 
+/** What other hosts have left must be asked first: nothing was counted. */
+interface Unsure {
+  readonly kind: "unsure";
+}
+
+const unsure: Unsure = { kind: "unsure" };
+
 /**
  * Admits a request to the first target that has room and counts it; else the rule or budget that
  * refuses it and for how long.
@@ -35,9 +42,21 @@ export type Verdict = AdmittedVerdict | Refused | Exceeded;
 export function admit(
   book: Matching & Pick<RuleBook, "count">,
   request: JudgedRequest,
+  options: Omit<AdmissionOptions, "turn">,
+): Verdict;
+/** The same, where counters are shared with other hosts. */
+export function admit(
+  book: Matching & Pick<RuleBook, "count">,
+  request: JudgedRequest,
   options: AdmissionOptions,
-): Verdict {
+): Verdict | Unsure;
+export function admit(
+  book: Matching & Pick<RuleBook, "count">,
+  request: JudgedRequest,
+  options: AdmissionOptions,
+): Verdict | Unsure {
   const judgement = judge(book, request, options);
+  if (options.turn?.isUnsure === true) return unsure;
   if (judgement.kind === "refused") return judgement;
   const { counters } = judgement;
   if (judgement.kind === "exceeded")
@@ -65,12 +84,13 @@ export function readmit(
   userPath: string,
   targets: readonly Target[],
   options: AdmissionOptions,
-): AdmittedVerdict | Refused {
+): AdmittedVerdict | Refused | Unsure {
   const judgement = judge(
     new TargetRules(book),
     { userPath: "/", targets, submission: false },
     { nowMs: options.nowMs, tokensEnforced: options.tokensEnforced },
   );
+  if (options.turn?.isUnsure === true) return unsure;
   assert(judgement.kind !== "exceeded", "no budget is judged again");
   if (judgement.kind === "refused") return judgement;
   countRequest(book, judgement.counters, { slots: true, nowMs: options.nowMs });
@@ -98,6 +118,7 @@ function countRequest(
     // A submission isn't counted by a gauge.
     if (slots || counter.rule.periodMs > 0) keepChild(counter);
     if (slots) counter.inFlight++;
+    shareOf(counter)?.counted(counter.window);
     if (counter.rule.periodMs === 0) continue;
     book.count(counter, Math.max(nowMs, counter.window.startMs), 1, 0);
   }

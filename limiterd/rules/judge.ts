@@ -7,7 +7,7 @@
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
-import { type Counter, hasWindow } from "../counters/counter.js";
+import type { Counter } from "../counters/counter.js";
 import {
   type BreachOptions,
   type FoundBreach,
@@ -16,7 +16,7 @@ import {
   reportBreach,
   shorterBreach,
 } from "./longest-breach.js";
-import { inOrder, type Matching } from "./match-counters.js";
+import { hasWindow, inOrder, type Matching } from "./match-counters.js";
 
 export interface JudgedRequest {
   readonly userPath: string;
@@ -35,6 +35,11 @@ export interface AdmissionOptions extends BreachOptions {
    * they are off, or have admitted this request before.
    */
   readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
+  /**
+   * Where counters are shared with other hosts: whether one of them couldn't tell what this
+   * judgement needed. Left out, they tell what they know.
+   */
+  readonly turn?: { readonly isUnsure: boolean } | null;
 }
 
 /** A rule refuses the request, or a template of rules or budgets that is full. */

@@ -6,14 +6,8 @@
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareRules } from "../../shared/domain/rule.js";
 import type { Breach, Dimension } from "../../shared/domain/verdict.js";
-import { type Counter, isNewChild } from "../counters/counter.js";
-import {
-  estimateRequests,
-  rollWindow,
-  slidingTokens,
-  waitForRequests,
-  waitForTokens,
-} from "../counters/window.js";
+import { type Counter, isNewChild, shareOf } from "../counters/counter.js";
+import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
 
 export interface BreachOptions {
   readonly nowMs: number;
@@ -74,32 +68,34 @@ function isLonger(waitSeconds: number, longest: FoundBreach | null): boolean {
 }
 
 /** Whether a gauge of requests in flight has reached its cap. */
-export function isFull({ rule, inFlight }: Counter): boolean {
-  return inFlight >= rule.definition.maxRequests!;
+export function isFull(counter: Counter): boolean {
+  const { rule, inFlight } = counter;
+  const cap = rule.definition.maxRequests!;
+  const share = shareOf(counter);
+  return share === null ? inFlight >= cap : share.isFull(inFlight, cap);
 }
 
 /**
  * Seconds until a rolled window has room for a request; 0 when it has, or when requests aren't
  * capped.
  */
-export function waitOfRequests({ rule, window }: Counter, { nowMs }: BreachOptions): number {
+export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): number {
+  const { rule, window } = counter;
   const { maxRequests } = rule.definition;
-  return maxRequests !== null && estimateRequests(window, rule.periodMs, nowMs) >= maxRequests
-    ? waitForRequests(window, rule.periodMs, nowMs, maxRequests)
-    : 0;
+  if (maxRequests === null) return 0;
+  const share = shareOf(counter);
+  if (share !== null) return share.waitOfRequests(window, maxRequests, nowMs);
+  return waitForRequests(window, rule.periodMs, nowMs, maxRequests);
 }
 
 /** As `waitOfRequests`, for tokens; 0 too while they aren't enforced. */
-export function waitOfTokens(
-  { rule, window }: Counter,
-  { nowMs, tokensEnforced }: BreachOptions,
-): number {
+export function waitOfTokens(counter: Counter, { nowMs, tokensEnforced }: BreachOptions): number {
+  const { rule, window } = counter;
   const { maxTokens } = rule.definition;
-  return maxTokens !== null &&
-    tokensEnforced &&
-    slidingTokens(window, rule.periodMs, nowMs) >= maxTokens
-    ? waitForTokens(window, rule.periodMs, nowMs, maxTokens)
-    : 0;
+  if (maxTokens === null || !tokensEnforced) return 0;
+  const share = shareOf(counter);
+  if (share !== null) return share.waitOfTokens(window, maxTokens, nowMs);
+  return waitForTokens(window, rule.periodMs, nowMs, maxTokens);
 }
 
 /** The one with the longer wait; on a tie the earlier rule's. */

@@ -68,3 +68,11 @@ export function matchTarget(book: RuleBook, target: Target | null): readonly Cou
 export function isSameTarget(a: Target | null, b: Target | null): boolean {
   return a === b || (a !== null && b !== null && a.provider === b.provider && a.model === b.model);
 }
+
+/**
+ * Whether a counter counts requests or tokens over time: the others are gauges, which a submission
+ * doesn't meet.
+ */
+export function hasWindow({ rule }: Counter): boolean {
+  return rule.periodMs > 0;
+}

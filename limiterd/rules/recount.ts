@@ -79,6 +79,6 @@ export function countSince(
 ): void {
   const { lsn, atMs, requests } = counted;
   const appliesTo = ({ rule }: Counter): boolean => lsn > rule.sinceLsn;
-  const counts = { atMs: Math.min(atMs, nowMs), requests, tokens: 0, appliesTo };
+  const counts = { atMs: Math.min(atMs, nowMs), requests, tokens: 0, lsn, appliesTo };
   charge(book, counters, counts, nowMs);
 }

@@ -1,7 +1,6 @@
 /**
- * The rules and their live counters: put, delete, reset, and which counters a request meets.
- * Verdicts are not here (`judge.ts`), nor is what is written to the store (`snapshot.ts`). Rules
- * are found by `rule-index.ts`, and children of templates by `templates.ts`.
+ * The rules and their live counters: put, delete, reset, and which counters a request meets. Not
+ * here: verdicts (`judge.ts`), what is written to the store (`snapshot.ts`).
  */
 
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
@@ -45,6 +44,8 @@ export class RuleBook {
   readonly counted = new CountedLog();
   /** Null once all windows of the store are in memory. */
   unread: UnreadWindows | null = null;
+  /** What a rule that is made, or read, shares with other hosts. */
+  sharesOf = (_rule: Rule): Rule["shares"] => null;
   #version = 0;
   /** How often all rules were reset, and under which number the last time. */
   #resets = 0;
@@ -228,8 +229,12 @@ export class RuleBook {
   }
 
   #make(fields: RuleFields, nowMs: number, id?: string): Rule {
-    const making = { resets: this.#resets, nowMs, childrenOf: this.#childrenOf };
-    const rule = new Rule(fields, making, id);
+    const rule = new Rule(
+      fields,
+      { resets: this.#resets, nowMs, childrenOf: this.#childrenOf },
+      id,
+    );
+    rule.shares = this.sharesOf(rule);
     this.ruleSet.add(rule);
     this.#index.add(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
@@ -248,6 +253,7 @@ export class RuleBook {
     rule.sinceLsn = Math.max(rule.sinceLsn, lsn);
     this.ruleSet.noteReset(lsn);
     if (rule.own !== null) clearWindow(rule.own.window);
+    rule.shares?.reset();
     this.#templates.drop(rule);
   }
 }

@@ -63,6 +63,11 @@ export class RuleSet {
     return this.#rules;
   }
 
+  /** Those that were made or read since the start, by their ids. */
+  get inMemory(): ReadonlyMap<string, Rule> {
+    return this.#rules;
+  }
+
   /** As `all`, in the order (scope, subject, period). */
   get sorted(): readonly Rule[] {
     return this.#sorted.all(this.all.values());

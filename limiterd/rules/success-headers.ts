@@ -4,7 +4,7 @@
  */
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Counter } from "../counters/counter.js";
-import { estimateRequests, slidingTokens } from "../counters/window.js";
+import { estimateRequests, type SharedView, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./longest-breach.js";
 
 /**
@@ -13,12 +13,14 @@ import type { BreachOptions } from "./longest-breach.js";
  */
 export function headersOfCounters(
   counters: readonly Counter[],
-  { nowMs, tokensEnforced }: BreachOptions,
+  { nowMs: ownNowMs, tokensEnforced }: BreachOptions,
 ): SuccessHeaders | null {
   let requests: SuccessHeaders["requests"] = null;
   let tokens: SuccessHeaders["tokens"] = null;
-  for (const { rule, window } of counters) {
+  for (const counter of counters) {
+    const { rule } = counter;
     if (rule.periodMs === 0) continue;
+    const { window, nowMs } = countsOf(counter, ownNowMs);
     const { maxRequests, maxTokens } = rule.definition;
     if (maxRequests !== null) {
       const remaining = Math.max(0, maxRequests - estimateRequests(window, rule.periodMs, nowMs));
@@ -40,6 +42,13 @@ export function headersOfCounters(
     }
   }
   return requests === null && tokens === null ? null : { requests, tokens };
+}
+
+/** What counts, of all hosts where it is shared, and by which time. The window is rolled to now. */
+export function countsOf(counter: Counter, nowMs: number): SharedView {
+  const { rule, child, window, inFlight } = counter;
+  const share = counter.share ?? rule.shares?.find(child);
+  return share?.view(window, inFlight, nowMs) ?? { window, inFlight, nowMs };
 }
 
 /** Whole seconds to the end of a window, at least 1. */

@@ -60,7 +60,8 @@ export function replyFailure(
   headers: readonly string[] = [],
 ): void {
   const { status, type, message, code, param, provider } = what;
-  const all = code === "overloaded" ? [...headers, "retry-after", "1"] : headers;
+  const passes = code === "overloaded" || code === "cluster_unavailable";
+  const all = passes ? [...headers, "retry-after", "1"] : headers;
   if (area === "admin" || area === "dashboard") {
     const body: AdminError = { code, message, param, provider, status_code: status, type };
     return replyJson(exchange, status, body, all);

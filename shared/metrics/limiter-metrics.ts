@@ -94,6 +94,49 @@ export const limiterMetrics = metricsOf("limiter", {
     quantiles: [0.5, 0.9, 0.99, 1],
     help: "By how much turns of the daemon's event loop were late, since the last scrape.",
   },
+  engineUp: {
+    name: "sluice_cluster_engine_up",
+    kind: "gauge",
+    help: "Whether the engine of the cluster answers: 1, or 0. Not there without a cluster.",
+  },
+  clusterHosts: {
+    name: "sluice_cluster_hosts",
+    kind: "gauge",
+    help: "Hosts of the cluster that are there, this one included.",
+  },
+  clusterSync: {
+    name: "sluice_cluster_sync_seconds",
+    kind: "histogram",
+    unit: "seconds",
+    buckets: shortSeconds,
+    help: "Time until the engine has answered about counters, in batches.",
+  },
+  clusterQuestions: {
+    name: "sluice_cluster_operations_total",
+    kind: "counter",
+    help: "Operations of the engine on counters: one for each counter that it is asked about.",
+  },
+  clusterGranted: {
+    name: "sluice_cluster_granted_total",
+    kind: "counter",
+    help: "Requests and slots that the engine has granted to this host.",
+  },
+  clusterParked: {
+    name: "sluice_cluster_parked_total",
+    kind: "counter",
+    help: "Times that a request has waited for the engine.",
+  },
+  clusterRefused: {
+    name: "sluice_cluster_refused_total",
+    kind: "counter",
+    labels: ["reason"],
+    help: "Requests refused without a verdict: the engine was away, or too many waited for it.",
+  },
+  clusterShares: {
+    name: "sluice_cluster_shares",
+    kind: "gauge",
+    help: "Counters that this host shares with others and has used lately.",
+  },
   droppedRecords: {
     name: "sluice_limiter_dropped_records_total",
     kind: "counter",

@@ -58,6 +58,8 @@ const dialectPairs = [
 const limiterdBelowState = [
   "limiterd/cluster/definitions",
   "limiterd/rules/back-tests",
+  "limiterd/shares",
+  "limiterd/shares/sync",
   "limiterd/proxies",
   "limiterd/rules",
   "limiterd/metrics",
@@ -236,6 +238,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/rules",
     "limiterd/store",
     "limiterd/usage",
+  ],
+  "limiterd/shares": ["limiterd/cluster", "limiterd/counters"],
+  "limiterd/shares/sync": [
+    "limiterd/shares",
+    "limiterd/cluster",
+    "limiterd/counters",
+    "limiterd/rules",
   ],
   "limiterd/state": limiterdBelowState,
   "limiterd/lists": [

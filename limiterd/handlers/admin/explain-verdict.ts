@@ -17,7 +17,7 @@ import { periodLabel } from "../../../shared/domain/rule.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Counter } from "../../counters/counter.js";
-import { copyCounter, hasWindow, isNewChild } from "../../counters/counter.js";
+import { copyCounter, isNewChild } from "../../counters/counter.js";
 import { explainBreach } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import {
@@ -27,6 +27,7 @@ import {
   judge,
 } from "../../rules/judge.js";
 import { breachOf, isFull, waitOfRequests, waitOfTokens } from "../../rules/longest-breach.js";
+import { hasWindow } from "../../rules/match-counters.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 
 /** Explains a request under the rules and counters as they are. */

@@ -2,6 +2,8 @@
  * The admin operations on rate-limit rules, for the HTTP API and the command line alike. Each
  * checks its whole body before it changes anything, and is answered once the change is committed.
  */
+
+import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { parseConfirmation } from "../../../shared/checked.js";
 import {
@@ -16,9 +18,11 @@ import {
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { allRules } from "../../cluster/definitions/definition.js";
+import type { Counter } from "../../counters/counter.js";
 import { listChildren } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
+import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 import { ruleDefinitions, ruleDeletions, ruleReset } from "../definitions/apply-rules.js";
 import {
@@ -67,14 +71,30 @@ export function handleRules(
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);
   if (query === null) return;
-  const { book, settings, yieldToEventLoop } = state;
+  const { book, settings, yieldToEventLoop, shares } = state;
   const { inertReason, configFile } = settings;
   const options = { nowMs, inertReason, configFile, query };
+  const make = (): Promise<RulePage> | RulePage =>
+    isByUse(query) ? listFullestRules(book, options, yieldToEventLoop) : listRules(book, options);
   // Right after a start they are read in slices: to read them all now would hold up verdicts.
   book.ruleSet.whenRead(() => {
-    if (isByUse(query))
-      return void listFullestRules(book, options, yieldToEventLoop).then(ports.answer);
-    ports.answer(listRules(book, options));
+    const page = make();
+    if (shares === null && !(page instanceof Promise)) return ports.answer(page);
+    void Promise.resolve(page)
+      .then(async (first) => {
+        if (shares === null) return first;
+        await shares.reader.refresh(ownCounters(book, first));
+        return await make();
+      })
+      .then(ports.answer);
+  });
+}
+
+/** The counters of the rules on a page. */
+function ownCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
+  return items.flatMap(({ scope, subject, period_seconds: periodSeconds }) => {
+    const own = book.find({ scope, subject, periodSeconds })?.own ?? null;
+    return own === null ? [] : [own];
   });
 }
 
@@ -97,8 +117,11 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
         "the daemon has just started and still reads the children: try again in some seconds",
       ),
     );
-  const { yieldToEventLoop } = state;
-  void listChildren(rule, asked.query, { nowMs, yieldToEventLoop }).then(ports.answer);
+  const { yieldToEventLoop, shares } = state;
+  const slices = { nowMs, yieldToEventLoop };
+  void listChildren(rule, asked.query, slices, async (counters) =>
+    shares?.reader.refresh(counters),
+  ).then(ports.answer);
 }
 
 /** The body: that of a put with `days`, or `after` to go on. */

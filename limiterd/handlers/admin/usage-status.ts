@@ -18,7 +18,7 @@ import {
 import type { Counter } from "../../counters/counter.js";
 import { budgetStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
-import { secondsToEnd } from "../../rules/success-headers.js";
+import { countsOf, secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
 import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
 import { totalPrefix } from "../../usage/rollup-keys.js";
@@ -37,6 +37,9 @@ export async function usageStatus(
   nowMs: number,
 ): Promise<UsageStatus> {
   const { userPath } = window;
+  const { book, settings, shares } = state;
+  if (shares !== null && settings.rateLimitsEnabled)
+    await shares.reader.refresh(book.copyPath(userPath, nowMs));
   // Counters as of now, whatever happens while the sums are read.
   const budgets = budgetStatuses(state, userPath, state.labelsOf(keyId), nowMs);
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
@@ -114,9 +117,10 @@ function rateLimitStatus(
   counter: Counter,
   { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
 ): RateLimitStatus {
-  const { rule, window } = counter;
+  const { rule } = counter;
   const { maxRequests, maxTokens, perChild, periodSeconds } = rule.definition;
   const live = liveCounts(counter, nowMs);
+  const counted = countsOf(counter, nowMs);
   return {
     subject: counter.subject,
     user_path: counter.subject,
@@ -125,7 +129,7 @@ function rateLimitStatus(
     period_seconds: periodSeconds,
     ...live,
     ...(rule.periodMs > 0
-      ? { resets_in_seconds: secondsToEnd(window.startMs + rule.periodMs, nowMs) }
+      ? { resets_in_seconds: secondsToEnd(counted.window.startMs + rule.periodMs, counted.nowMs) }
       : {}),
     ...(maxRequests === null
       ? {}

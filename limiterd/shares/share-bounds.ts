@@ -1,0 +1,30 @@
+/** The bounds of a host's shares of counters, each with its reason; docs/bounds.md lists them. */
+
+/** How long a request waits for what the engine says of its counters, in ms. */
+export const parkedMs = 50;
+/** Requests that wait for the engine at once: beyond them a host that is slow to hear refuses. */
+export const parkedMax = 10_000;
+/** A request is judged so often before it is refused for want of units that others have taken. */
+export const roundsMax = 4;
+/** Counters of which a host holds a share at once: at about 600 bytes each. */
+export const sharesMax = 200_000;
+/** Questions in one batch: at about 200 bytes each, one write of the client. */
+export const questionsPerBatch = 500;
+/** Between two looks at the shares that are in use, in ms. */
+export const lookMs = 100;
+/** A counter that says it is full is believed for so long, in ms: others give back. */
+export const freshMs = 100;
+/** Tokens of other hosts may be so old when a request is judged, in ms. */
+export const tokensFreshMs = 1000;
+/** What a counter is expected to use in this time is asked for ahead, in ms. */
+export const aheadMs = 1000;
+/** Units and slots that nothing has used for so long are given back, in ms. */
+export const idleMs = 200;
+/** What is held is told again so often, in ms. */
+export const renewMs = 1000;
+/** A counter that nothing has used for so long has no share any more, in ms. */
+export const forgottenMs = 5000;
+/** Between two attempts to reach an engine that is away, in ms. */
+export const retryMs = 250;
+/** The same while requests of this host run, which are charged when they end, in ms. */
+export const keptMs = 60_000;

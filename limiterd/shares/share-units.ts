@@ -1,0 +1,242 @@
+/**
+ * The granted requests of one counter on this host, in the engine's windows: what is held, what was
+ * used, and how long a unit may be used. A unit is good until the end of the window in which it was
+ * granted. When that ends is reckoned on the monotonic clock, from the moment when the question was
+ * sent: the engine's clock can't be further than that.
+ */
+import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
+import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
+import type { Window } from "../counters/window.js";
+
+type UnitsStated = SyncQuestion["units"];
+
+/** The engine's time in an answer, and the two moments between which it was so. */
+interface Anchor {
+  readonly engineMs: number;
+  readonly sentMonoMs: number;
+  readonly receivedMonoMs: number;
+}
+
+/** The same moments, and the batch of the journal that is open now. */
+interface Exchange extends Omit<Anchor, "engineMs"> {
+  readonly lsn: number;
+}
+
+export class ShareUnits {
+  readonly #periodMs: number;
+  #anchor: Anchor | null = null;
+  #syncedMs = 0;
+  /** All counts below are of this window of the engine's, and of the one before it. */
+  #window: number;
+  #spent = 0;
+  #spentBefore = 0;
+  #held = 0;
+  /** What earlier lives of the daemon, or of this share, count of the engine's totals. */
+  #frozen: number;
+  #frozenBefore: number;
+  /** Of the engine's totals what isn't of this share: frozen counts included. */
+  #others = 0;
+  #othersBefore = 0;
+  /** What the engine was told last, and has granted since. */
+  #told: Halves;
+  /** So many are held after a grant as a rule: with half of it gone more are asked for. */
+  #aim = 0;
+  /** The batch of the journal that was open when the window began here, and the one before. */
+  #windowLsn: number;
+  #windowBeforeLsn: number;
+
+  /** `own`: what this host has counted so far, in the disk's windows too. */
+  constructor(periodMs: number, own: Window, lsn: number) {
+    this.#periodMs = periodMs;
+    this.#window = periodMs === 0 ? 0 : Math.floor(own.startMs / periodMs);
+    this.#frozen = periodMs === 0 ? 0 : own.currentRequests;
+    this.#frozenBefore = periodMs === 0 ? 0 : own.previousRequests;
+    this.#told = { window: this.#window, current: 0, previous: 0 };
+    this.#windowLsn = lsn - 1;
+    this.#windowBeforeLsn = lsn - 1;
+  }
+
+  get window(): number {
+    return this.#window;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** The engine's time when it last answered a question; 0 before that. */
+  get syncedMs(): number {
+    return this.#syncedMs;
+  }
+
+  /** How old the last answer may be; infinite before the first. */
+  ageMs(monoMs: number): number {
+    return this.#anchor === null ? Number.POSITIVE_INFINITY : monoMs - this.#anchor.sentMonoMs;
+  }
+
+  /** The engine's time at the latest; null before its first answer. */
+  latestMs(monoMs: number): number | null {
+    const anchor = this.#anchor;
+    return anchor === null ? null : anchor.engineMs + (monoMs - anchor.sentMonoMs);
+  }
+
+  /** What all hosts have counted, without the units that this one holds. */
+  get counted(): Halves {
+    return {
+      window: this.#window,
+      current: addCount(this.#others, this.#spent),
+      previous: addCount(this.#othersBefore, this.#spentBefore),
+    };
+  }
+
+  /** Whether a unit may be used now. */
+  has(monoMs: number): boolean {
+    if (this.#held === 0) return false;
+    return this.latestMs(monoMs)! < (this.#window + 1) * this.#periodMs;
+  }
+
+  /** Whether more should be asked for before the last one is gone. */
+  get isLow(): boolean {
+    return this.#aim > 1 && this.#held * 2 < this.#aim;
+  }
+
+  aim(granted: number): void {
+    if (granted > 0) this.#aim = this.#held;
+  }
+
+  /** Uses a unit, or counts a request that goes without one. */
+  use(own: Window, monoMs: number, lsn: number): void {
+    if (this.has(monoMs)) this.#held--;
+    else if (this.#anchor !== null) this.pass(monoMs, lsn);
+    else this.#rollTo(Math.floor(own.startMs / this.#periodMs), lsn);
+    this.#spent = addCount(this.#spent, 1);
+  }
+
+  /**
+   * Takes back what was used under this number of the journal, if it surely lies in one of both
+   * windows.
+   */
+  takeBack(lsn: number): void {
+    if (lsn > this.#windowLsn) this.#spent = Math.max(0, this.#spent - 1);
+    else if (lsn < this.#windowLsn && lsn > this.#windowBeforeLsn)
+      this.#spentBefore = Math.max(0, this.#spentBefore - 1);
+  }
+
+  /** Moves on to the window that has surely begun. */
+  pass(monoMs: number, lsn: number): void {
+    const anchor = this.#anchor;
+    if (anchor === null || this.#periodMs === 0) return;
+    const earliestMs = anchor.engineMs + (monoMs - anchor.receivedMonoMs);
+    const window = Math.floor(earliestMs / this.#periodMs);
+    if (window > this.#window) this.#rollTo(window, lsn);
+  }
+
+  /** Whether the engine has been told something that must not be told as less. */
+  get isTold(): boolean {
+    return this.#told.current > 0 || this.#told.previous > 0;
+  }
+
+  /** Whether it counts something else than it should. */
+  get isUntold(): boolean {
+    const { current, previous } = rollHalves(this.#told, this.#window);
+    return current !== this.#spent + this.#held || previous !== this.#spentBefore;
+  }
+
+  /** From now on all that was used counts as an earlier life's, and nothing is held. */
+  fold(): void {
+    this.#frozen = addCount(this.#frozen, this.#spent);
+    this.#frozenBefore = addCount(this.#frozenBefore, this.#spentBefore);
+    this.#others = addCount(this.#others, this.#spent);
+    this.#othersBefore = addCount(this.#othersBefore, this.#spentBefore);
+    this.#spent = 0;
+    this.#spentBefore = 0;
+    this.#held = 0;
+  }
+
+  /** What a question says that wants so many to be held after it; the others are given back. */
+  state(desired: number): UnitsStated {
+    this.#held = Math.min(this.#held, desired);
+    const used = addCount(this.#spent, this.#held);
+    this.#told = { window: this.#window, current: used, previous: this.#spentBefore };
+    this.#aim = Math.min(this.#aim, this.#held);
+    // What is held may be used before the engine hears of it, and in a window that has ended then:
+    // it is told as used, until the next question knows.
+    return {
+      window: this.#window,
+      spent: used,
+      spentBefore: this.#spentBefore,
+      held: 0,
+      frozen: this.#frozen,
+      frozenBefore: this.#frozenBefore,
+      wanted: desired - this.#held,
+    };
+  }
+
+  synced(
+    { units }: SyncQuestion,
+    { nowMs, window, granted, frozen, frozenBefore, totals }: SyncReply,
+    { sentMonoMs, receivedMonoMs, lsn }: Exchange,
+  ): void {
+    const stated = { window: units.window, current: units.spent, previous: units.spentBefore };
+    const told = rollHalves(stated, window);
+    this.#told = { window, current: addCount(told.current, granted), previous: told.previous };
+    this.seen({ nowMs, window, totals }, { sentMonoMs, receivedMonoMs, lsn });
+    this.#syncedMs = nowMs;
+    this.#held += granted;
+    this.#frozen = frozen;
+    this.#frozenBefore = frozenBefore;
+  }
+
+  /** What all hosts count, by an answer of the engine. */
+  seen(
+    { nowMs, window, totals }: CounterTotals,
+    { sentMonoMs, receivedMonoMs, lsn }: Exchange,
+  ): void {
+    this.#anchor = { engineMs: nowMs, sentMonoMs, receivedMonoMs };
+    this.#rollTo(window, lsn);
+    const told = rollHalves(this.#told, window);
+    this.#others = Math.max(0, totals.requests - told.current);
+    this.#othersBefore = Math.max(0, totals.requestsBefore - told.previous);
+  }
+
+  clear(): void {
+    this.#anchor = null;
+    this.#syncedMs = 0;
+    this.#spent = 0;
+    this.#spentBefore = 0;
+    this.#held = 0;
+    this.#frozen = 0;
+    this.#frozenBefore = 0;
+    this.#others = 0;
+    this.#othersBefore = 0;
+    this.#aim = 0;
+    this.#told = { window: this.#window, current: 0, previous: 0 };
+  }
+
+  #rollTo(window: number, lsn: number): void {
+    if (window === this.#window) return;
+    const from = this.#window;
+    const spent = rollHalves(
+      { window: from, current: this.#spent, previous: this.#spentBefore },
+      window,
+    );
+    const frozen = rollHalves(
+      { window: from, current: this.#frozen, previous: this.#frozenBefore },
+      window,
+    );
+    const others = rollHalves(
+      { window: from, current: this.#others, previous: this.#othersBefore },
+      window,
+    );
+    this.#spent = spent.current;
+    this.#spentBefore = spent.previous;
+    this.#frozen = frozen.current;
+    this.#frozenBefore = frozen.previous;
+    this.#others = others.current;
+    this.#othersBefore = others.previous;
+    this.#held = 0;
+    this.#windowBeforeLsn = window === from + 1 ? this.#windowLsn : lsn;
+    this.#windowLsn = lsn;
+    this.#window = window;
+  }
+}

@@ -1,0 +1,129 @@
+/** Admissions where several hosts count together: the cap is one, wherever requests arrive. */
+import t from "tap";
+import { clusterState } from "../../../limiterd/shares/sync/cluster-state.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { pathRule, settleOf, target } from "../in-memory-daemon.js";
+import { type Host, type Hosts, startHosts } from "./hosts.js";
+
+/** Asks, and returns the answer once it is there; null: it isn't. */
+async function ask(
+  hosts: Hosts,
+  { proxy }: Host,
+  id: number,
+  { userPath = "/a", submission = false } = {},
+): Promise<FromDaemon | null> {
+  const before = proxy.received.length;
+  proxy.send({
+    kind: "admit",
+    id,
+    userPath,
+    credential: "authenticated",
+    targets: [target],
+    submission,
+  });
+  await hosts.pass(1);
+  return proxy.received[before] ?? null;
+}
+
+/** The lease of an admitted request. */
+function leaseOf(answer: FromDaemon | null, { daemon }: Host): Lease {
+  if (answer?.kind !== "admitted") throw new Error(`it is ${answer?.kind}`);
+  return {
+    lease: answer.id,
+    userPath: "/a",
+    admittedAtMs: daemon.nowMs,
+    lsn: answer.lsn,
+    target,
+    targetAtMs: daemon.nowMs,
+    targetLsn: answer.lsn,
+    submission: false,
+  };
+}
+
+t.test("two hosts admit a cap between them", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { requests: 5 })]);
+  const kinds: string[] = [];
+  for (let i = 1; i <= 8; i++) {
+    const answer = await ask(hosts, hosts.all[i % 2]!, i);
+    kinds.push(answer?.kind ?? "none");
+    await hosts.pass(300);
+  }
+  t.same(kinds, [...Array(5).fill("admitted"), ...Array(3).fill("refused")]);
+  const [one] = hosts.all;
+  const refused = await ask(hosts, one!, 100);
+  t.match(refused, { kind: "refused", dimension: "requests", cap: 5 });
+});
+
+t.test("the headers and the wait are of all hosts", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { requests: 2 })]);
+  const [one, two] = hosts.all as [Host, Host];
+  t.match(await ask(hosts, one, 1), { headers: { requests: { limit: 2, remaining: 1 } } });
+  await hosts.pass(1000);
+  t.match(await ask(hosts, two, 1), { headers: { requests: { limit: 2, remaining: 0 } } });
+  await hosts.pass(1000);
+  t.match(await ask(hosts, one, 2), { kind: "refused", waitSeconds: 58 });
+});
+
+t.test("slots are the cluster's, and free again when a request ends", async (t) => {
+  const hosts = startHosts([pathRule("/a", 0, { requests: 2 })]);
+  const [one, two] = hosts.all as [Host, Host];
+  t.equal((await ask(hosts, one, 1))?.kind, "admitted");
+  t.equal((await ask(hosts, two, 1))?.kind, "admitted");
+  t.equal((await ask(hosts, one, 2))?.kind, "refused");
+  two.proxy.close();
+  await hosts.pass(400);
+  t.equal((await ask(hosts, one, 3))?.kind, "admitted");
+});
+
+t.test("tokens of one host are charged on all", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { tokens: 100 })]);
+  const [one, two] = hosts.all as [Host, Host];
+  const answer = await ask(hosts, one, 1);
+  t.equal(answer?.kind, "admitted");
+  one.proxy.send(settleOf(leaseOf(answer, one), 1, 100));
+  await hosts.pass(1200);
+  t.match(await ask(hosts, two, 1), { kind: "refused", dimension: "tokens", cap: 100 });
+});
+
+t.test("an idle cluster asks nothing", async (t) => {
+  const hosts = startHosts([pathRule("/a", 3600, { requests: 5 })]);
+  const [one] = hosts.all as [Host, Host];
+  one.proxy.send(settleOf(leaseOf(await ask(hosts, one, 1), one), 1, 10));
+  await hosts.pass(20_000);
+  const { asked } = hosts;
+  await hosts.pass(60_000);
+  t.equal(hosts.asked, asked);
+  t.equal(one.shares.size, 0, "its share is forgotten");
+  t.match(await ask(hosts, one, 2), { headers: { requests: { remaining: 3 } } });
+});
+
+t.test("an engine that is away is said, and found again", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { requests: 5 })]);
+  const [one] = hosts.all as [Host, Host];
+  one.cutOff = true;
+  t.match(await ask(hosts, one, 1), {
+    kind: "failed",
+    failure: { status: 503, code: "cluster_unavailable" },
+  });
+  t.match(clusterState(one.shares), { engine: "away", reason: "cut off", refused_away: 1 });
+  one.cutOff = false;
+  await hosts.pass(400);
+  t.match(clusterState(one.shares), { engine: "connected", reason: null, hosts: 2 });
+  t.equal((await ask(hosts, one, 2))?.kind, "admitted");
+});
+
+t.test("what a host was granted it may use while the engine is away", async (t) => {
+  for (const [failureMode, kinds] of [
+    ["closed", ["failed", "failed", "failed"]],
+    ["local", ["admitted", "admitted", "refused"]],
+    ["open", ["admitted", "admitted", "admitted"]],
+  ] as const) {
+    const hosts = startHosts([pathRule("/a", 60, { requests: 4 })], { failureMode });
+    const [one] = hosts.all as [Host, Host];
+    one.cutOff = true;
+    const answers = [];
+    for (let id = 1; id <= 3; id++) answers.push((await ask(hosts, one, id))?.kind);
+    t.same(answers, kinds, failureMode);
+  }
+});

@@ -1,0 +1,131 @@
+/**
+ * Every worked case, its requests dealt to two hosts in turn: they share one engine, and give the
+ * verdicts that one host gives.
+ */
+import t from "tap";
+import { refusalHeaders, successHeaders } from "../../../proxy/http/rate-limit-headers.js";
+import type { RuleCounts } from "../../../shared/api/rule-item.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
+import type { Breach } from "../../../shared/domain/verdict.js";
+import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
+import {
+  type CaseGateway,
+  type CaseRequest,
+  type CaseResponse,
+  type CaseRule,
+  limiterCases,
+  playCase,
+} from "../../conformance/cases.js";
+import { ask, settleOf } from "../in-memory-daemon.js";
+import { type Host, startHosts } from "./hosts.js";
+
+for (const item of limiterCases("all")) {
+  t.test(`${item.id}: ${item.given.title}`, (t) =>
+    playCase(t, item, sharedGateway(item.given.rules, item.given.clock_base * 1000)),
+  );
+}
+
+/** So that what one host was charged is known to the other, as a second later. */
+const quietMs = 1300;
+
+interface Open {
+  readonly host: Host;
+  readonly request: CaseRequest;
+  readonly answer: Admitted;
+}
+
+function sharedGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
+  const hosts = startHosts(rules.map(definitionOf), { startMs });
+  const open = new Map<string, Open>();
+  let asked = 0;
+  let settled = 0;
+  const settle = async ({ host, request, answer }: Open): Promise<void> => {
+    const lease = {
+      lease: answer.id,
+      userPath: request.userPath,
+      admittedAtMs: answer.admittedAtMs,
+      lsn: answer.lsn,
+      target: { provider: request.provider, model: request.model },
+      targetAtMs: answer.admittedAtMs,
+      targetLsn: answer.lsn,
+      submission: false,
+    };
+    host.proxy.send(settleOf(lease, ++settled, request.tokens));
+    await hosts.passQuietly(quietMs);
+  };
+  return {
+    setClock: (ms) => hosts.pass(ms - hosts.wallMs()),
+    async request(request) {
+      const host = hosts.all[asked++ % hosts.all.length]!;
+      const { received } = host.proxy;
+      const before = received.length;
+      const { userPath, provider, model } = request;
+      host.proxy.send({
+        kind: "admit",
+        id: asked,
+        userPath,
+        credential: "authenticated",
+        targets: [{ provider, model }],
+        submission: false,
+      });
+      await hosts.pass(0);
+      const answer = received.slice(before).find(({ kind }) => kind !== "settled");
+      if (answer?.kind === "refused") return refused(answer);
+      if (answer?.kind !== "admitted") throw new Error(`the answer is ${answer?.kind}`);
+      if (request.keepOpenAs === null) await settle({ host, request, answer });
+      else open.set(request.keepOpenAs, { host, request, answer });
+      return {
+        status: 200,
+        headers: asRecord(successHeaders(answer.headers)),
+        body: null,
+        upstreamCalled: true,
+      };
+    },
+    async finish(name) {
+      await settle(open.get(name)!);
+      open.delete(name);
+    },
+    async list(userPath) {
+      const host = hosts.all[asked++ % hosts.all.length]!;
+      const body = { user_path: userPath, start_date: "2026-01-01", end_date: "2026-01-01" };
+      const status = await ask(host.daemon, "usage.status", body);
+      return status["rate_limits"] as (RuleCounts & { subject: string })[];
+    },
+  };
+}
+
+function definitionOf(rule: CaseRule): RuleDefinition {
+  return {
+    scope: (rule.scope ?? "user_path") as Scope,
+    subject: rule.subject,
+    periodSeconds: rule.period_seconds,
+    maxRequests: rule.max_requests ?? null,
+    maxTokens: rule.max_tokens ?? null,
+    perChild: rule.per_child ?? false,
+  };
+}
+
+function refused(breach: Breach): CaseResponse {
+  return {
+    status: 429,
+    headers: asRecord(
+      refusalHeaders(breach).filter((_, i, all) => all[i - (i % 2)] !== "x-should-retry"),
+    ),
+    body: {
+      error: {
+        type: "rate_limit_error",
+        message: refusalMessage(breach),
+        param: null,
+        code: "rate_limit_exceeded",
+      },
+    },
+    upstreamCalled: false,
+  };
+}
+
+function asRecord(flat: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {};
+  for (let i = 0; i < flat.length; i += 2) record[flat[i]!] = flat[i + 1]!;
+  return record;
+}

@@ -1,0 +1,157 @@
+/**
+ * Several hosts in one process, for tests: daemons in memory that share one engine, which is its
+ * twin. Time is virtual: nothing happens but by `pass`.
+ */
+import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
+import type { ClusterFailureMode } from "../../../limiterd/shares/failure-mode.js";
+import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
+import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import {
+  type CounterTwin,
+  createCounterTwin,
+  createTwinLimits,
+} from "../../support/cluster/counter-twin.js";
+import { startDaemon, type TestDaemon, type TestPeer } from "../in-memory-daemon.js";
+
+export const beginMs = 1_767_225_600_000;
+
+interface Timer {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** Virtual time, on every clock. */
+export class VirtualTime {
+  nowMs = 0;
+  readonly #timers: Timer[] = [];
+  #order = 0;
+
+  schedule(ms: number, run: () => void): void {
+    this.#timers.push({ atMs: this.nowMs + ms, order: this.#order++, run });
+  }
+
+  /** Runs all that is due in this time, each with the promises that follow from it. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.nowMs + ms;
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const [next] = this.#timers.sort((a, b) => a.atMs - b.atMs || a.order - b.order);
+      if (next === undefined || next.atMs > endMs) break;
+      this.#timers.shift();
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      next.run();
+    }
+    this.nowMs = endMs;
+  }
+}
+
+export interface Host {
+  readonly id: string;
+  readonly daemon: TestDaemon;
+  readonly shares: ShareSync;
+  readonly proxy: TestPeer;
+  /** The engine can't be asked while this is set. */
+  cutOff: boolean;
+  /** How often each rule was reset. */
+  generation: number;
+}
+
+export interface Hosts {
+  readonly time: VirtualTime;
+  readonly twin: CounterTwin;
+  readonly all: readonly Host[];
+  /** Questions that the engine was asked. */
+  asked: number;
+  /** What the clocks of the hosts and of the engine show. */
+  wallMs(): number;
+  pass(ms: number): Promise<void>;
+  /** The same, while the clocks stand still: only deadlines pass. */
+  passQuietly(ms: number): Promise<void>;
+}
+
+export interface HostOptions {
+  readonly count?: number;
+  readonly failureMode?: ClusterFailureMode;
+  readonly startMs?: number;
+}
+
+export function startHosts(
+  rules: readonly RuleDefinition[],
+  { count = 2, failureMode = "closed", startMs = beginMs }: HostOptions = {},
+): Hosts {
+  const time = new VirtualTime();
+  const twin = createCounterTwin();
+  const all: Host[] = [];
+  let aheadMs = startMs;
+  let stoppedMs: number | null = null;
+  const hosts: Hosts = {
+    time,
+    twin,
+    all,
+    asked: 0,
+    wallMs: () => stoppedMs ?? Math.floor(aheadMs + time.nowMs),
+    async pass(ms) {
+      await time.pass(ms);
+      for (const { daemon } of all) daemon.nowMs = hosts.wallMs();
+    },
+    async passQuietly(ms) {
+      stoppedMs = hosts.wallMs();
+      await time.pass(ms);
+      aheadMs = stoppedMs - time.nowMs;
+      stoppedMs = null;
+    },
+  };
+  for (let i = 0; i < count; i++)
+    all.push(startHost(hosts, rules, { index: i, count, failureMode }));
+  return hosts;
+}
+
+function startHost(
+  hosts: Hosts,
+  rules: readonly RuleDefinition[],
+  {
+    index,
+    count,
+    failureMode,
+  }: Required<Omit<HostOptions, "startMs">> & { readonly index: number },
+): Host {
+  const { time, twin } = hosts;
+  const nowMs = (): number => hosts.wallMs();
+  const daemon = startDaemon(rules, { nowMs: nowMs() });
+  const id = `host-${index + 1}`;
+  const engine = createTwinLimits(twin, { hostId: id, start: 1 }, nowMs);
+  const shared: SharedLimits = {
+    async sync(questions) {
+      if (host.cutOff) throw new Error("cut off");
+      hosts.asked += questions.length;
+      return await engine.sync(questions);
+    },
+    read: (names) => (host.cutOff ? Promise.reject(new Error("cut off")) : engine.read(names)),
+  };
+  const shares = shareCounters(
+    daemon.state.book,
+    {
+      shared,
+      monoMs: () => time.nowMs,
+      nowMs,
+      lsn: () => daemon.state.writer.lsn,
+      schedule: (ms, run) => time.schedule(ms, run),
+      generationOf: () => host.generation,
+      onEngine: () => {},
+    },
+    failureMode,
+  );
+  shares.turn.hosts = count;
+  daemon.state.shares = shares;
+  const host: Host = {
+    id,
+    daemon,
+    shares,
+    proxy: daemon.proxy(`proxy-${index + 1}`),
+    cutOff: false,
+    generation: 0,
+  };
+  return host;
+}
