@@ -164,6 +164,14 @@ const impure: Readonly<
     kind: "adapter",
     why: "hashes, and the random tokens of sessions, by node:crypto",
   },
+  "limiterd/cluster/engine/connect-engine.ts": {
+    kind: "adapter",
+    why: "a connection that is kept: pauses between attempts, random ones; names of scripts",
+  },
+  "limiterd/cluster/engine/open-client.ts": {
+    kind: "adapter",
+    why: "connections to the engine, by ioredis; reads the files of its password and certificates",
+  },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
     why: "reads the head of the store's file",
@@ -408,6 +416,7 @@ const soleImporters = {
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",
   jose: "proxy/auth/jose-issuers.ts",
+  ioredis: "limiterd/cluster/engine/open-client.ts",
   "js-yaml": "shared/config/file/parse-yaml.ts",
   valibot: "shared/config/file/read-fields.ts",
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",

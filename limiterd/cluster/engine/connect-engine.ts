@@ -1,0 +1,260 @@
+/**
+ * The connection to the engine as the daemon has it: opened again whenever it breaks, examined
+ * before it is used, and asked each second whether the engine is still the one that was told all.
+ * It never holds up the daemon's start: until it stands, every command is rejected.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Log } from "../../../shared/log.js";
+import {
+  EngineAwayError,
+  type EngineConnection,
+  EngineRefusedError,
+  type EngineScript,
+  type EngineState,
+  type EngineValue,
+} from "./engine.js";
+import type { EngineClient, OpenClient } from "./engine-client.js";
+import { createCommands } from "./engine-commands.js";
+import { faultOf, isAboutCommand, refusesWrites } from "./engine-faults.js";
+import { examineEngine } from "./examine-engine.js";
+import { identify, takesWrites } from "./identify-engine.js";
+
+interface ConnectOptions {
+  readonly clusterName: string;
+  readonly open: OpenClient;
+  readonly log: Pick<Log, "info" | "warn">;
+  readonly nowMs: () => number;
+}
+
+/** How often the engine is asked whether it is still the same. */
+const probeMs = 1000;
+const retryMsMin = 100;
+const retryMsMax = 3000;
+
+interface Link extends ConnectOptions {
+  state: EngineState;
+  client: EngineClient | null;
+  /** What the engine refuses at present, though it answers; null: nothing. */
+  refusing: string | null;
+  /** Of each server, as last told by it. */
+  replicationIds: ReadonlyMap<string, string>;
+  readonly ended: AbortController;
+  readonly watchers: Set<(state: EngineState) => void>;
+  readonly channels: Map<string, Set<(message: string) => void>>;
+  /** Whatever was warned of and still holds isn't said again. */
+  warned: ReadonlySet<string>;
+  /** Scripts by their sources, as the engine names those that it has seen. */
+  readonly digests: Map<string, string>;
+}
+
+export function connectEngine(options: ConnectOptions): EngineConnection {
+  const link: Link = {
+    ...options,
+    state: { kind: "connecting" },
+    client: null,
+    refusing: null,
+    replicationIds: new Map(),
+    ended: new AbortController(),
+    watchers: new Set(),
+    channels: new Map(),
+    warned: new Set(),
+    digests: new Map(),
+  };
+  const running = keepConnected(link);
+  return {
+    get state() {
+      return link.state;
+    },
+    commands: createCommands((name, words) => ask(link, (client) => client.send(name, words))),
+    call: (script, keys, args) =>
+      ask(link, (client) =>
+        run(client, digestOf(link, script), script.source, [keys.length, ...keys, ...args]),
+      ),
+    subscribe: (channel, heard) => subscribe(link, channel, heard),
+    watch(changed) {
+      link.watchers.add(changed);
+      return () => void link.watchers.delete(changed);
+    },
+    async close() {
+      link.ended.abort();
+      link.client?.drop();
+      await running;
+    },
+  };
+}
+
+/** Until it is closed. */
+async function keepConnected(link: Link): Promise<void> {
+  const { signal } = link.ended;
+  for (let attempt = 0, failures = 0; !signal.aborted; attempt++) {
+    const { reason, stood } = await oneConnection(link, attempt);
+    link.client?.drop();
+    link.client = null;
+    if (signal.aborted) break;
+    goAway(link, reason);
+    failures = stood ? 0 : failures + 1;
+    // Hosts that lost the engine together don't come back in one moment.
+    const waitMs = Math.min(retryMsMin * 2 ** failures, retryMsMax) * (0.5 + Math.random() / 2);
+    await pause(waitMs, undefined, { signal, ref: false }).catch(() => {
+      // It was closed meanwhile.
+    });
+  }
+  link.state = { kind: "away", reason: "the daemon stops", sinceMs: link.nowMs() };
+}
+
+/** From opening a connection to its end; `stood`: it was of use. */
+async function oneConnection(
+  link: Link,
+  attempt: number,
+): Promise<{ readonly reason: string; readonly stood: boolean }> {
+  let stood = false;
+  try {
+    let breaks: (error: Error) => void = () => {};
+    const broken = new Promise<never>((_, reject) => {
+      breaks = reject;
+    });
+    broken.catch(() => {
+      // Also awaited below, if things go so far.
+    });
+    const asked = { attempt, broken: (error: Error) => breaks(error), heard: heardBy(link) };
+    link.client = await link.open({ ...asked, asCluster: false });
+    let findings = await examineEngine(link.client, link.clusterName, link.nowMs);
+    if (findings.isCluster) {
+      link.client.drop();
+      link.client = await link.open({ ...asked, asCluster: true });
+      findings = await examineEngine(link.client, link.clusterName, link.nowMs);
+    }
+    warnOf(link, findings.warnings);
+    for (const channel of link.channels.keys()) await link.client.subscribe(channel);
+    link.refusing = null;
+    link.replicationIds = new Map();
+    await probe(link, link.client);
+    stood = true;
+    link.log.info({ engine: findings.version }, "the cluster's engine is reached");
+    await Promise.race([broken, probing(link, link.client)]);
+    return { reason: "the daemon stops", stood };
+  } catch (error) {
+    return { reason: faultOf(error), stood };
+  }
+}
+
+async function probing(link: Link, client: EngineClient): Promise<void> {
+  while (!link.ended.signal.aborted) {
+    await pause(probeMs, undefined, { ref: false });
+    await probe(link, client);
+  }
+}
+
+/** Asks who the engine is, and says so. Rejects if it can't be used. */
+async function probe(link: Link, client: EngineClient): Promise<void> {
+  const { epoch, replicationIds } = await identify(client, {
+    clusterName: link.clusterName,
+    newId: randomUUID,
+    known: link.replicationIds,
+  });
+  if (link.refusing !== null) {
+    if (!(await takesWrites(client, link.clusterName))) return;
+    link.refusing = null;
+    link.log.info("the cluster's engine takes writes again");
+  }
+  link.replicationIds = replicationIds;
+  become(link, { kind: "connected", epoch });
+}
+
+function become(link: Link, next: EngineState): void {
+  const { state } = link;
+  const isSame =
+    state.kind === next.kind &&
+    (state.kind !== "connected" || state.epoch === (next as typeof state).epoch) &&
+    (state.kind !== "away" || state.reason === (next as typeof state).reason);
+  if (isSame) return;
+  link.state = next;
+  for (const changed of link.watchers) changed(next);
+}
+
+function goAway(link: Link, reason: string): void {
+  const { state } = link;
+  if (state.kind !== "away" || state.reason !== reason)
+    link.log.warn({ reason }, "the cluster's engine is away");
+  const sinceMs = state.kind === "away" ? state.sinceMs : link.nowMs();
+  become(link, { kind: "away", reason, sinceMs });
+}
+
+function warnOf(link: Link, warnings: readonly string[]): void {
+  for (const warning of warnings) if (!link.warned.has(warning)) link.log.warn(warning);
+  link.warned = new Set(warnings);
+}
+
+/** What goes wrong becomes one of the port's errors; none holds the words of a command. */
+async function ask<T>(link: Link, work: (client: EngineClient) => Promise<T>): Promise<T> {
+  const { client, state } = link;
+  if (client === null || state.kind !== "connected")
+    throw new EngineAwayError(
+      state.kind === "away" ? state.reason : "the engine hasn't been reached yet",
+    );
+  try {
+    return await work(client);
+  } catch (error) {
+    if (isAboutCommand(error))
+      throw new EngineRefusedError(error instanceof Error ? error.message : String(error));
+    const fault = faultOf(error);
+    if (refusesWrites(error) && link.client === client) {
+      link.refusing = fault;
+      goAway(link, fault);
+    }
+    throw new EngineAwayError(fault);
+  }
+}
+
+async function run(
+  client: EngineClient,
+  digest: string,
+  source: string,
+  words: readonly (string | number)[],
+): Promise<EngineValue> {
+  try {
+    return (await client.send("EVALSHA", [digest, ...words])) as EngineValue;
+  } catch (error) {
+    // The engine was started again, or another server has taken over: it hasn't run anything.
+    if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+    return (await client.send("EVAL", [source, ...words])) as EngineValue;
+  }
+}
+
+function digestOf({ digests }: Link, { source }: EngineScript): string {
+  const digest = digests.get(source) ?? createHash("sha1").update(source).digest("hex");
+  digests.set(source, digest);
+  return digest;
+}
+
+function heardBy(link: Link): (channel: string, message: string) => void {
+  return (channel, message) => {
+    for (const heard of link.channels.get(channel) ?? []) heard(message);
+  };
+}
+
+function subscribe(link: Link, channel: string, heard: (message: string) => void): () => void {
+  const all = link.channels.get(channel) ?? new Set();
+  const isFirst = all.size === 0;
+  link.channels.set(channel, all.add(heard));
+  if (isFirst && link.state.kind === "connected") subscribeNow(link, channel);
+  return () => {
+    all.delete(heard);
+    if (all.size > 0) return;
+    link.channels.delete(channel);
+    link.client?.unsubscribe(channel).catch(() => {
+      // The connection is gone, and with it the subscription.
+    });
+  };
+}
+
+/** A connection that can't is given up: the next one subscribes before it is used. */
+function subscribeNow(link: Link, channel: string): void {
+  const { client } = link;
+  client?.subscribe(channel).catch((error: unknown) => {
+    if (link.client !== client) return;
+    goAway(link, faultOf(error));
+    client.drop();
+  });
+}

@@ -1,0 +1,98 @@
+/**
+ * What is wrong with the engine, as one sentence for the log and for people. Neither a password nor
+ * a command's words are ever in it: of an error its code and the engine's own words are read.
+ */
+
+/** A fault with a sentence of its own. */
+export class EngineFault extends Error {
+  override readonly name = "EngineFault";
+}
+
+export function unreadableFile(setting: string, error: unknown): EngineFault {
+  return new EngineFault(`${setting} can't be read (${codeOf(error) ?? "no reason given"})`);
+}
+
+export function silentInTls(): EngineFault {
+  return new EngineFault(
+    "the engine hasn't answered in TLS in time: does it, or is its address to begin with valkey://?",
+  );
+}
+
+function codeOf(error: unknown): string | null {
+  const code = error instanceof Error ? (error as { readonly code?: unknown }).code : undefined;
+  return typeof code === "string" ? code : null;
+}
+
+const notTrusted =
+  /^(?:CERT_|ERR_TLS_CERT|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_SSL_.*CERT|HOSTNAME_MISMATCH)/;
+
+/** By what the engine or the connection said; the first that fits. */
+const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [/ECONNREFUSED/, "nothing listens at the engine's address (ECONNREFUSED)"],
+  [/ENOTFOUND|EAI_AGAIN/, "the name of the engine's host can't be resolved"],
+  [/EHOSTUNREACH|ENETUNREACH|EACCES|EPERM/, "no network leads to the engine from this process"],
+  [
+    /wrong version number|packet length too long|ERR_SSL|EPROTO/i,
+    "the engine doesn't answer in TLS: does it, or is its address to begin with valkey://?",
+  ],
+  [/Socket timeout|ETIMEDOUT/, "the engine hasn't answered in time"],
+  [
+    /WRONGPASS|invalid password|invalid username-password/,
+    "the engine refuses cluster.username or its password",
+  ],
+  [/NOAUTH/, "the engine wants a password: set cluster.password or cluster.password_file"],
+  [
+    /^NOPERM|has no permissions|can't run this command/,
+    "the engine's ACL doesn't allow all commands that are needed",
+  ],
+  [/unknown command .?(?:eval|evalsha|script)/i, "the engine has no Lua scripts (EVALSHA)"],
+  [/unknown command/i, "the engine doesn't know a command that is needed"],
+  [/^READONLY/, "the engine is a replica that takes no writes: give the primary's address"],
+  [/^OOM/, "the engine is full (maxmemory), and takes no writes"],
+  [/^MISCONF/, "the engine takes no writes, since it can't write its data to disk"],
+  [/^NOREPLICAS/, "the engine takes no writes, since too few replicas follow it"],
+  [/^LOADING/, "the engine is reading its data from disk"],
+  [/^MASTERDOWN/, "the engine is a replica whose primary is away"],
+  [
+    /^CLUSTERDOWN|startup nodes|slots cache|Too many Cluster redirections|^MOVED|^ASK|^TRYAGAIN|Cluster isn't ready/,
+    "a part of the engine's Cluster is away",
+  ],
+  [/^BUSY/, "the engine runs a script that takes long"],
+  [/All sentinels/, "no Sentinel answers, or none knows cluster.sentinel_master"],
+  [/Protocol error|as reply type byte/, "what answers at the address is no Valkey or Redis"],
+  [
+    /ECONNRESET|EPIPE|Connection is closed|connection close|Stream isn't writeable/,
+    "the engine has closed the connection",
+  ],
+];
+
+/** One sentence, without a full stop. */
+export function faultOf(error: unknown): string {
+  if (error instanceof EngineFault) return error.message;
+  const code = codeOf(error);
+  if (code !== null && notTrusted.test(code))
+    return `the engine's certificate isn't trusted (${code}): see cluster.ca_file`;
+  const said = error instanceof Error ? error.message : String(error);
+  const known = sentences.find(([pattern]) => pattern.test(`${said} ${code ?? ""}`));
+  if (known === undefined) return `the engine or the connection to it fails: ${firstLine(said)}`;
+  const command = /permissions to run the '([\w|]+)'/.exec(said)?.[1];
+  return command === undefined ? known[1] : `${known[1]}: ${command} is refused`;
+}
+
+/** Whether the engine answers, but takes no writes until something changes there. */
+export function refusesWrites(error: unknown): boolean {
+  return error instanceof Error && /^(?:OOM|MISCONF|NOREPLICAS) /.test(error.message);
+}
+
+/**
+ * Whether the engine's answer is about this one command: the others may well be answered
+ * otherwise.
+ */
+export function isAboutCommand(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== "ReplyError") return false;
+  return !sentences.some(([pattern]) => pattern.test(error.message));
+}
+
+function firstLine(text: string): string {
+  return text.replace(/[\r\n].*/s, "").slice(0, 200);
+}

@@ -1,0 +1,105 @@
+/**
+ * Whether an engine can serve: its version and role, whether its user may run what is needed, and
+ * what an operator should be warned of. Reads and writes under a key of its own alone.
+ */
+import type { EngineClient } from "./engine-client.js";
+import { EngineFault } from "./engine-faults.js";
+
+interface EngineFindings {
+  readonly isCluster: boolean;
+  /** As it calls itself: `Valkey 8.0.1`. */
+  readonly version: string;
+  readonly nowMs: number;
+  /** Each a sentence. */
+  readonly warnings: readonly string[];
+}
+
+/** Of Redis; Valkey began as 7.2. */
+const majorMin = 7;
+/** Tokens, slots and the ends of windows are reckoned by two clocks that should agree. */
+const clockMsMax = 10_000;
+
+/** Every kind of command that is used, in one step: it fails as the first of them does. */
+const tryout = `
+local key = KEYS[1]
+redis.call('SET', key, '1', 'PX', 10000)
+redis.call('GET', key)
+redis.call('INCR', key)
+redis.call('DEL', key)
+redis.call('HSET', key, 'a', '1')
+redis.call('HGET', key, 'a')
+redis.call('HMGET', key, 'a')
+redis.call('HGETALL', key)
+redis.call('HLEN', key)
+redis.call('HDEL', key, 'a')
+redis.call('ZADD', key, 1, 'a')
+redis.call('ZRANGEBYSCORE', key, 0, 1, 'WITHSCORES', 'LIMIT', 0, 1)
+redis.call('ZREM', key, 'a')
+redis.call('PEXPIRE', key, 10000)
+redis.call('DEL', key)
+local now = redis.call('TIME')
+return now[1]
+`;
+
+/** Rejects with an `EngineFault`, or what the engine said. */
+export async function examineEngine(
+  client: EngineClient,
+  clusterName: string,
+  hostNowMs: () => number,
+): Promise<EngineFindings> {
+  const [info] = await Promise.all(
+    [...client.primaries().values()].map(async (send) => readInfo(await send("INFO", []))),
+  );
+  if (info === undefined) throw new EngineFault("a part of the engine's Cluster is away");
+  const name = info.has("valkey_version") ? "Valkey" : "Redis";
+  const version = info.get("valkey_version") ?? info.get("redis_version") ?? "";
+  if (Number.parseInt(info.get("redis_version") ?? "", 10) < majorMin)
+    throw new EngineFault(`the engine is too old: ${name} ${version}, and 7.0 is needed`);
+  const isCluster = info.get("cluster_enabled") === "1";
+  const findings = { isCluster, version: `${name} ${version}`, warnings: warningsOf(info) };
+  if (isCluster && client.primaries().has("")) return { ...findings, nowMs: hostNowMs() };
+  if (info.get("role") === "slave") throw new Error("READONLY a replica");
+
+  const channel = `sluice:{${clusterName}}:tryout`;
+  await client.send("EVAL", [tryout, 1, channel]);
+  await client.send("PUBLISH", [channel, ""]);
+  const askedMs = hostNowMs();
+  const nowMs = readTime(await client.send("TIME", []));
+  const aheadMs = nowMs - (askedMs + hostNowMs()) / 2;
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  return {
+    ...findings,
+    nowMs,
+    warnings:
+      Math.abs(aheadMs) <= clockMsMax
+        ? findings.warnings
+        : [
+            ...findings.warnings,
+            `the engine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} this host's: token limits count in other windows than requests`,
+          ],
+  };
+}
+
+export function readInfo(text: unknown): ReadonlyMap<string, string> {
+  const lines = String(text).split(/\r?\n/);
+  return new Map(
+    lines.flatMap((line) => {
+      const at = line.indexOf(":");
+      return at === -1 || line.startsWith("#") ? [] : [[line.slice(0, at), line.slice(at + 1)]];
+    }),
+  );
+}
+
+export function readTime(value: unknown): number {
+  const [seconds, micros] = Array.isArray(value) ? value.map(Number) : [];
+  return (seconds ?? 0) * 1000 + Math.floor((micros ?? 0) / 1000);
+}
+
+function warningsOf(info: ReadonlyMap<string, string>): readonly string[] {
+  const policy = info.get("maxmemory_policy") ?? "noeviction";
+  return info.get("maxmemory") !== "0" && policy !== "noeviction"
+    ? [
+        `the engine's maxmemory-policy is ${policy}: when it is full it forgets counters; set noeviction`,
+      ]
+    : [];
+}

@@ -1,0 +1,70 @@
+/**
+ * Whether the engine is still the one that was told all: the text that says so is another one as
+ * soon as it was emptied or started again, or another server has taken over.
+ */
+import type { EngineClient } from "./engine-client.js";
+import { refusesWrites } from "./engine-faults.js";
+import { readInfo } from "./examine-engine.js";
+
+interface Known {
+  readonly clusterName: string;
+  readonly newId: () => string;
+  /** The id of each server's data, as last told by it. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+interface Identity {
+  readonly epoch: string;
+  readonly replicationIds: ReadonlyMap<string, string>;
+}
+
+/** Rejects if the engine doesn't answer, or is a replica. */
+export async function identify(
+  client: EngineClient,
+  { clusterName, newId, known }: Known,
+): Promise<Identity> {
+  const key = `sluice:{${clusterName}}:epoch`;
+  const [told, replicationIds] = await Promise.all([
+    client.send("GET", [key]),
+    idsOf(client, known),
+  ]);
+  let epoch = told;
+  if (typeof epoch !== "string") {
+    // Of several hosts, the first one's holds.
+    await client.send("SET", [key, newId(), "NX"]);
+    epoch = await client.send("GET", [key]);
+  }
+  const ids = [...replicationIds.values()].sort().join(" ");
+  return { epoch: `${String(epoch)} ${ids}`, replicationIds };
+}
+
+/** Asked while the engine has refused a write because of its state. */
+export async function takesWrites(client: EngineClient, clusterName: string): Promise<boolean> {
+  try {
+    await client.send("SET", [`sluice:{${clusterName}}:tryout`, "1", "PX", 1000]);
+    return true;
+  } catch (error) {
+    if (refusesWrites(error)) return false;
+    throw error;
+  }
+}
+
+async function idsOf(
+  client: EngineClient,
+  known: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, string>> {
+  const servers = [...client.primaries()];
+  const told = await Promise.allSettled(servers.map(([, send]) => send("INFO", ["replication"])));
+  const failed = told.find((each) => each.status === "rejected");
+  if (failed !== undefined && told.every((each) => each.status === "rejected")) throw failed.reason;
+  return new Map(
+    servers.map(([address], i) => {
+      const each = told[i]!;
+      // One server of a Cluster that is away will come back, or another one in its place.
+      if (each.status === "rejected") return [address, known.get(address) ?? ""];
+      const info = readInfo(each.value);
+      if (info.get("role") !== "master") throw new Error("READONLY a replica");
+      return [address, info.get("master_replid") ?? ""];
+    }),
+  );
+}

@@ -1,0 +1,265 @@
+/** The connection to a real engine: what it does, what breaks it, and what is said of faults. */
+import { once } from "node:events";
+import net from "node:net";
+import type { Test } from "tap";
+import t from "tap";
+import { connectEngine } from "../../../limiterd/cluster/engine/connect-engine.js";
+import {
+  EngineAwayError,
+  type EngineConnection,
+  EngineRefusedError,
+  type EngineState,
+} from "../../../limiterd/cluster/engine/engine.js";
+import { openClients } from "../../../limiterd/cluster/engine/open-client.js";
+import { counterKey, createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
+import { createPlainConfig } from "../../support/cluster/cluster-config.js";
+import {
+  engineProgram,
+  freePort,
+  noEngine,
+  startEngine,
+} from "../../support/processes/start-engine.js";
+
+const skip = engineProgram === null && noEngine;
+
+interface Connected extends EngineConnection {
+  readonly lines: readonly string[];
+  /** Resolved when the state is so, which it may be already. */
+  until(fits: (state: EngineState) => boolean): Promise<EngineState>;
+}
+
+function connect(t: Test, url: string, settings = {}): Connected {
+  const config = createPlainConfig(url, settings);
+  const lines: string[] = [];
+  const note = (...words: readonly unknown[]): void => void lines.push(JSON.stringify(words));
+  const connection = connectEngine({
+    clusterName: config.name,
+    open: openClients(config),
+    log: { info: note, warn: note },
+    nowMs: Date.now,
+  });
+  t.teardown(() => connection.close());
+  return {
+    ...connection,
+    get state() {
+      return connection.state;
+    },
+    lines,
+    until: (fits) =>
+      new Promise((resolve) => {
+        if (fits(connection.state)) return resolve(connection.state);
+        const stop = connection.watch((state) => {
+          if (!fits(state)) return;
+          stop();
+          resolve(state);
+        });
+      }),
+  };
+}
+
+const isConnected = ({ kind }: EngineState): boolean => kind === "connected";
+const isAway = ({ kind }: EngineState): boolean => kind === "away";
+const epochOf = (state: EngineState): string => (state.kind === "connected" ? state.epoch : "");
+
+t.test("commands, scripts and channels", { skip }, async (t) => {
+  const engine = await startEngine(t);
+  const connection = connect(t, engine.url);
+  await t.rejects(connection.commands.get("a"), EngineAwayError, "before it is reached");
+  const heard: string[] = [];
+  const hearing = new Promise<void>((resolve) => {
+    connection.subscribe("c", (message) => {
+      heard.push(message);
+      resolve();
+    });
+  });
+  await connection.until(isConnected);
+  const { commands } = connection;
+  t.equal(await commands.hset("h", { x: "1", y: "2" }), 2);
+  t.same([...(await commands.hgetall("h"))], Object.entries({ x: "1", y: "2" }));
+  t.same(await commands.hmget("h", ["y", "z"]), ["2", null]);
+  t.same([await commands.hget("h", "z"), await commands.hlen("h")], [null, 2]);
+  t.equal(await commands.hdel("h", ["x", "y", "z"]), 2);
+  t.equal(await commands.set("k", "1", { onlyNew: true, expiresMs: 60_000 }), true);
+  t.equal(await commands.set("k", "2", { onlyNew: true }), false);
+  t.same([await commands.get("k"), await commands.pexpire("none", 1)], ["1", false]);
+  t.same([await commands.incr("n"), await commands.del("n")], [1, 1]);
+  t.same([await commands.zadd("z", 2, "two"), await commands.zadd("z", 1, "one")], [1, 1]);
+  t.same(await commands.zrangebyscore("z", { from: 1, to: 9, limit: 1 }), [
+    { member: "one", score: 1 },
+  ]);
+  const all = { from: -Infinity, to: Infinity, limit: 9 };
+  t.equal((await commands.zrangebyscore("z", all)).length, 2);
+  t.equal(await commands.zrem("z", ["one"]), 1);
+  t.ok(Math.abs((await commands.time()) - Date.now()) < 5000);
+  await t.rejects(commands.hget("k", "x"), EngineRefusedError);
+
+  const script = { name: "twice", source: "return {KEYS[1], ARGV[1] * 2, false}" };
+  t.same(await connection.call(script, ["k"], [21]), ["k", 42, null]);
+  await engine.cli("SCRIPT", "FLUSH");
+  const many = Array.from({ length: 20 }, (_, i) => connection.call(script, ["k"], [i]));
+  t.same(
+    await Promise.all(many),
+    many.map((_, i) => ["k", i * 2, null]),
+    "an engine that has forgotten a script is told it again",
+  );
+  const broken = { name: "broken", source: "return redis.error_reply('CONFLICT late')" };
+  await t.rejects(connection.call(broken, [], []), {
+    name: "EngineRefusedError",
+    message: "CONFLICT late",
+  });
+  await commands.publish("c", "word");
+  await hearing;
+  t.same(heard, ["word"]);
+});
+
+t.test("an engine that is emptied, killed or frozen is noticed", { skip }, async (t) => {
+  const engine = await startEngine(t);
+  const connection = connect(t, engine.url);
+  const first = epochOf(await connection.until(isConnected));
+  await engine.cli("FLUSHALL");
+  const second = epochOf(await connection.until((state) => epochOf(state) !== first));
+  t.ok(second !== "" && second !== first, "emptied");
+
+  engine.freeze();
+  const asked = Date.now();
+  await t.rejects(connection.commands.get("a"), EngineAwayError);
+  t.ok(Date.now() - asked < 2500, `after ${Date.now() - asked} ms`);
+  await connection.until(isAway);
+  const refused = Date.now();
+  await t.rejects(connection.commands.get("a"), EngineAwayError);
+  t.ok(Date.now() - refused < 100, "from then on at once");
+  engine.thaw();
+  t.equal(epochOf(await connection.until(isConnected)), second, "it has lost nothing");
+
+  const heard = new Promise((resolve) => connection.subscribe("c", resolve));
+  await engine.kill();
+  t.match(await connection.until(isAway), { reason: /the engine has closed|nothing listens/ });
+  await engine.restart();
+  t.not(epochOf(await connection.until(isConnected)), second);
+  await connection.commands.publish("c", "again");
+  t.equal(await heard, "again", "channels are listened on again");
+});
+
+t.test("each fault is one sentence", { skip }, async (t) => {
+  const users = [
+    "default on >secret ~* &* +@all",
+    "few on >pw ~* &* +@all -eval -evalsha",
+    "fewer on >pw ~* &* +@all -zadd",
+    "elsewhere on >pw ~other:* &* +@all",
+    "quiet on >pw ~* resetchannels +@all",
+  ].flatMap((user) => ["--user", ...user.split(" ")]);
+  const guarded = await startEngine(t, users);
+  const open = await startEngine(t);
+  const replica = await startEngine(t, ["--replicaof", `127.0.0.1 ${open.port}`]);
+  const noScripts = await startEngine(t, ["--rename-command", "eval", ""]);
+  const closedPort = await freePort();
+  const at = (user: string): string => guarded.url.replace("//", `//${user}@`);
+  const web = await answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n");
+  const old = await answering(t, bulk("redis_version:6.0.16\r\nrole:master\r\n"));
+  for (const [url, reason] of [
+    [`valkey://127.0.0.1:${closedPort}`, /nothing listens at the engine's address/],
+    ["valkey://no-such-host.invalid", /name of the engine's host can't be resolved/],
+    [guarded.url, /wants a password: set cluster\.password/],
+    [at(":geheim"), /refuses cluster\.username or its password/],
+    [at("few:pw"), /ACL doesn't allow all commands that are needed: eval is refused/],
+    [at("fewer:pw"), /ACL doesn't allow all commands that are needed/],
+    [at("elsewhere:pw"), /ACL doesn't allow/],
+    [at("quiet:pw"), /ACL doesn't allow/],
+    [replica.url, /replica that takes no writes/],
+    [noScripts.url, /has no Lua scripts/],
+    [open.url.replace("valkey:", "valkeys:"), /hasn't answered in TLS in time/],
+    [web, /no Valkey or Redis/],
+    [old, /too old: Redis 6\.0\.16, and 7\.0 is needed/],
+  ] as const) {
+    const connection = connect(t, url);
+    t.match(await connection.until(isAway), { reason }, url);
+    t.notMatch(connection.lines.join(), /geheim|:pw/, "no password is logged");
+    await connection.close();
+  }
+  const missing = connect(t, open.url, { passwordFile: "/nowhere/password" });
+  t.match(await missing.until(isAway), { reason: "cluster.password_file can't be read (ENOENT)" });
+});
+
+t.test("a full engine changes nothing, and is asked until it isn't", { skip }, async (t) => {
+  const engine = await startEngine(t);
+  const connection = connect(t, engine.url);
+  await connection.until(isConnected);
+  const limits = createEngineLimits(connection, { clusterName: "sluice", hostId: "a", start: 1 });
+  await engine.cli("CONFIG", "SET", "maxmemory", "1");
+  await t.rejects(limits.sync([question]), { name: "EngineAwayError", message: /is full/ });
+  t.equal(await engine.cli("EXISTS", counterKey("sluice", question)), 0, "nothing half-applied");
+  t.match(connection.state, { kind: "away", reason: /is full/ });
+  await engine.cli("CONFIG", "SET", "maxmemory", "0");
+  await connection.until(isConnected);
+  t.match(await limits.sync([question]), [{ status: "synced", granted: 3 }]);
+});
+
+t.test("what else lies under a counter's name is left alone", { skip }, async (t) => {
+  const engine = await startEngine(t, [
+    "--maxmemory",
+    "100mb",
+    "--maxmemory-policy",
+    "allkeys-lru",
+  ]);
+  const connection = connect(t, engine.url);
+  await connection.until(isConnected);
+  t.match(connection.lines.join(), /maxmemory-policy is allkeys-lru/);
+  const asker = { clusterName: "sluice", hostId: "a", start: 1 };
+  const limits = createEngineLimits(connection, asker);
+  const other = { ...question, child: "/other" };
+  const third = { ...question, child: "/third" };
+  await engine.cli("SET", counterKey("sluice", question), "text");
+  await engine.cli("HSET", counterKey("sluice", third), "h:b", "2 a row of later days");
+  t.match(await limits.sync([question, other, third]), [
+    { status: "unusable", granted: 0 },
+    { status: "synced", granted: 3 },
+    { status: "unusable", granted: 0 },
+  ]);
+  t.equal(await engine.cli("GET", counterKey("sluice", question)), "text");
+  const names = [question, other].map((each) => ({ ...each, periodMs: 60_000 }));
+  t.match(await limits.read(names), [{ nowMs: 0 }, { totals: { requests: 3 } }]);
+  const elsewhere = createEngineLimits(connection, { ...asker, clusterName: "west" });
+  t.match(await elsewhere.read(names), [{ totals: { requests: 0 } }, { totals: { requests: 0 } }]);
+});
+
+t.test("a connection that is closed leaves nothing behind", { skip }, async (t) => {
+  const engine = await startEngine(t);
+  const connection = connect(t, engine.url);
+  connection.subscribe("c", () => {});
+  await connection.until(isConnected);
+  await connection.close();
+  await t.rejects(connection.commands.get("a"), EngineAwayError);
+  const clients = String(await engine.cli("CLIENT", "LIST"))
+    .trim()
+    .split("\n");
+  t.equal(clients.length, 1, "but the one that asks");
+});
+
+const question = {
+  ruleId: "user_path\n/\n60",
+  child: "/a",
+  generation: 0,
+  seq: 1,
+  syncedMs: 0,
+  periodMs: 60_000,
+  capRequests: 5,
+  capSlots: null,
+  units: { window: 0, spent: 0, spentBefore: 0, held: 0, frozen: 0, frozenBefore: 0, wanted: 3 },
+  tokens: { window: 0, current: 0, previous: 0 },
+  slots: { inUse: 0, wanted: 0 },
+};
+
+function bulk(text: string): string {
+  return `$${text.length}\r\n${text}\r\n`;
+}
+
+/** A server that answers whatever it reads with the same. */
+async function answering(t: Test, text: string): Promise<string> {
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {}).on("data", () => socket.write(text));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  return `valkey://127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+}

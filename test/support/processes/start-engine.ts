@@ -1,0 +1,112 @@
+/**
+ * A real engine on loopback, in a temporary directory: `valkey-server` or `redis-server`, whichever
+ * is installed. It ends with the test.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import type { Test } from "tap";
+
+export interface RunningEngine {
+  readonly port: number;
+  readonly url: string;
+  readonly directory: string;
+  /** Runs a command on a connection of its own, as its default user. */
+  cli(...words: readonly (string | number)[]): Promise<unknown>;
+  /** SIGSTOP and SIGCONT: connections stay open, and nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** On the same port; without its data, unless it was told to write them. */
+  restart(): Promise<void>;
+}
+
+/** The program's name, or null: then tests are skipped, and say `noEngine`. */
+export const engineProgram: string | null =
+  ["valkey-server", "redis-server"].find(
+    (name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0,
+  ) ?? null;
+export const noEngine = "needs redis-server or valkey-server (Debian: redis-server)";
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** `settings` as on the command line, such as `["--maxmemory", "2mb"]`. */
+export async function startEngine(
+  t: Pick<Test, "teardown">,
+  settings: readonly string[] = [],
+): Promise<RunningEngine> {
+  const port = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), "sluice-engine-"));
+  let child = await run(port, directory, settings);
+  const end = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  t.teardown(async () => {
+    await end();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return {
+    port,
+    url: `valkey://127.0.0.1:${port}`,
+    directory,
+    cli: (name, ...words) => runOnce(port, String(name), words),
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
+    kill: end,
+    async restart() {
+      await end();
+      child = await run(port, directory, settings);
+    },
+  };
+}
+
+async function runOnce(
+  port: number,
+  name: string,
+  words: readonly (string | number)[],
+): Promise<unknown> {
+  const client = new Redis({ port, host: "127.0.0.1", retryStrategy: () => null });
+  client.on("error", () => {
+    // The command itself rejects.
+  });
+  try {
+    return await client.call(name, ...words);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function run(
+  port: number,
+  directory: string,
+  settings: readonly string[],
+): Promise<ChildProcess> {
+  const words = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", directory, "--save", ""];
+  const child = spawn(engineProgram!, [...words, ...settings], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+      if (/Ready to accept connections|Running mode=sentinel/.test(printed)) resolve();
+    });
+    child.once("exit", () => reject(new Error(`the engine ended at its start: ${printed}`)));
+  });
+  return child;
+}
