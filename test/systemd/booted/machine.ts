@@ -53,6 +53,8 @@ export interface Machine {
   try(script: string): SpawnSyncReturns<string>;
   /** What starts a program in it, for `spawn`. */
   readonly enter: readonly string[];
+  /** Copies a file into it. */
+  copyIn(file: string, to: string): void;
   stop(): Promise<void>;
 }
 
@@ -104,7 +106,7 @@ export async function bootMachine(repository: string): Promise<Machine> {
       const state = spawnSync(program!, args, { encoding: "utf8" });
       return /^(?:running|degraded)/.test(state.stdout) ? pid : null;
     });
-    return machineOf(enter(leader), remove);
+    return machineOf(enter(leader), root, remove);
   } catch (error) {
     await remove();
     throw error;
@@ -116,7 +118,7 @@ function childrenOf(parent: number | undefined): readonly number[] {
   return stdout.split("\n").filter(Boolean).map(Number);
 }
 
-function machineOf(enter: readonly string[], stop: () => Promise<void>): Machine {
+function machineOf(enter: readonly string[], root: string, stop: () => Promise<void>): Machine {
   const attempt = (script: string): SpawnSyncReturns<string> => {
     const [program, ...args] = [...enter, "/bin/bash", "-c", script];
     // Scripts come by an argument, their input is empty.
@@ -126,6 +128,7 @@ function machineOf(enter: readonly string[], stop: () => Promise<void>): Machine
     enter,
     stop,
     try: attempt,
+    copyIn: (file, to) => copyFileSync(file, join(root, to)),
     sh(script) {
       const { status, stdout, stderr, error } = attempt(script);
       if (status === 0) return stdout;
