@@ -3,6 +3,7 @@ import { type Machine, waitFor, writeInMachine } from "./machine.js";
 import { packageCases } from "./package-cases.js";
 import {
   block,
+  type Case,
   keyFile,
   mainPid,
   property,
@@ -11,12 +12,6 @@ import {
   startLoad,
   underLoad,
 } from "./under-load.js";
-
-export interface Case {
-  readonly name: string;
-  /** Returns what there is to say of it; rejects when it isn't so. */
-  play(machine: Machine, texts: { readonly page: string }): Promise<string>;
-}
 
 const restarts = 100;
 const units = ["sluice-limiterd", "sluice-proxy"] as const;

@@ -5,6 +5,12 @@ import type { UsageSummary } from "../../../shared/api/usage-report.js";
 import type { LoadReport } from "./load.js";
 import { type Machine, waitFor } from "./machine.js";
 
+export interface Case {
+  readonly name: string;
+  /** Returns what there is to say of it; rejects when it isn't so. */
+  play(machine: Machine, texts: { readonly page: string }): Promise<string>;
+}
+
 export const sluice = "node /opt/sluice/dist/programs/sluice.js";
 export const keyFile = "/etc/sluice/secrets/master_key";
 
