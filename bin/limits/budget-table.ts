@@ -4,7 +4,7 @@
  */
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
-import { isTemplate, subjectText, untilReset } from "./rule-table.js";
+import { isTemplate, sourceText, subjectText, untilReset } from "./rule-table.js";
 
 /** The columns that every table of budgets has. */
 export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
@@ -28,7 +28,7 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no budgets";
   const columns: readonly Column<Listed>[] = [
     ...budgetColumns(Date.parse(serverTime)),
-    { title: "SOURCE", align: "left", text: (budget) => String(budget["source"] ?? "-") },
+    { title: "SOURCE", align: "left", text: sourceText },
   ];
   const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
   return [renderTable(columns, items), ...[...reasons].map((reason) => `inert: ${reason}`)].join(

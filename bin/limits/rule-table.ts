@@ -36,9 +36,18 @@ export function renderRules({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no rules";
   const columns: readonly Column<Listed>[] = [
     ...ruleColumns(Date.parse(serverTime)),
-    { title: "SOURCE", align: "left", text: (rule) => String(rule["source"] ?? "-") },
+    { title: "SOURCE", align: "left", text: sourceText },
   ];
   return [renderTable(columns, items), ...inertLines(items)].join("\n");
+}
+
+/** `manual`; or `config`, with the file and the line or the variable to change. */
+export function sourceText({ source, declared_at: at, declared_line: line }: Listed): string {
+  if (typeof source !== "string") return "-";
+  if (typeof at !== "string") return source;
+  const colon = at.lastIndexOf(": ");
+  const place = colon === -1 ? at : at.slice(at.lastIndexOf("/", colon) + 1, colon);
+  return `${source} ${place}${typeof line === "number" ? `:${line}` : ""}`;
 }
 
 /** A line for each inert rule, with the reason. */

@@ -13,7 +13,7 @@ import {
   isObject,
   show,
 } from "../../shared/checked.js";
-import { declaredAtText } from "../../shared/config/limits/declared-at.js";
+import { declaredAtText, declaredLine } from "../../shared/config/limits/declared-at.js";
 import type { DeclaredAt } from "../../shared/domain/rule.js";
 
 /** What lists are narrowed by beside `search`: each field's name with the values it may have. */
@@ -95,14 +95,17 @@ interface Listed {
   readonly source: string;
 }
 
-/** Where the configuration declares a rule or a budget: the field of an item, if it is known. */
+/** Where the configuration declares a rule or a budget: the fields of an item, if it is known. */
 export function declared(
   { definition, source, declaredAt }: Listed & { readonly declaredAt: DeclaredAt | null },
   where: { readonly file: string | null; readonly section: string },
-): { readonly declared_at?: string } {
-  return source === "config" && declaredAt !== null
-    ? { declared_at: declaredAtText(declaredAt, { ...where, scope: definition.scope }) }
-    : {};
+): { readonly declared_at?: string; readonly declared_line?: number } {
+  if (source !== "config" || declaredAt === null) return {};
+  const line = declaredLine(declaredAt);
+  return {
+    declared_at: declaredAtText(declaredAt, { ...where, scope: definition.scope }),
+    ...(line === null ? {} : { declared_line: line }),
+  };
 }
 
 /** Whether a rule or a budget is among those that a query asks for. */

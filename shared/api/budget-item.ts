@@ -57,6 +57,8 @@ export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, Runn
   readonly source: RuleSource;
   /** Only from the configuration: the file and the place in it, or the variable. */
   readonly declared_at?: string;
+  /** Where it is a file: the line in it, from 1. */
+  readonly declared_line?: number;
   /** Whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;

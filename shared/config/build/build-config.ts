@@ -11,14 +11,15 @@ import { append } from "../../long-lists.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
+import { placeLimits } from "../file/limit-lines.js";
 import { locateProblems } from "../file/locate-problems.js";
 import { parseShape } from "../file/parse-shape.js";
-import { parseYaml } from "../file/parse-yaml.js";
+import { type ItemStarts, parseYaml } from "../file/parse-yaml.js";
 import { type ParsedFile, parsedFile } from "../file/parsed-file.js";
 import { substituteVariables } from "../file/substitute-variables.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
-import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
+import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
 import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
@@ -70,16 +71,17 @@ export interface ConfigSources {
 export function buildConfig(sources: ConfigSources): ConfigResult {
   const { file, env } = sources;
   const known = file !== null && "parsed" in file ? file.parsed : null;
+  const itemStarts: ItemStarts = new Map();
+  const text = file !== null && "text" in file ? file.text : null;
   const yaml =
-    file === null || "parsed" in file
+    text === null
       ? { document: known?.document ?? null, problems: [] }
-      : parseYaml(file.text);
+      : parseYaml(text, { itemStarts });
   const problems = noProblems();
   append(problems.file, yaml.problems);
   const failed = (): ConfigResult => {
     const path = file?.path ?? null;
     const list = problemList(problems, path);
-    const text = file !== null && "text" in file ? file.text : null;
     return { ok: false, file: path, problems: text === null ? list : locateProblems(text, list) };
   };
   // If the text isn't YAML, nothing in it can be checked.
@@ -116,12 +118,12 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
   if (Object.values(problems).some((messages) => messages.length > 0)) return failed();
 
-  const placed = { limits: fileRules, declaredAt: known?.declaredAt ?? placesInFile(shape.rules) };
+  const declaredIn = known ?? placeLimits({ text, document: yaml.document, itemStarts }, shape);
+  const placed = { limits: fileRules, declaredAt: declaredIn.declaredAt };
   const { limits: rules, declaredAt } = mergeLimits(ruleForm, placed, envRules);
-  const budgetsPlaced = { limits: fileBudgets, declaredAt: placesInFile(shape.budgets) };
   const { limits: budgets, declaredAt: budgetsAt } = mergeLimits(
     budgetForm,
-    budgetsPlaced,
+    { limits: fileBudgets, declaredAt: declaredIn.budgetsAt },
     envBudgets,
   );
   const config: Config = {
@@ -179,7 +181,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   return {
     ok: true,
     config,
-    parsed: known ?? parsedFile(yaml.document, fileRules, placed.declaredAt),
+    parsed: known ?? parsedFile(yaml.document, fileRules, declaredIn),
     warnings: [
       ...variableWarnings(env),
       ...warnings,

@@ -9,7 +9,7 @@ import { positionsOf } from "./yaml-fault.js";
 /** The problems, those of the file with their positions. */
 export function locateProblems(text: string, problems: readonly Problem[]): readonly Problem[] {
   const places: Places = new Map();
-  parseYaml(text, places);
+  parseYaml(text, { places });
   const offsets = problems.map(({ kind, message }) =>
     kind === "file" ? offsetOf(message, places) : null,
   );

@@ -15,7 +15,15 @@ import {
 } from "js-yaml";
 import { keyPath } from "../read-mapping.js";
 import { plainScalar } from "./plain-scalar.js";
-import { aliasFault, type Fault, parserFault, tagFault, withPlaces } from "./yaml-fault.js";
+import {
+  aliasFault,
+  FatalFault,
+  type Fault,
+  parserFault,
+  repeatedKey,
+  tagFault,
+  withPlaces,
+} from "./yaml-fault.js";
 
 /**
  * How many values all aliases together may stand for: aliases may be used often, but must not make
@@ -23,27 +31,19 @@ import { aliasFault, type Fault, parserFault, tagFault, withPlaces } from "./yam
  */
 const aliasedValuesMax = 10_000;
 
-/** Ends the parsing: what follows the fault can't be read. */
-class FatalFault extends Error {
-  override name = "FatalFault";
-  readonly fault: Fault;
-
-  constructor(fault: Fault) {
-    super(fault.what);
-    this.fault = fault;
-  }
-}
-
 /** Where each value, or the key that it has, begins in the text, by the value's path. */
 export type Places = Map<string, number>;
 
+/** Where mappings that stand in lists begin in the text. */
+export type ItemStarts = Map<object, number>;
+
 /**
- * Parses a text. Problems name line and column. `document` is undefined if the text is not valid
- * YAML; duplicate keys are reported, but the rest is still returned for further checks.
+ * Parses a text, and fills the maps of `notes`. Problems name line and column. `document` is
+ * undefined if the text is not valid YAML; duplicate keys are reported, and the rest is returned.
  */
 export function parseYaml(
   text: string,
-  places: Places | null = null,
+  notes: Notes = {},
 ): {
   readonly document: unknown;
   readonly problems: readonly string[];
@@ -51,7 +51,7 @@ export function parseYaml(
   const faults: Fault[] = [];
   let document: unknown;
   try {
-    document = new Composer(text, { faults, places }).document();
+    document = new Composer(text, faults, notes).document();
   } catch (error) {
     if (error instanceof FatalFault) faults.push(error.fault);
     else if (error instanceof YAMLException)
@@ -60,6 +60,8 @@ export function parseYaml(
   }
   return { document, problems: withPlaces(text, faults) };
 }
+
+type Notes = { readonly places?: Places; readonly itemStarts?: ItemStarts };
 
 interface Anchor {
   readonly value: unknown;
@@ -75,7 +77,7 @@ class Composer {
   readonly #text: string;
   readonly #events: readonly Event[];
   readonly #faults: Fault[];
-  readonly #places: Places | null;
+  readonly #notes: Notes;
   #path = "";
   readonly #anchors = new Map<string, Anchor>();
   #next = 0;
@@ -83,11 +85,11 @@ class Composer {
   #aliased = 0;
   #unknownAliases = 0;
 
-  constructor(text: string, { faults, places }: { faults: Fault[]; places: Places | null }) {
+  constructor(text: string, faults: Fault[], notes: Notes) {
     this.#text = text;
     this.#events = parseEvents(text, {});
     this.#faults = faults;
-    this.#places = places;
+    this.#notes = notes;
   }
 
   /** The only document, null when there is none. */
@@ -122,7 +124,13 @@ class Composer {
         this.#refuseTag(event.tagStart);
         const list: unknown[] = [];
         return this.#anchored(event, list, () => {
-          while (!this.#isEnd()) list.push(this.#placed(this.#events[this.#next]!, list.length));
+          while (!this.#isEnd()) {
+            const from = this.#events[this.#next]!;
+            const item = this.#placed(from, list.length);
+            if (from.type === EVENT_ID.MAPPING)
+              this.#notes.itemStarts?.set(item as object, from.start);
+            list.push(item);
+          }
         });
       }
       case EVENT_ID.MAPPING: {
@@ -142,11 +150,7 @@ class Composer {
       const event = this.#events[this.#next]!;
       const key = this.#key(event);
       const value = this.#placed(event, key);
-      if (Object.hasOwn(mapping, key))
-        this.#faults.push({
-          at: startOf(event),
-          what: `the key ${keyAt(this.#text, startOf(event))} appears twice`,
-        });
+      if (Object.hasOwn(mapping, key)) this.#faults.push(repeatedKey(this.#text, startOf(event)));
       // A plain assignment would set the prototype of the mapping.
       if (key === "__proto__")
         Object.defineProperty(mapping, key, {
@@ -161,10 +165,11 @@ class Composer {
 
   /** The next value, which `from` begins, or its key. */
   #placed(from: Event, key: string | number): unknown {
-    if (this.#places === null) return this.#value();
+    const { places } = this.#notes;
+    if (places === undefined) return this.#value();
     const above = this.#path;
     this.#path = typeof key === "number" ? `${above}[${key}]` : keyPath(above, key);
-    this.#places.set(this.#path, startOf(from));
+    places.set(this.#path, startOf(from));
     const value = this.#value();
     this.#path = above;
     return value;
@@ -252,9 +257,4 @@ function startOf(event: Event): number {
     default:
       return 0;
   }
-}
-
-/** The key that begins at an offset, for a message. */
-function keyAt(text: string, offset: number): string {
-  return /^[^\s:,{}[\]]{1,60}/.exec(text.slice(offset, offset + 60))?.[0] ?? "";
 }

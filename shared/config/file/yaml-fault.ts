@@ -7,6 +7,17 @@ export interface Fault {
   readonly what: string;
 }
 
+/** Ends the parsing: what follows the fault can't be read. */
+export class FatalFault extends Error {
+  override name = "FatalFault";
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.what);
+    this.fault = fault;
+  }
+}
+
 export const tagFault = "a tag can't be used (a value that begins with ! must be in quotes)";
 
 export function aliasFault(what: string): string {
@@ -56,4 +67,10 @@ export function withPlaces(text: string, faults: readonly Fault[]): string[] {
     const { line, column } = positions[i]!;
     return `line ${line}, column ${column}: ${what}`;
   });
+}
+
+/** The key that begins at an offset is there before. */
+export function repeatedKey(text: string, at: number): Fault {
+  const key = /^[^\s:,{}[\]]{1,60}/.exec(text.slice(at, at + 60))?.[0] ?? "";
+  return { at, what: `the key ${key} appears twice` };
 }

@@ -70,15 +70,20 @@ function withNumbers<S extends string, L extends PeriodLimit>(
   );
 }
 
-/** Where the file declares the limits of entries that are valid, in the order of these. */
+/**
+ * Where the file declares the limits of entries that are valid, in the order of these. `lines`: of
+ * each limit, as `limitLines` finds them; empty where they aren't known.
+ */
 export function placesInFile<S extends string>(
   entries: readonly DeclaredLimits<S>[],
+  lines: readonly number[],
 ): readonly DeclaredAt[] {
   const seen = new Map<S, number>();
+  let count = 0;
   return entries.flatMap(({ scope, limits }) => {
     const entry = seen.get(scope) ?? 0;
     seen.set(scope, entry + 1);
-    return limits.map((_, limit) => placeInFile(entry, limit));
+    return limits.map((_, limit) => placeInFile(entry, limit, lines[count++] ?? 0));
   });
 }
 

@@ -102,8 +102,8 @@ async function start(
 
 t.test("what the configuration declares is listed with its place", async (t) => {
   const declaredAt = {
-    rules: [placeInFile(2, 1), "SET_RATE_LIMIT_B"],
-    budgets: [placeInFile(0, 0)],
+    rules: [placeInFile(2, 1, 17), "SET_RATE_LIMIT_B"],
+    budgets: [placeInFile(0, 0, 0)],
   };
   const rules = [minute, pathRule("/b", 60, { requests: 1 })];
   const { state } = await start(createMemoryStore(), rules, {
@@ -113,14 +113,18 @@ t.test("what the configuration declares is listed with its place", async (t) => 
   const { inertReason, configFile } = state.settings;
   const listed = (): unknown => {
     const options = { nowMs: noon, inertReason, configFile, query: wholeList };
-    return listRules(state.book, options).rate_limits.map(({ declared_at }) => declared_at);
+    return listRules(state.book, options).rate_limits.map(({ declared_at, declared_line }) => [
+      declared_at,
+      declared_line,
+    ]);
   };
-  t.same(listed(), ["SET_RATE_LIMIT_B", "/etc/sluice.yaml: rate_limits.user_paths[2].limits[1]"]);
+  const variable = ["SET_RATE_LIMIT_B", undefined];
+  t.same(listed(), [variable, ["/etc/sluice.yaml: rate_limits.user_paths[2].limits[1]", 17]]);
   t.match(listBudgets(state, wholeList, noon).budgets, [
     { declared_at: "/etc/sluice.yaml: budgets.user_paths[0].limits[0]" },
   ]);
   state.book.put(minute, { source: "manual", nowMs: noon, lsn: state.writer.lsn });
-  t.same(listed(), ["SET_RATE_LIMIT_B", undefined], "a rule by hand has none");
+  t.same(listed(), [variable, [undefined, undefined]], "a rule by hand has none");
 });
 
 t.test("a daemon that starts has written its epoch, its rules and its budgets", async (t) => {

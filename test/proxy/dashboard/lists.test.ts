@@ -47,5 +47,9 @@ t.test("a place in the configuration is said in as many words as a row has room 
     file: "sluice.yaml",
     within: "user_paths[0].limits[1]",
   });
+  t.same(declaredPlace("/etc/sluice.yaml: budgets.labels[0].limits[0]", 12), {
+    file: "sluice.yaml:12",
+    within: "labels[0].limits[0]",
+  });
   t.same(declaredPlace("SET_RATE_LIMIT_TEAM"), { file: null, within: "SET_RATE_LIMIT_TEAM" });
 });

@@ -176,7 +176,7 @@ log_sample: 0.1
         budgets: [
           { scope: "label", subject: "x", periodSeconds: 86_400, amountUsd: 1, perChild: false },
         ],
-        declaredAt: [placeInFile(0, 0)],
+        declaredAt: [placeInFile(0, 0, 8)],
       },
       logLevel: "trace",
       logging: { format: "text", sample: 0.1 },

@@ -134,12 +134,14 @@ t.test("property: rules and documents come back as they were packed", (t) => {
         document: fc.jsonValue({ noUnicodeString: false }),
         rules: fc.array(rule),
         declaredAt: fc.array(fc.nat()),
+        budgetsAt: fc.array(fc.nat()),
       }),
       (parsed: ParsedFile) => {
         const text = packParsed(parsed);
         t.equal(packParsed(unpackParsed(text)), text);
         t.strictSame(unpackParsed(text).rules, parsed.rules);
         t.strictSame(unpackParsed(text).declaredAt, parsed.declaredAt);
+        t.strictSame(unpackParsed(text).budgetsAt, parsed.budgetsAt);
       },
     ),
     { numRuns: 200 },

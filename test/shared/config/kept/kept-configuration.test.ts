@@ -86,7 +86,7 @@ t.test("a small file is parsed faster than it is looked for", async (t) => {
 t.test("a program that isn't in one file keeps nothing", async (t) => {
   const kept = new KeptConfiguration("limiterd");
   const file = Buffer.alloc(300 * 1024, "#");
-  kept.note(file, { document: null, rules: [], declaredAt: [] });
+  kept.note(file, { document: null, rules: [], declaredAt: [], budgetsAt: [] });
   await kept.write({ limiter: { dataDir: "/nowhere" } as never });
   t.equal(kept.find(file, { flags: {}, env: {}, cwd: "/", fileDirectory: "/", uid: 0 }), null);
 });

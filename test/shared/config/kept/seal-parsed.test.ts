@@ -16,6 +16,7 @@ const parsed = {
     },
   ],
   declaredAt: [1003],
+  budgetsAt: [],
 } as const;
 
 t.test("what is sealed opens with the same file and the same program", (t) => {
@@ -48,12 +49,16 @@ t.test("nothing of it can be read in it", (t) => {
 t.test("a document that wouldn't come back as it was isn't sealed", (t) => {
   for (const value of [NaN, Infinity, -Infinity, -0, undefined])
     t.equal(
-      sealParsed({ document: { value }, rules: [], declaredAt: [] }, file, reader),
+      sealParsed({ document: { value }, rules: [], declaredAt: [], budgetsAt: [] }, file, reader),
       null,
       String(value),
     );
   const named = JSON.parse('{ "__proto__": 1, "constructor": null }') as unknown;
-  const sealed = sealParsed({ document: named, rules: [], declaredAt: [] }, file, reader)!;
+  const sealed = sealParsed(
+    { document: named, rules: [], declaredAt: [], budgetsAt: [] },
+    file,
+    reader,
+  )!;
   t.strictSame(openParsed(sealed, file, reader)!.document, named);
   t.end();
 });

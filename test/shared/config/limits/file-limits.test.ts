@@ -1,5 +1,10 @@
+import fc from "fast-check";
 import t from "tap";
-import { declaredAtText, placeInFile } from "../../../../shared/config/limits/declared-at.js";
+import {
+  declaredAtText,
+  declaredLine,
+  placeInFile,
+} from "../../../../shared/config/limits/declared-at.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { accepted, refused } from "../build-sample.js";
 
@@ -42,6 +47,7 @@ rate_limits:
       "/s.yaml: rate_limits.models[1].limits[0]",
     ],
   );
+  t.same(declaredAt.map(declaredLine), [7, 7, 8, 10, 12, 13]);
   t.same(rules, [
     rule("user_path", "/team/App", 60, { maxRequests: 1, maxTokens: 2, perChild: true }),
     rule("user_path", "/team/App", 300, { maxRequests: 3, perChild: true }),
@@ -75,7 +81,12 @@ rate_limits:
     };
     const { rules, declaredAt } = accepted(text, { env }).config.rateLimits;
     const variables = ["SET_PROVIDER_RATE_LIMIT_MY_LLM", "SET_RATE_LIMIT_TEAM"];
-    t.same(declaredAt, [placeInFile(2, 0), placeInFile(3, 0), placeInFile(5, 0), ...variables]);
+    t.same(declaredAt, [
+      placeInFile(2, 0, 6),
+      placeInFile(3, 0, 7),
+      placeInFile(5, 0, 9),
+      ...variables,
+    ]);
     t.same(rules, [
       rule("user_path", "/Team", 60, { maxRequests: 4 }),
       rule("user_path", "/team/a", 60, { maxRequests: 5 }),
@@ -239,4 +250,52 @@ t.test("everything wrong with a limit is reported with its place", async (t) => 
       limit,
     );
   }
+});
+
+t.test("the line of a limit is its own, also behind an alias, of budgets too", async (t) => {
+  const text = `
+budgets:
+  user_paths:
+    - path: /team
+      limits:
+        - &month
+          period: monthly
+          amount: 5
+        - { period: daily,
+            amount: 1 }
+    - { path: /other, limits: [ *month ] }
+rate_limits:
+  user_paths:
+    # Twice as many as before.
+    - path: /team
+      limits:
+
+        - period: minute
+          max_requests: 1
+        - max_requests: 2
+          period: hour
+`;
+  const { rateLimits, budgets } = accepted(text).config;
+  t.same(rateLimits.declaredAt.map(declaredLine), [18, 20]);
+  t.same(budgets.declaredAt.map(declaredLine), [7, 9, 7]);
+});
+
+t.test("property: a place says its entry, its limit and its line", async (t) => {
+  const where = { file: "/f", section: "rate_limits", scope: "model" };
+  fc.assert(
+    fc.property(
+      fc.nat(2 ** 21 - 1),
+      fc.nat(999),
+      fc.integer({ min: 1, max: 2 ** 22 - 1 }),
+      (entry, limit, line) => {
+        const at = placeInFile(entry, limit, line);
+        t.equal(Number.isSafeInteger(at), true);
+        t.equal(declaredLine(at), line);
+        t.equal(declaredAtText(at, where), `/f: rate_limits.models[${entry}].limits[${limit}]`);
+      },
+    ),
+    { numRuns: 200 },
+  );
+  t.equal(declaredLine(placeInFile(3, 1, 2 ** 22)), null, "too far down");
+  t.equal(declaredLine("SET_RATE_LIMIT_TEAM"), null);
 });

@@ -1,6 +1,7 @@
 /** The settings that are in force: the value of each, where it comes from, what it means. */
 import { useState } from "preact/hooks";
 import type { SettingsList } from "../../../../../shared/api/gateway-status.js";
+import { formatCount } from "../../logic/numbers.js";
 import { SearchField } from "../../parts/field.js";
 import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
 import { Card } from "../../parts/page.js";
@@ -47,12 +48,15 @@ const columns: readonly Column<Setting>[] = [
   {
     key: "value",
     head: texts.columns.value,
-    cell: ({ value, unit }) => (
-      <span class="wrap">
-        {value}
-        {unit !== null && <span class="soft"> {unit}</span>}
-      </span>
-    ),
+    cell: ({ path, value, unit }) => {
+      const isCounted = /^\d+$/.test(value) && !path.endsWith("port");
+      return (
+        <span class="wrap">
+          {isCounted ? formatCount(Number(value)) : value}
+          {unit !== null && /^\d/.test(value) && <span class="soft"> {unit}</span>}
+        </span>
+      );
+    },
   },
   {
     key: "source",
@@ -63,7 +67,7 @@ const columns: readonly Column<Setting>[] = [
       ) : (
         <span class="two-lines">
           <span class="badge">{texts.sources[source]}</span>
-          {name !== null && <code class="soft small">{name}</code>}
+          {name !== null && <code class="soft small nowrap">{name}</code>}
         </span>
       ),
   },

@@ -11,6 +11,7 @@ interface LimitItem {
   readonly inert?: string;
   readonly source: string;
   readonly declared_at?: string;
+  readonly declared_line?: number;
 }
 
 /**
@@ -83,7 +84,7 @@ export function LimitActions({ item, words, ...on }: LimitActionsProps) {
         <RowButton icon="children" words={words.children(subject)} onClick={on.onChildren} />
       )}
       {item.source === "config" ? (
-        <Locked declaredAt={item.declared_at} />
+        <Locked declaredAt={item.declared_at} line={item.declared_line} />
       ) : (
         <>
           <RowButton icon="edit" words={words.edit(subject)} onClick={on.onEdit} />
@@ -96,8 +97,14 @@ export function LimitActions({ item, words, ...on }: LimitActionsProps) {
 }
 
 /** With the place where it can be changed: that it can't be here isn't enough. */
-function Locked({ declaredAt }: { readonly declaredAt: string | undefined }) {
-  const place = declaredAt === undefined ? null : declaredPlace(declaredAt);
+function Locked({
+  declaredAt,
+  line,
+}: {
+  readonly declaredAt: string | undefined;
+  readonly line: number | undefined;
+}) {
+  const place = declaredAt === undefined ? null : declaredPlace(declaredAt, line);
   return (
     <span class="locked" title={`${limitsTexts.locked}${place === null ? "" : `: ${declaredAt}`}`}>
       <Icon name="lock" />
