@@ -535,4 +535,22 @@ export const equivalents: readonly Equivalent[] = [
     what: "the condition is always false",
     why: "what is put together has the same fields",
   },
+  {
+    file: "proxy/limiter/client/hello-messages.ts",
+    line: "let bytes = 0;",
+    what: "0 becomes 1",
+    why: "a frame has room for more than is reckoned, and the rest follows in the next one",
+  },
+  {
+    file: "proxy/limiter/client/hello-messages.ts",
+    line: "if (bytes > frameBytesMaxToDaemon - leaseOverheadBytes * 2)",
+    what: "* becomes /",
+    why: "a frame has room for more than is reckoned, and the rest follows in the next one",
+  },
+  {
+    file: "proxy/limiter/spool/deliver-settles.ts",
+    line: 'line.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases: [], more: false });',
+    what: "1 becomes 2",
+    why: "nothing else is asked on this line, so any number will do",
+  },
 ];

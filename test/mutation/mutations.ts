@@ -30,7 +30,8 @@ const turned: Readonly<Record<string, string>> = {
 };
 
 /** Calls whose absence or arguments change no result: texts for people, and assertions. */
-const forPeople = /^(?:assert|unreachable|log\.\w+|.*\.log\.\w+|.*\.(?:warn|info|error|debug))$/;
+const forPeople =
+  /^(?:assert(?:Limiter)?|unreachable|log\.\w+|.*\.log\.\w+|.*\.(?:warn|info|error|debug))$/;
 
 /** Every mutation of a module, in the order of the text. */
 export function mutationsOf(text: string): Mutation[] {

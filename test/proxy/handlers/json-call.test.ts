@@ -9,6 +9,7 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import { openaiChat } from "../../../shared/config/host-traits.js";
 import { findPreset } from "../../../shared/config/presets/presets.js";
 import { providerTraits } from "../../../shared/config/provider-type.js";
+import { isCollected } from "../../support/is-collected.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { bytesOf } from "../fake-gateway.js";
@@ -381,6 +382,37 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     t.equal(exchange.ledger.held, left.length, `${operation} to ${provider.name}`);
   }
 });
+
+t.test(
+  "once it is answered, nothing holds a large request or its translation, while the answer is translated",
+  async (t) => {
+    const exchange = new FakeExchange();
+    const content = "x".repeat(2 * largeBodyBytes);
+    const begin = async () => {
+      const body = { model: "x", stream: true, messages: [{ role: "user", content }] };
+      exchange.sentPieces = [Buffer.from(JSON.stringify(body))];
+      const result = await readJsonCall("chat_completions", {
+        exchange,
+        bodyBytesMax: 1e9,
+        uploadBytesMax: 0,
+        isUtf8: () => true,
+        newSpool: () => Promise.reject(new Error("no disk")),
+        nowMs: () => 0,
+      });
+      exchange.sentPieces = [];
+      if (!result.ok) throw new Error("it was read");
+      const { call } = result;
+      const { body: sent, translator } = call.requestTo(claude, "y", []);
+      const refs = [call.body!, (sent as LargeBody).whole()].map((bytes) => new WeakRef(bytes));
+      return { call, translator, refs };
+    };
+    const { call, translator, refs } = await begin();
+    call.answered();
+    for (const ref of refs) t.ok(await isCollected(ref));
+    const event = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+    t.doesNotThrow(() => translator!.push(Buffer.from(event)));
+  },
+);
 
 t.test("what an answer repeats of its request survives the request", async (t) => {
   const call = await callOf(

@@ -71,3 +71,56 @@ t.test("without memory an answer isn't kept, and what is held is to be released"
   t.equal(meter.release()?.length, 2, "nothing that was held is lost");
   t.equal(memory.held, 0);
 });
+
+t.test("an answer is charged as it reports, and else by prompt and text", async (t) => {
+  const { meter } = meterOf("json", true);
+  meter.keep(Buffer.from(json));
+  t.match(meter.charged(meter.read(meter.text())), {
+    usage: { inputTokens: 3, outputTokens: 2 },
+    estimated: false,
+    note: null,
+  });
+  const { meter: silent } = meterOf("text", true);
+  silent.keep(Buffer.alloc(40, "x"));
+  t.match(silent.charged(undefined), {
+    usage: { inputTokens: 100, outputTokens: 10 },
+    estimated: true,
+  });
+});
+
+t.test("an answer that is released and then outgrows the bound is forgotten", async (t) => {
+  const { meter, memory } = meterOf("json", true, Infinity);
+  meter.keep(Buffer.from("{"));
+  meter.release();
+  t.ok(memory.held > 0);
+  meter.keep(Buffer.alloc(readableResponseBytesMax, " "));
+  t.equal(memory.held, 0);
+  t.match(meter.charged(undefined), { note: /usage unknown: the answer is larger than/ });
+});
+
+t.test(
+  "a stream that is cut is charged by what passed, or what its translation read",
+  async (t) => {
+    const memory = { takeForAnswer: () => true, give: () => {} };
+    const request = { operation: "chat_completions", promptBytes: () => 400 } as const;
+    const event = `data: {"choices":[{"delta":{"content":"${"x".repeat(40)}"}}]}\n\n`;
+    const translation = {
+      usage: { prompt_tokens: 7, completion_tokens: 50 },
+      refused: null,
+      untranslatedBytes: 0,
+    };
+    for (const [of, input, output] of [
+      [null, 100, 10],
+      [translation, 7, 50],
+    ] as const) {
+      const meter = new ResponseMeter(request, of, memory);
+      meter.beginStream(false);
+      meter.push(Buffer.from(event));
+      t.match(meter.chargedWhenCut("it broke off"), {
+        usage: { inputTokens: input, outputTokens: output },
+        estimated: true,
+        note: /^it broke off/,
+      });
+    }
+  },
+);

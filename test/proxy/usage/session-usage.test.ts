@@ -205,3 +205,33 @@ t.test("responses that are done faster than is charged are charged together", as
   hear(1000);
   t.same([charges, charged], [sessionChargesPerSecond + 1, 101]);
 });
+
+t.test("what was charged is neither charged nor marked again", async (t) => {
+  const usage = new SessionUsage();
+  const say = (event: unknown): void => usage.onMessage(Buffer.from(JSON.stringify(event)));
+  say(created);
+  say(text("x".repeat(8)));
+  say(done(null));
+  t.match(usage.takeDone(0), { usage: { outputTokens: 2 }, estimated: true });
+  say(created);
+  say(done(tokens(3, 4)));
+  t.match(usage.takeDone(1000), { usage: { inputTokens: 3, outputTokens: 4 }, estimated: false });
+  t.strictSame(usage.charge(), {
+    usage: {
+      inputTokens: 0,
+      outputTokens: 0,
+      totalTokens: 0,
+      cachedInputTokens: 0,
+      cacheWriteInputTokens: 0,
+      reportedCost: null,
+      details: null,
+    },
+    estimated: false,
+    note: null,
+  });
+});
+
+t.test("what is odd about a usage that is charged is noted", async (t) => {
+  t.match(after(created, done(tokens(1, 1, 99))), { usage: { totalTokens: 2 }, note: /cached/ });
+  t.match(after(created, done(tokens(1, 1, 1))), { usage: { totalTokens: 2 }, note: null });
+});

@@ -59,4 +59,10 @@ t.test("so is one that says something else than a proxy writes", async (t) => {
     nothing: Buffer.alloc(0),
   }))
     t.notOk(read(bytes).reader.complete, name);
+  for (const wrong of [{ proxyId: 5 }, { writtenAtMs: -1 }, { sentAtMs: "1" }]) {
+    const odd = headFrame({ ...head, ...wrong } as unknown as typeof head);
+    const rest = fileOf(settles).subarray(headFrame(head).length);
+    t.ok(read(Buffer.concat([headFrame(head), rest])).reader.complete);
+    t.notOk(read(Buffer.concat([odd, rest])).reader.complete, JSON.stringify(wrong));
+  }
 });
