@@ -5,6 +5,7 @@
  */
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
+import type { BudgetDefinition } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { Execution } from "../shared/wire/execution.js";
@@ -13,6 +14,7 @@ import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
+import type { DeclaredLimits } from "./declared-limits.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
@@ -51,6 +53,11 @@ export interface DaemonState {
   /** What is counted with other hosts; null: this host is alone. */
   shares: ShareSync | null;
   readonly configured: ConfiguredRules;
+  /** What the configuration declares, whatever was edited since. */
+  readonly declared: {
+    readonly rules: DeclaredLimits<RuleDefinition>;
+    readonly budgets: DeclaredLimits<BudgetDefinition>;
+  };
   readonly keys: KeyRing;
   readonly denials: JwtDenials;
   readonly sessions: SessionTable;

@@ -4,7 +4,7 @@
  */
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
-import { isTemplate, sourceText, subjectText, untilReset } from "./rule-table.js";
+import { isTemplate, overrideLines, sourceText, subjectText, untilReset } from "./rule-table.js";
 
 /** The columns that every table of budgets has. */
 export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
@@ -31,9 +31,14 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
     { title: "SOURCE", align: "left", text: sourceText },
   ];
   const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
-  return [renderTable(columns, items), ...[...reasons].map((reason) => `inert: ${reason}`)].join(
-    "\n",
-  );
+  return [
+    renderTable(columns, items),
+    ...[...reasons].map((reason) => `inert: ${reason}`),
+    ...overrideLines(items, {
+      command: "budgets",
+      declaredText: ({ amount }) => formatUsd(amount),
+    }),
+  ].join("\n");
 }
 
 function usedRatio(budget: Listed): string {

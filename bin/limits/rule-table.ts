@@ -2,6 +2,7 @@
  * The tables of rules, in a list and in an explanation. Pure; the rules are the objects of the
  * admin API.
  */
+import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
@@ -38,12 +39,48 @@ export function renderRules({ items, serverTime }: LimitList): string {
     ...ruleColumns(Date.parse(serverTime)),
     { title: "SOURCE", align: "left", text: sourceText },
   ];
-  return [renderTable(columns, items), ...inertLines(items)].join("\n");
+  return [
+    renderTable(columns, items),
+    ...inertLines(items),
+    ...overrideLines(items, { command: "limits", declaredText: capsText }),
+  ].join("\n");
+}
+
+/** A line for each that stands before the configuration's: what that says, and how to take it. */
+export function overrideLines(
+  items: readonly Listed[],
+  {
+    command,
+    declaredText,
+  }: { readonly command: string; readonly declaredText: (overrides: Listed) => string },
+): readonly string[] {
+  const lines = items.flatMap(({ overrides, template, scope, subject, period_label: period }) => {
+    // A template's children stand in the list with what it has.
+    if (!isObject(overrides) || template !== undefined) return [];
+    const named = `${String(scope)} ${String(subject)} ${String(period)}`;
+    const has = declaredText(overrides);
+    return [
+      `not config: ${named}: the configuration has ${has}; sluice ${command} revert takes that`,
+    ];
+  });
+  return lines;
+}
+
+/** The caps that the configuration declares. */
+function capsText({ max_requests: requests, max_tokens: tokens }: Listed): string {
+  const caps = [
+    ...(typeof requests === "number" ? [`${requests} requests`] : []),
+    ...(typeof tokens === "number" ? [`${tokens} tokens`] : []),
+  ];
+  return caps.join(" and ");
 }
 
 /** `manual`; or `config`, with the file and the line or the variable to change. */
-export function sourceText({ source, declared_at: at, declared_line: line }: Listed): string {
+export function sourceText(item: Listed): string {
+  const { source, declared_at: at, declared_line: line, overrides } = item;
   if (typeof source !== "string") return "-";
+  if (isObject(overrides))
+    return `${source}, not ${sourceText({ ...overrides, source: "config" })}`;
   if (typeof at !== "string") return source;
   const colon = at.lastIndexOf(": ");
   const place = colon === -1 ? at : at.slice(at.lastIndexOf("/", colon) + 1, colon);

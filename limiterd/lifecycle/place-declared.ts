@@ -1,9 +1,9 @@
 /**
- * Notes at rules and budgets where the configuration declares them, for lists alone: once the rules
- * are in memory, and in slices, since there may be 100,000.
+ * Notes which rules and budgets the configuration declares, and where: once the rules are in
+ * memory, and in slices, since there may be 100,000.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
-import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import { budgetId } from "../../shared/domain/budget.js";
 import { type DeclaredAt, ruleId } from "../../shared/domain/rule.js";
 import type { DaemonState } from "../state.js";
 
@@ -13,24 +13,21 @@ export interface DeclaredPlaces {
   readonly budgets: readonly DeclaredAt[];
 }
 
-interface Declared {
-  readonly budgets: readonly BudgetDefinition[];
-  readonly declaredAt: DeclaredPlaces;
-}
-
-/** Resolved: all are noted, or the daemon stops. One that was made by hand isn't the file's. */
-export async function placeDeclared(
-  state: DaemonState,
-  { budgets, declaredAt }: Declared,
-): Promise<void> {
-  for (const [i, definition] of budgets.entries()) {
-    const budget = state.budgets.find(definition);
-    if (budget?.source === "config") budget.declaredAt = declaredAt.budgets[i] ?? null;
+/** Resolved: all are noted, or the daemon stops. */
+export async function placeDeclared(state: DaemonState): Promise<void> {
+  const { rules, budgets } = state.declared;
+  for (const [i, definition] of budgets.all.entries()) {
+    const id = budgetId(definition);
+    const budget = state.budgets.budgets.get(id);
+    budgets.note(budget?.id ?? id, i);
+    if (budget?.source === "config") budget.declaredAt = budgets.at(i);
   }
-  const { rules } = state.configured;
-  for (const [i, definition] of rules.entries()) {
-    const rule = state.book.rules.get(ruleId(definition));
-    if (rule?.source === "config") rule.declaredAt = declaredAt.rules[i] ?? null;
+  for (const [i, definition] of rules.all.entries()) {
+    const id = ruleId(definition);
+    const rule = state.book.rules.get(id);
+    // The rule's own id, so that the text is kept once.
+    rules.note(rule?.id ?? id, i);
+    if (rule?.source === "config") rule.declaredAt = rules.at(i);
     if ((i + 1) % windowsPerSlice === 0) await state.yieldToEventLoop();
     if (state.stopping) return;
   }

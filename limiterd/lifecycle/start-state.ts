@@ -14,6 +14,7 @@ import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { createSpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
+import { DeclaredLimits } from "../declared-limits.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
 import { SessionTable } from "../keys/session-table.js";
@@ -78,6 +79,8 @@ interface StartOptions {
   readonly uptime: HostUptime;
 }
 
+const unplaced: DeclaredPlaces = { rules: [], budgets: [] };
+
 /** Between two attempts to write to a store that fails. */
 const retryMs = 1000;
 
@@ -101,7 +104,7 @@ export async function startState(
     measures: measurePorts,
     yieldToEventLoop,
   }: StartPorts,
-  { settings, rules, digest, budgets: configured, declaredAt, ...options }: StartOptions,
+  { settings, rules, digest, budgets: configured, declaredAt = unplaced, ...options }: StartOptions,
 ): Promise<DaemonState> {
   const { providers, hashKey, nowMs, uptime } = options;
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
@@ -153,6 +156,10 @@ export async function startState(
     book: restored.book,
     shares: null,
     configured: { rules, applied: restored.configured },
+    declared: {
+      rules: new DeclaredLimits(rules, declaredAt.rules),
+      budgets: new DeclaredLimits(configured, declaredAt.budgets),
+    },
     budgets,
     labelsOf,
     proxies: restored.proxies,
@@ -202,7 +209,7 @@ export async function startState(
     for (const inert of inertOnes(state)) onInert(inert);
     const unentitled = unentitledTemplates(state);
     if (unentitled.length > 0) onUnentitled(unentitled);
-    if (declaredAt !== undefined) void placeDeclared(state, { budgets: configured, declaredAt });
+    void placeDeclared(state);
   });
   return state;
 }

@@ -24,7 +24,15 @@ import { type Account, type Budget, startOf } from "../budgets/budget-account.js
 import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { fullest } from "./fullest.js";
-import { declared, isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
+import {
+  declared,
+  isListed,
+  type ListQuery,
+  orders,
+  pageOf,
+  placed,
+  sources,
+} from "./list-query.js";
 
 /** What the list can be narrowed by. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
@@ -107,8 +115,27 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     ...(inert === null ? {} : { inert }),
     source: budget.source,
     ...declared(budget, { file: state.settings.configFile, section: "budgets" }),
+    ...overridden(state, budget),
     created_at: formatSeconds(budget.createdAtMs),
     updated_at: formatSeconds(budget.updatedAtMs),
+  };
+}
+
+/** As of a rule. */
+function overridden(
+  { declared: all, settings }: DaemonState,
+  budget: Budget,
+): Pick<BudgetItem, "overrides"> {
+  const theirs = budget.source === "manual" ? all.budgets.get(budget.id) : null;
+  if (theirs === null) return {};
+  const { amountUsd, perChild } = theirs.definition;
+  const where = { file: settings.configFile, section: "budgets" };
+  return {
+    overrides: {
+      ...placed(theirs.definition, theirs.at, where),
+      per_child: perChild,
+      amount: amountUsd,
+    },
   };
 }
 

@@ -98,12 +98,31 @@ interface Listed {
 /** Where the configuration declares a rule or a budget: the fields of an item, if it is known. */
 export function declared(
   { definition, source, declaredAt }: Listed & { readonly declaredAt: DeclaredAt | null },
-  where: { readonly file: string | null; readonly section: string },
-): { readonly declared_at?: string; readonly declared_line?: number } {
-  if (source !== "config" || declaredAt === null) return {};
-  const line = declaredLine(declaredAt);
+  where: DeclaredIn,
+): DeclaredPlace {
+  return source === "config" ? placed(definition, declaredAt, where) : {};
+}
+
+interface DeclaredIn {
+  readonly file: string | null;
+  readonly section: string;
+}
+
+interface DeclaredPlace {
+  readonly declared_at?: string;
+  readonly declared_line?: number;
+}
+
+/** The same for what the configuration declares in its place. */
+export function placed(
+  { scope }: Listed["definition"],
+  at: DeclaredAt | null,
+  where: DeclaredIn,
+): DeclaredPlace {
+  if (at === null) return {};
+  const line = declaredLine(at);
   return {
-    declared_at: declaredAtText(declaredAt, { ...where, scope: definition.scope }),
+    declared_at: declaredAtText(at, { ...where, scope }),
     ...(line === null ? {} : { declared_line: line }),
   };
 }

@@ -5,21 +5,37 @@
 
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
 import type { InertReason } from "../../shared/config/inert-rule.js";
-import { compareRules, periodLabel, type RuleKey, scopes } from "../../shared/domain/rule.js";
+import {
+  compareRules,
+  periodLabel,
+  type RuleDefinition,
+  type RuleKey,
+  scopes,
+} from "../../shared/domain/rule.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
+import type { DeclaredLimits } from "../declared-limits.js";
 import type { RuleBook } from "../rules/rule-book.js";
 import { countsOf } from "../rules/success-headers.js";
 import { fullest } from "./fullest.js";
-import { declared, isListed, type ListQuery, orders, pageOf, sources } from "./list-query.js";
+import {
+  declared,
+  isListed,
+  type ListQuery,
+  orders,
+  pageOf,
+  placed,
+  sources,
+} from "./list-query.js";
 
 interface ListOptions {
   readonly nowMs: number;
   readonly inertReason: InertReason;
   /** The configuration's. */
   readonly configFile: string | null;
+  readonly declared: Pick<DeclaredLimits<RuleDefinition>, "get">;
   readonly query: ListQuery;
 }
 
@@ -97,8 +113,27 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     ...(inert === null ? {} : { inert }),
     source: rule.source,
     ...declared(rule, { file, section: "rate_limits" }),
+    ...overridden(rule, options),
     created_at: formatSeconds(rule.createdAtMs),
     updated_at: formatSeconds(rule.updatedAtMs),
+  };
+}
+
+/** What the configuration declares in the place of a rule that was edited by hand. */
+function overridden(
+  rule: Rule,
+  { declared: all, configFile: file }: ListOptions,
+): Pick<RuleItem, "overrides"> {
+  const theirs = rule.source === "manual" ? all.get(rule.id) : null;
+  if (theirs === null) return {};
+  const { maxRequests, maxTokens, perChild } = theirs.definition;
+  return {
+    overrides: {
+      ...placed(theirs.definition, theirs.at, { file, section: "rate_limits" }),
+      per_child: perChild,
+      ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+      ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { BudgetScope } from "../domain/budget.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
+import type { Overridden } from "./rule-item.js";
 
 interface BudgetPeriod {
   /** `hourly`, `daily`, `weekly`, `monthly`, else seconds such as `300s`. */
@@ -59,6 +60,8 @@ export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, Runn
   readonly declared_at?: string;
   /** Where it is a file: the line in it, from 1. */
   readonly declared_line?: number;
+  /** As of a rule. */
+  readonly overrides?: Overridden & { readonly amount: number };
   /** Whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;

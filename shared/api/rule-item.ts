@@ -42,6 +42,13 @@ export interface RuleCounts {
   readonly window_end?: string;
 }
 
+/** What the configuration declares in the place of what was edited by hand. */
+export interface Overridden {
+  readonly declared_at?: string;
+  readonly declared_line?: number;
+  readonly per_child: boolean;
+}
+
 export interface RuleItem extends RulePeriod, RuleCaps, RuleCounts {
   readonly scope: Scope;
   readonly subject: string;
@@ -58,6 +65,8 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleCounts {
   readonly declared_at?: string;
   /** Where it is a file: the line in it, from 1. */
   readonly declared_line?: number;
+  /** Only on one that was edited by hand and that the configuration declares: what it declares. */
+  readonly overrides?: Overridden & RuleCaps;
   /** Whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;

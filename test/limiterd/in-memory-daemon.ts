@@ -11,12 +11,14 @@ import { budgetChange, spendFromStored } from "../../limiterd/budgets/stored-bud
 import { endLoading, loadAccount } from "../../limiterd/budgets/unread-accounts.js";
 import { windowFromStored } from "../../limiterd/counters/stored-window.js";
 import { loadWindow } from "../../limiterd/counters/unread-windows.js";
+import { DeclaredLimits } from "../../limiterd/declared-limits.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
+import { placeDeclared } from "../../limiterd/lifecycle/place-declared.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
@@ -166,6 +168,10 @@ export function startDaemon(
     book: restored.book,
     shares: null,
     configured: { rules, applied: restored.configured },
+    declared: {
+      rules: new DeclaredLimits(rules, []),
+      budgets: new DeclaredLimits(configured ?? [], []),
+    },
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,
@@ -201,6 +207,7 @@ export function startDaemon(
   };
   restored.book.ruleSet.whenRead(() => {
     for (const id of findInertRules(restored.book, inertReason)) state.inertRules.add(id);
+    void placeDeclared(state);
   });
   if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);

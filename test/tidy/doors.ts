@@ -14,6 +14,7 @@ const ownRooms: Readonly<Record<string, string>> = {
   "proxy/request-context.ts": "proxy/gateway",
   "proxy/request-record.ts": "proxy/gateway",
   "limiterd/state.ts": "limiterd/state",
+  "limiterd/declared-limits.ts": "limiterd/declared",
   "limiterd/proxies.ts": "limiterd/proxies",
   "limiterd/peer.ts": "limiterd/peer",
   "limiterd/unread-verdicts.ts": "limiterd/peer",
@@ -56,6 +57,7 @@ const dialectPairs = [
 ];
 
 const limiterdBelowState = [
+  "limiterd/declared",
   "limiterd/cluster/definitions",
   "limiterd/rules/back-tests",
   "limiterd/shares",
@@ -214,6 +216,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
 
   "limiterd/store": [],
+  "limiterd/declared": [],
   "limiterd/maintenance": [
     "limiterd/lifecycle",
     "limiterd/store/lmdb",
@@ -249,6 +252,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/state": limiterdBelowState,
   "limiterd/lists": [
     "limiterd/state",
+    "limiterd/declared",
     "limiterd/peer",
     "limiterd/rules",
     "limiterd/counters",

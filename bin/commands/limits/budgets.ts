@@ -16,6 +16,7 @@ const texts: LimitCommandTexts = {
   list: "the budgets with what was spent",
   set: "create a budget or replace its amount; what was spent stays",
   delete: "remove a budget; made again in the same period, it finds what was spent",
+  revert: "put the configuration's budget back in the place of one that was edited by hand",
   reset: "begin the running period of one budget anew, or of all",
   subject: "user path such as /team/app; or a label, with --scope",
   resetSubject: "user path or label",

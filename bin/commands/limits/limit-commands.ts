@@ -1,13 +1,14 @@
 /**
- * The commands `list`, `set`, `delete` and `reset`, which `sluice limits` and `sluice budgets` both
- * have: their flags and their help. The texts in which the two differ are in `limits.ts` and
- * `budgets.ts`; what the commands do is in `run-limits.ts`.
+ * The commands on rules and on budgets alike, `list`, `set`, `delete`, `revert` and `reset`: their
+ * flags and their help. The texts in which the two differ are in `limits.ts` and `budgets.ts`; what
+ * the commands do is in `run-limits.ts`.
  */
 import type { Command } from "commander";
 import type { FlagForm, KeyFlags, SetFlags } from "../../limits/limit-flags.js";
 import type { LimitKind } from "../../limits/limit-kind.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
+import { revertLimit } from "./revert-limit.js";
 import {
   deleteLimit,
   type ListFlags,
@@ -22,6 +23,7 @@ export interface LimitCommandTexts {
   readonly list: string;
   readonly set: string;
   readonly delete: string;
+  readonly revert: string;
   readonly reset: string;
   /** The argument of `set` and `delete`, and that of `reset`. */
   readonly subject: string;
@@ -40,7 +42,7 @@ export interface LimitCommandTexts {
   readonly resetAll: string;
 }
 
-/** Adds the four commands to `parent`. */
+/** Adds these commands to `parent`. */
 export function addLimitCommands<S extends string>(
   parent: Command,
   kind: LimitKind<S>,
@@ -78,6 +80,16 @@ export function addLimitCommands<S extends string>(
     .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string, _options, command: Command) =>
       deleteLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
+    );
+
+  const revert = parent
+    .command("revert")
+    .description(texts.revert)
+    .argument("<subject>", texts.subject);
+  addPeriodOptions(revert, texts)
+    .addOption(jsonOption("print the complete list afterwards"))
+    .action((subject: string, _options, command: Command) =>
+      revertLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
     );
 
   const reset = parent

@@ -12,6 +12,7 @@ const texts: LimitCommandTexts = {
   list: "the rules with their live counters",
   set: "create a rule or replace its caps; a cap that isn't given is removed",
   delete: "remove a rule and its counters",
+  revert: "put the configuration's rule back in the place of one that was edited by hand",
   reset: "clear the live counters of one rule, or of all",
   subject: "user path such as /team/app; or a provider's name or a model's id, with --scope",
   resetSubject: "user path, provider or model",
@@ -31,7 +32,7 @@ const texts: LimitCommandTexts = {
 export function addLimits(program: Command, session: Session): void {
   const limits = program
     .command("limits")
-    .description("list, set, test, delete and reset rate limit rules in the running daemon");
+    .description("list, set, test, delete, revert and reset rules in the running daemon");
   addLimitCommands(limits, ruleKind, texts, session);
   addTestLimits(limits, texts, session);
 }

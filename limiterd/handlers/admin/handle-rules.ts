@@ -73,7 +73,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   if (query === null) return;
   const { book, settings, yieldToEventLoop, shares } = state;
   const { inertReason, configFile } = settings;
-  const options = { nowMs, inertReason, configFile, query };
+  const options = { nowMs, inertReason, configFile, declared: state.declared.rules, query };
   const make = (): Promise<RulePage> | RulePage =>
     isByUse(query) ? listFullestRules(book, options, yieldToEventLoop) : listRules(book, options);
   // Right after a start they are read in slices: to read them all now would hold up verdicts.

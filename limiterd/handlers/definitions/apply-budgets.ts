@@ -60,12 +60,13 @@ export function anchorsDefinition(anchors: ResetAnchors): Definition {
 export function applyBudget(
   state: DaemonState,
   { key: id, value }: Definition,
-  { changes, stale, incomplete, nowMs }: Applying,
+  applying: Applying,
 ): string | null {
-  const { budgets, settings } = state;
+  const { budgets } = state;
+  const { changes, stale } = applying;
   const known = budgets.budgets.get(id);
   if (value === null) {
-    if (known === undefined) return null;
+    if (known === undefined || putBackBudget(state, known, applying)) return null;
     budgets.delete(known.definition);
     changes.push({ table: "budgets", key: id, value: undefined });
     stale.push(spendKeys(known));
@@ -75,15 +76,36 @@ export function applyBudget(
   if (stored === null || budgetId(stored.definition) !== id) return "it is no budget";
   const { definition, createdAtMs, updatedAtMs } = stored;
   const writing = { createdAtMs, nowMs: updatedAtMs };
-  const { budget, made } = budgets.put(definition, { source: "manual", ...writing });
+  const put = budgets.put(definition, { source: "manual", ...writing });
+  noteBudget(state, put, known, applying);
+  return null;
+}
+
+/** What follows from a budget that was put in the place of another one, or of none. */
+function noteBudget(
+  { settings, onInert }: DaemonState,
+  { budget, made }: { readonly budget: Budget; readonly made: boolean },
+  before: Budget | undefined,
+  { changes, stale, incomplete, nowMs }: Applying,
+): void {
   if (made) {
     budget.sinceMs = nowMs;
     incomplete.push(budget);
-    if (known !== undefined) stale.push(spendKeys(known));
+    if (before !== undefined) stale.push(spendKeys(before));
   } else changes.push(budgetChange(budget));
   const inert = budgetsInert(settings.usageEnabled);
-  if (inert !== null) state.onInert(inertBudget(definition, inert));
-  return null;
+  if (inert !== null) onInert(inertBudget(budget.definition, inert));
+}
+
+/** As for a rule: what was spent stays. */
+function putBackBudget(state: DaemonState, known: Budget, applying: Applying): boolean {
+  const theirs = known.source === "manual" ? state.declared.budgets.get(known.id) : null;
+  if (theirs === null) return false;
+  const { nowMs } = applying;
+  const put = state.budgets.put(theirs.definition, { source: "config", nowMs });
+  put.budget.declaredAt = theirs.at;
+  noteBudget(state, put, known, applying);
+  return true;
 }
 
 /** A budget that isn't there has nothing to reset. */

@@ -55,24 +55,43 @@ export function applyRule(
   { key: id, value }: Definition,
   applying: Applying,
 ): string | null {
-  const { book, settings, inertRules } = state;
+  const { book } = state;
   if (value === null) {
-    removeRule(state, id, applying);
+    if (!putBackRule(state, id, applying)) removeRule(state, id, applying);
     return null;
   }
   const stored = ruleFromStored(value);
   if (stored === null || ruleId(stored.definition) !== id) return "it is no rule";
   const { definition, createdAtMs, updatedAtMs } = stored;
   const writing = { createdAtMs, nowMs: updatedAtMs, lsn: applying.lsn };
-  const rule = book.put(definition, { source: "manual", ...writing });
-  const inert = settings.inertReason(rule.definition);
-  if (inert === null) inertRules.delete(id);
-  else {
-    inertRules.add(id);
-    state.onInert(inertRule(rule.definition, inert));
-  }
-  applying.changes.push(ruleChange(rule));
+  noteRule(state, book.put(definition, { source: "manual", ...writing }), applying);
   return null;
+}
+
+/** What follows from a rule that was put. */
+function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to: Applying): void {
+  const inert = settings.inertReason(rule.definition);
+  if (inert === null) inertRules.delete(rule.id);
+  else {
+    inertRules.add(rule.id);
+    onInert(inertRule(rule.definition, inert));
+  }
+  to.changes.push(ruleChange(rule));
+}
+
+/**
+ * Puts the rule of the configuration back in the place of one that was made by hand; its counters
+ * go on. False: there is none to put back.
+ */
+function putBackRule(state: DaemonState, id: string, applying: Applying): boolean {
+  const { book, declared } = state;
+  const theirs = book.ruleSet.get(id)?.source === "manual" ? declared.rules.get(id) : null;
+  if (theirs === null) return false;
+  const { nowMs, lsn } = applying;
+  const rule = book.put(theirs.definition, { source: "config", nowMs, lsn });
+  rule.declaredAt = theirs.at;
+  noteRule(state, rule, applying);
+  return true;
 }
 
 function removeRule({ book, configured, inertRules }: DaemonState, id: string, to: Applying): void {

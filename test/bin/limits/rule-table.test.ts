@@ -95,3 +95,21 @@ t.test("rules are found by subject without case for providers, with case for pat
     0,
   );
 });
+
+t.test("one that was edited by hand is marked, with what the configuration has", async (t) => {
+  const overrides = {
+    per_child: false,
+    max_requests: 50,
+    max_tokens: 9,
+    declared_at: "/etc/sluice.yaml: rate_limits.user_paths[0].limits[1]",
+    declared_line: 12,
+  };
+  const text = renderRules({ items: [{ ...listed(minute), overrides }], serverTime });
+  t.match(text, "  manual, not config sluice.yaml:12\n");
+  t.ok(
+    text.endsWith(
+      "not config: user_path /team minute: the configuration has 50 requests and 9 tokens; sluice limits revert takes that",
+    ),
+    text,
+  );
+});

@@ -112,7 +112,8 @@ t.test("what the configuration declares is listed with its place", async (t) => 
   });
   const { inertReason, configFile } = state.settings;
   const listed = (): unknown => {
-    const options = { nowMs: noon, inertReason, configFile, query: wholeList };
+    const declared = state.declared.rules;
+    const options = { nowMs: noon, inertReason, configFile, declared, query: wholeList };
     return listRules(state.book, options).rate_limits.map(({ declared_at, declared_line }) => [
       declared_at,
       declared_line,

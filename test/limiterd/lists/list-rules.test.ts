@@ -27,6 +27,7 @@ const list = (
     nowMs,
     inertReason: (of) => tokensInert(of, usageEnabled),
     configFile: null,
+    declared: { get: () => null },
     query: { ...wholeList, after },
   });
 
@@ -342,6 +343,7 @@ t.test("a list is narrowed by scope, source and a part of the subject", (t) => {
       nowMs: begin,
       inertReason: () => null,
       configFile: null,
+      declared: { get: () => null },
       query: { ...wholeList, ...query },
     }).rate_limits.map((item) => item["subject"]);
   t.same(subjects({ search: "acme" }), ["/ACME", "/acme/app"]);

@@ -96,8 +96,13 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
       open.delete(name);
     },
     list: async () =>
-      listRules(book, { nowMs, inertReason: () => null, configFile: null, query: wholeList })
-        .rate_limits,
+      listRules(book, {
+        nowMs,
+        inertReason: () => null,
+        configFile: null,
+        declared: { get: () => null },
+        query: wholeList,
+      }).rate_limits,
   };
 }
 

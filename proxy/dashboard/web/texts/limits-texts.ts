@@ -30,6 +30,9 @@ export const limitsTexts = {
   } as Readonly<Record<string, string>>,
   atOnce: "at once",
   perChild: "each child",
+  notConfig: "not the file's",
+  overrides: (place: string | null) =>
+    `Edited by hand: it stands before what the configuration declares${place === null ? "" : ` (${place})`}, which is back once this one is deleted`,
   locked: "From the configuration: change it in the file or the variable that it comes from",
   lockedIn: (file: string | null) => (file === null ? "configured" : `in ${file}`),
   inert: "does nothing",

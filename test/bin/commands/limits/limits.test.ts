@@ -356,3 +356,20 @@ Judged by what is recorded: requests that were refused then, and what clients wo
     err: /--rpm must be greater than 0/,
   });
 });
+
+t.test("revert changes nothing where the configuration has no other rule", async (t) => {
+  const daemon = await startFakeDaemon(t);
+  const set = ["limits", "set", "/team", "--rpm", "5", "--socket", daemon.socket];
+  await run(set);
+  const { calls } = daemon;
+  for (const [subject, message] of [
+    ["/team", "the configuration has no other minute rule on user_path /team"],
+    ["/nobody", "no minute rule on user_path /nobody"],
+  ] as const) {
+    const args = ["limits", "revert", subject, "--period", "minute", "--socket", daemon.socket];
+    const { exitCode, err } = await run(args);
+    t.equal(exitCode, 3);
+    t.match(err, `error: ${message}: nothing was changed`);
+  }
+  t.notOk(calls.some(({ op }) => op === "rate-limits.delete"));
+});

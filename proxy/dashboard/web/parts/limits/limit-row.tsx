@@ -12,6 +12,7 @@ interface LimitItem {
   readonly source: string;
   readonly declared_at?: string;
   readonly declared_line?: number;
+  readonly overrides?: { readonly declared_at?: string };
 }
 
 /**
@@ -41,6 +42,14 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         </span>
       </span>
       {item.per_child && <span class="badge">{limitsTexts.perChild}</span>}
+      {item.overrides !== undefined && (
+        <span class="badge" title={limitsTexts.overrides(item.overrides.declared_at ?? null)}>
+          {limitsTexts.notConfig}
+          <span class="visually-hidden">
+            : {limitsTexts.overrides(item.overrides.declared_at ?? null)}
+          </span>
+        </span>
+      )}
       {item.inert !== undefined && (
         <span class="badge warn" title={item.inert}>
           <Icon name="alert" />

@@ -1,0 +1,40 @@
+/** What `revert` does, for rules and for budgets alike. */
+import { failure } from "../../../shared/error-code.js";
+import { type KeyFlags, keyFromFlags } from "../../limits/limit-flags.js";
+import type { LimitKind } from "../../limits/limit-kind.js";
+import { limitsOn, listBody, listLimits } from "../../limits/list-limits.js";
+import { refusal, usageFailure } from "../../session/command-failure.js";
+import type { CommandFlags } from "../../session/command-flags.js";
+import { answered } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+
+/**
+ * Deletes a rule or a budget that was edited by hand, where the configuration declares one: that is
+ * put back then. Any other ends with exit code 3, and stays.
+ */
+export async function revertLimit<S extends string>(
+  kind: LimitKind<S>,
+  session: Session,
+  subject: string,
+  flags: CommandFlags & KeyFlags,
+): Promise<void> {
+  const key = keyFromFlags(kind.flags, subject, flags);
+  if (!key.ok) throw usageFailure(key.problems);
+  const { scope, subject: normal, periodSeconds } = key.value;
+  const named = { scope, subject: kind.effectiveSubject(scope, normal), periodSeconds };
+  const list = await withDaemon(session, flags, async (client) => {
+    const [known] = limitsOn(await listLimits(client, kind), named).items;
+    if (known?.["overrides"] === undefined) {
+      const name = `${kind.periodLabel(periodSeconds)} ${kind.singular} on ${scope} ${normal}`;
+      const why = known === undefined ? `no ${name}` : `the configuration has no other ${name}`;
+      throw refusal(failure(kind.notFound, `${why}: nothing was changed`, "subject"));
+    }
+    const period = { [kind.flags.grammar.periodField]: { period_seconds: periodSeconds } };
+    answered(await client.call(kind.ops.delete, { scope, subject: normal, ...period }));
+    return listLimits(client, kind);
+  });
+  session.terminal.out(
+    flags.json === true ? listBody(list, kind) : kind.render(limitsOn(list, named)),
+  );
+}

@@ -1,0 +1,44 @@
+/**
+ * What the configuration declares, by the ids of rules or budgets: for those that were edited by
+ * hand since, in lists and when the file's is put back. Of 100,000 a place in two lists is kept.
+ */
+import type { DeclaredAt } from "../shared/domain/rule.js";
+
+export interface Declared<Definition> {
+  readonly definition: Definition;
+  /** Null where it isn't known. */
+  readonly at: DeclaredAt | null;
+}
+
+export class DeclaredLimits<Definition> {
+  readonly #definitions: readonly Definition[];
+  readonly #places: readonly DeclaredAt[];
+  readonly #byId = new Map<string, number>();
+
+  /** `places`: of each definition, in their order; empty where they aren't known. */
+  constructor(definitions: readonly Definition[], places: readonly DeclaredAt[]) {
+    this.#definitions = definitions;
+    this.#places = places;
+  }
+
+  get all(): readonly Definition[] {
+    return this.#definitions;
+  }
+
+  /** The one of this number has this id. */
+  note(id: string, index: number): void {
+    this.#byId.set(id, index);
+  }
+
+  at(index: number): DeclaredAt | null {
+    return this.#places[index] ?? null;
+  }
+
+  /** Null for one that isn't declared, or wasn't noted yet. */
+  get(id: string): Declared<Definition> | null {
+    const index = this.#byId.get(id);
+    return index === undefined
+      ? null
+      : { definition: this.#definitions[index]!, at: this.at(index) };
+  }
+}

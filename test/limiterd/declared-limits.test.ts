@@ -1,0 +1,54 @@
+/** Rules and budgets that were edited by hand, and what the configuration declares. */
+import t from "tap";
+import { createMemoryStore } from "../support/memory-store.js";
+import { ask, pathRule, startDaemon } from "./in-memory-daemon.js";
+
+const minute = { user_path: "/team", limit_key: { period: "minute" } };
+
+t.test(
+  "a rule that was edited by hand says what the file has; deleted, the file's is back at once, with its counters, and after a start too",
+  async (t) => {
+    const store = createMemoryStore();
+    const rules = [pathRule("/team", 60, { requests: 100 })];
+    let daemon = startDaemon(rules, { store });
+    const listed = async (): Promise<unknown> =>
+      ((await ask(daemon, "rate-limits.list", null)) as { rate_limits: unknown[] }).rate_limits;
+    t.match(await listed(), [{ source: "config", max_requests: 100, overrides: undefined }]);
+    await ask(daemon, "rate-limits.put", { ...minute, max_requests: 5, max_tokens: 7 });
+    const edited = {
+      source: "manual",
+      max_requests: 5,
+      max_tokens: 7,
+      overrides: { per_child: false, max_requests: 100 },
+    };
+    t.match(await listed(), [edited]);
+    daemon = startDaemon(rules, { store });
+    t.match(await listed(), [edited], "after a start");
+    await ask(daemon, "rate-limits.delete", minute);
+    const back = { source: "config", max_requests: 100, max_tokens: undefined };
+    t.match(await listed(), [{ ...back, overrides: undefined }]);
+    daemon = startDaemon(rules, { store });
+    t.match(await listed(), [back], "after another");
+    await ask(daemon, "rate-limits.delete", minute);
+    t.same(await listed(), [], "one of the file's own is gone until the next start");
+  },
+);
+
+t.test("a budget that was edited by hand gives way to the file's in the same way", async (t) => {
+  const monthly = { user_path: "/team", budget_key: { period: "monthly" } };
+  const budgets = [
+    {
+      scope: "user_path",
+      subject: "/team",
+      periodSeconds: 2_592_000,
+      amountUsd: 20,
+      perChild: false,
+    },
+  ] as const;
+  const daemon = startDaemon([], { budgets });
+  const listed = async (): Promise<unknown> => (await ask(daemon, "budgets.list", null))["budgets"];
+  await ask(daemon, "budgets.put", { ...monthly, amount: 50 });
+  t.match(await listed(), [{ source: "manual", amount: 50, overrides: { amount: 20 } }]);
+  await ask(daemon, "budgets.delete", monthly);
+  t.match(await listed(), [{ source: "config", amount: 20, overrides: undefined }]);
+});
