@@ -48,6 +48,10 @@ export class FieldFinder {
   repeated = false;
   /** Whether a line end stands before the first boundary. */
   beginsWithLineEnd = false;
+  /** The field was seen, of which the value may be still to come. */
+  get begun(): boolean {
+    return this.place !== null || this.#state === "value";
+  }
   /** The end of the form was seen. */
   get ended(): boolean {
     return this.#state === "closing" || this.#state === "end";

@@ -12,6 +12,7 @@ import { describeAsJson, forwardRequestHeaders } from "../../http/copy-headers.j
 import type { Exchange } from "../../http/exchange.js";
 import { targetHeader } from "../../http/respond.js";
 import { watchedUpstream } from "../../objects/answer-watch.js";
+import { formWithoutIds } from "../../objects/form-without-ids.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
 import { objectBodyProblem } from "../../objects/object-body.js";
 import { madeIds, namedIds } from "../../objects/object-ids.js";
@@ -40,24 +41,29 @@ type BodyRead =
 export async function readObjectBody({
   gateway,
   exchange,
+  caller,
 }: RequestContext<"config" | "isUtf8">): Promise<BodyRead> {
   if (exchange.method !== "POST") return { ok: true, body: null };
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
-  const isForm = boundaryOf(exchange.header("content-type") ?? "") !== null;
+  const boundary = boundaryOf(exchange.header("content-type") ?? "");
+  const isForm = boundary !== null;
   const mustBeForm = exchange.path === "/v1/files" || exchange.path.endsWith("/parts");
   if (mustBeForm && !isForm) return { ok: false, failure: noForm() };
   // Files of a container are uploaded, or named in JSON.
-  const isUpload = mustBeForm || (isForm && exchange.path.startsWith("/v1/containers/"));
+  const mayNameFile = isForm && exchange.path.startsWith("/v1/containers/");
+  const isUpload = mustBeForm || mayNameFile;
   const bytesMax = isUpload ? uploadBytesMax : bodyBytesMax;
   const length = exchange.header("content-length");
-  if (isUpload && Number(length ?? 0) <= bytesMax)
+  if (isUpload && Number(length ?? 0) <= bytesMax) {
+    const pieces = exchange.readPieces(bytesMax);
     return {
       ok: true,
       body: {
-        pieces: exchange.readPieces(bytesMax),
+        pieces: mayNameFile && !caller.isOperator ? formWithoutIds(pieces, boundary) : pieces,
         bytes: length === undefined ? null : Number(length),
       },
     };
+  }
   const read = await exchange.readBody(bytesMax);
   if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
   if (read.bytes.length === 0) return { ok: true, body: null };

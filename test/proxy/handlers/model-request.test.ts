@@ -205,3 +205,41 @@ t.test("a model in the path that would be another path isn't admitted", async (t
     t.same([fake.admitted, fake.sent], [[], []]);
   }
 });
+
+t.test(
+  "what a translation leaves out is in the answer's header, and at debug in the log",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    const lines: unknown[] = [];
+    const log = { debug: (fields: object, words: string) => void lines.push([fields, words]) };
+    Object.assign(fake.gateway, { log: { ...fake.gateway.log, ...log } });
+    fake.answers.set("claude", { status: 400, body: '{"type":"error","error":{"message":"no"}}' });
+    const chat = {
+      ...JSON.parse(chatBody("claude/opus")),
+      presence_penalty: 1,
+      frequency_penalty: 1,
+    };
+    const { exchange } = await served(
+      fake,
+      (context) => modelRequest(context, "chat_completions"),
+      { path: "/v1/chat/completions", body: JSON.stringify(chat) },
+    );
+    t.equal(exchange.sent("x-sluice-dropped"), "presence_penalty, frequency_penalty");
+    t.match(lines, [
+      [
+        {
+          request_id: exchange.id,
+          target: "claude/opus",
+          dropped: ["presence_penalty", "frequency_penalty"],
+        },
+        "a translation left out what the provider's dialect can't say",
+      ],
+    ]);
+    lines.length = 0;
+    await served(fake, (context) => modelRequest(context, "chat_completions"), {
+      path: "/v1/chat/completions",
+      body: chatBody("claude/opus"),
+    });
+    t.same(lines, [], "nothing was left out");
+  },
+);

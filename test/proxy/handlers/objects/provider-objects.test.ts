@@ -445,3 +445,18 @@ t.test(
     t.equal(fake.sent.length, 1);
   },
 );
+
+t.test("a form that names a file for a container isn't taken but from the operator", async (t) => {
+  const body = '--B\r\ncontent-disposition: form-data; name="file_id"\r\n\r\nfile-1\r\n--B--\r\n';
+  const request = { path: "/v1/containers/c/files", headers: form, body };
+  const fake = fakeGateway(yaml);
+  fake.owners.set("c", mine("one"));
+  t.match(await asTenant(fake, request), {
+    status: 400,
+    body: { error: { message: /file_id can't be taken from a form: send it as JSON/ } },
+  });
+  t.same(fake.sent, [], "it hasn't arrived");
+  t.equal((await ask(fake, request)).status, 200);
+  const file = { ...request, body: body.replace('"file_id"', '"file"; filename="a"') };
+  t.equal((await asTenant(fake, file)).status, 200);
+});
