@@ -14,6 +14,7 @@ import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
+import type { ClusterMember } from "./cluster/hosts/cluster-member.js";
 import type { DeclaredLimits } from "./declared-limits.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
@@ -69,7 +70,8 @@ export interface DaemonState {
   readonly writer: Writer;
   readonly store: Store;
   readonly backups: Backups;
-  /** Null on a host that shares nothing with others. */
+  /** Null on a host that shares nothing with others, and so is what follows. */
+  cluster: ClusterMember | null;
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
   readonly backTests: BackTests;
@@ -116,6 +118,8 @@ export interface DaemonState {
   readonly measures: DaemonMeasures;
   /** Why the store can't be written, as it was announced to the proxies; null when it can. */
   storeFailing: string | null;
+  /** Why the engine isn't reached, as the proxies were told; null: it is, or nothing is shared. */
+  clusterFailing: string | null;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;
 }

@@ -19,6 +19,8 @@ export function statusFields(
     if (isObject(value)) return statusFields(value, `${name} `);
     if (key.endsWith("_seconds") && typeof value === "number")
       return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
+    if (Array.isArray(value) && value.length > 0 && value.every(isHost))
+      return value.map((host, index) => [index === 0 ? name : "", hostLine(host)] as const);
     // Sentences, which contain commas themselves: one per line.
     if (
       Array.isArray(value) &&
@@ -29,6 +31,27 @@ export function statusFields(
     const text = showValue(value);
     return text === null ? [] : [[name, text] as const];
   });
+}
+
+/** One of the hosts that share limits; those of a newer version are shown by `--json` only. */
+function isHost(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && typeof value["id"] === "string" && typeof value["name"] === "string";
+}
+
+function hostLine(host: Readonly<Record<string, unknown>>): string {
+  const silent = host["silent_seconds"];
+  return [
+    `${String(host["name"])} (${String(host["id"])})`,
+    ...(host["this_host"] === true ? ["this host"] : []),
+    `version ${String(host["version"])}`,
+    ...(typeof host["uptime_seconds"] === "number"
+      ? [`up ${formatDuration(host["uptime_seconds"])}`]
+      : []),
+    ...(host["alive"] === false && typeof silent === "number"
+      ? [`not heard of for ${formatDuration(silent)}`]
+      : []),
+    ...(host["configuration_differs"] === true ? ["its configuration differs"] : []),
+  ].join(", ");
 }
 
 function showValue(value: unknown): string | null {

@@ -177,6 +177,7 @@ export async function startState(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     store,
+    cluster: null,
     sharedDefinitions: null,
     backups: new Backups({ beginCopy, schedule }),
     usage,
@@ -191,6 +192,7 @@ export async function startState(
     counts: newCounts(),
     measures,
     storeFailing: null,
+    clusterFailing: null,
     lastSnapshotAtMs: null,
   };
   // What is looked up is marked in the store before anything is spent on top of it.

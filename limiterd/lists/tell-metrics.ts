@@ -75,6 +75,7 @@ function tellStatus(
     told("journalBytes", [], store.journal_bytes),
     told("snapshotAge", [], Math.max(0, nowMs - (lastSnapshotAtMs ?? startedAtMs)) / 1000),
     told("droppedRecords", [], status.dropped_records),
+    ...tellHosts(status),
     told("build", [status.version], 1),
   ];
 }
@@ -85,7 +86,6 @@ function tellCluster({ shares }: DaemonState): ToldSeries[] {
   const { counts, turn, size } = shares;
   return [
     told("engineUp", [], turn.away ? 0 : 1),
-    told("clusterHosts", [], turn.hosts),
     toldAll("clusterSync", [], [...counts.syncs.values]),
     told("clusterQuestions", [], counts.questions),
     told("clusterGranted", [], counts.granted),
@@ -93,6 +93,16 @@ function tellCluster({ shares }: DaemonState): ToldSeries[] {
     told("clusterRefused", ["engine_away"], counts.refusedAway),
     told("clusterRefused", ["too_many_wait"], counts.refusedFull),
     told("clusterShares", [], size),
+  ];
+}
+
+/** Nothing without a cluster. */
+function tellHosts({ cluster }: DaemonStatus): ToldSeries[] {
+  if (cluster === null) return [];
+  const alive = cluster.hosts.filter((host) => host.alive).length;
+  return [
+    told("clusterHosts", ["alive"], alive),
+    told("clusterHosts", ["away"], cluster.hosts.length - alive),
   ];
 }
 

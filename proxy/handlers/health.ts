@@ -20,7 +20,8 @@ export function replyHealth(
   isDetailed: boolean,
 ): number {
   const { connections, files, memory } = capacity;
-  const isWell = limiter.reachable && limiter.storeFailing === null && !files.exhausted;
+  const isDaemonWell = limiter.storeFailing === null && limiter.clusterFailing === null;
+  const isWell = limiter.reachable && isDaemonWell && !files.exhausted;
   const status = isWell ? "ok" : "degraded";
   const details: Omit<Health, "status"> = {
     version,
@@ -30,6 +31,7 @@ export function replyHealth(
       failure_mode: config.limiter.failureMode,
       unsettled: limiter.unsettled,
       store_failing: limiter.storeFailing,
+      cluster_failing: limiter.clusterFailing,
       inert_rules: limiter.inertRules,
       inert_budgets: limiter.inertBudgets,
     },

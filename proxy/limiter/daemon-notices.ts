@@ -18,6 +18,8 @@ export interface DaemonNotices {
   readonly deniedJwts: DeniedJwts;
   /** Why the daemon can't write its store; null when it can, and before the first welcome. */
   storeFailing: string | null;
+  /** Why the daemon doesn't reach the engine that hosts share; null: it does, or shares none. */
+  clusterFailing: string | null;
 }
 
 export function createNotices(): DaemonNotices {
@@ -28,6 +30,7 @@ export function createNotices(): DaemonNotices {
     keysExist: null,
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
+    clusterFailing: null,
   };
 }
 
@@ -36,8 +39,9 @@ export function applyWelcome(
   { limited, inertRules, inertBudgets, keysExist, deniedJwts }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
-  // If the store fails, an event right behind the welcome reports it.
-  Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, storeFailing: null });
+  // If the store or the cluster fails, an event right behind the welcome reports it.
+  const well = { storeFailing: null, clusterFailing: null };
+  Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, ...well });
 }
 
 export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
@@ -59,5 +63,8 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "store_failing":
       notices.storeFailing = event.value;
+      return;
+    case "cluster_failing":
+      notices.clusterFailing = event.value;
   }
 }

@@ -121,6 +121,8 @@ export interface Limiter {
   readonly inertBudgets: number | null;
   /** Why the daemon can't write its store, as it last reported; null when it can. */
   readonly storeFailing: string | null;
+  /** Why it doesn't reach the engine that hosts share; null when it does, or shares none. */
+  readonly clusterFailing: string | null;
   /** Whether a managed key exists; null before the first welcome. */
   readonly keysExist: boolean | null;
   /**

@@ -55,6 +55,8 @@ export interface DaemonStatus {
   readonly saturated_sums: number;
   /** Connections that were closed for a broken message. */
   readonly closed_peers: number;
+  /** Null on a host that shares nothing with others. */
+  readonly cluster: ClusterStatus | null;
   readonly store: {
     /** The file's path. */
     readonly file: string;
@@ -71,6 +73,36 @@ export interface DaemonStatus {
     /** Why the store can't be written; null if it can. */
     readonly failing: string | null;
   };
+}
+
+/** What several hosts share, as one of them knows it. */
+export interface ClusterStatus {
+  readonly name: string;
+  /** This host's id. */
+  readonly host: string;
+  readonly engine: "connecting" | "connected" | "away";
+  /** Why it isn't reached; null if it is. */
+  readonly engine_failing: string | null;
+  readonly failure_mode: string;
+  /** Of the last change of a definition that this host has: a moment, in microseconds. */
+  readonly definitions_version: number;
+  /** As this host has last heard, itself included. */
+  readonly hosts: readonly ClusterHost[];
+}
+
+export interface ClusterHost {
+  readonly id: string;
+  /** The machine's name. */
+  readonly name: string;
+  readonly this_host: boolean;
+  /** Whether it was heard of within ten seconds. */
+  readonly alive: boolean;
+  readonly version: string;
+  readonly uptime_seconds: number;
+  /** Since it was last heard of. */
+  readonly silent_seconds: number;
+  /** Its configuration declares other rules or budgets than this host's. */
+  readonly configuration_differs: boolean;
 }
 
 /**
@@ -94,6 +126,8 @@ export interface Health {
     readonly unsettled: number;
     /** Why the daemon can't write its store; null if it can. */
     readonly store_failing: string | null;
+    /** Why the daemon doesn't reach the engine that hosts share; null: it does, or shares none. */
+    readonly cluster_failing: string | null;
     /** Null until the daemon has said, as `inert_budgets`. */
     readonly inert_rules: number | null;
     readonly inert_budgets: number | null;

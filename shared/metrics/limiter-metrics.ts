@@ -102,7 +102,8 @@ export const limiterMetrics = metricsOf("limiter", {
   clusterHosts: {
     name: "sluice_cluster_hosts",
     kind: "gauge",
-    help: "Hosts of the cluster that are there, this one included.",
+    labels: ["state"],
+    help: "Hosts of the cluster, this one included: alive, or away for less than a day.",
   },
   clusterSync: {
     name: "sluice_cluster_sync_seconds",

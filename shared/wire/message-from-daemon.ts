@@ -111,7 +111,11 @@ export type DaemonEvent =
     }
   | { readonly kind: "event"; readonly name: "keys_exist"; readonly value: true }
   | { readonly kind: "event"; readonly name: "jwts_denied"; readonly value: JwtChange }
-  | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
+  | {
+      readonly kind: "event";
+      readonly name: "store_failing" | "cluster_failing";
+      readonly value: string | null;
+    };
 
 /** An event of a later release: it is passed over. */
 export interface UnknownEvent {

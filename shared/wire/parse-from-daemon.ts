@@ -182,6 +182,7 @@ function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | Unk
       return change === null ? null : { kind: "event", name, value: change };
     }
     case "store_failing":
+    case "cluster_failing":
       return value === null || typeof value === "string" ? { kind: "event", name, value } : null;
     default:
       return typeof name === "string" ? { kind: "unknown event" } : null;

@@ -67,7 +67,7 @@
  *     expiresAtMs 0 for none; the whole list follows a welcome, unless it is empty, the last
  *     part `complete`
  *     `store_failing`: why the store can't be written, null once it can; after a welcome only if
- *     it can't
+ *     it can't; `cluster_failing`: likewise of the engine that hosts share
  *
  * Fields behind these are a later release's, and are passed over.
  *

@@ -182,6 +182,7 @@ export function startDaemon(
     store,
     usage,
     spendLog,
+    cluster: null,
     sharedDefinitions: null,
     backups: new Backups({ beginCopy: noCopies, schedule: (_ms, run) => void timers.push(run) }),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
@@ -203,6 +204,7 @@ export function startDaemon(
     counts: newCounts(),
     measures: new DaemonMeasures(),
     storeFailing: null,
+    clusterFailing: null,
     lastSnapshotAtMs: null,
   };
   restored.book.ruleSet.whenRead(() => {

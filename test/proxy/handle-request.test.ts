@@ -80,6 +80,7 @@ async function ask({
     inertRules: 0,
     inertBudgets: 0,
     storeFailing: null,
+    clusterFailing: null,
     authorize(credential: string) {
       authorized.push(credential);
       return Promise.resolve(authorization);

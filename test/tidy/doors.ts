@@ -62,6 +62,7 @@ const limiterdBelowState = [
   "limiterd/rules/back-tests",
   "limiterd/shares",
   "limiterd/shares/sync",
+  "limiterd/cluster/hosts",
   "limiterd/proxies",
   "limiterd/rules",
   "limiterd/metrics",
@@ -226,6 +227,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/store/lmdb": ["limiterd/store"],
   "limiterd/counters": [],
   "limiterd/cluster/engine": [],
+  "limiterd/cluster/hosts": ["limiterd/cluster/engine", "limiterd/store"],
   "limiterd/cluster/definitions": ["limiterd/cluster/engine", "limiterd/store"],
   "limiterd/cluster": ["limiterd/cluster/engine", "limiterd/counters"],
   "limiterd/usage": ["limiterd/store"],
@@ -251,6 +253,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   "limiterd/state": limiterdBelowState,
   "limiterd/lists": [
+    "limiterd/cluster/hosts",
     "limiterd/state",
     "limiterd/declared",
     "limiterd/peer",
@@ -275,6 +278,14 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/handlers": [
     "limiterd/handlers/announcements",
     "limiterd/handlers/admin",
+    "limiterd/state",
+    ...limiterdBelowState,
+  ],
+  "limiterd/lifecycle/cluster": [
+    "limiterd/cluster",
+    "limiterd/cluster/engine",
+    "limiterd/handlers/announcements",
+    "limiterd/handlers/definitions",
     "limiterd/state",
     ...limiterdBelowState,
   ],

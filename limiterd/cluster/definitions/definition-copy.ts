@@ -52,6 +52,17 @@ export class DefinitionCopy {
     return value === undefined ? null : this.#fromStored(prefix + field, value);
   }
 
+  /** What removes it from the store. */
+  removals(): readonly Change[] {
+    if (this.#store.get("cluster", stateKey) === undefined) return [];
+    const range = { from: prefix, before: behindPrefix, limit: Number.POSITIVE_INFINITY };
+    return [stateKey, ...this.#store.keys("cluster", range)].map((key) => ({
+      table: "cluster",
+      key,
+      value: undefined,
+    }));
+  }
+
   /** Every one, in no order. */
   *all(): Generator<Stamped> {
     const range = { from: prefix, before: behindPrefix, limit: Number.POSITIVE_INFINITY };

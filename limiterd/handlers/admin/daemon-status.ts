@@ -11,6 +11,7 @@ import {
 import { sumUsd } from "../../../shared/domain/money.js";
 import { formatSeconds } from "../../../shared/time.js";
 import { openTargetsMax } from "../../../shared/wire/admin-op.js";
+import { clusterStatus } from "../../lists/cluster-status.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 
@@ -59,6 +60,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     dropped_records: counts.droppedRecords,
     saturated_sums: state.usage.rollups.saturated,
     closed_peers: counts.closedPeers,
+    cluster: state.cluster === null ? null : clusterStatus(state, state.cluster, nowMs),
     store: {
       file: state.store.file,
       bytes: state.store.sizeBytes(),

@@ -34,13 +34,29 @@ export function noteStoreState(
   return true;
 }
 
-/** Sends a proxy that has just been welcomed why the store can't be written, if it can't. */
-export function sendStoreState(
-  { storeFailing }: Pick<DaemonState, "storeFailing">,
+/** Notes that the engine isn't reached, or with null that it is again. */
+export function noteClusterState(
+  state: Pick<DaemonState, "peers" | "clusterFailing">,
+  value: string | null,
+): void {
+  if (value === state.clusterFailing) return;
+  state.clusterFailing = value;
+  announce(state, { kind: "event", name: "cluster_failing", value });
+}
+
+/**
+ * Sends a proxy that has just been welcomed why the store can't be written, or the
+ * engine isn't reached, if that is so.
+ */
+export function sendFailures(
+  { storeFailing, clusterFailing }: Pick<DaemonState, "storeFailing" | "clusterFailing">,
   peer: PeerState,
 ): void {
-  if (storeFailing !== null && peer.role === "proxy")
+  if (peer.role !== "proxy") return;
+  if (storeFailing !== null)
     peer.send({ kind: "event", name: "store_failing", value: storeFailing });
+  if (clusterFailing !== null)
+    peer.send({ kind: "event", name: "cluster_failing", value: clusterFailing });
 }
 
 /** Sends every proxy a change of the list of denied JWTs, in parts. */

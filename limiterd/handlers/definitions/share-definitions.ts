@@ -30,7 +30,7 @@ interface SharingPorts {
   onBroken(error: Error): void;
 }
 
-interface SharingLog extends DefinitionsLog {
+export interface SharingLog extends DefinitionsLog {
   /** Definitions that this release doesn't understand, each with what is wrong with it. */
   passedOver(flaws: readonly string[]): void;
   /** The engine has answered with an error. */

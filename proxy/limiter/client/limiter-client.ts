@@ -1,8 +1,7 @@
 /**
- * The proxy's side of the wire: the limiter port over one connection that may be lost and
- * re-established. It hands what the daemon sends to the part that waits for it, and after a
- * reconnect it sends again what this proxy holds and what isn't acknowledged. Verdicts resolve
- * their promises in `pending-admissions.ts`; what a verdict means for HTTP is not here.
+ * The limiter port over one connection to the daemon, which may be lost and made again: then it
+ * sends again what this proxy holds and what isn't acknowledged. Verdicts resolve their promises in
+ * `pending-admissions.ts`.
  */
 import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
@@ -106,6 +105,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
   get storeFailing(): string | null {
     return this.#notices.storeFailing;
+  }
+  get clusterFailing(): string | null {
+    return this.#notices.clusterFailing;
   }
   get keysExist(): boolean | null {
     return this.#notices.keysExist;
@@ -227,10 +229,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#ports.onLinkChange(false);
   }
 
-  /**
-   * A window of settles first: what they charge is known to the admissions behind them. Those of a
-   * longer backlog follow between other messages.
-   */
+  /** A window of settles first: what they charge is known to the admissions behind them. */
   #welcomed(message: Welcome): void {
     const nowMonoMs = this.#ports.monoMs();
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);

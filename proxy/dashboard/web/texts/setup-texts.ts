@@ -52,6 +52,26 @@ export const providersTexts = {
   weight: (target: string, weight: number) => (weight === 1 ? target : `${target} ×${weight}`),
 } as const;
 
+export const hostsTexts = {
+  title: "Hosts",
+  caption: "Hosts that share limits, with their state",
+  engine: (name: string, state: string) => `cluster ${name}, engine ${state}`,
+  failing: (name: string, reason: string) => `cluster ${name}, engine away: ${reason}`,
+  none: { title: "No host was heard of", text: "The engine hasn't been reached yet." },
+  columns: {
+    name: "Host",
+    state: "State",
+    version: "Version",
+    uptime: "Running for",
+    configuration: "Configuration",
+  },
+  thisHost: (name: string) => `${name} (this host)`,
+  alive: "alive",
+  silent: (time: string) => `not heard of for ${time}`,
+  differs: "other rules or budgets",
+  same: "the same",
+} as const;
+
 export const systemTexts = {
   about: "The limiter daemon, its store, and the settings that are in force.",
   daemon: "Limiter daemon",

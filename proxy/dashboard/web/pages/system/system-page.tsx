@@ -5,6 +5,7 @@ import { useListPoll } from "../../parts/use-poll.js";
 import { systemTexts as texts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { DaemonFacts, StoreFacts } from "./daemon-facts.js";
+import { HostsTable } from "./hosts-table.js";
 import { SettingsTable } from "./settings-table.js";
 
 const settingsEveryMs = 60_000;
@@ -23,6 +24,7 @@ export function SystemPage() {
                 <DaemonFacts status={daemon} />
                 <StoreFacts status={daemon} />
               </div>
+              {daemon.cluster !== null && <HostsTable cluster={daemon.cluster} />}
               <Inert of={daemon.inert} />
             </>
           )}

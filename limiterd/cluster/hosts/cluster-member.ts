@@ -1,0 +1,12 @@
+/** This host as one of a cluster. */
+import type { EngineState } from "../engine/engine.js";
+import type { HostBoard } from "./host-board.js";
+
+export interface ClusterMember {
+  /** Of the cluster. */
+  readonly name: string;
+  /** `cluster.failure_mode`. */
+  readonly failureMode: string;
+  readonly board: HostBoard;
+  engineState(): EngineState;
+}

@@ -1,0 +1,119 @@
+/**
+ * The hosts of a cluster, as this one knows them: each tells the engine each second that it lives
+ * and what it is, and learns of the others by the answer.
+ */
+import { type EngineConnection, EngineRefusedError } from "../engine/engine.js";
+import type { HostIdentity } from "./host-identity.js";
+import { hostScript } from "./host-script.js";
+
+/** What a host says of itself. */
+export interface HostFacts {
+  /** The machine's name. */
+  readonly name: string;
+  /** The release. */
+  readonly version: string;
+  /** A digest of the rules and budgets that its own configuration declares. */
+  readonly configuration: string;
+  readonly startedAtMs: number;
+}
+
+interface KnownHost extends HostFacts {
+  readonly id: string;
+  /** How long nothing was heard of it, when it was last asked. */
+  readonly silentMs: number;
+}
+
+/** Between two signs of life. */
+export const beatMs = 1000;
+/** A host that is silent for so long is away. */
+export const hostAliveMs = 10_000;
+/** After a day, a silent host isn't listed any more. */
+const hostKeptMs = 86_400_000;
+
+interface BoardPorts {
+  readonly engine: Pick<EngineConnection, "call">;
+  /** Of the cluster. */
+  readonly name: string;
+  readonly identity: HostIdentity;
+  readonly facts: HostFacts;
+  /** A random text without spaces, of this process. */
+  readonly mark: string;
+  /** A clock that is never set. */
+  monoMs(): number;
+}
+
+export class HostBoard {
+  readonly #ports: BoardPorts;
+  #hosts: readonly KnownHost[] = [];
+  #heardAtMs: number | null = null;
+
+  constructor(ports: BoardPorts) {
+    this.#ports = ports;
+  }
+
+  get identity(): HostIdentity {
+    return this.#ports.identity;
+  }
+
+  get facts(): HostFacts {
+    return this.#ports.facts;
+  }
+
+  /** By name and id, this one too; as of the last answer, older by the time since. */
+  get hosts(): readonly KnownHost[] {
+    const sinceMs = this.#heardAtMs === null ? 0 : this.#ports.monoMs() - this.#heardAtMs;
+    return this.#hosts.map((host) => ({ ...host, silentMs: host.silentMs + sinceMs }));
+  }
+
+  /** How many hosts are alive, this one included, as of the last answer. */
+  get alive(): number {
+    const others = this.#hosts.filter(
+      ({ id, silentMs }) => id !== this.#ports.identity.id && silentMs < hostAliveMs,
+    );
+    return others.length + 1;
+  }
+
+  /**
+   * Gives a sign of life. `taken`: another daemon lives under this id, as after a disk was copied.
+   * Rejects as `EngineConnection.call`.
+   */
+  async beat(): Promise<"heard" | "taken"> {
+    const { engine, name, identity, facts, mark, monoMs } = this.#ports;
+    const said = JSON.stringify([
+      facts.name,
+      facts.version,
+      facts.configuration,
+      facts.startedAtMs,
+    ]);
+    const row = [identity.id, identity.start, mark, said, hostAliveMs, hostKeptMs];
+    const answer = await engine.call(hostScript, [`sluice:{${name}}:hosts`], row);
+    if (!Array.isArray(answer)) throw new EngineRefusedError("an answer that isn't understood");
+    const [status, now, ...rows] = (answer as readonly unknown[]).map(String);
+    this.#heardAtMs = monoMs();
+    const hosts: KnownHost[] = [];
+    for (let i = 0; i + 2 < rows.length; i += 3) {
+      const [id, at, said] = rows.slice(i, i + 3) as [string, string, string];
+      const facts = factsFromText(said);
+      if (facts !== null) hosts.push({ id, ...facts, silentMs: Number(now) - Number(at) });
+    }
+    this.#hosts = hosts.sort((a, b) => (a.name + a.id < b.name + b.id ? -1 : 1));
+    return status === "taken" ? "taken" : "heard";
+  }
+}
+
+/** Null for what no host says. */
+function factsFromText(text: string): HostFacts | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Another program wrote it.
+    return null;
+  }
+  if (!Array.isArray(value)) return null;
+  const [name, version, configuration, startedAtMs] = value as unknown[];
+  if (typeof name !== "string" || typeof version !== "string") return null;
+  return typeof configuration === "string" && typeof startedAtMs === "number"
+    ? { name, version, configuration, startedAtMs }
+    : null;
+}

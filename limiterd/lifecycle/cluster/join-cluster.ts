@@ -1,0 +1,114 @@
+/**
+ * Makes a daemon one of several hosts: under which id, what it tells and hears of the others, and
+ * what it shares with them.
+ */
+import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
+import {
+  EngineAwayError,
+  type EngineConnection,
+  EngineRefusedError,
+  type EngineState,
+} from "../../cluster/engine/engine.js";
+import { beatMs, HostBoard, type HostFacts } from "../../cluster/hosts/host-board.js";
+import {
+  freshIdentity,
+  type HostIdentity,
+  identityChange,
+  nextIdentity,
+} from "../../cluster/hosts/host-identity.js";
+import { noteClusterState } from "../../handlers/announcements/announce.js";
+import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
+import type { DaemonState } from "../../state.js";
+
+interface ClusterPorts {
+  readonly engine: EngineConnection;
+  /** Of the cluster. */
+  readonly name: string;
+  readonly failureMode: string;
+  readonly facts: HostFacts;
+  nowMs(): number;
+  /** A clock that is never set. */
+  monoMs(): number;
+  /** Runs `run` every `ms`; returns what ends it. */
+  every(ms: number, run: () => void): () => void;
+  /** A random id. */
+  newId(): string;
+  readonly accountsLoaded: Promise<void>;
+  readonly log: ClusterLog;
+  /** The daemon must end, and start again. */
+  onBroken(error: Error): void;
+}
+
+interface ClusterLog extends SharingLog {
+  engineState(state: EngineState): void;
+  /** Another daemon lives under the id that the store has. */
+  copiedDisk(id: string): void;
+}
+
+/** Resolved: it has joined, or will when the engine is reached. Returns what ends it. */
+export async function joinCluster(
+  state: DaemonState,
+  ports: ClusterPorts,
+): Promise<() => Promise<void>> {
+  const { engine, name, failureMode, log } = ports;
+  const board = await firstBoard(state, ports);
+  state.cluster = { name, failureMode, board, engineState: () => engine.state };
+  const heardState = (now: EngineState): void => {
+    log.engineState(now);
+    noteClusterState(state, now.kind === "away" ? now.reason : null);
+  };
+  const beat = (): void => {
+    if (engine.state.kind !== "connected") return;
+    const done = board.beat().then(async (status) => {
+      if (status === "heard") return;
+      log.copiedDisk(board.identity.id);
+      await state.writer.write([identityChange(freshIdentity(ports.newId))]);
+      ports.onBroken(new Error("another host has this host's id: it starts under another one"));
+    });
+    done.catch((error: unknown) => {
+      if (error instanceof EngineRefusedError) log.refused(error.message);
+      else if (!(error instanceof EngineAwayError)) ports.onBroken(error as Error);
+    });
+  };
+  const stops = [
+    engine.watch((now) => {
+      heardState(now);
+      beat();
+    }),
+    ports.every(beatMs, beat),
+    shareDefinitions(state, ports),
+  ];
+  heardState(engine.state);
+  return async () => {
+    for (const stop of stops) stop();
+    await engine.close();
+  };
+}
+
+/** Under an id that no other daemon has, as far as the engine can say. */
+async function firstBoard({ store, writer }: DaemonState, ports: ClusterPorts): Promise<HostBoard> {
+  let identity = nextIdentity(store, ports.newId);
+  const mark = ports.newId();
+  for (;;) {
+    await writer.write([identityChange(identity)]);
+    const board = newBoard(identity, mark, ports);
+    const status = await board.beat().catch(() => "away" as const);
+    if (status !== "taken") return board;
+    ports.log.copiedDisk(identity.id);
+    identity = freshIdentity(ports.newId);
+  }
+}
+
+function newBoard(identity: HostIdentity, mark: string, ports: ClusterPorts): HostBoard {
+  const { engine, name, facts } = ports;
+  return new HostBoard({ engine, name, identity, facts, mark, monoMs: () => ports.monoMs() });
+}
+
+/**
+ * What a host that shares nothing any more forgets of what it shared: when it joins again, what it
+ * has changed alone is its own, as at the first time.
+ */
+export async function leaveCluster({ store, writer }: DaemonState): Promise<void> {
+  const changes = new DefinitionCopy(store).removals();
+  if (changes.length > 0) await writer.tryWrite(changes);
+}

@@ -1,0 +1,172 @@
+import t from "tap";
+import type { EngineState } from "../../../../limiterd/cluster/engine/engine.js";
+import { joinCluster, leaveCluster } from "../../../../limiterd/lifecycle/cluster/join-cluster.js";
+import type { ClusterStatus } from "../../../../shared/api/gateway-status.js";
+import type { MetricsAnswer } from "../../../../shared/metrics/metrics-answer.js";
+import { addDefinitionTwins } from "../../../support/cluster/definition-twins.js";
+import {
+  createFakeEngine,
+  type FakeConnection,
+  type FakeEngine,
+} from "../../../support/cluster/fake-engine.js";
+import { addHostTwin } from "../../../support/cluster/host-twin.js";
+import type { MemoryStore } from "../../../support/memory-store.js";
+import { ask, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+
+interface JoinedDaemon {
+  readonly daemon: TestDaemon;
+  readonly connection: FakeConnection;
+  readonly log: readonly string[];
+  /** What happens every second. */
+  tick(): Promise<void>;
+}
+
+let ids = 0;
+
+async function joined(
+  engine: FakeEngine,
+  { store, configuration = "c" }: { store?: MemoryStore; configuration?: string } = {},
+): Promise<JoinedDaemon> {
+  const daemon = startDaemon([], { ...(store === undefined ? {} : { store }) });
+  const connection = engine.connect();
+  const log: string[] = [];
+  const timers: (() => void)[] = [];
+  const nothing = (): void => {};
+  const done = joinCluster(daemon.state, {
+    engine: connection,
+    name: "test",
+    failureMode: "closed",
+    facts: { name: "web", version: "1.0.0", configuration, startedAtMs: daemon.nowMs },
+    nowMs: () => daemon.nowMs,
+    monoMs: () => engine.nowMs,
+    every(_ms, run) {
+      timers.push(run);
+      return nothing;
+    },
+    newId: () => `id-${++ids}`,
+    accountsLoaded: Promise.resolve(),
+    log: {
+      joined: nothing,
+      replaced: nothing,
+      renumbered: nothing,
+      unreadable: nothing,
+      passedOver: nothing,
+      refused: (reason) => void log.push(reason),
+      engineState: ({ kind }: EngineState) => void log.push(kind),
+      copiedDisk: (id) => void log.push(`copied ${id}`),
+    },
+    onBroken: (error) => void log.push(error.message),
+  });
+  let isDone = false;
+  void done.then(() => {
+    isDone = true;
+  });
+  while (!isDone) await daemon.commit();
+  return {
+    daemon,
+    connection,
+    log,
+    async tick() {
+      for (const run of timers) run();
+      for (let i = 0; i < 5; i++) await daemon.commit();
+    },
+  };
+}
+
+function newEngine(): FakeEngine {
+  const engine = createFakeEngine();
+  addDefinitionTwins(engine);
+  addHostTwin(engine);
+  return engine;
+}
+
+async function clusterOf({ daemon }: JoinedDaemon): Promise<ClusterStatus> {
+  return (await ask(daemon, "status", null))["cluster"] as ClusterStatus;
+}
+
+t.test("the status and the metrics name the hosts, and say what the engine is doing", async (t) => {
+  const engine = newEngine();
+  const alone = startDaemon([]);
+  t.equal((await ask(alone, "status", null))["cluster"], null);
+  const a = await joined(engine);
+  const b = await joined(engine, { configuration: "other" });
+  const proxy = a.daemon.proxy("p1");
+  await a.tick();
+  t.match(await clusterOf(a), {
+    name: "test",
+    engine: "connected",
+    engine_failing: null,
+    failure_mode: "closed",
+    hosts: [
+      { this_host: true, alive: true, configuration_differs: false },
+      { this_host: false, alive: true, configuration_differs: true, name: "web" },
+    ],
+  });
+  a.connection.away("connection refused");
+  engine.nowMs += 60_000;
+  t.match(await clusterOf(a), {
+    engine: "away",
+    engine_failing: "connection refused",
+    hosts: [{ silent_seconds: 60, alive: false }, { silent_seconds: 60 }],
+  });
+  a.connection.back();
+  await a.tick();
+  t.match(await clusterOf(a), { hosts: [{ alive: true }, { alive: false, silent_seconds: 60 }] });
+  t.match(
+    proxy.received.filter(({ kind }) => kind === "event"),
+    [
+      { name: "cluster_failing", value: "connection refused" },
+      { name: "cluster_failing", value: null },
+    ],
+  );
+  const { series } = (await ask(a.daemon, "metrics", {
+    rules_max: 10,
+  })) as unknown as MetricsAnswer;
+  t.same(
+    series.filter(([name]) => name.startsWith("sluice_cluster")),
+    [
+      ["sluice_cluster_hosts", ["alive"], [1]],
+      ["sluice_cluster_hosts", ["away"], [1]],
+    ],
+  );
+  b.connection.away("gone");
+  t.match(b.daemon.proxy("p2").received.at(-1), { name: "cluster_failing", value: "gone" });
+});
+
+t.test("a copied disk: the newcomer takes another id, a later one at its next start", async (t) => {
+  const engine = newEngine();
+  const a = await joined(engine);
+  const { host } = await clusterOf(a);
+  // As it was copied before the daemon of the first host started.
+  const copy = a.daemon.store.crash();
+  await copy.commit([{ table: "cluster", key: "host", value: [host, 0 + 1] }]);
+  const b = await joined(engine, { store: copy });
+  t.not((await clusterOf(b)).host, undefined);
+  await b.tick();
+  await a.tick();
+  // It was started later: the elder one can't tell it from its own next start, until it speaks.
+  t.match(a.log, ["connected", `copied ${host}`, /starts under another one/]);
+  const again = await joined(engine, { store: a.daemon.store.crash() });
+  t.not((await clusterOf(again)).host, host);
+  const equal = b.daemon.store.crash();
+  await equal.commit([{ table: "cluster", key: "host", value: [host, 1] }]);
+  const c = await joined(engine, { store: equal });
+  t.match(c.log[0], `copied ${host}`);
+  t.not((await clusterOf(c)).host, host, "a newcomer that the engine tells apart");
+});
+
+t.test("a host that leaves forgets what was shared, not what it enforces", async (t) => {
+  const engine = newEngine();
+  const a = await joined(engine);
+  await a.tick();
+  const rule = { user_path: "/team", limit_key: { period: "minute" }, max_requests: 1 };
+  await ask(a.daemon, "rate-limits.put", rule);
+  const alone = startDaemon([], { store: a.daemon.store.crash() });
+  await Promise.all([leaveCluster(alone.state), alone.commit()]);
+  t.equal(alone.state.book.ruleSet.size, 1);
+  t.same(
+    [...alone.store.entries("cluster")].map(({ key }) => key),
+    ["host"],
+  );
+  await leaveCluster(startDaemon([]).state);
+});
