@@ -166,7 +166,11 @@ const impure: Readonly<
   },
   "limiterd/cluster/engine/connect-engine.ts": {
     kind: "adapter",
-    why: "a connection that is kept: pauses between attempts, random ones; names of scripts",
+    why: "a connection that is kept: pauses between attempts, random ones",
+  },
+  "limiterd/cluster/engine/run-script.ts": {
+    kind: "adapter",
+    why: "the engine names scripts by their SHA-1",
   },
   "limiterd/cluster/engine/open-client.ts": {
     kind: "adapter",

@@ -3,22 +3,21 @@
  * before it is used, and asked each second whether the engine is still the one that was told all.
  * It never holds up the daemon's start: until it stands, every command is rejected.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../shared/log.js";
 import {
   EngineAwayError,
   type EngineConnection,
   EngineRefusedError,
-  type EngineScript,
   type EngineState,
-  type EngineValue,
 } from "./engine.js";
 import type { EngineClient, OpenClient } from "./engine-client.js";
 import { createCommands } from "./engine-commands.js";
-import { faultOf, isAboutCommand, refusesWrites } from "./engine-faults.js";
-import { examineEngine } from "./examine-engine.js";
+import { EngineFault, faultOf, isAboutCommand, refusesWrites } from "./engine-faults.js";
 import { identify, takesWrites } from "./identify-engine.js";
+import { type Attempt, giveUp, openEngine } from "./open-engine.js";
+import { createScriptRunner } from "./run-script.js";
 
 interface ConnectOptions {
   readonly clusterName: string;
@@ -29,6 +28,8 @@ interface ConnectOptions {
 
 /** How often the engine is asked whether it is still the same. */
 const probeMs = 1000;
+/** How long an attempt may take. */
+const openMsMax = 10_000;
 const retryMsMin = 100;
 const retryMsMax = 3000;
 
@@ -44,8 +45,6 @@ interface Link extends ConnectOptions {
   readonly channels: Map<string, Set<(message: string) => void>>;
   /** Whatever was warned of and still holds isn't said again. */
   warned: ReadonlySet<string>;
-  /** Scripts by their sources, as the engine names those that it has seen. */
-  readonly digests: Map<string, string>;
 }
 
 export function connectEngine(options: ConnectOptions): EngineConnection {
@@ -59,18 +58,15 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     watchers: new Set(),
     channels: new Map(),
     warned: new Set(),
-    digests: new Map(),
   };
+  const run = createScriptRunner();
   const running = keepConnected(link);
   return {
     get state() {
       return link.state;
     },
     commands: createCommands((name, words) => ask(link, (client) => client.send(name, words))),
-    call: (script, keys, args) =>
-      ask(link, (client) =>
-        run(client, digestOf(link, script), script.source, [keys.length, ...keys, ...args]),
-      ),
+    call: (script, keys, args) => ask(link, (client) => run(client, script, [keys, args])),
     subscribe: (channel, heard) => subscribe(link, channel, heard),
     watch(changed) {
       link.watchers.add(changed);
@@ -89,8 +85,6 @@ async function keepConnected(link: Link): Promise<void> {
   const { signal } = link.ended;
   for (let attempt = 0, failures = 0; !signal.aborted; attempt++) {
     const { reason, stood } = await oneConnection(link, attempt);
-    link.client?.drop();
-    link.client = null;
     if (signal.aborted) break;
     goAway(link, reason);
     failures = stood ? 0 : failures + 1;
@@ -106,37 +100,49 @@ async function keepConnected(link: Link): Promise<void> {
 /** From opening a connection to its end; `stood`: it was of use. */
 async function oneConnection(
   link: Link,
-  attempt: number,
+  attempts: number,
 ): Promise<{ readonly reason: string; readonly stood: boolean }> {
-  let stood = false;
+  const attempt: Attempt = { client: null, stands: false, isOver: false };
+  let broken: (error: Error) => void = () => {};
+  const breaks = new Promise<never>((_, reject) => {
+    broken = reject;
+  });
+  const options = { attempt: attempts, broken: (why: Error) => broken(why), heard: heardBy(link) };
   try {
-    let breaks: (error: Error) => void = () => {};
-    const broken = new Promise<never>((_, reject) => {
-      breaks = reject;
-    });
-    broken.catch(() => {
-      // Also awaited below, if things go so far.
-    });
-    const asked = { attempt, broken: (error: Error) => breaks(error), heard: heardBy(link) };
-    link.client = await link.open({ ...asked, asCluster: false });
-    let findings = await examineEngine(link.client, link.clusterName, link.nowMs);
-    if (findings.isCluster) {
-      link.client.drop();
-      link.client = await link.open({ ...asked, asCluster: true });
-      findings = await examineEngine(link.client, link.clusterName, link.nowMs);
-    }
-    warnOf(link, findings.warnings);
-    for (const channel of link.channels.keys()) await link.client.subscribe(channel);
-    link.refusing = null;
-    link.replicationIds = new Map();
-    await probe(link, link.client);
-    stood = true;
-    link.log.info({ engine: findings.version }, "the cluster's engine is reached");
-    await Promise.race([broken, probing(link, link.client)]);
-    return { reason: "the daemon stops", stood };
+    const client = await Promise.race([breaks, stand(link, attempt, options), deadline(attempt)]);
+    await Promise.race([breaks, probing(link, client)]);
+    return { reason: "the daemon stops", stood: true };
   } catch (error) {
-    return { reason: faultOf(error), stood };
+    return { reason: faultOf(error), stood: attempt.stands };
+  } finally {
+    link.client = null;
+    giveUp(attempt);
   }
+}
+
+/** A connection that is of use. */
+async function stand(
+  link: Link,
+  attempt: Attempt,
+  options: Parameters<typeof openEngine>[2],
+): Promise<EngineClient> {
+  const { client, findings } = await openEngine(attempt, link, options);
+  warnOf(link, findings.warnings);
+  for (const channel of link.channels.keys()) await client.subscribe(channel);
+  if (attempt.isOver) throw new EngineFault("the engine hasn't answered in time");
+  link.refusing = null;
+  link.replicationIds = new Map();
+  link.client = client;
+  await probe(link, client);
+  attempt.stands = true;
+  link.log.info({ engine: findings.version }, "the cluster's engine is reached");
+  return client;
+}
+
+async function deadline(attempt: Attempt): Promise<never> {
+  await pause(openMsMax, undefined, { ref: false });
+  if (!attempt.stands) giveUp(attempt);
+  throw new EngineFault("the engine hasn't answered in time");
 }
 
 async function probing(link: Link, client: EngineClient): Promise<void> {
@@ -205,27 +211,6 @@ async function ask<T>(link: Link, work: (client: EngineClient) => Promise<T>): P
     }
     throw new EngineAwayError(fault);
   }
-}
-
-async function run(
-  client: EngineClient,
-  digest: string,
-  source: string,
-  words: readonly (string | number)[],
-): Promise<EngineValue> {
-  try {
-    return (await client.send("EVALSHA", [digest, ...words])) as EngineValue;
-  } catch (error) {
-    // The engine was started again, or another server has taken over: it hasn't run anything.
-    if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-    return (await client.send("EVAL", [source, ...words])) as EngineValue;
-  }
-}
-
-function digestOf({ digests }: Link, { source }: EngineScript): string {
-  const digest = digests.get(source) ?? createHash("sha1").update(source).digest("hex");
-  digests.set(source, digest);
-  return digest;
 }
 
 function heardBy(link: Link): (channel: string, message: string) => void {

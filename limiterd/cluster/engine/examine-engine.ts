@@ -5,7 +5,7 @@
 import type { EngineClient } from "./engine-client.js";
 import { EngineFault } from "./engine-faults.js";
 
-interface EngineFindings {
+export interface EngineFindings {
   readonly isCluster: boolean;
   /** As it calls itself: `Valkey 8.0.1`. */
   readonly version: string;

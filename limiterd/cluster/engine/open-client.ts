@@ -99,7 +99,7 @@ async function openOne(
     });
     return client;
   };
-  const client = await connect({ enableAutoPipelining: true, failoverDetector: sentinel !== null });
+  const client = await connect({ enableAutoPipelining: true });
   let subscriber: Promise<Redis> | null = null;
   function drop(): void {
     ends.isDropped = true;
@@ -206,8 +206,15 @@ async function ready(client: Redis | Cluster, { tls }: ClusterConfig): Promise<(
   };
   client.on("error", note);
   client.on("node error", note);
+  // A Cluster whose nodes agree on too little is given up without a word.
+  const ended = new Promise<never>((_, reject) => {
+    client.once("end", () => reject(new Error("Cluster isn't ready")));
+  });
+  ended.catch(() => {
+    // Later it is told of by its own listener.
+  });
   try {
-    await client.connect();
+    await Promise.race([client.connect(), ended]);
   } catch (error) {
     client.disconnect();
     const why = seen.first ?? error;

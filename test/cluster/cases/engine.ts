@@ -3,63 +3,17 @@ import { once } from "node:events";
 import net from "node:net";
 import type { Test } from "tap";
 import t from "tap";
-import { connectEngine } from "../../../limiterd/cluster/engine/connect-engine.js";
-import {
-  EngineAwayError,
-  type EngineConnection,
-  EngineRefusedError,
-  type EngineState,
-} from "../../../limiterd/cluster/engine/engine.js";
-import { openClients } from "../../../limiterd/cluster/engine/open-client.js";
+import { EngineAwayError, EngineRefusedError } from "../../../limiterd/cluster/engine/engine.js";
 import { counterKey, createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
-import { createPlainConfig } from "../../support/cluster/cluster-config.js";
 import {
   engineProgram,
   freePort,
   noEngine,
   startEngine,
 } from "../../support/processes/start-engine.js";
+import { connect, epochOf, isAway, isConnected } from "../watched-connection.js";
 
 const skip = engineProgram === null && noEngine;
-
-interface Connected extends EngineConnection {
-  readonly lines: readonly string[];
-  /** Resolved when the state is so, which it may be already. */
-  until(fits: (state: EngineState) => boolean): Promise<EngineState>;
-}
-
-function connect(t: Test, url: string, settings = {}): Connected {
-  const config = createPlainConfig(url, settings);
-  const lines: string[] = [];
-  const note = (...words: readonly unknown[]): void => void lines.push(JSON.stringify(words));
-  const connection = connectEngine({
-    clusterName: config.name,
-    open: openClients(config),
-    log: { info: note, warn: note },
-    nowMs: Date.now,
-  });
-  t.teardown(() => connection.close());
-  return {
-    ...connection,
-    get state() {
-      return connection.state;
-    },
-    lines,
-    until: (fits) =>
-      new Promise((resolve) => {
-        if (fits(connection.state)) return resolve(connection.state);
-        const stop = connection.watch((state) => {
-          if (!fits(state)) return;
-          stop();
-          resolve(state);
-        });
-      }),
-  };
-}
-
-const isConnected = ({ kind }: EngineState): boolean => kind === "connected";
-const isAway = ({ kind }: EngineState): boolean => kind === "away";
-const epochOf = (state: EngineState): string => (state.kind === "connected" ? state.epoch : "");
 
 t.test("commands, scripts and channels", { skip }, async (t) => {
   const engine = await startEngine(t);

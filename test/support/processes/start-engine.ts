@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,8 +49,41 @@ export async function startEngine(
   settings: readonly string[] = [],
 ): Promise<RunningEngine> {
   const port = await freePort();
+  return start(t, port, (directory) => [
+    ...["--port", `${port}`, "--bind", "127.0.0.1", "--dir", directory, "--save", ""],
+    ...settings,
+  ]);
+}
+
+/** A Sentinel that watches one server, with `lines` of its configuration. */
+export async function startSentinel(
+  t: Pick<Test, "teardown">,
+  watched: number,
+  lines: readonly string[] = [],
+): Promise<RunningEngine> {
+  const port = await freePort();
+  return start(t, port, (directory) => {
+    const file = join(directory, "sentinel.conf");
+    const all = [
+      `port ${port}`,
+      "bind 127.0.0.1",
+      `dir ${directory}`,
+      `sentinel monitor engine 127.0.0.1 ${watched} 1`,
+      "sentinel down-after-milliseconds engine 500",
+      ...lines,
+    ];
+    writeFileSync(file, `${all.join("\n")}\n`);
+    return [file, "--sentinel"];
+  });
+}
+
+async function start(
+  t: Pick<Test, "teardown">,
+  port: number,
+  words: (directory: string) => readonly string[],
+): Promise<RunningEngine> {
   const directory = mkdtempSync(join(tmpdir(), "sluice-engine-"));
-  let child = await run(port, directory, settings);
+  let child = await run(words(directory));
   const end = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
@@ -64,13 +97,13 @@ export async function startEngine(
     port,
     url: `valkey://127.0.0.1:${port}`,
     directory,
-    cli: (name, ...words) => runOnce(port, String(name), words),
+    cli: (name, ...rest) => runOnce(port, String(name), rest),
     freeze: () => void child.kill("SIGSTOP"),
     thaw: () => void child.kill("SIGCONT"),
     kill: end,
     async restart() {
       await end();
-      child = await run(port, directory, settings);
+      child = await run(words(directory));
     },
   };
 }
@@ -91,20 +124,13 @@ async function runOnce(
   }
 }
 
-async function run(
-  port: number,
-  directory: string,
-  settings: readonly string[],
-): Promise<ChildProcess> {
-  const words = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", directory, "--save", ""];
-  const child = spawn(engineProgram!, [...words, ...settings], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+async function run(words: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(engineProgram!, words, { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   await new Promise<void>((resolve, reject) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       printed += text;
-      if (/Ready to accept connections|Running mode=sentinel/.test(printed)) resolve();
+      if (/Ready to accept connections|Sentinel ID is/.test(printed)) resolve();
     });
     child.once("exit", () => reject(new Error(`the engine ended at its start: ${printed}`)));
   });
