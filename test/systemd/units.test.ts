@@ -137,6 +137,13 @@ t.test("the hardening leaves Node what it needs", async (t) => {
     );
   }
   t.notMatch(settingOf("sluice-limiterd.service", "RestrictAddressFamilies"), /AF_INET/);
+  t.same(
+    textOf("sluice-limiterd.service.d/cluster.conf")
+      .split("\n")
+      .filter((line) => /^[^#]/.test(line)),
+    ["[Service]", "RestrictAddressFamilies=AF_INET AF_INET6"],
+    "the drop-in for what hosts share opens the network, and nothing else",
+  );
 });
 
 t.test("a stuck service is ended, and a service that isn't stuck has time to say so", async (t) => {

@@ -30,7 +30,10 @@ const notTrusted =
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/ECONNREFUSED/, "nothing listens at the engine's address (ECONNREFUSED)"],
   [/ENOTFOUND|EAI_AGAIN/, "the name of the engine's host can't be resolved"],
-  [/EHOSTUNREACH|ENETUNREACH|EACCES|EPERM/, "no network leads to the engine from this process"],
+  [
+    /EHOSTUNREACH|ENETUNREACH|EAFNOSUPPORT|EACCES|EPERM/,
+    "no network leads to the engine from this process",
+  ],
   [
     /wrong version number|packet length too long|ERR_SSL|EPROTO/i,
     "the engine doesn't answer in TLS: does it, or is its address to begin with valkey://?",

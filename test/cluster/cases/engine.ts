@@ -1,6 +1,8 @@
 /** The connection to a real engine: what it does, what breaks it, and what is said of faults. */
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import net from "node:net";
+import { join } from "node:path";
 import type { Test } from "tap";
 import t from "tap";
 import { EngineAwayError, EngineRefusedError } from "../../../limiterd/cluster/engine/engine.js";
@@ -11,6 +13,7 @@ import {
   noEngine,
   startEngine,
 } from "../../support/processes/start-engine.js";
+import { root } from "../../tidy/source-tree.js";
 import { connect, epochOf, isAway, isConnected } from "../watched-connection.js";
 
 const skip = engineProgram === null && noEngine;
@@ -133,6 +136,24 @@ t.test("each fault is one sentence", { skip }, async (t) => {
   const missing = connect(t, open.url, { passwordFile: "/nowhere/password" });
   t.match(await missing.until(isAway), { reason: "cluster.password_file can't be read (ENOENT)" });
 });
+
+t.test(
+  "the user of the page on several hosts may do what is needed, and no more",
+  { skip },
+  async (t) => {
+    const page = readFileSync(join(root, "docs/several-hosts.md"), "utf8");
+    const rule = /ACL SETUSER (sluice .*)/.exec(page)![1]!.replace("PASSWORD", "pw").split(" ");
+    const engine = await startEngine(t);
+    await engine.cli("ACL", "SETUSER", ...rule);
+    const connection = connect(t, engine.url.replace("//", "//sluice:pw@"));
+    connection.subscribe("sluice:{sluice}:changes", () => {});
+    await connection.until(isConnected);
+    const limits = createEngineLimits(connection, { clusterName: "sluice", hostId: "a", start: 1 });
+    t.match(await limits.sync([question]), [{ status: "synced" }]);
+    await t.rejects(connection.commands.get("else"), /ACL doesn't allow/);
+    t.match(connection.state, { kind: "connected" }, "one command that is refused is no end");
+  },
+);
 
 t.test("a full engine changes nothing, and is asked until it isn't", { skip }, async (t) => {
   const engine = await startEngine(t);

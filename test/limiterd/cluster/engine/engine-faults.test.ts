@@ -20,6 +20,7 @@ t.test("each fault has a sentence", async (t) => {
     [failed("connect ECONNREFUSED 10.0.0.1:6379", "ECONNREFUSED"), /nothing listens/],
     [failed("getaddrinfo EAI_AGAIN x", "EAI_AGAIN"), /can't be resolved/],
     [failed("connect ENETUNREACH", "ENETUNREACH"), /no network leads/],
+    [failed("connect EAFNOSUPPORT", "EAFNOSUPPORT"), /no network leads/],
     [
       failed("self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT"),
       /isn't trusted \(DEPTH_ZERO/,
