@@ -2,7 +2,7 @@
  * What all shares of a host go by while one message is handled: the time, whether the engine can be
  * asked, and what a verdict couldn't find out. Whoever begins a turn of the event loop sets it.
  */
-import type { ClusterFailureMode } from "./failure-mode.js";
+import type { ClusterFailureMode } from "../../shared/cluster/cluster-config.js";
 
 /**
  * - `look`: an explanation or a list. What the engine would grant counts as granted.

@@ -74,10 +74,10 @@ export class ShareUnits {
     return this.#anchor === null ? Number.POSITIVE_INFINITY : monoMs - this.#anchor.sentMonoMs;
   }
 
-  /** The engine's time at the latest; null before its first answer. */
-  latestMs(monoMs: number): number | null {
+  /** The engine's time, in whole milliseconds; null before its first answer. */
+  engineMs(monoMs: number): number | null {
     const anchor = this.#anchor;
-    return anchor === null ? null : anchor.engineMs + (monoMs - anchor.sentMonoMs);
+    return anchor === null ? null : Math.floor(latestMs(anchor, monoMs));
   }
 
   /** What all hosts have counted, without the units that this one holds. */
@@ -91,8 +91,10 @@ export class ShareUnits {
 
   /** Whether a unit may be used now. */
   has(monoMs: number): boolean {
-    if (this.#held === 0) return false;
-    return this.latestMs(monoMs)! < (this.#window + 1) * this.#periodMs;
+    const anchor = this.#anchor;
+    if (this.#held === 0 || anchor === null) return false;
+    // The engine tells whole milliseconds: it is one further at most.
+    return latestMs(anchor, monoMs) + 1 <= (this.#window + 1) * this.#periodMs;
   }
 
   /** Whether more should be asked for before the last one is gone. */
@@ -239,4 +241,9 @@ export class ShareUnits {
     this.#windowLsn = lsn;
     this.#window = window;
   }
+}
+
+/** The engine's time can't be later than this, but for the part of a millisecond. */
+function latestMs({ engineMs, sentMonoMs }: Anchor, monoMs: number): number {
+  return engineMs + (monoMs - sentMonoMs);
 }

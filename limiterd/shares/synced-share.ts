@@ -71,7 +71,7 @@ export class SyncedShare {
 
   view(own: Window, inFlight: number, nowMs: number): SharedView {
     const { periodMs } = this.rule;
-    const engineMs = this.units.latestMs(this.#turn.monoMs);
+    const engineMs = this.units.engineMs(this.#turn.monoMs);
     if (periodMs === 0) return { window: own, nowMs, inFlight: this.slots.counted(inFlight) };
     if (engineMs === null) return { window: own, nowMs, inFlight };
     const window = Math.floor(engineMs / periodMs);

@@ -4,6 +4,7 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { simulateHosts } from "./hosts/simulate-hosts.js";
 import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
 import { type SimulationResult, simulate } from "./simulate.js";
@@ -14,6 +15,7 @@ const { values: flags } = parseArgs({
     seeds: { type: "string" },
     from: { type: "string" },
     minutes: { type: "string" },
+    hosts: { type: "boolean" },
     mutant: { type: "string" },
     mutants: { type: "boolean" },
     "until-caught": { type: "boolean" },
@@ -31,7 +33,7 @@ function hex(seed: number): string {
 
 function printViolation({ seed, violation, lines }: SimulationResult): void {
   print(
-    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- --seed ${hex(seed)}\n`,
+    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- ${flags.hosts ? "--hosts " : ""}--seed ${hex(seed)}\n`,
   );
 }
 
@@ -61,7 +63,7 @@ async function run(): Promise<boolean> {
     performance.now() < endMs &&
     !(flags["until-caught"] && failed.length > 0)
   ) {
-    const result = await simulate((Number(from) + done++) >>> 0);
+    const result = await (flags.hosts ? simulateHosts : simulate)((Number(from) + done++) >>> 0);
     events += result.events;
     hash = result.traceHash;
     for (const [kind, times] of result.tally) tally.set(kind, (tally.get(kind) ?? 0) + times);

@@ -1,5 +1,5 @@
 /** What the status says of counters that are shared, and of the engine that counts them. */
-import type { ClusterFailureMode } from "../failure-mode.js";
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { ShareSync } from "./share-sync.js";
 
 interface ClusterState {

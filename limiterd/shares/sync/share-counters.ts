@@ -1,8 +1,9 @@
 /** Puts the counters of a rule book under the limits that all hosts share. */
+
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { rollWindow } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import { ClusterTurn } from "../cluster-turn.js";
-import type { ClusterFailureMode } from "../failure-mode.js";
 import type { Share } from "../share.js";
 import { ClusterCounts } from "./cluster-counts.js";
 import { ShareSync } from "./share-sync.js";

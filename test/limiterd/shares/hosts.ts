@@ -3,9 +3,9 @@
  * twin. Time is virtual: nothing happens but by `pass`.
  */
 import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
-import type { ClusterFailureMode } from "../../../limiterd/shares/failure-mode.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import {
   type CounterTwin,

@@ -4,8 +4,8 @@ import { settleMs, slotsValidMs } from "../../../limiterd/cluster/cluster-bounds
 import type { SyncQuestion } from "../../../limiterd/cluster/shared-limits.js";
 import { newWindow } from "../../../limiterd/counters/window.js";
 import { ClusterTurn } from "../../../limiterd/shares/cluster-turn.js";
-import type { ClusterFailureMode } from "../../../limiterd/shares/failure-mode.js";
 import { Share } from "../../../limiterd/shares/share.js";
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createCounterTwin } from "../../support/cluster/counter-twin.js";
 import { bookOf, now, rule } from "../rules/book-of.js";
@@ -115,8 +115,8 @@ t.test("a unit is good until its window ends by the clock of the question", asyn
   played.answer(question, minute - 500);
   played.turn.monoMs = minute - 101;
   t.ok(played.admit(), "the engine may be a hundred milliseconds further");
-  played.turn.monoMs = minute - 100;
-  t.notOk(played.admit());
+  played.turn.monoMs = minute - 100.5;
+  t.notOk(played.admit(), "and its milliseconds are whole ones");
 });
 
 t.test("what it holds is told as used", async (t) => {

@@ -1,6 +1,7 @@
 /** Every planted bug. */
 import { countingMutants } from "./counting-mutants.js";
 import { durabilityMutants } from "./durability-mutants.js";
+import { hostsMutants } from "./hosts-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { verdictMutants } from "./verdict-mutants.js";
 
@@ -8,4 +9,5 @@ export const mutants: readonly Mutant[] = [
   ...countingMutants,
   ...durabilityMutants,
   ...verdictMutants,
+  ...hostsMutants,
 ];

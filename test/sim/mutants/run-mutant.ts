@@ -55,7 +55,7 @@ export function misplacedMutants(): string[] {
 
 /** Plants the bug and runs the seeds, in a process of its own. */
 export async function runMutant(
-  { file, find, put }: Mutant,
+  { file, find, put, simulation }: Mutant,
   { from, seeds, untilCaught }: SeedRange,
 ): Promise<MutantRun> {
   const view = mkdtempSync(join(tmpdir(), "sluice-mutant-"));
@@ -76,6 +76,7 @@ export async function runMutant(
       "--seeds",
       String(seeds),
       "--json",
+      ...(simulation === "hosts" ? ["--hosts"] : []),
       ...(untilCaught ? ["--until-caught"] : []),
     ];
     return JSON.parse(await output(args)) as MutantRun;

@@ -1,0 +1,288 @@
+/**
+ * One seed of several hosts that count together, from the first request to the last comparison:
+ * the oracle judges what all of them have admitted. A time of work and faults; then the faults
+ * stop, all requests end and everything is idle, and the engine must have counted what was used.
+ */
+
+import { slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
+import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
+import { pathRule } from "../../limiterd/in-memory-daemon.js";
+import type { SimulationResult } from "../simulate.js";
+import { World } from "../world.js";
+import { type NetworkFaults, SharedEngine } from "./shared-engine.js";
+import { SimulatedHost } from "./simulated-host.js";
+import { counterOn, estimate, UnionTruth } from "./union-truth.js";
+
+const beginMs = 1_767_225_600_000;
+const faultsMs = 9_000;
+/** Longer than a slow question, what a share is kept, and the settling of an engine. */
+const restMs = 12_000;
+/** As long a host's charges may be unknown to another one, and a question may take. */
+const unknownTokensMs = 2_300;
+
+export async function simulateHosts(seed: number): Promise<SimulationResult> {
+  const world = new World(seed);
+  let violation: string | null = null;
+  try {
+    await new HostsSimulation(world).run();
+  } catch (error) {
+    violation = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (error instanceof Error && error.name === "Violation") violation = error.message;
+  }
+  const { events, traceHash, tally, lines } = world;
+  return { seed, violation, events, traceHash, tally, lines };
+}
+
+class HostsSimulation {
+  readonly #world: World;
+  readonly #engine: SharedEngine;
+  readonly #truth = new UnionTruth();
+  readonly #hosts: SimulatedHost[] = [];
+  readonly #rules: readonly RuleDefinition[];
+  readonly #failureMode: ClusterFailureMode;
+  readonly #calm: boolean;
+  /** The hosts' clocks are those of the engine. */
+  readonly #sameClocks: boolean;
+  #healing = false;
+  /** Until then an engine that lost data, and a host that couldn't say so, may let more pass. */
+  #looseUntilMs = 0;
+  /** Starts of daemons: what was granted to an earlier one counts as used. */
+  #restarts = 0;
+
+  constructor(world: World) {
+    const { random } = world;
+    this.#world = world;
+    this.#calm = random.chance(0.3);
+    this.#sameClocks = random.chance(0.5);
+    this.#failureMode = random.chance(0.8) ? "closed" : random.pick(["local", "open"] as const);
+    const chance = (max: number): number => (this.#calm ? 0 : random.between(0, max));
+    const faults: NetworkFaults = {
+      lost: chance(0.05),
+      answerLost: chance(0.05),
+      doubled: chance(0.1),
+      late: chance(0.05),
+      slow: chance(0.1),
+    };
+    this.#engine = new SharedEngine(world, faults, beginMs + random.int(0, 60_000));
+    this.#rules = [
+      pathRule("/", random.pick([1, 2, 5]), { requests: random.int(3, 90) }),
+      pathRule("/a", random.pick([2, 7]), { requests: random.int(1, 12), tokens: 400 }),
+      { ...pathRule("/", 3, { requests: random.int(1, 30) }), perChild: true, periodSeconds: 3 },
+      pathRule("/", 0, { requests: random.int(1, 20) }),
+    ];
+    const hosts = random.int(2, 4);
+    for (let i = 1; i <= hosts; i++) this.#hosts.push(this.#newHost(i, hosts));
+  }
+
+  #newHost(index: number, hosts: number): SimulatedHost {
+    const { random } = this.#world;
+    const skewMs = this.#sameClocks ? 0 : random.between(-4000, 4000);
+    return new SimulatedHost(`host-${index}`, this.#engine.nowMs - this.#world.nowMs + skewMs, {
+      world: this.#world,
+      engine: this.#engine,
+      rules: this.#rules,
+      hosts,
+      failureMode: this.#failureMode,
+      onAdmitted: (host, userPath) => this.#admitted(host, userPath),
+      onCharged: (userPath, tokens) =>
+        void this.#truth.charged.push({ atMs: this.#engine.nowMs, userPath, tokens }),
+    });
+  }
+
+  async run(): Promise<void> {
+    const { random } = this.#world;
+    const meanMs = random.skewed(4, 80);
+    this.#requestEvery(meanMs);
+    if (!this.#calm) this.#faultEvery(random.skewed(300, 4000));
+    await this.#world.run(faultsMs, () => this.#check());
+    this.#heal();
+    await this.#world.run(faultsMs + restMs, () => this.#check());
+    this.#mustBeAtRest();
+    await this.#mustGetFreeUnit();
+  }
+
+  #requestEvery(meanMs: number): void {
+    const { random } = this.#world;
+    this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
+      if (this.#healing) return;
+      const host = random.pick(this.#hosts);
+      const userPath = random.pick(["/a", "/a/x", "/b", "/c/y"]);
+      this.#world.after(0, host.process, () => void host.ask(userPath));
+      this.#requestEvery(meanMs);
+    });
+  }
+
+  #faultEvery(meanMs: number): void {
+    const { random } = this.#world;
+    this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
+      if (this.#healing) return;
+      this.#fault(random.pick(this.#hosts));
+      this.#faultEvery(meanMs);
+    });
+  }
+
+  #fault(host: SimulatedHost): void {
+    const { random } = this.#world;
+    const world = this.#world;
+    const kind = random.pick(["kill", "pause", "cut", "step", "wipe", "fail over"] as const);
+    world.count(kind);
+    world.trace(`${kind} ${host.id}`);
+    if (kind === "kill" && host.process.alive) {
+      this.#restarts++;
+      host.kill(random.between(50, 1500), random.chance(0.5));
+    }
+    if (kind === "pause") world.pause(host.process, random.skewed(10, 4000));
+    if (kind === "cut") host.cutUntilMs = world.nowMs + random.skewed(50, 4000);
+    if (kind === "step") host.wallAheadMs += random.between(-9000, 3000);
+    if (kind === "wipe") this.#lose(() => this.#engine.twin.wipe());
+    if (kind === "fail over") {
+      const putBack = this.#engine.twin.copy();
+      world.after(random.skewed(1, 400), null, () => this.#lose(putBack));
+    }
+  }
+
+  #lose(run: () => void): void {
+    run();
+    this.#engine.epoch++;
+    // Strict where each host can tell what it has used before the engine grants again.
+    const heard = this.#hosts.every(
+      ({ process, isCut }) => process.alive && !isCut && process.pausedUntilMs <= this.#world.nowMs,
+    );
+    if (!heard || this.#restarts > 0) this.#loose();
+  }
+
+  #loose(): void {
+    this.#looseUntilMs = this.#world.nowMs + 2 * 7000;
+  }
+
+  #admitted(host: SimulatedHost, userPath: string): () => void {
+    const { nowMs } = this.#engine;
+    const event = { atMs: nowMs, userPath, withdrawn: false };
+    this.#truth.admitted.push(event);
+    this.#world.count("admitted");
+    this.#world.trace(`${host.id} admitted ${userPath} at ${nowMs}`);
+    for (const rule of this.#rules) {
+      const child = counterOn(rule, userPath);
+      if (child !== null && rule.periodSeconds > 0) this.#mustBeWithin(host, rule, child);
+    }
+    return () => {
+      event.withdrawn = true;
+      this.#world.count("withdrawn");
+      this.#world.trace(`${host.id} withdrew ${userPath} of ${nowMs}`);
+    };
+  }
+
+  #mustBeWithin(host: SimulatedHost, rule: RuleDefinition, child: string): void {
+    if (this.#failureMode !== "closed" || this.#world.nowMs < this.#looseUntilMs) return;
+    const { nowMs } = this.#engine;
+    const used = estimate(rule, this.#truth.requests(rule, child, nowMs), nowMs);
+    if (used > rule.maxRequests!)
+      this.#world.fail(
+        `${host.id} admitted request ${used} of ${rule.maxRequests} on ${rule.subject} ${child} in ${rule.periodSeconds} s`,
+      );
+    if (rule.maxTokens === null || !this.#sameClocks || this.#hasFaults) return;
+    const tokens = this.#truth.tokens(rule, child, nowMs, nowMs - unknownTokensMs);
+    if (tokens > rule.maxTokens)
+      this.#world.fail(
+        `${host.id} admitted although ${tokens} tokens of ${rule.maxTokens} were charged`,
+      );
+  }
+
+  get #hasFaults(): boolean {
+    return !this.#calm;
+  }
+
+  /** After each event. */
+  #check(): void {
+    for (const host of this.#hosts) {
+      if (!host.process.alive || host.process.pausedUntilMs > this.#world.nowMs) continue;
+      host.read((id) => this.#later(host, id));
+    }
+    this.#slotsMustBeWithin();
+  }
+
+  #later(host: SimulatedHost, id: number): void {
+    const { random } = this.#world;
+    const ms = random.skewed(1, random.pick([100, 800, 3000]));
+    const isWithdrawn = random.chance(0.05);
+    const tokens = random.int(0, 40);
+    // Its proxy ends it, whichever process of the daemon it is then.
+    const end = (): void => {
+      if (!host.process.alive || host.process.pausedUntilMs > this.#world.nowMs)
+        return void this.#world.after(20, null, end);
+      if (isWithdrawn) host.withdraw(id);
+      else host.end(id, tokens);
+    };
+    this.#world.after(isWithdrawn ? ms / 100 : ms, null, end);
+  }
+
+  #slotsMustBeWithin(): void {
+    if (this.#failureMode !== "closed" || this.#world.nowMs < this.#looseUntilMs) return;
+    const gauge = this.#rules.find(({ periodSeconds }) => periodSeconds === 0)!;
+    let running = 0;
+    for (const host of this.#hosts)
+      if (this.#world.nowMs - host.heardMs < slotsValidMs / 2) running += host.running.size;
+    if (running > gauge.maxRequests!)
+      this.#world.fail(`${running} requests run of ${gauge.maxRequests} that may`);
+  }
+
+  #heal(): void {
+    this.#healing = true;
+    this.#engine.healed = true;
+    this.#world.trace("healing");
+    for (const host of this.#hosts) {
+      host.cutUntilMs = 0;
+      this.#world.resume(host.process);
+    }
+  }
+
+  /** Each counter of the engine's is what was used; more where a daemon has died with its units. */
+  #mustBeAtRest(): void {
+    const { nowMs } = this.#engine;
+    for (const rule of this.#rules.filter(({ periodSeconds }) => periodSeconds > 0)) {
+      const children = new Set(this.#truth.admitted.map((each) => counterOn(rule, each.userPath)));
+      for (const child of children) {
+        if (child === null) continue;
+        const { totals } = this.#engine.twin.read(
+          { ruleId: ruleId(rule), child, periodMs: rule.periodSeconds * 1000 },
+          nowMs,
+        );
+        const [current, before] = this.#truth.requests(rule, child, nowMs);
+        const isExact = this.#restarts === 0 && this.#sameClocks;
+        const told = [totals.requests, totals.requestsBefore] as const;
+        if (
+          told[0] < current ||
+          told[1] < before ||
+          (isExact && this.#differ(told, [current, before]))
+        )
+          this.#world.fail(
+            `at rest the engine counts ${told.join(" and ")} on ${rule.subject} ${child} in ${rule.periodSeconds} s, and ${current} and ${before} were used`,
+          );
+      }
+    }
+    const { totals } = this.#engine.twin.read(
+      { ruleId: ruleId(this.#rules.at(-1)!), child: "", periodMs: 0 },
+      nowMs,
+    );
+    if (totals.slots > 0 && this.#restarts === 0)
+      this.#world.fail(`${totals.slots} slots are taken at rest`);
+    for (const { id, shares } of this.#hosts)
+      if (shares.size > 0) this.#world.fail(`${id} still holds ${shares.size} shares at rest`);
+  }
+
+  /** A request that was withdrawn as its window ended may still be counted. */
+  #differ(told: readonly [number, number], used: readonly [number, number]): boolean {
+    const withdrawn = this.#truth.admitted.filter((each) => each.withdrawn).length;
+    return told[0] - used[0] > withdrawn || told[1] - used[1] > withdrawn;
+  }
+
+  /** At rest one host alone gets what is free, within two round trips. */
+  async #mustGetFreeUnit(): Promise<void> {
+    const host = this.#world.random.pick(this.#hosts);
+    const id = host.ask("/z");
+    await this.#world.run(faultsMs + restMs + 40, () => this.#check());
+    const kind = host.answerTo(id);
+    if (kind !== "admitted") this.#world.fail(`a lone host's request is ${kind ?? "not answered"}`);
+  }
+}
