@@ -22,14 +22,15 @@ import { wireVersions } from "../shared/wire/wire-versions.js";
 import { createDaemonHealth, type DaemonHealth } from "./daemon-health.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
+import { logFill } from "./log-fill.js";
 import { copyInProcess } from "./maintenance/copy-in-process.js";
 import { openSockets } from "./open-sockets.js";
 import { configuredText } from "./rules/stored-rule.js";
+import { shareWithHosts } from "./share-with-hosts.js";
 import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
 import { type Store, StoreBrokenError } from "./store/store.js";
-import type { StoreFill } from "./store/store-size.js";
 
 interface LimiterdOptions {
   readonly config: Config;
@@ -69,7 +70,14 @@ export async function startLimiterd({
   const broken = new Promise<Error>((resolve) => {
     end = resolve;
   });
-  const state = await openState(store, { config, log, end }, nowMs()).catch(closing(store));
+  let onAccountsLoaded: () => void = () => {};
+  const accountsLoaded = new Promise<void>((resolve) => {
+    onAccountsLoaded = resolve;
+  });
+  const opening = { config, log, end, onAccountsLoaded };
+  const state = await openState(store, opening, nowMs()).catch(closing(store));
+  const wiring = { config, log, nowMs, accountsLoaded, end };
+  const leave = await shareWithHosts(state, wiring).catch(closing(store));
   const listeners = await openSockets(state, config.limiter, {
     listen,
     inherited: sockets,
@@ -116,6 +124,7 @@ export async function startLimiterd({
     broken,
     health: createDaemonHealth(state, () => performance.now()),
     async stop() {
+      await leave();
       if (!(await timers.stop())) {
         log.error(
           { reason: state.writer.failing?.message ?? "it takes too long" },
@@ -134,17 +143,6 @@ function closing(store: Store): (error: unknown) => Promise<never> {
     await store.close();
     throw error;
   };
-}
-
-/** Logs that the store comes near to what it may hold. */
-function logFill(log: Log): (fill: StoreFill, usedBytes: number) => void {
-  return (fill, usedBytes) =>
-    log.warn(
-      { used_bytes: usedBytes },
-      fill === "near"
-        ? "the store holds 80 % of usage.max_store_bytes"
-        : "the store holds more than usage.max_store_bytes: the oldest usage records are removed",
-    );
 }
 
 /** Logs that the store can't be written, and that it can again. */
@@ -183,9 +181,16 @@ function createForeignVersionLog(log: Log): (hello: ForeignHello) => void {
   };
 }
 
+interface Opening {
+  readonly config: Config;
+  readonly log: Log;
+  readonly end: (reason: Error) => void;
+  readonly onAccountsLoaded: () => void;
+}
+
 async function openState(
   store: Store,
-  { config, log, end }: { config: Config; log: Log; end: (reason: Error) => void },
+  { config, log, end, onAccountsLoaded }: Opening,
   nowMs: number,
 ): Promise<DaemonState> {
   const logState = logStoreState(store, log);
@@ -204,6 +209,7 @@ async function openState(
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
     beginCopy: () => copyInProcess(store.file),
+    onAccountsLoaded,
     onStoreState(error: Error | null) {
       logState(error);
       if (error instanceof StoreBrokenError) end(error);

@@ -262,6 +262,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "looks in /proc whether a process still runs",
   },
+  "limiterd/share-with-hosts.ts": {
+    kind: "main",
+    why: "wires a daemon to other hosts: the engine's client, clocks, timers, ids, the machine's name",
+  },
   "limiterd/main.ts": {
     kind: "main",
     why: "wires the daemon: its clock, its timers and its randomness",

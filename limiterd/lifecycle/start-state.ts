@@ -43,6 +43,8 @@ interface StartPorts {
    * after that.
    */
   onStoreState(error: Error | null): void;
+  /** Called once what budgets have spent is read. */
+  onAccountsLoaded?(): void;
   /** Called for each rule and budget that exists, or is written later, and does nothing. */
   onInert(inert: Inert): void;
   /** Called with the templates that the store has though the entitlement is missing. */
@@ -95,6 +97,7 @@ export async function startState(
     schedule,
     beginCopy,
     onStoreState,
+    onAccountsLoaded,
     onInert,
     onUnentitled,
     onUnreadable,
@@ -200,6 +203,7 @@ export async function startState(
   await writer.tryWrite([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   loadAccounts(state)
     .then(async (stale) => {
+      if (!state.accountsLoading) onAccountsLoaded?.();
       await removeSpends(state, stale);
       // A daemon that stops hasn't seen all that a backfill replaces.
       if (!state.accountsLoading) await backfill?.finish().catch(onUnreadable);

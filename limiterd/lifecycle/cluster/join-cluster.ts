@@ -40,7 +40,6 @@ interface ClusterPorts {
 }
 
 interface ClusterLog extends SharingLog {
-  engineState(state: EngineState): void;
   /** Another daemon lives under the id that the store has. */
   copiedDisk(id: string): void;
 }
@@ -54,7 +53,6 @@ export async function joinCluster(
   const board = await firstBoard(state, ports);
   state.cluster = { name, failureMode, board, engineState: () => engine.state };
   const heardState = (now: EngineState): void => {
-    log.engineState(now);
     noteClusterState(state, now.kind === "away" ? now.reason : null);
   };
   const beat = (): void => {
