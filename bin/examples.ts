@@ -45,6 +45,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   usage: ["sluice usage --path /team --by model", "sluice usage --month 2026-10 --by key"],
   "usage export": ["sluice usage export --format csv --days 30 --output month.csv"],
+  "usage follow": [
+    "sluice usage follow --to postgres://sluice@db.example/usage --create-table",
+    "sluice usage follow --to ndjson --output /var/log/sluice/usage.ndjson --once",
+  ],
   status: ["sluice status", "sluice status --url https://gateway.example"],
   top: ["sluice top"],
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],

@@ -3,7 +3,8 @@
  * is connected to what, and in which order it starts and stops.
  */
 
-import { hash, randomInt } from "node:crypto";
+import { hash, randomInt, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
@@ -247,6 +248,8 @@ async function openState(
     declaredAt: { rules: config.rateLimits.declaredAt, budgets: config.budgets.declaredAt },
     providers: typesOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
+    host: hostname(),
+    newStoreId: randomUUID(),
     nowMs,
     // Since the boot, whichever process asks.
     uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },

@@ -31,6 +31,7 @@ import type { Backups } from "./store/backups.js";
 import type { Epochs } from "./store/epochs.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
+import type { Followers } from "./usage/followers/followers.js";
 import type { UsageLog } from "./usage/usage-log.js";
 
 export interface DaemonSettings {
@@ -75,6 +76,7 @@ export interface DaemonState {
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
   readonly backTests: BackTests;
+  readonly followers: Followers;
   readonly spendLog: SpendLog;
   /**
    * Resolved after everything that waits for the event loop has run: called between the slices of

@@ -53,6 +53,8 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   status: daemonCallsMax,
   "usage-summary": daemonCallsMax,
   "usage-records": daemonCallsMax,
+  "usage-export": daemonCallsMax,
+  "usage-follow": daemonCallsMax,
   providers: repliesMax,
   config: repliesMax,
   metrics: scrapesMax,

@@ -54,6 +54,24 @@ const impure: Readonly<
     kind: "adapter",
     why: "a file that is written beside its name and renamed; signals remove it",
   },
+  "bin/commands/usage/usage-follow.ts": {
+    kind: "adapter",
+    why: "reads the file of a password or a token, and spreads its retries by chance",
+  },
+  "bin/usage/follow/cursor-file.ts": {
+    kind: "adapter",
+    why: "a small file that is exchanged as a whole, and a lock by node:net",
+  },
+  "bin/usage/follow/stop-signals.ts": { kind: "adapter", why: "the signals of this process" },
+  "bin/usage/sinks/postgres-sink.ts": {
+    kind: "adapter",
+    why: "the client library of PostgreSQL, a deadline, and the file of authorities",
+  },
+  "bin/usage/sinks/ndjson-sinks.ts": { kind: "adapter", why: "an output file, cut and synced" },
+  "bin/usage/sinks/https-sink.ts": {
+    kind: "adapter",
+    why: "requests by node:http and node:https, with a deadline",
+  },
   "bin/session/missing-key-files.ts": {
     kind: "adapter",
     why: "looks whether files of keys can be read",

@@ -44,6 +44,8 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   status: ["GET", "/admin/status"],
   "usage.summary": ["GET", "/admin/usage"],
   "usage.records": ["GET", "/admin/usage/records"],
+  "usage.export": ["GET", "/admin/usage/export"],
+  "usage.follow": ["GET", "/admin/usage/follow"],
 };
 
 /** The request for an operation, or why there is none. `nowMs`: of this machine. */

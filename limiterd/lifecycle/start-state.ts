@@ -26,6 +26,8 @@ import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import { type BackupPorts, Backups } from "../store/backups.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
+import { Followers } from "../usage/followers/followers.js";
+import { identify } from "../usage/followers/store-ids.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { loadAccounts } from "./load-unread.js";
 import { type DeclaredPlaces, placeDeclared } from "./place-declared.js";
@@ -77,6 +79,10 @@ interface StartOptions {
   readonly providers: ProviderTypes;
   /** Two random 32-bit integers that are unknown outside. */
   readonly hashKey: HashKey;
+  /** The name of the machine. */
+  readonly host: string;
+  /** A random one, for a store that has none. */
+  readonly newStoreId: string;
   readonly nowMs: number;
   readonly uptime: HostUptime;
 }
@@ -138,6 +144,7 @@ export async function startState(
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);
+  const identity = identify(store, options.newStoreId);
   const measures = new DaemonMeasures(measurePorts);
   const writer = new Writer(
     {
@@ -184,6 +191,7 @@ export async function startState(
     sharedDefinitions: null,
     backups: new Backups({ beginCopy, schedule }),
     usage,
+    followers: new Followers(identity.storeIds, options.host),
     spendLog,
     yieldToEventLoop,
     refusals: createRecentRefusals(),
@@ -200,7 +208,12 @@ export async function startState(
   };
   // What is looked up is marked in the store before anything is spent on top of it.
   const backfill = beginBackfill(state, incomplete, nowMs);
-  await writer.tryWrite([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
+  await writer.tryWrite([
+    ...restored.changes,
+    ...identity.changes,
+    ...budgetChanges,
+    ...incomplete.map(budgetChange),
+  ]);
   loadAccounts(state)
     .then(async (stale) => {
       if (!state.accountsLoading) onAccountsLoaded?.();

@@ -31,6 +31,7 @@ export async function tellMetrics(
     series: [
       ...tellStatus(state, status, nowMs),
       ...tellCluster(state),
+      ...tellFollowers(state, status, nowMs),
       ...(await tellProcess(state)),
       ...rules.series,
       ...budgets.series,
@@ -103,6 +104,22 @@ function tellHosts({ cluster }: DaemonStatus): ToldSeries[] {
   return [
     told("clusterHosts", ["alive"], alive),
     told("clusterHosts", ["away"], cluster.hosts.length - alive),
+  ];
+}
+
+function tellFollowers(
+  { followers }: DaemonState,
+  status: DaemonStatus,
+  nowMs: number,
+): ToldSeries[] {
+  const silent = followers.all().map(({ name, askedAtMs }) => {
+    return told("followerAsked", [name], Math.max(0, nowMs - askedAtMs) / 1000);
+  });
+  return [
+    ...status.followers.flatMap(({ name, lag_seconds: lag }) =>
+      lag === null ? [] : [told("followerLag", [name], lag)],
+    ),
+    ...silent,
   ];
 }
 

@@ -4,6 +4,7 @@
  * after the backup and still runs is counted again by the daemon that begins with it, once.
  */
 
+import { randomUUID } from "node:crypto";
 import { restore } from "../lifecycle/restore.js";
 import { epochChange, type HostUptime } from "../lifecycle/stored-epoch.js";
 import { lostChange } from "../store/epochs.js";
@@ -13,6 +14,8 @@ import { LmdbStore } from "../store/lmdb/lmdb-store.js";
 import { refuseNewerSchema } from "../store/migrations.js";
 import type { Store } from "../store/store.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
+import { nextStoreId } from "../usage/followers/store-ids.js";
+import { storedRollupProgress } from "../usage/stored-rollup-progress.js";
 import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 
 /** `replaced`: the store that goes, if there is one. Rejects with `StoreUnreadableError`. */
@@ -27,7 +30,10 @@ export async function adoptStore(
   const store = new LmdbStore(file, { root, meta, lock: null, owned: true }, () => {});
   const uptime = { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) };
   const beforeLsn = replaced === null ? 0 : await nextLsnOf(replaced, uptime);
-  await store.commit(beginsAbove(store, beforeLsn, uptime));
+  await store.commit([
+    ...beginsAbove(store, beforeLsn, uptime),
+    nextStoreId(store, randomUUID(), lastRecordKey(store)),
+  ]);
   await meta.remove("owner");
   await root.flushed;
   await root.close();
@@ -52,6 +58,13 @@ export function beginsAbove(store: Store, lsn: number, uptime: HostUptime): Chan
     epochChange(startLsn, uptime),
     lostChange(epochs.lost.with(-1, { ...last, beforeLsn: startLsn })),
   ];
+}
+
+/** The highest place that the store has given a batch of records; 0 without any. */
+function lastRecordKey(store: Store): number {
+  const range = { from: 0, before: Number.MAX_SAFE_INTEGER, limit: 1 };
+  const [last = 0] = store.lastKeys("usage", range);
+  return Math.max(Number(last), storedRollupProgress(store));
 }
 
 /** Above all numbers that a store's daemons have given out; 0 when it can't be read. */

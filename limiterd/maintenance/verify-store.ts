@@ -16,6 +16,7 @@ import { restore } from "../lifecycle/restore.js";
 import { proxyFromStored } from "../proxies.js";
 import { ruleFromStored } from "../rules/stored-rule.js";
 import { type Store, StoreUnreadableError, type Table, tables } from "../store/store.js";
+import { storeIdsFromStored } from "../usage/followers/store-ids.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { rollupFromStored } from "../usage/rollup.js";
 import { RecordCheck } from "./record-check.js";
@@ -42,7 +43,7 @@ const forms: Partial<Record<Table, (value: readonly unknown[]) => boolean>> = {
   proxies: (value) => proxyFromStored(value) !== null,
   objects: ([path, expiresAtMs]) => typeof path === "string" && isMoment(expiresAtMs),
   rollups: (value) => rollupFromStored(value) !== null,
-  marks: ([key]) => isCount(key),
+  marks: (value) => isCount(value[0]) || storeIdsFromStored(value) !== null,
   spends: (value) => spendFromStored(value) !== null,
   resets: (value) => resetFromStored(value) !== null,
   settings: (value) => anchorsFromStored(value) !== null,

@@ -1,6 +1,6 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
 import { exportedRecordsMax, usageDaysMax } from "../../shared/bounds.js";
-import { type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
+import { asObject, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { dayMs, parseDay } from "../../shared/utc-day.js";
@@ -13,7 +13,7 @@ export interface UsageWindow extends Days {
 }
 
 /** A record's place in the order of recording. */
-interface RecordPlace {
+export interface RecordPlace {
   readonly key: number;
   readonly index: number;
 }
@@ -62,14 +62,17 @@ export function parseGrouping(body: unknown): Checked<Grouping | null> {
   return { ok: true, value: known ?? null };
 }
 
+const exportFields = ["after", "limit", "user_path", "start_date", "end_date"];
+
 /** `{after, limit, user_path?, start_date?, end_date?}`. */
 export function parseExportPage(body: unknown): Checked<ExportPage> {
-  if (!isObject(body)) return wrong("the body must be an object", "body");
-  const page = parseRecordsPage(body, exportedRecordsMax);
+  const fields = asObject(body, exportFields);
+  if (!fields.ok) return fields;
+  const page = parseRecordsPage(fields.value, exportedRecordsMax);
   if (!page.ok) return page;
-  const path = parsePath(body);
+  const path = parsePath(fields.value);
   if (!path.ok) return path;
-  const moments = parseMoments(body);
+  const moments = parseMoments(fields.value);
   if (!moments.ok) return moments;
   return {
     ok: true,

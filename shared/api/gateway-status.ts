@@ -4,6 +4,7 @@
  */
 import type { EffectiveSetting, FailureMode } from "../config/config.js";
 import type { Timed } from "./list-page.js";
+import type { FollowerItem } from "./record-item.js";
 
 /** Of GET /admin/status: the daemon's, and what the proxy that answers has seen of its targets. */
 export interface GatewayStatus extends DaemonStatus {
@@ -57,6 +58,8 @@ export interface DaemonStatus {
   readonly closed_peers: number;
   /** Null on a host that shares nothing with others. */
   readonly cluster: ClusterStatus | null;
+  /** Who hands the usage records on elsewhere, at most 16. */
+  readonly followers: readonly FollowerItem[];
   readonly store: {
     /** The file's path. */
     readonly file: string;

@@ -1,6 +1,6 @@
 /** The record of one executed request, as exports and lists show it (docs/usage.md). */
 import type { DetailField, ServiceTier } from "../usage/usage-details.js";
-import type { ListPage } from "./list-page.js";
+import type { ListPage, Timed } from "./list-page.js";
 
 /** Details are 0 where the provider told nothing. */
 export interface RecordItem extends Readonly<Record<DetailField, number>> {
@@ -62,4 +62,43 @@ export interface RecordExport extends ListPage {
   readonly records: readonly RecordItem[];
   /** How much of the records has been looked at, from 0 to 1. */
   readonly progress: number;
+}
+
+/**
+ * Of GET /admin/usage/follow: records as they are read on from a cursor, oldest first
+ * (docs/usage-follow.md).
+ */
+export interface FollowedRecords extends Timed {
+  /** The records are the store's with this id: `id` of a record is unique with it. */
+  readonly store_id: string;
+  /** All ids of the store, the newest first: more than one after a backup was put back. */
+  readonly store_ids: readonly string[];
+  /** The name of the daemon's machine. */
+  readonly host: string;
+  readonly records: readonly RecordItem[];
+  /** Behind the last of them: what to give as `after` once they are handed on. */
+  readonly next: string;
+  /** Whether there are further records now. */
+  readonly more: boolean;
+  /** For how long the first of these has been recorded; 0 without any. */
+  readonly lag_seconds: number;
+  /**
+   * Commits whose records were removed before they were read, each with at least one record; 0 if
+   * none is missing.
+   */
+  readonly missed_commits: number;
+  /** Whether `after` is of another store: the records begin with the first of this one. */
+  readonly is_other_store: boolean;
+}
+
+/** One that reads them, as the status tells of it. */
+export interface FollowerItem {
+  readonly name: string;
+  /**
+   * For how long the first record that it hasn't handed on has been recorded; 0: it has all; null:
+   * the store can't be read.
+   */
+  readonly lag_seconds: number | null;
+  /** When it asked last, in whole seconds. */
+  readonly asked_at: string;
 }

@@ -138,6 +138,20 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     help: "Counters that this host shares with others and has used lately.",
   },
+  followerLag: {
+    name: "sluice_limiter_follower_lag_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    labels: ["follower"],
+    help: "Age of the oldest usage record that a follower hasn't handed on; 0: it has all.",
+  },
+  followerAsked: {
+    name: "sluice_limiter_follower_silent_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    labels: ["follower"],
+    help: "Time since a follower asked for usage records last.",
+  },
   droppedRecords: {
     name: "sluice_limiter_dropped_records_total",
     kind: "counter",

@@ -45,6 +45,7 @@ export const adminOps = [
   "usage.summary",
   "usage.records",
   "usage.export",
+  "usage.follow",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -80,6 +81,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.summary",
   "usage.records",
   "usage.export",
+  "usage.follow",
 ]);
 
 /** About what is in memory alone: answered at once, whatever the store and long reads do. */

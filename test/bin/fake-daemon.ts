@@ -47,6 +47,8 @@ export interface FakeDaemonOptions {
   /** Of a back-test: its answers, one after the other. */
   readonly backTest?: readonly object[];
   readonly usageSummary?: object;
+  /** Likewise `usage.follow`. */
+  readonly followedPage?: (query: Readonly<Record<string, unknown>>) => object | null;
   readonly usagePage?: (query: Readonly<Record<string, unknown>>) => object | null;
 }
 
@@ -236,6 +238,11 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       return {
         kind: "answer",
         body: (options.usagePage ?? (() => null))(body as Readonly<Record<string, unknown>>),
+      };
+    case "usage.follow":
+      return {
+        kind: "answer",
+        body: (options.followedPage ?? (() => null))(body as Readonly<Record<string, unknown>>),
       };
     case "keys.issue":
     case "keys.list":

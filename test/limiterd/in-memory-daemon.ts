@@ -32,6 +32,8 @@ import { type DaemonState, newCounts } from "../../limiterd/state.js";
 import { Backups } from "../../limiterd/store/backups.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
+import { Followers } from "../../limiterd/usage/followers/followers.js";
+import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
@@ -137,6 +139,7 @@ export function startDaemon(
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);
+  const identity = identify(store, "store-1");
   const writer = new Writer(
     {
       store,
@@ -181,6 +184,7 @@ export function startDaemon(
     writer,
     store,
     usage,
+    followers: new Followers(identity.storeIds, "test"),
     spendLog,
     cluster: null,
     sharedDefinitions: null,
@@ -213,7 +217,12 @@ export function startDaemon(
   });
   if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);
-  void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
+  void writer.write([
+    ...restored.changes,
+    ...identity.changes,
+    ...budgetChanges,
+    ...incomplete.map(budgetChange),
+  ]);
   void removeSpends(state, loads ? loadedAccounts(state) : [])
     .then(() => backfill?.finish())
     .catch(onUnreadable);

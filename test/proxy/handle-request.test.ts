@@ -225,6 +225,8 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   status: ["GET", "/admin/status"],
   "usage-summary": ["GET", "/admin/usage"],
   "usage-records": ["GET", "/admin/usage/records"],
+  "usage-export": ["GET", "/admin/usage/export"],
+  "usage-follow": ["GET", "/admin/usage/follow"],
   providers: ["GET", "/admin/providers"],
   config: ["GET", "/admin/config"],
   metrics: ["GET", "/metrics"],

@@ -10,6 +10,7 @@ import { readSummary } from "../../usage/read-summary.js";
 import { renderUsage } from "../../usage/usage-text.js";
 import { type ReportWindow, type WindowFlags, windowFromFlags } from "../../usage/window-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
+import { type FollowFlags, followUsageCommand } from "./usage-follow.js";
 
 interface UsageFlags extends CommandFlags, WindowFlags {
   readonly path?: string;
@@ -60,6 +61,28 @@ export function addUsage(program: Command, session: Session): void {
     )
     .action((_options, command: Command) =>
       exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()),
+    );
+  addFollow(usage, program, session);
+}
+
+function addFollow(usage: Command, program: Command, session: Session): void {
+  usage
+    .command("follow")
+    .description("hand the usage records on as they come: to PostgreSQL, a file or an address")
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
+    .option("--to <destination>", "postgres://…, ndjson or https://…")
+    .option("--output <file>", "of ndjson: append to this file, not to standard output")
+    .option("--cursor <file>", "keeps how far it is; of PostgreSQL, the database does")
+    .option("--name <name>", "what this follower is called, among those of its store", "default")
+    .option("--from-now", "without a cursor, begin behind the last record, not with the first")
+    .option("--batch <n>", "records in one transaction or request, at most 1000", "1000")
+    .option("--once", "end when all records are handed on, for cron")
+    .option("--host <name>", "in place of the machine's name in each record")
+    .option("--secret-file <file>", "a file with the database's password, or the address's token")
+    .option("--create-table", "make the tables of PostgreSQL, and add columns that they lack")
+    .addOption(jsonOption("print progress as one object per line"))
+    .action((_options, command: Command) =>
+      followUsageCommand(session, command.optsWithGlobals<FollowFlags>()),
     );
 }
 

@@ -12,6 +12,7 @@ import { sumUsd } from "../../../shared/domain/money.js";
 import { formatSeconds } from "../../../shared/time.js";
 import { openTargetsMax } from "../../../shared/wire/admin-op.js";
 import { clusterStatus } from "../../lists/cluster-status.js";
+import { listFollowers } from "../../lists/follow-records.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 
@@ -61,6 +62,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     saturated_sums: state.usage.rollups.saturated,
     closed_peers: counts.closedPeers,
     cluster: state.cluster === null ? null : clusterStatus(state, state.cluster, nowMs),
+    followers: listFollowers(state, nowMs),
     store: {
       file: state.store.file,
       bytes: state.store.sizeBytes(),

@@ -106,6 +106,7 @@ export function handleAdmin(
     case "usage.summary":
     case "usage.records":
     case "usage.export":
+    case "usage.follow":
       return handleUsage(state, { op, body }, nowMs, ports);
     case "budgets.list":
     case "budgets.children":

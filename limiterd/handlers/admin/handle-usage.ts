@@ -6,6 +6,8 @@ import { unreachable } from "../../../shared/assert.js";
 import { type Checked, isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import type { AdminOp, Grouping } from "../../../shared/wire/admin-op.js";
+import { parseFollowQuery } from "../../lists/follow-query.js";
+import { followRecords } from "../../lists/follow-records.js";
 import { listRecords } from "../../lists/list-records.js";
 import { parseRecordQuery } from "../../lists/record-query.js";
 import type { DaemonState } from "../../state.js";
@@ -60,6 +62,11 @@ function answerOf(
     if (!state.settings.usageEnabled) return usageIsOff();
     const page = parseExportPage(body);
     return page.ok ? { ok: true, value: exportRecords(state, page.value, nowMs) } : page;
+  }
+  if (op === "usage.follow") {
+    if (!state.settings.usageEnabled) return usageIsOff();
+    const query = parseFollowQuery(body);
+    return query.ok ? followRecords(state, query.value, nowMs) : query;
   }
   if (op === "usage.records") {
     if (!state.settings.usageEnabled) return usageIsOff();

@@ -26,6 +26,8 @@ type ObserveEndpoint = Extract<
   | "refusals"
   | "status"
   | "usage-summary"
+  | "usage-export"
+  | "usage-follow"
 >;
 
 const leases = pages("leases.list", "in_flight");
@@ -53,6 +55,10 @@ export function observe(
       return ask(context, "status", good(null), ofThisProxy(context));
     case "usage-summary":
       return summarize(context);
+    case "usage-export":
+      return ask(context, "usage.export", listParameters(query));
+    case "usage-follow":
+      return ask(context, "usage.follow", listParameters(query));
   }
 }
 

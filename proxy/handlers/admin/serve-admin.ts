@@ -43,6 +43,8 @@ export function serveAdmin(
     case "refusals":
     case "status":
     case "usage-summary":
+    case "usage-export":
+    case "usage-follow":
       return observe(context, endpoint);
     case "providers":
       return replyProviders(context);

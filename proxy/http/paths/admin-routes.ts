@@ -24,6 +24,8 @@ export type AdminEndpoint =
   | "status"
   | "usage-summary"
   | "usage-records"
+  | "usage-export"
+  | "usage-follow"
   | "providers"
   | "config";
 
@@ -48,6 +50,8 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/status", { GET: "status" }],
   ["/admin/usage", { GET: "usage-summary" }],
   ["/admin/usage/records", { GET: "usage-records" }],
+  ["/admin/usage/export", { GET: "usage-export" }],
+  ["/admin/usage/follow", { GET: "usage-follow" }],
   ["/admin/live", { GET: "live" }],
   ["/admin/providers", { GET: "providers" }],
   ["/admin/config", { GET: "config" }],

@@ -6,7 +6,12 @@ import type { PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
-import { configFileVariable, remoteVariables, settings } from "../settings/settings.js";
+import {
+  configFileVariable,
+  followVariables,
+  remoteVariables,
+  settings,
+} from "../settings/settings.js";
 
 /** Token limits need usage tracking (docs/configuration.md). One warning names all such rules. */
 export function tokenRuleWarnings(
@@ -74,6 +79,7 @@ export function variableWarnings(env: Environment): readonly string[] {
     ...Object.values(settings).flatMap(({ env: name }) => name ?? []),
     remoteVariables.url,
     remoteVariables.key,
+    followVariables.secret,
   ];
   return Object.keys(env)
     .sort()

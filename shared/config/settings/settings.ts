@@ -70,3 +70,6 @@ export const remoteVariables = {
   key: "SLUICE_API_KEY",
   masterKey: "SLUICE_MASTER_KEY",
 } as const;
+
+/** What `sluice usage follow` takes for a password or a token. */
+export const followVariables = { secret: "SLUICE_FOLLOW_SECRET" } as const;

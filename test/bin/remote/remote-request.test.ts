@@ -34,7 +34,7 @@ t.test("operations become requests of the admin API", async (t) => {
 });
 
 t.test("an operation without an endpoint, and a key by its value, are refused here", async (t) => {
-  t.match(remoteRequest("usage.export", {}, nowMs), { message: /run this on the host/ });
+  t.match(remoteRequest("backup", {}, nowMs), { message: /run this on the host/ });
   t.match(remoteRequest("keys.delete", { key_hash: "h" }, nowMs), { message: /takes a key's id/ });
   for (const op of adminOps) t.type(remoteRequest(op, {}, nowMs), "object", op);
 });

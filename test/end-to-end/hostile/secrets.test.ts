@@ -205,6 +205,8 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/live"],
   ["GET", "/admin/usage"],
   ["GET", "/admin/usage/records"],
+  ["GET", "/admin/usage/export"],
+  ["GET", "/admin/usage/follow"],
   ["GET", "/admin/budgets/children"],
   ["GET", "/admin/providers"],
   ["GET", "/admin/config"],

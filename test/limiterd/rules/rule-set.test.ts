@@ -423,6 +423,8 @@ t.test("what does nothing is told once all rules are read", async (t) => {
       budgets: [],
       providers: new Map(),
       hashKey: [1, 2],
+      host: "test",
+      newStoreId: "test",
       nowMs: first.nowMs,
       uptime: { boot: "boot", upMs: 0 },
     },

@@ -89,6 +89,8 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/status", "status", "admin"],
   ["GET", "/admin/usage", "usage-summary", "admin"],
   ["GET", "/admin/usage/records", "usage-records", "admin"],
+  ["GET", "/admin/usage/export", "usage-export", "admin"],
+  ["GET", "/admin/usage/follow", "usage-follow", "admin"],
   ["GET", "/admin/budgets/children", "budgets-children", "admin"],
   ["GET", "/admin/providers", "providers", "admin"],
   ["GET", "/admin/config", "config", "admin"],

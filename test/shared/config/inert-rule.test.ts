@@ -160,6 +160,8 @@ t.test(
       budgets: [daily],
       providers: new Map(),
       hashKey: [1, 2],
+      host: "test",
+      newStoreId: "test",
       nowMs: first.nowMs,
       uptime: { boot: "boot", upMs: 0 },
     });

@@ -173,6 +173,8 @@ export class DaemonProcess {
         budgets,
         providers: oracleProviderTypes,
         hashKey: [1, 2],
+        host: "test",
+        newStoreId: "test",
         nowMs: nowMs(),
         uptime: { boot: "boot", upMs: Math.floor(world.nowMs) },
       },

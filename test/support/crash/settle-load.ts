@@ -25,6 +25,8 @@ export async function settleMany(
   socketPath: string,
   count: number,
   make: (index: number) => ExecutedRequest,
+  /** Of one that has settled before, the daemon takes them for repeated. */
+  proxyId = "settle-load",
 ): Promise<void> {
   let durable = 0;
   let onReceived = (): void => {};
@@ -41,7 +43,7 @@ export async function settleMany(
           id: 1,
           wireVersion,
           role: "proxy",
-          proxyId: "settle-load",
+          proxyId,
           leases: [],
           more: false,
         });

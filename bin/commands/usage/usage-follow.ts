@@ -1,0 +1,210 @@
+/** `sluice usage follow`: hands usage records on as they come, to PostgreSQL and elsewhere. */
+import { readFileSync } from "node:fs";
+import { exportedRecordsMax } from "../../../shared/bounds.js";
+import { followVariables } from "../../../shared/config/settings/settings.js";
+import { plainFailure } from "../../../shared/error-code.js";
+import {
+  type ArgumentProblem,
+  CommandFailure,
+  refusal,
+  stopped,
+  usageFailure,
+} from "../../session/command-failure.js";
+import type { CommandFlags } from "../../session/command-flags.js";
+import { exitCodes } from "../../session/exit-code.js";
+import { withSystemErrors } from "../../session/system-errors.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { CursorFile } from "../../usage/follow/cursor-file.js";
+import { type Destination, parseDestination } from "../../usage/follow/destination.js";
+import { followRecords } from "../../usage/follow/follow-loop.js";
+import { FollowReport } from "../../usage/follow/follow-report.js";
+import { retryPauseMs } from "../../usage/follow/retry-pause.js";
+import { type Sink, SinkError } from "../../usage/follow/sink.js";
+import { listenForStop, type StopSignals } from "../../usage/follow/stop-signals.js";
+import { httpsSink } from "../../usage/sinks/https-sink.js";
+import { fileSink, outputSink } from "../../usage/sinks/ndjson-sinks.js";
+import { postgresSink } from "../../usage/sinks/postgres-sink.js";
+
+export interface FollowFlags extends CommandFlags {
+  readonly to?: string;
+  readonly output?: string;
+  readonly cursor?: string;
+  readonly name: string;
+  readonly fromNow?: boolean;
+  readonly batch: string;
+  readonly once?: boolean;
+  readonly host?: string;
+  readonly secretFile?: string;
+  readonly createTable?: boolean;
+  /** Of `sluice usage`: not for a follower, which hands on all. */
+  readonly path?: string;
+  readonly by?: string;
+  readonly days?: string;
+  readonly month?: string | true;
+  readonly from?: string;
+}
+
+interface Checked {
+  readonly destination: Destination;
+  /** Null: none is kept. */
+  readonly cursorFile: string | null;
+  readonly batchMax: number;
+}
+
+/** Until it is told to stop, or `--once`, until all is handed on. */
+export async function followUsageCommand(session: Session, flags: FollowFlags): Promise<void> {
+  const checked = checkFlags(flags);
+  const toOutput = checked.destination.kind === "ndjson" && checked.destination.file === null;
+  const { terminal, monoMs } = session;
+  const report = new FollowReport({
+    say: flags.json === true && !toOutput ? terminal.out : terminal.err,
+    monoMs,
+    json: flags.json === true,
+  });
+  const sink = openSink(session, flags, checked);
+  const stop = listenForStop(session.pause);
+  try {
+    await followUntilStopped(session, { flags, batchMax: checked.batchMax, sink, report, stop });
+  } finally {
+    stop.forget();
+    await sink.close();
+  }
+  report.progress();
+  if (stop.received === "SIGINT") throw stopped();
+}
+
+interface Following {
+  readonly flags: FollowFlags;
+  readonly batchMax: number;
+  readonly sink: Sink;
+  readonly report: FollowReport;
+  readonly stop: StopSignals;
+}
+
+/** What passes by itself is tried again; once alone, it is a failure. */
+async function followUntilStopped(
+  session: Session,
+  { flags, batchMax, sink, report, stop }: Following,
+): Promise<void> {
+  const once = flags.once === true;
+  let failures = 0;
+  while (stop.received === null) {
+    try {
+      return await withDaemon(session, flags, (client) =>
+        followRecords(client, {
+          sink,
+          name: flags.name,
+          from: flags.fromNow === true ? "now" : "start",
+          batchMax,
+          once,
+          host: flags.host ?? null,
+          isStopping: () => stop.received !== null,
+          pause: stop.pause,
+          onPage(page) {
+            failures = 0;
+            report.page(page);
+          },
+          onNotice: (notice) => report.notice(notice),
+        }),
+      );
+    } catch (error) {
+      if (once || !isPassing(error)) throw failureOf(error);
+      failures++;
+      const { message } = error as Error;
+      report.failed(message.replace(/^error: /, ""));
+      await sink.close();
+      const askedMs = error instanceof SinkError ? error.retryAfterMs : null;
+      await stop.pause(retryPauseMs(failures, askedMs, Math.random()));
+    }
+  }
+}
+
+/** A daemon that is away comes back. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof SinkError) return error.isPassing;
+  if (!(error instanceof CommandFailure)) return false;
+  // A gateway elsewhere whose daemon is away says so.
+  const { code } = error.error as { readonly code?: unknown };
+  return error.exitCode === exitCodes.unreachable || code === "limiter_unavailable";
+}
+
+function failureOf(error: unknown): unknown {
+  return error instanceof SinkError
+    ? refusal(plainFailure(500, "internal_error", error.message))
+    : error;
+}
+
+function openSink(
+  { terminal, env }: Session,
+  flags: FollowFlags,
+  { destination, cursorFile }: Checked,
+): Sink {
+  const secret = readSecret(flags.secretFile, env[followVariables.secret]);
+  switch (destination.kind) {
+    case "postgres":
+      return postgresSink({
+        destination,
+        follower: flags.name,
+        password: secret,
+        createTables: flags.createTable === true,
+      });
+    case "https": {
+      const { url, shown } = destination;
+      return httpsSink({ url, shown, token: secret, cursor: new CursorFile(cursorFile!) });
+    }
+    case "ndjson": {
+      const cursor = cursorFile === null ? null : new CursorFile(cursorFile);
+      const write = (text: string): Promise<void> =>
+        withSystemErrors("standard output", () => terminal.write(text));
+      return destination.file === null
+        ? outputSink(write, cursor)
+        : fileSink(destination.file, cursor!);
+    }
+  }
+}
+
+/** Null without one. */
+function readSecret(file: string | undefined, variable: string | undefined): string | null {
+  if (file === undefined) return variable?.trim() || null;
+  try {
+    const secret = readFileSync(file, "utf8").trim();
+    if (secret !== "") return secret;
+    throw new Error("it is empty");
+  } catch (error) {
+    const message = `--secret-file ${file} can't be read: ${(error as Error).message}`;
+    throw usageFailure([{ message, param: "--secret-file" }]);
+  }
+}
+
+/** Throws all problems together. */
+function checkFlags(flags: FollowFlags): Checked {
+  const problems: ArgumentProblem[] = [];
+  const wrong = (param: string, message: string): void => void problems.push({ message, param });
+  const destination = parseDestination(flags.to ?? "", flags.output ?? null);
+  if (!destination.ok) wrong("--to", destination.message);
+  const kind = destination.ok ? destination.value.kind : null;
+  const file =
+    destination.ok && destination.value.kind === "ndjson" ? destination.value.file : null;
+  if (file !== null && file.trim() === "") wrong("--output", "--output must name a file");
+  const cursorFile = flags.cursor ?? (file === null ? null : `${file}.cursor`);
+  if (kind === "https" && cursorFile === null)
+    wrong("--cursor", "--cursor is required with an address: it keeps how far the follower is");
+  if (kind === "postgres" && flags.cursor !== undefined)
+    wrong("--cursor", "--cursor isn't for PostgreSQL: it is in the database");
+  if (kind !== "postgres" && flags.createTable === true)
+    wrong("--create-table", "--create-table is for PostgreSQL");
+  for (const name of ["path", "by", "days", "month", "from"] as const)
+    if (flags[name] !== undefined)
+      wrong(`--${name}`, `--${name} is for sluice usage: a follower hands on all records`);
+  if (!/^[\w.-]{1,64}$/.test(flags.name))
+    wrong("--name", "--name must have 1 to 64 letters, digits, -, _ and .");
+  const batchMax = /^\d{1,4}$/.test(flags.batch) ? Number(flags.batch) : 0;
+  if (batchMax < 1 || batchMax > exportedRecordsMax)
+    wrong(
+      "--batch",
+      `--batch must be an integer from 1 to ${exportedRecordsMax}, not ${JSON.stringify(flags.batch)}`,
+    );
+  if (!destination.ok || problems.length > 0) throw usageFailure(problems);
+  return { destination: destination.value, cursorFile, batchMax };
+}

@@ -1,0 +1,97 @@
+/** Where `--to` of `sluice usage follow` leads. Pure. */
+import { show } from "../../../shared/checked.js";
+
+/** `checked`: with TLS, and the server's certificate is verified. */
+type Tls = "none" | "unchecked" | "checked";
+
+export type Destination =
+  | {
+      readonly kind: "postgres";
+      /** Without what is said of TLS. */
+      readonly url: string;
+      /** Without a password. */
+      readonly shown: string;
+      readonly tls: Tls;
+      /** A file with the authorities that are trusted; null: those that Node trusts. */
+      readonly caFile: string | null;
+    }
+  /** Null: standard output. */
+  | { readonly kind: "ndjson"; readonly file: string | null }
+  | { readonly kind: "https"; readonly url: string; readonly shown: string };
+
+type DestinationParsed =
+  | { readonly ok: true; readonly value: Destination }
+  | { readonly ok: false; readonly message: string };
+
+const expected = "--to must be postgres://…, https://… or ndjson";
+const loopback = /^(?:localhost|127\.[\d.]+|\[?::1\]?|)$/;
+
+/** `output`: the file of `--output`. */
+export function parseDestination(to: string, output: string | null): DestinationParsed {
+  const text = to.trim();
+  if (text === "ndjson") return { ok: true, value: { kind: "ndjson", file: output } };
+  if (output !== null) return wrong("--output is for --to ndjson");
+  const url = URL.canParse(text) ? new URL(text) : null;
+  switch (url?.protocol) {
+    case "postgres:":
+    case "postgresql:":
+      return postgres(url);
+    case "https:":
+    case "http:":
+      return web(url);
+    default:
+      return wrong(`${expected}, not ${show(text.replace(/^.*@/s, "…@"))}`);
+  }
+}
+
+function web(url: URL): DestinationParsed {
+  if (url.protocol === "http:" && !loopback.test(url.hostname))
+    return wrong("--to must be an https:// address: records and the token would pass in the clear");
+  if (url.username !== "" || url.password !== "")
+    return wrong("--to must be without a password: give the token with --secret-file");
+  return {
+    ok: true,
+    value: { kind: "https", url: url.href, shown: `${url.origin}${url.pathname}` },
+  };
+}
+
+const tlsOfMode: Readonly<Record<string, Tls>> = {
+  disable: "none",
+  require: "unchecked",
+  "verify-ca": "checked",
+  "verify-full": "checked",
+};
+
+/** A server that isn't on this host is reached with TLS, unless `sslmode` says otherwise. */
+function postgres(given: URL): DestinationParsed {
+  const url = new URL(given);
+  const mode = url.searchParams.get("sslmode");
+  const caFile = url.searchParams.get("sslrootcert");
+  url.searchParams.delete("sslmode");
+  url.searchParams.delete("sslrootcert");
+  const tls = mode === null ? null : (tlsOfMode[mode] ?? undefined);
+  if (tls === undefined)
+    return wrong(
+      `sslmode of --to must be one of ${Object.keys(tlsOfMode).join(", ")}, not ${show(mode)}`,
+    );
+  if (url.pathname.length < 2)
+    return wrong("--to must name a database, such as postgres://host/usage");
+  // A directory of a Unix socket, too.
+  const host = url.searchParams.get("host") ?? url.hostname;
+  const isHere = loopback.test(host) || host.startsWith("/");
+  const shown = `postgres://${url.host}${url.pathname}`;
+  return {
+    ok: true,
+    value: {
+      kind: "postgres",
+      url: url.href,
+      shown,
+      tls: tls ?? (isHere ? "none" : "checked"),
+      caFile,
+    },
+  };
+}
+
+function wrong(message: string): DestinationParsed {
+  return { ok: false, message };
+}

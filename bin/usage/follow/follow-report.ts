@@ -1,0 +1,82 @@
+/** What `sluice usage follow` says of itself: lines for people, or objects. */
+import { formatDuration } from "../../text/duration.js";
+import { formatCount } from "../../text/number-text.js";
+import type { FollowedPage } from "./followed-page.js";
+
+interface ReportPorts {
+  /** Prints a line. */
+  say(line: string): void;
+  monoMs(): number;
+  readonly json: boolean;
+}
+
+/** Between two lines on how far it is. */
+const everyMs = 60_000;
+
+export class FollowReport {
+  readonly #ports: ReportPorts;
+  #records = 0;
+  #missedCommits = 0;
+  #lagSeconds = 0;
+  #cursor: string | null = null;
+  #saidMs: number;
+  /** Of what fails now: what was said, and since when. */
+  #failing: { readonly reason: string; readonly sinceMs: number } | null = null;
+
+  constructor(ports: ReportPorts) {
+    this.#ports = ports;
+    this.#saidMs = ports.monoMs();
+  }
+
+  /** A page was handed on, or there was nothing new. */
+  page({ records, missed_commits: missed, lag_seconds: lag, next }: FollowedPage): void {
+    this.#records += records.length;
+    this.#missedCommits += missed;
+    this.#lagSeconds = lag;
+    this.#cursor = next;
+    const { monoMs } = this.#ports;
+    if (this.#failing !== null) {
+      const seconds = (monoMs() - this.#failing.sinceMs) / 1000;
+      this.#failing = null;
+      this.notice(`it goes on after ${formatDuration(seconds)}`);
+    }
+    if (monoMs() - this.#saidMs < everyMs) return;
+    this.progress();
+  }
+
+  /** Said once, however often the same fails. */
+  failed(reason: string): void {
+    if (this.#failing?.reason === reason) return;
+    this.#failing = { reason, sinceMs: this.#failing?.sinceMs ?? this.#ports.monoMs() };
+    this.notice(`${reason}: it is tried again`);
+  }
+
+  notice(message: string): void {
+    const { json, say } = this.#ports;
+    say(json ? JSON.stringify({ kind: "notice", message }) : message);
+  }
+
+  /** How far it is. */
+  progress(): void {
+    const { json, say, monoMs } = this.#ports;
+    this.#saidMs = monoMs();
+    say(
+      json
+        ? JSON.stringify({
+            kind: "progress",
+            records: this.#records,
+            lag_seconds: this.#lagSeconds,
+            missed_commits: this.#missedCommits,
+            cursor: this.#cursor,
+          })
+        : this.#text(),
+    );
+  }
+
+  #text(): string {
+    const records = `${formatCount(this.#records)} ${this.#records === 1 ? "record" : "records"}`;
+    const lag =
+      this.#lagSeconds === 0 ? "nothing is left" : `${formatDuration(this.#lagSeconds)} behind`;
+    return `handed on: ${records}, ${lag}`;
+  }
+}

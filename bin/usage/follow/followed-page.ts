@@ -1,0 +1,48 @@
+/** Reads the daemon's pages of records behind a cursor. */
+import type { FollowedRecords } from "../../../shared/api/record-item.js";
+import { isCount, isObject } from "../../../shared/checked.js";
+import { type ExportedRecord, isExportedRecord } from "../../../shared/export/exported-record.js";
+import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import type { AdminClient } from "../../session/with-daemon.js";
+
+export interface FollowedPage
+  extends Omit<FollowedRecords, "records" | "server_time" | "store_ids"> {
+  readonly records: readonly ExportedRecord[];
+  readonly store_ids: readonly string[];
+}
+
+interface PageQuestion {
+  readonly after: string | null;
+  readonly from: "start" | "now";
+  readonly limit: number;
+  /** Null: the daemon isn't to tell of this follower. */
+  readonly follower: string | null;
+}
+
+/** One page. Throws `CommandFailure` and `DaemonError`. */
+export async function readFollowed(
+  client: Pick<AdminClient, "call">,
+  question: PageQuestion,
+): Promise<FollowedPage> {
+  const body = answered(await client.call("usage.follow", question));
+  if (!isFollowedPage(body)) throw unreadableAnswer("usage records");
+  return body;
+}
+
+function isFollowedPage(body: unknown): body is FollowedPage {
+  if (!isObject(body)) return false;
+  const { store_id: id, store_ids: ids, host, records, next, more } = body;
+  return (
+    typeof id === "string" &&
+    Array.isArray(ids) &&
+    ids.every((each) => typeof each === "string") &&
+    typeof host === "string" &&
+    Array.isArray(records) &&
+    records.every(isExportedRecord) &&
+    typeof next === "string" &&
+    typeof more === "boolean" &&
+    typeof body["lag_seconds"] === "number" &&
+    isCount(body["missed_commits"]) &&
+    typeof body["is_other_store"] === "boolean"
+  );
+}

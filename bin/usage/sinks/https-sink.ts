@@ -1,0 +1,98 @@
+/**
+ * Followed records by POST. What is about to be sent is noted first, so that a batch whose answer
+ * was lost is sent again as it was, with the key that it had: the receiver can tell that it has it.
+ */
+import { once } from "node:events";
+import http from "node:http";
+import https from "node:https";
+import { version } from "../../../shared/version.js";
+import type { CursorFile } from "../follow/cursor-file.js";
+import { recordLines } from "../follow/record-line.js";
+import { type Batch, type Sink, SinkError } from "../follow/sink.js";
+import { answerFailure } from "./https-failure.js";
+
+interface HttpsOptions {
+  readonly url: string;
+  /** Without a query, for messages. */
+  readonly shown: string;
+  /** Null: none is sent. */
+  readonly token: string | null;
+  readonly cursor: CursorFile;
+}
+
+const deadlineMs = 30_000;
+/** Of an answer that isn't wanted. */
+const answerBytesMax = 2048;
+
+export function httpsSink(options: HttpsOptions): Sink {
+  const { url, cursor } = options;
+  const client = url.startsWith("https:") ? https : http;
+  const agent = new client.Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    async open() {
+      const note = await cursor.open();
+      return { cursor: note?.cursor ?? null, repeat: note?.sending ?? null };
+    },
+    async take(batch) {
+      const { after, next, records } = batch;
+      if (records.length > 0) {
+        await cursor.keep({ cursor: after, sending: records.length, output: null });
+        await post(batch, options, { client, agent });
+      }
+      await cursor.keep({ cursor: next, sending: null, output: null });
+      return "taken";
+    },
+    async close() {
+      agent.destroy();
+      cursor.close();
+    },
+  };
+}
+
+async function post(
+  batch: Batch,
+  { url, shown, token }: HttpsOptions,
+  { client, agent }: { readonly client: typeof http | typeof https; readonly agent: http.Agent },
+): Promise<void> {
+  const body = Buffer.from(recordLines(batch));
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    const request = client.request(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/x-ndjson",
+        "content-length": body.length,
+        "idempotency-key": idempotencyKey(batch),
+        "user-agent": `sluice/${version}`,
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+      agent,
+      signal,
+    });
+    request.end(body);
+    const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
+    const text = await firstOf(response);
+    const { statusCode = 0, headers } = response;
+    if (statusCode >= 200 && statusCode < 300) return;
+    throw answerFailure({ shown, status: statusCode, retryAfter: headers["retry-after"], text });
+  } catch (error) {
+    if (error instanceof SinkError) throw error;
+    const { message } = error as Error;
+    const reason = signal.aborted ? `no answer within ${deadlineMs / 1000} s` : message;
+    throw new SinkError(`${shown} can't be reached: ${reason}`, { isPassing: true, cause: error });
+  }
+}
+
+/** The beginning of an answer; the rest is read and forgotten, so that the connection is free. */
+async function firstOf(response: http.IncomingMessage): Promise<string> {
+  let text = "";
+  response.setEncoding("utf8");
+  for await (const piece of response as AsyncIterable<string>)
+    if (text.length < answerBytesMax) text += piece;
+  return text.slice(0, answerBytesMax);
+}
+
+/** The same for the same records, and another for all others. */
+function idempotencyKey({ storeId, records }: Batch): string {
+  return `${storeId}-${String(records[0]?.id)}-${String(records.at(-1)?.id)}`;
+}

@@ -1,0 +1,106 @@
+/**
+ * Followed records as lines, in a file or on standard output. The cursor's file says how much of
+ * the output file is complete; what a crash or a full disk has left behind that is cut off, so that
+ * each record is in it once.
+ */
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { type CursorFile, fileFailure } from "../follow/cursor-file.js";
+import { recordLines } from "../follow/record-line.js";
+import type { Sink } from "../follow/sink.js";
+
+/** An output file that may be renamed at any time, as logs are: the next batch begins a new one. */
+export function fileSink(path: string, cursor: CursorFile): Sink {
+  let file: FileHandle | null = null;
+  let inode = 0;
+  let bytes = 0;
+  const withErrors = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === undefined
+        ? error
+        : fileFailure(path, error as NodeJS.ErrnoException);
+    }
+  };
+  const begin = async (): Promise<void> => {
+    await file?.close();
+    // Not for appending: what is cut off must be written over.
+    file = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      return open(path, "wx+", 0o600);
+    });
+    const found = await file.stat();
+    if (!found.isFile()) {
+      await file.close();
+      file = null;
+      throw Object.assign(new Error("it isn't a regular file"), { code: "ENOTREG" });
+    }
+    inode = found.ino;
+    bytes = found.size;
+  };
+  const keep = (at: string | null): Promise<void> =>
+    cursor.keep({ cursor: at, sending: null, output: { inode, bytes } });
+  return {
+    async open() {
+      const note = await cursor.open();
+      const { output = null, cursor: at = null } = note ?? {};
+      await withErrors(async () => {
+        await begin();
+        if (output?.inode !== inode || output.bytes >= bytes) return;
+        await file!.truncate(output.bytes);
+        bytes = output.bytes;
+      });
+      if (output?.inode !== inode || output.bytes !== bytes) await keep(at);
+      return { cursor: at, repeat: null };
+    },
+    async take(batch) {
+      const at = await stat(path).catch(() => null);
+      if (at?.ino !== inode || at.size < bytes) {
+        await withErrors(begin);
+        // Before anything is in the new file: what a crash leaves in it is cut off.
+        await keep(batch.after);
+      }
+      await withErrors(async () => {
+        const text = Buffer.from(recordLines(batch));
+        await file!.write(text, 0, text.length, bytes).then(({ bytesWritten }) => {
+          if (bytesWritten < text.length)
+            throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+        });
+        await file!.sync();
+        bytes += text.length;
+      });
+      await keep(batch.next);
+      return "taken";
+    },
+    async close() {
+      await file?.close();
+      file = null;
+      cursor.close();
+    },
+  };
+}
+
+/** `write` resolves when the text has left the process. Null: nothing is kept for the next time. */
+export function outputSink(
+  write: (text: string) => Promise<void>,
+  cursor: CursorFile | null,
+): Sink {
+  let at: string | null = null;
+  return {
+    async open() {
+      const note = await cursor?.open();
+      at = note?.cursor ?? at;
+      return { cursor: at, repeat: null };
+    },
+    async take(batch) {
+      const text = recordLines(batch);
+      if (text !== "") await write(text);
+      at = batch.next;
+      await cursor?.keep({ cursor: batch.next, sending: null, output: null });
+      return "taken";
+    },
+    async close() {
+      cursor?.close();
+    },
+  };
+}

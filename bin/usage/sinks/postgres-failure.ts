@@ -1,0 +1,36 @@
+/** Why a statement failed, in words, and whether it passes. Pure. */
+import { SinkError } from "../follow/sink.js";
+import { followersTable, recordsTable } from "./record-table.js";
+
+/**
+ * Classes of SQLSTATE that pass by themselves: connections, rollbacks, a server without room,
+ * locks, a server that starts or stops.
+ */
+const passingClasses = ["08", "40", "53", "55", "57", "58"];
+/** A server that reads alone, as after a failover. */
+const readOnly = "25006";
+/** Faults of the network. */
+const passingCodes = /^E(?:CONN|PIPE|HOST|NET|TIMEDOUT|NOTFOUND|AI_AGAIN|NOENT)/;
+/** Those that the client library finds have no code. */
+const passingMessages = /^(?:Connection terminated|Query read timeout|timeout expired|Client )/;
+
+/** What there is to do about what doesn't pass. */
+const advice: Readonly<Record<string, string>> = {
+  "42P01": `make the tables with --create-table, or by docs/examples/usage-records.sql`,
+  "42703": `the tables are of an earlier release: run it once with --create-table`,
+  "42501": `the user needs SELECT and INSERT on ${recordsTable}, SELECT, INSERT and UPDATE on ${followersTable}, and to make partitions it has to own ${recordsTable}`,
+};
+
+/** `at`: the server, without a password. */
+export function postgresFailure(at: string, error: unknown): SinkError {
+  const { code = "", message = String(error) } = error as { code?: string; message?: string };
+  const isState = /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code);
+  const isPassing = isState
+    ? passingClasses.includes(code.slice(0, 2)) || code === readOnly
+    : passingCodes.test(code) || (code === "" && passingMessages.test(message));
+  const hint = advice[code];
+  return new SinkError(
+    `${at} ${isState ? "answers" : "can't be reached"}: ${message}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
+    { isPassing, cause: error },
+  );
+}

@@ -1,0 +1,215 @@
+/**
+ * Followed records in PostgreSQL: the only file that imports the client library, which is loaded
+ * when this destination is chosen. Records and cursor are in one transaction, which locks the
+ * follower's row: each record is there once, whatever ends in between, and of two followers of one
+ * name the second finds that the first has gone on.
+ */
+import { readFileSync } from "node:fs";
+import type { Client, QueryResultRow } from "pg";
+import type { Destination } from "../follow/destination.js";
+import { type Batch, type Sink, SinkError, type SinkPlace } from "../follow/sink.js";
+import { postgresFailure } from "./postgres-failure.js";
+import {
+  followersTable,
+  insertRecords,
+  partitionsOf,
+  rowsText,
+  tableStatements,
+} from "./record-table.js";
+
+interface PostgresOptions {
+  readonly destination: Extract<Destination, { readonly kind: "postgres" }>;
+  readonly follower: string;
+  /** Null: the server asks for none, or the address, PGPASSWORD or ~/.pgpass has it. */
+  readonly password: string | null;
+  readonly createTables: boolean;
+}
+
+const connectMs = 10_000;
+/** A batch of a thousand takes milliseconds; a server that says nothing for so long is gone. */
+const answerMs = 60_000;
+/** No partition holds the record. */
+const noPartition = "23514";
+/** Any number that nobody else has: tables are made by one follower at a time. */
+const tableLock = 7_588_223_401;
+
+/** One connection, and another one after each failure. */
+export function postgresSink(options: PostgresOptions): Sink {
+  const { destination, follower, createTables } = options;
+  let client: Client | null = null;
+  let storeId = "";
+  const close = (): void => {
+    // Not awaited: a server that is gone never says that it has heard it.
+    client?.end().catch(() => {});
+    client = null;
+  };
+  async function run<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      client ??= await connect(options);
+      return await work(client);
+    } catch (error) {
+      close();
+      throw error instanceof SinkError ? error : postgresFailure(destination.shown, error);
+    }
+  }
+  return {
+    open(storeIds) {
+      storeId = storeIds[0]!;
+      return run(async (connected) => {
+        if (createTables) await makeTables(connected, tableStatements);
+        return await placeIn(connected, follower, storeIds);
+      });
+    },
+    take: (batch) =>
+      run(async (connected) => {
+        const write = (): Promise<"taken" | "moved"> =>
+          transaction(connected, () => writeBatch(connected, batch, { follower, storeId }));
+        try {
+          return await write();
+        } catch (error) {
+          if ((error as { readonly code?: string }).code !== noPartition) throw error;
+          await makePartitions(connected, batch);
+          return await write();
+        }
+      }),
+    async close() {
+      close();
+    },
+  };
+}
+
+async function connect({ destination, password }: PostgresOptions): Promise<Client> {
+  const { url, tls, caFile } = destination;
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({
+    // What it says is stronger than what stands beside it, an empty password too.
+    connectionString: withPassword(url, password),
+    application_name: "sluice usage follow",
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
+    keepAlive: true,
+    ssl:
+      tls === "none"
+        ? false
+        : {
+            rejectUnauthorized: tls === "checked",
+            ...(caFile === null ? {} : { ca: readAuthorities(caFile) }),
+          },
+  });
+  // The next query fails, and says why.
+  client.on("error", () => {});
+  await client.connect();
+  return client;
+}
+
+function withPassword(address: string, password: string | null): string {
+  if (password === null) return address;
+  const url = new URL(address);
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+function readAuthorities(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new SinkError(`sslrootcert ${file} can't be read: ${(error as Error).message}`, {
+      isPassing: false,
+      cause: error,
+    });
+  }
+}
+
+/** After a failure the connection may be in any state: its owner closes it. */
+async function transaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query("begin");
+  try {
+    const result = await work();
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+async function rowsOf<Row extends QueryResultRow>(
+  client: Client,
+  sql: string,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  return (await client.query<Row>(sql, [...values])).rows;
+}
+
+function makeTables(client: Client, statements: readonly string[]): Promise<void> {
+  return transaction(client, async () => {
+    await client.query("select pg_advisory_xact_lock($1)", [tableLock]);
+    for (const statement of statements) await client.query(statement);
+  });
+}
+
+/** The cursor of this follower and store, or of the store that this one goes on from. */
+async function placeIn(
+  client: Client,
+  follower: string,
+  storeIds: readonly string[],
+): Promise<SinkPlace> {
+  const rows = await rowsOf<{ readonly store_id: string; readonly cursor: string | null }>(
+    client,
+    `select store_id::text as store_id, cursor from ${followersTable}
+     where follower = $1 and store_id::text = any($2)`,
+    [follower, storeIds],
+  );
+  const found = storeIds
+    .map((id) => rows.find((row) => row.store_id === id))
+    .find((row) => row !== undefined);
+  if (found?.store_id === storeIds[0]) return { cursor: found?.cursor ?? null, repeat: null };
+  await client.query(
+    `insert into ${followersTable} (follower, store_id, host, cursor) values ($1, $2, '', $3)
+     on conflict do nothing`,
+    [follower, storeIds[0]!, found?.cursor ?? null],
+  );
+  // One that began at the same time may have been first.
+  const [row] = await rowsOf<{ readonly cursor: string | null }>(client, selectCursor, [
+    follower,
+    storeIds[0]!,
+  ]);
+  return { cursor: row?.cursor ?? null, repeat: null };
+}
+
+const selectCursor = `select cursor from ${followersTable} where follower = $1 and store_id = $2`;
+
+async function writeBatch(
+  client: Client,
+  batch: Batch,
+  { follower, storeId }: { readonly follower: string; readonly storeId: string },
+): Promise<"taken" | "moved"> {
+  const [row] = await rowsOf<{ readonly cursor: string | null }>(
+    client,
+    `${selectCursor} for update`,
+    [follower, storeId],
+  );
+  if (row === undefined || row.cursor !== batch.after) return "moved";
+  if (batch.records.length > 0) await client.query(insertRecords, [rowsText(batch)]);
+  await client.query(
+    `update ${followersTable} set cursor = $3, host = $4, records = records + $5,
+     missed_commits = missed_commits + $6, handed_on_at = now()
+     where follower = $1 and store_id = $2`,
+    [follower, storeId, batch.next, batch.host, batch.records.length, batch.missedCommits],
+  );
+  return "taken";
+}
+
+async function makePartitions(client: Client, { records }: Batch): Promise<void> {
+  for (const { name, statements } of partitionsOf(records))
+    await transaction(client, async () => {
+      await client.query("select pg_advisory_xact_lock($1)", [tableLock]);
+      const [there] = await rowsOf<{ readonly name: string | null }>(
+        client,
+        "select to_regclass($1)::text as name",
+        [name],
+      );
+      if (there?.name != null) return;
+      for (const statement of statements) await client.query(statement);
+    });
+}

@@ -1,0 +1,65 @@
+/** What GET /admin/usage/follow is asked for: a cursor, how many records, and by whom. */
+import { exportedRecordsMax } from "../../shared/bounds.js";
+import {
+  asObject,
+  bad,
+  type Checked,
+  good,
+  isAbsent,
+  isCount,
+  show,
+} from "../../shared/checked.js";
+import type { RecordPlace } from "../usage/usage-query.js";
+
+/** The first record that wasn't handed on, of the store with an id. */
+interface Cursor extends RecordPlace {
+  readonly storeId: string;
+}
+
+export interface FollowQuery {
+  /** Null: it begins with the first record, or behind the last. */
+  readonly after: Cursor | null;
+  readonly from: "start" | "now";
+  readonly limit: number;
+  /** The name of who asks; null: nobody who is to be told of. */
+  readonly follower: string | null;
+}
+
+const fieldsKnown = ["after", "from", "limit", "follower"];
+const cursorForm = /^([\w-]{1,64})\/(\d{1,16})\.(\d{1,6})$/;
+/** As a label of a metric, and a key of a table. */
+const nameForm = /^[\w.-]{1,64}$/;
+
+export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
+  const fields = asObject(body ?? {}, fieldsKnown);
+  if (!fields.ok) return fields;
+  const { after = null, from = "start", limit = exportedRecordsMax, follower } = fields.value;
+  const cursor = typeof after === "string" ? cursorForm.exec(after) : null;
+  if (after !== null && cursor === null)
+    return bad("after must be the next of the page before", "after");
+  if (from !== "start" && from !== "now")
+    return bad(`from must be start or now, not ${show(from)}`, "from");
+  if (!isCount(limit, 1) || limit > exportedRecordsMax)
+    return bad(
+      `limit must be an integer from 1 to ${exportedRecordsMax}, not ${show(limit)}`,
+      "limit",
+    );
+  if (!isAbsent(follower) && !(typeof follower === "string" && nameForm.test(follower)))
+    return bad(
+      `follower must be a name of 1 to 64 letters, digits, -, _ and ., not ${show(follower)}`,
+      "follower",
+    );
+  return good({
+    after:
+      cursor === null
+        ? null
+        : { storeId: cursor[1]!, key: Number(cursor[2]), index: Number(cursor[3]) },
+    from,
+    limit,
+    follower: follower ?? null,
+  });
+}
+
+export function showCursor({ storeId, key, index }: Cursor): string {
+  return `${storeId}/${key}.${index}`;
+}

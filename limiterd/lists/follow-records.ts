@@ -1,0 +1,181 @@
+/**
+ * The usage records, oldest first, from a cursor on: for those who hand each of them on elsewhere.
+ * Only what is on the disk: a record that a crash could lose isn't handed on, and its place may be
+ * another's after it.
+ */
+import type { FollowedRecords, FollowerItem, RecordItem } from "../../shared/api/record-item.js";
+import { recordsPerTurn } from "../../shared/bounds.js";
+import { type Checked, good } from "../../shared/checked.js";
+import { plainFailure } from "../../shared/error-code.js";
+import { formatMillis, formatSeconds } from "../../shared/time.js";
+import type { DaemonState } from "../state.js";
+import { StoreUnreadableError } from "../store/store.js";
+import { storeIdAt } from "../usage/followers/store-ids.js";
+import type { RecordPlace } from "../usage/usage-query.js";
+import { batchesIn } from "../usage/usage-reader.js";
+import { type FollowQuery, showCursor } from "./follow-query.js";
+import { recordItem } from "./show-record.js";
+
+/** What it takes to find an entry of the store, in records that are read. */
+const recordsPerEntry = 4;
+
+/**
+ * A page, of records of one id of the store. A cursor that is beyond the last record is refused:
+ * the store was exchanged for an older one by hand. Its promise rejects with
+ * `StoreUnreadableError`.
+ */
+export function followRecords(
+  state: DaemonState,
+  query: FollowQuery,
+  nowMs: number,
+): Checked<Promise<FollowedRecords>> {
+  const end = committedEnd(state);
+  const begin = placeOf(state, query, end);
+  if (begin.key > end || (begin.key === end && begin.index > 0)) return beyondTheEnd;
+  if (query.follower !== null)
+    state.followers.note({ name: query.follower, place: begin, askedAtMs: nowMs });
+  return good(pageFrom(state, begin, { query, end, nowMs }));
+}
+
+async function pageFrom(
+  state: DaemonState,
+  begin: Begin,
+  {
+    query,
+    end,
+    nowMs,
+  }: { readonly query: FollowQuery; readonly end: number; readonly nowMs: number },
+): Promise<FollowedRecords> {
+  const { storeIds, host } = state.followers;
+  const missed = query.after === null || begin.isOther ? 0 : missedCommits(state, begin.key, end);
+  const { records, next } = await readPage(state, begin, { limit: query.limit, end });
+  const unreadMs = unreadSinceMs(state, next);
+  return {
+    // A record's id, where there is one: the page after the last of an id is empty.
+    store_id: storeIdAt(storeIds, next.firstKey).id,
+    store_ids: storeIds.map(({ id }) => id).reverse(),
+    host,
+    records,
+    next: showCursor({ storeId: storeIdAt(storeIds, next.key).id, ...next }),
+    more: unreadMs !== null,
+    lag_seconds: lagSeconds(unreadMs, nowMs),
+    missed_commits: missed,
+    is_other_store: begin.isOther,
+    server_time: formatMillis(nowMs),
+  };
+}
+
+const beyondTheEnd: Checked<never> = {
+  ok: false,
+  failure: plainFailure(
+    409,
+    "invalid_request_error",
+    "after is beyond the last record: the store was exchanged for an older one by hand. Put backups back with `sluice restore`, which tells their records apart; to go on here, begin anew with another follower or cursor",
+  ),
+};
+
+/** Keys below it are on the disk. */
+function committedEnd({ usage }: Pick<DaemonState, "usage">): number {
+  return usage.unwritten()[0]?.key ?? usage.lastKey + 1;
+}
+
+/** Where a page begins. `isOther`: the cursor is of a store that this one doesn't come from. */
+interface Begin extends RecordPlace {
+  readonly isOther: boolean;
+}
+
+function placeOf({ followers }: DaemonState, { after, from }: FollowQuery, end: number): Begin {
+  if (after === null) return { key: from === "now" ? end : 0, index: 0, isOther: false };
+  const at = followers.storeIds.findIndex(({ id }) => id === after.storeId);
+  if (at < 0) return { key: 0, index: 0, isOther: true };
+  // What a replaced store recorded after the backup was made was handed on, and isn't here.
+  const { firstKey: endOfId = Infinity } = followers.storeIds[at + 1] ?? {};
+  return after.key < endOfId
+    ? { key: after.key, index: after.index, isOther: false }
+    : { key: endOfId, index: 0, isOther: false };
+}
+
+/** Keys ascend one by one, and are removed from the first on. */
+function missedCommits({ store }: DaemonState, from: number, end: number): number {
+  const [first = end] = store.keys("usage", { from: 0, before: end, limit: 1 }).map(Number);
+  return Math.max(0, first - from);
+}
+
+/** `firstKey`: of the page's first record, or where it would be. */
+async function readPage(
+  { store, keys, labelsOf, followers, yieldToEventLoop }: DaemonState,
+  begin: RecordPlace,
+  { limit, end }: { readonly limit: number; readonly end: number },
+): Promise<{
+  readonly records: readonly RecordItem[];
+  readonly next: RecordPlace & { readonly firstKey: number };
+}> {
+  const records: RecordItem[] = [];
+  let firstKey: number | null = null;
+  let endOfId = end;
+  let sinceTurn = 0;
+  for (const { key, records: batch } of batchesIn(store, [{ from: begin.key, before: end }])) {
+    if (firstKey === null) {
+      firstKey = key;
+      endOfId = Math.min(
+        end,
+        followers.storeIds.find((each) => each.firstKey > key)?.firstKey ?? end,
+      );
+    }
+    if (key >= endOfId) break;
+    let index = key === begin.key ? begin.index : 0;
+    for (; index < batch.length && records.length < limit; index++)
+      records.push(recordItem({ keys, labelsOf }, `${key}.${index}`, batch[index]!));
+    if (records.length >= limit) {
+      const next = index < batch.length ? { key, index } : { key: key + 1, index: 0 };
+      return { records, next: { ...next, firstKey } };
+    }
+    sinceTurn += batch.length + recordsPerEntry;
+    if (sinceTurn < recordsPerTurn) continue;
+    sinceTurn = 0;
+    await yieldToEventLoop();
+  }
+  return { records, next: { key: endOfId, index: 0, firstKey: firstKey ?? endOfId } };
+}
+
+/** When the first record at a place or behind it ended; null: there is none. */
+function unreadSinceMs(
+  state: Pick<DaemonState, "store" | "usage">,
+  { key: from, index }: RecordPlace,
+): number | null {
+  for (const { key, records } of batchesIn(state.store, [{ from, before: committedEnd(state) }])) {
+    const first = records[key === from ? index : 0];
+    if (first !== undefined) return first.atMs;
+  }
+  return null;
+}
+
+function lagSeconds(sinceMs: number | null, nowMs: number): number {
+  return sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs) / 1000;
+}
+
+/** The followers, each with how far it is behind now. */
+export function listFollowers(
+  state: Pick<DaemonState, "store" | "usage" | "followers">,
+  nowMs: number,
+): readonly FollowerItem[] {
+  return state.followers.all().map(({ name, place, askedAtMs }) => ({
+    name,
+    lag_seconds: knownLagSeconds(state, place, nowMs),
+    asked_at: formatSeconds(askedAtMs),
+  }));
+}
+
+/** Null where the store is damaged: whoever reads the records is told. */
+function knownLagSeconds(
+  state: Pick<DaemonState, "store" | "usage">,
+  place: RecordPlace,
+  nowMs: number,
+): number | null {
+  try {
+    return lagSeconds(unreadSinceMs(state, place), nowMs);
+  } catch (error) {
+    if (error instanceof StoreUnreadableError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import t from "tap";
+import { nextStoreId } from "../../../limiterd/usage/followers/store-ids.js";
+import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import type { FollowedRecords } from "../../../shared/api/record-item.js";
+import type { MemoryStore } from "../../support/memory-store.js";
+import { ask, executed, refusal, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
+
+const record: UsageRecord = {
+  ...executed(),
+  atMs: 0,
+  userPath: "/a",
+  provider: "openai",
+  model: "gpt-4o",
+  estimated: false,
+};
+
+/** One batch of records with these request ids, closed; `commit` puts it on the disk. */
+function recordBatch(daemon: TestDaemon, ...ids: string[]): void {
+  for (const requestId of ids)
+    daemon.state.usage.add({ ...record, atMs: daemon.nowMs, requestId }, daemon.nowMs);
+  daemon.state.writer.journal("p", 1, () => {});
+}
+
+const follow = async (daemon: TestDaemon, body: object = {}): Promise<FollowedRecords> =>
+  (await ask(daemon, "usage.follow", body)) as unknown as FollowedRecords;
+const idsOf = ({ records }: FollowedRecords): string[] => records.map(({ request_id: id }) => id);
+
+/** All from a cursor on, and the cursor behind them. */
+async function followAll(
+  daemon: TestDaemon,
+  after: string | null,
+  limit = 1000,
+): Promise<{ readonly ids: string[]; readonly next: string; readonly missed: number }> {
+  const ids: string[] = [];
+  let missed = 0;
+  for (let cursor = after; ; ) {
+    const page = await follow(daemon, { after: cursor, limit });
+    ids.push(...idsOf(page));
+    missed += page.missed_commits;
+    cursor = page.next;
+    if (!page.more) return { ids, next: cursor, missed };
+  }
+}
+
+t.test("each record comes once, in order, whatever the pages, and then those that come", (t) =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 1, max: 7 }),
+      async (sizes, limit) => {
+        const daemon = startDaemon([]);
+        const recorded: string[] = [];
+        const followed: string[] = [];
+        let cursor: string | null = null;
+        for (const [batch, size] of sizes.entries()) {
+          const ids = Array.from({ length: size }, (_, i) => `r${batch}-${i}`);
+          recordBatch(daemon, ...ids);
+          await daemon.commit();
+          recorded.push(...ids);
+          if (batch % 3 !== 0) continue;
+          const read = await followAll(daemon, cursor, limit);
+          followed.push(...read.ids);
+          cursor = read.next;
+        }
+        followed.push(...(await followAll(daemon, cursor, limit)).ids);
+        t.same(followed, recorded);
+      },
+    ),
+    { numRuns: 30 },
+  ),
+);
+
+t.test("only what is on the disk is handed on: its place can't be another's", async (t) => {
+  const daemon = startDaemon([]);
+  recordBatch(daemon, "kept");
+  await daemon.commit();
+  const first = await follow(daemon);
+  t.same(idsOf(first), ["kept"]);
+  t.equal(first.more, false);
+  t.equal(first.lag_seconds, 0);
+  const stored = daemon.store.crash();
+  recordBatch(daemon, "lost in a crash");
+  const again = startDaemon([], { store: stored });
+  recordBatch(again, "after it");
+  await again.commit();
+  t.same(idsOf(await follow(again, { after: first.next })), ["after it"]);
+});
+
+t.test(
+  "the page says how old the next record is, and the status how far each follower is",
+  async (t) => {
+    const daemon = startDaemon([]);
+    recordBatch(daemon, "one");
+    recordBatch(daemon, "two");
+    await daemon.commit();
+    daemon.nowMs += 42_000;
+    const page = await follow(daemon, { limit: 1, follower: "warehouse" });
+    t.match(page, { more: true, lag_seconds: 42, store_id: "store-1", host: "test" });
+    await follow(daemon, { after: page.next, follower: "warehouse" });
+    await follow(daemon, { from: "now", follower: "late" });
+    t.match((await ask(daemon, "status", null))["followers"], [
+      { name: "late", lag_seconds: 0 },
+      { name: "warehouse", lag_seconds: 42 },
+    ]);
+    for (let i = 0; i < 20; i++) await follow(daemon, { follower: `f${i}` });
+    const { followers } = (await ask(daemon, "status", null)) as { followers: unknown[] };
+    t.equal(followers.length, 16, "the longest silent ones are forgotten");
+  },
+);
+
+t.test("from now on there is nothing, until a record comes", async (t) => {
+  const daemon = startDaemon([]);
+  recordBatch(daemon, "old");
+  await daemon.commit();
+  const page = await follow(daemon, { from: "now" });
+  t.same(idsOf(page), []);
+  recordBatch(daemon, "new");
+  await daemon.commit();
+  t.same(idsOf(await follow(daemon, { after: page.next })), ["new"]);
+});
+
+t.test("what was removed before it was read is told, and the others follow", async (t) => {
+  const daemon = startDaemon([]);
+  for (let i = 0; i < 6; i++) {
+    recordBatch(daemon, `r${i}`, `s${i}`);
+    await daemon.commit();
+  }
+  const { next } = await follow(daemon, { limit: 3 });
+  for (const key of [1, 2, 3, 4])
+    await daemon.store.commit([{ table: "usage", key, value: undefined }]);
+  const read = await followAll(daemon, next);
+  t.same(read.ids, ["r4", "s4", "r5", "s5"]);
+  t.equal(read.missed, 3, "the rest of the second, the third and the fourth");
+  for (const key of [5, 6]) await daemon.store.commit([{ table: "usage", key, value: undefined }]);
+  t.same(await followAll(daemon, next), { ids: [], next: read.next, missed: 5 });
+});
+
+/** As a restore puts a backup in the place of a store. */
+async function restored(backup: MemoryStore, id: string, lastKey: number): Promise<TestDaemon> {
+  const store = backup.crash();
+  await store.commit([nextStoreId(store, id, lastKey)]);
+  return startDaemon([], { store });
+}
+
+t.test("a follower goes on over a backup that is put back", async (t) => {
+  const daemon = startDaemon([]);
+  recordBatch(daemon, "first");
+  await daemon.commit();
+  recordBatch(daemon, "second");
+  await daemon.commit();
+  const early = (await follow(daemon, { limit: 1 })).next;
+  const backup = daemon.store.crash();
+  recordBatch(daemon, "after the backup");
+  await daemon.commit();
+  const late = (await followAll(daemon, early)).next;
+  const back = await restored(backup, "store-2", 2);
+  recordBatch(back, "new");
+  await back.commit();
+  t.same((await followAll(back, early)).ids, ["second", "new"]);
+  t.same((await followAll(back, late)).ids, ["new"], "the same place, of another id");
+  const pages = [await follow(back), await follow(back, { after: "store-2/3.0" })];
+  t.match(pages, [
+    { store_id: "store-1", store_ids: ["store-2", "store-1"], more: true, next: "store-2/3.0" },
+    { store_id: "store-2", more: false, is_other_store: false },
+  ]);
+});
+
+t.test("a cursor of another store begins anew; one beyond the end is refused", async (t) => {
+  const daemon = startDaemon([]);
+  recordBatch(daemon, "one");
+  await daemon.commit();
+  const page = await follow(daemon, { after: "elsewhere/17.3" });
+  t.match(page, { is_other_store: true, missed_commits: 0 });
+  t.same(idsOf(page), ["one"]);
+  t.match(await refusal(follow(daemon, { after: "store-1/3.0" })), {
+    status: 409,
+    message: /exchanged for an older one by hand/,
+  });
+});
+
+t.test("a wrong question is refused with its field", async (t) => {
+  const daemon = startDaemon([]);
+  for (const [body, param] of [
+    [{ after: "1.0" }, "after"],
+    [{ after: 7 }, "after"],
+    [{ from: "yesterday" }, "from"],
+    [{ limit: 0 }, "limit"],
+    [{ limit: 1001 }, "limit"],
+    [{ follower: "a b" }, "follower"],
+    [{ user_path: "/a" }, "user_path"],
+  ] as const)
+    t.match(await refusal(follow(daemon, body)), { status: 400, param }, JSON.stringify(body));
+  const off = startDaemon([], { usageEnabled: false });
+  t.match(await refusal(follow(off)), { code: "feature_unavailable" });
+});
