@@ -1,5 +1,6 @@
 /** `sluice usage follow`: hands usage records on as they come, to PostgreSQL and elsewhere. */
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { exportedRecordsMax } from "../../../shared/bounds.js";
 import { followVariables } from "../../../shared/config/settings/settings.js";
 import { plainFailure } from "../../../shared/error-code.js";
@@ -136,10 +137,11 @@ function failureOf(error: unknown): unknown {
 }
 
 function openSink(
-  { terminal, env }: Session,
+  { terminal, env, cwd }: Session,
   flags: FollowFlags,
   { destination, cursorFile }: Checked,
 ): Sink {
+  const cursorAt = (file: string): CursorFile => new CursorFile(resolve(cwd, file));
   const secret = readSecret(flags.secretFile, env[followVariables.secret]);
   switch (destination.kind) {
     case "postgres":
@@ -151,15 +153,15 @@ function openSink(
       });
     case "https": {
       const { url, shown } = destination;
-      return httpsSink({ url, shown, token: secret, cursor: new CursorFile(cursorFile!) });
+      return httpsSink({ url, shown, token: secret, cursor: cursorAt(cursorFile!) });
     }
     case "ndjson": {
-      const cursor = cursorFile === null ? null : new CursorFile(cursorFile);
+      const cursor = cursorFile === null ? null : cursorAt(cursorFile);
       const write = (text: string): Promise<void> =>
         withSystemErrors("standard output", () => terminal.write(text));
       return destination.file === null
         ? outputSink(write, cursor)
-        : fileSink(destination.file, cursor!);
+        : fileSink(resolve(cwd, destination.file), cursor!);
     }
   }
 }
