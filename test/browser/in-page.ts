@@ -4,9 +4,12 @@
  */
 import type { Page } from "playwright-core";
 
-/** Pixels that the page is wider than the screen. */
+/** Pixels that the page is wider than the screen, or a dialog's content than the dialog. */
 export function overflowOf(page: Page): Promise<number> {
-  return page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  return page.evaluate(`Math.max(
+    document.documentElement.scrollWidth - innerWidth,
+    ...[...document.querySelectorAll("dialog")].map((each) => each.scrollWidth - each.clientWidth),
+  )`);
 }
 
 /** Everything that a script of the page can reach of what it was told. */

@@ -23,7 +23,7 @@ t.test("the dialog of a limit", { skip: noBrowser }, async (t) => {
       await page.getByLabel("Requests at most").fill("1");
       await ask.click();
       await page.getByText(/It would have refused \d+ of \d+ requests/).waitFor();
-      await page.getByText(/It would have refused nothing from \d+ requests on/).waitFor();
+      await page.getByText(/Lowest caps that would have refused nothing: \d+ requests/).waitFor();
       await page.getByText(/those that were refused then aren't among them/).waitFor();
       const look = `${theme}, ${width}`;
       t.same(await violationsOf(page), [], `${look}: no violation of accessibility`);

@@ -21,6 +21,8 @@ export interface Agent {
   readonly hosts?: readonly string[];
   /** What it isn't asked to do. */
   readonly without?: Step;
+  /** By when it must have ended, where that is later than for all. */
+  readonly deadlinesMs?: Partial<Record<Step, number>>;
   /** What it is asked to do beyond what all are. */
   readonly also?: Step;
   /** The files of its home, by their path. */
@@ -60,7 +62,7 @@ export function agentClient(agent: Agent): Client {
         cwd: join(job.directory, "work"),
         env: clientEnvironment(home, agent.env(job)),
         leave: job.leave,
-        deadlineMs,
+        deadlineMs: agent.deadlinesMs?.[job.step] ?? deadlineMs,
       });
       const count = job.step === "count" ? agent.countIn?.(output) : null;
       const counted = typeof count === "number" ? `\ncounted ${count} tokens` : "";

@@ -187,7 +187,7 @@ const continueCli: Agent = {
   title: "Continue cn 1.5",
   dialect: "chat",
   // It tries for two minutes, whatever it is told.
-  without: "day",
+  deadlinesMs: { day: 240_000 },
   command: ".bin/cn",
   setUp: `\`~/.continue/config.yaml\`:
 

@@ -97,7 +97,7 @@ export const limitsTexts = {
     moments: (first: string, last: string) => `First ${first}, last ${last}.`,
     mostly: "Most at",
     units: { requests: "requests", tokens: "tokens" },
-    lowest: (caps: string) => `It would have refused nothing from ${caps} on.`,
+    lowest: (caps: string) => `Lowest caps that would have refused nothing: ${caps}.`,
     late: (count: string) =>
       `${count} more were recorded too late to be judged; they are only counted.`,
     begins: (moment: string) => `Records begin ${moment}: before that it isn't known.`,

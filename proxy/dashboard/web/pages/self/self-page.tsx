@@ -4,6 +4,7 @@ import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usa
 import { formatCount, formatDuration, formatMoney } from "../../logic/numbers.js";
 import { capUses } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
+import { periodText } from "../../parts/limits/limit-row.js";
 import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
 import { Meter } from "../../parts/meter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
@@ -12,6 +13,7 @@ import { DaysFilter } from "../../parts/usage/days-filter.js";
 import { UsageDays } from "../../parts/usage/usage-days.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { selfTexts as texts } from "../../texts/usage-texts.js";
 
@@ -86,7 +88,7 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
       </span>
     ),
   },
-  { key: "per", head: texts.per, cell: ({ period_label }) => period_label },
+  { key: "per", head: texts.per, cell: (item) => periodText(item, limitsTexts.periods) },
   {
     key: "used",
     head: texts.used,
