@@ -24,10 +24,11 @@ interface ConnectOptions {
   readonly open: OpenClient;
   readonly log: Pick<Log, "info" | "warn">;
   readonly nowMs: () => number;
+  /** How often the engine is asked whether it is still the same; tests ask more often. */
+  readonly probeMs?: number;
 }
 
-/** How often the engine is asked whether it is still the same. */
-const probeMs = 1000;
+const probeMsDefault = 1000;
 /** How long an attempt may take. */
 const openMsMax = 10_000;
 const retryMsMin = 100;
@@ -36,6 +37,8 @@ const retryMsMax = 3000;
 interface Link extends ConnectOptions {
   state: EngineState;
   client: EngineClient | null;
+  /** Ends the connection, or the attempt to have one. */
+  broken: (why: Error) => void;
   /** What the engine refuses at present, though it answers; null: nothing. */
   refusing: string | null;
   /** Of each server, as last told by it. */
@@ -52,6 +55,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     ...options,
     state: { kind: "connecting" },
     client: null,
+    broken: () => {},
     refusing: null,
     replicationIds: new Map(),
     ended: new AbortController(),
@@ -74,7 +78,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     },
     async close() {
       link.ended.abort();
-      link.client?.drop();
+      link.broken(new EngineFault("the daemon stops"));
       await running;
     },
   };
@@ -103,11 +107,10 @@ async function oneConnection(
   attempts: number,
 ): Promise<{ readonly reason: string; readonly stood: boolean }> {
   const attempt: Attempt = { client: null, stands: false, isOver: false };
-  let broken: (error: Error) => void = () => {};
   const breaks = new Promise<never>((_, reject) => {
-    broken = reject;
+    link.broken = reject;
   });
-  const options = { attempt: attempts, broken: (why: Error) => broken(why), heard: heardBy(link) };
+  const options = { attempt: attempts, broken: link.broken, heard: heardBy(link) };
   try {
     const client = await Promise.race([breaks, stand(link, attempt, options), deadline(attempt)]);
     await Promise.race([breaks, probing(link, client)]);
@@ -147,7 +150,7 @@ async function deadline(attempt: Attempt): Promise<never> {
 
 async function probing(link: Link, client: EngineClient): Promise<void> {
   while (!link.ended.signal.aborted) {
-    await pause(probeMs, undefined, { ref: false });
+    await pause(link.probeMs ?? probeMsDefault, undefined, { ref: false });
     await probe(link, client);
   }
 }
@@ -160,10 +163,13 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
     known: link.replicationIds,
   });
   if (link.refusing !== null) {
+    // It answers, but takes no writes.
     if (!(await takesWrites(client, link.clusterName))) return;
     link.refusing = null;
     link.log.info("the cluster's engine takes writes again");
   }
+  // Meanwhile it may have broken.
+  if (link.client !== client) return;
   link.replicationIds = replicationIds;
   become(link, { kind: "connected", epoch });
 }

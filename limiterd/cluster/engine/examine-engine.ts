@@ -50,10 +50,12 @@ export async function examineEngine(
   clusterName: string,
   hostNowMs: () => number,
 ): Promise<EngineFindings> {
-  const [info] = await Promise.all(
+  // Of a Cluster, any that answers: others may be away.
+  const info = await Promise.any(
     [...client.primaries().values()].map(async (send) => readInfo(await send("INFO", []))),
-  );
-  if (info === undefined) throw new EngineFault("a part of the engine's Cluster is away");
+  ).catch((error: unknown) => {
+    throw error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  });
   const name = info.has("valkey_version") ? "Valkey" : "Redis";
   const version = info.get("valkey_version") ?? info.get("redis_version") ?? "";
   if (Number.parseInt(info.get("redis_version") ?? "", 10) < majorMin)

@@ -88,6 +88,10 @@ t.test("an engine that is emptied, killed or frozen is noticed", { skip }, async
   engine.thaw();
   t.equal(epochOf(await connection.until(isConnected)), second, "it has lost nothing");
 
+  await engine.cli("CLIENT", "PAUSE", 1500);
+  await t.rejects(connection.commands.get("a"), EngineAwayError, "paused");
+  t.equal(epochOf(await connection.until(isConnected)), second);
+
   const heard = new Promise((resolve) => connection.subscribe("c", resolve));
   await engine.kill();
   t.match(await connection.until(isAway), { reason: /the engine has closed|nothing listens/ });
