@@ -54,6 +54,7 @@ export async function shareWithHosts(
     },
     nowMs,
     monoMs: () => performance.now(),
+    after: (ms, run) => void (ms === 0 ? setImmediate(run) : setTimeout(run, ms)),
     every(ms, run) {
       const timer = setInterval(run, ms);
       return () => clearInterval(timer);

@@ -2,6 +2,7 @@
  * Makes a daemon one of several hosts: under which id, what it tells and hears of the others, and
  * what it shares with them.
  */
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
 import {
   EngineAwayError,
@@ -19,16 +20,19 @@ import {
 import { noteClusterState } from "../../handlers/announcements/announce.js";
 import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
 import type { DaemonState } from "../../state.js";
+import { forgetEpoch, shareLimits } from "./share-limits.js";
 
 interface ClusterPorts {
   readonly engine: EngineConnection;
   /** Of the cluster. */
   readonly name: string;
-  readonly failureMode: string;
+  readonly failureMode: ClusterFailureMode;
   readonly facts: HostFacts;
   nowMs(): number;
   /** A clock that is never set. */
   monoMs(): number;
+  /** Runs `run` once after `ms`; at 0, in the next turn of the event loop. */
+  after(ms: number, run: () => void): void;
   /** Runs `run` every `ms`; returns what ends it. */
   every(ms: number, run: () => void): () => void;
   /** A random id. */
@@ -76,9 +80,11 @@ export async function joinCluster(
     ports.every(beatMs, beat),
     shareDefinitions(state, ports),
   ];
+  const stopSharing = shareLimits(state, { ...ports, board });
   heardState(engine.state);
   return async () => {
     for (const stop of stops) stop();
+    await stopSharing();
     await engine.close();
   };
 }
@@ -107,6 +113,6 @@ function newBoard(identity: HostIdentity, mark: string, ports: ClusterPorts): Ho
  * has changed alone is its own, as at the first time.
  */
 export async function leaveCluster({ store, writer }: DaemonState): Promise<void> {
-  const changes = new DefinitionCopy(store).removals();
+  const changes = [...new DefinitionCopy(store).removals(), ...forgetEpoch(store)];
   if (changes.length > 0) await writer.tryWrite(changes);
 }

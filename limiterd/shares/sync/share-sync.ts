@@ -36,8 +36,6 @@ export class ShareSync {
   readonly #lookLater: Later;
   readonly #expireLater: Later;
   #triedMonoMs = Number.NEGATIVE_INFINITY;
-  /** Why the engine doesn't answer. */
-  #awayFor: Error | null = null;
 
   constructor(turn: ClusterTurn<Share>, counts: ClusterCounts, ports: SyncPorts) {
     this.turn = turn;
@@ -59,16 +57,6 @@ export class ShareSync {
   /** How many counters this host has used lately. */
   get size(): number {
     return this.#live.size;
-  }
-
-  /** Requests that wait for an answer. */
-  get parked(): number {
-    return this.#parked.size;
-  }
-
-  /** Why the engine doesn't answer; null when it does. */
-  get awayFor(): Error | null {
-    return this.#awayFor;
   }
 
   /** To be called first in each turn of the event loop that meets counters. */
@@ -135,6 +123,13 @@ export class ShareSync {
       share.restate();
       this.need(share);
     }
+  }
+
+  /** The same for a counter that may have no share. */
+  restate(rule: Rule, child: string, own: Window): void {
+    rule.shares?.of(child, own);
+    const share = (rule.shares as SharesOfRule | null)?.find(child) ?? null;
+    if (share !== null) this.need(share);
   }
 
   /** Gives back what is held; nothing is asked afterwards. Nobody waits for an answer. */
@@ -205,7 +200,7 @@ export class ShareSync {
     this.counts.questions += asked.length;
     this.#ports.shared.sync(asked.map(([, question]) => question)).then(
       (replies) => this.#answered(asked, replies, sentMonoMs),
-      (error: unknown) => this.#unanswered(asked, error),
+      () => this.#unanswered(asked),
     );
   }
 
@@ -232,23 +227,17 @@ export class ShareSync {
     for (const [share] of asked) if (share.waiting > 0) this.need(share);
   }
 
-  #unanswered(asked: readonly (readonly [Share, SyncQuestion])[], error: unknown): void {
+  #unanswered(asked: readonly (readonly [Share, SyncQuestion])[]): void {
     if (this.#stopped) return;
     this.enter();
     for (const [share, question] of asked) share.unanswered(question);
-    if (!this.turn.away) {
-      this.turn.away = true;
-      this.#awayFor = error instanceof Error ? error : new Error(String(error));
-      this.#ports.onEngine(this.#awayFor);
-    }
+    this.turn.away = true;
     this.#parked.expire(this.turn.monoMs, true);
     this.#lookLater.begin();
   }
 
   #back(): void {
     this.turn.away = false;
-    this.#awayFor = null;
-    this.#ports.onEngine(null);
     for (const share of this.#due) this.need(share);
   }
 

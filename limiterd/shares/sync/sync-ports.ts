@@ -16,6 +16,4 @@ export interface SyncPorts {
   ownCounts(share: Share): OwnCounts | null;
   /** How often a rule was reset, or a number that grows with each time. */
   generationOf(rule: Rule): number;
-  /** The engine answers again, or doesn't, with the reason. */
-  onEngine(away: Error | null): void;
 }

@@ -139,7 +139,6 @@ function startHost(
       lsn: () => daemon.state.writer.lsn,
       schedule: (ms, run) => time.schedule(ms, run),
       generationOf: () => host.generation,
-      onEngine: () => {},
     },
     failureMode,
   );

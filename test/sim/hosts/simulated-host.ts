@@ -97,7 +97,6 @@ export class SimulatedHost {
         lsn: () => daemon.state.writer.lsn,
         schedule: (ms, run) => void world.after(ms, process, run),
         generationOf: () => 0,
-        onEngine: () => {},
       },
       failureMode,
     );

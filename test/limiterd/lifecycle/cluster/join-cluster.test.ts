@@ -38,6 +38,7 @@ async function joined(
     facts: { name: "web", version: "1.0.0", configuration, startedAtMs: daemon.nowMs },
     nowMs: () => daemon.nowMs,
     monoMs: () => engine.nowMs,
+    after: nothing,
     every(_ms, run) {
       timers.push(run);
       return nothing;
@@ -121,7 +122,7 @@ t.test("the status and the metrics name the hosts, and say what the engine is do
     rules_max: 10,
   })) as unknown as MetricsAnswer;
   t.same(
-    series.filter(([name]) => name.startsWith("sluice_cluster")),
+    series.filter(([name]) => name === "sluice_cluster_hosts"),
     [
       ["sluice_cluster_hosts", ["alive"], [1]],
       ["sluice_cluster_hosts", ["away"], [1]],

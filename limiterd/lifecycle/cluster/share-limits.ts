@@ -1,0 +1,82 @@
+/**
+ * Puts a daemon's counters under the limits of all hosts: which engine is asked, under which id,
+ * and what happens when it may have lost what it was told.
+ */
+
+import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
+import { settleMs } from "../../cluster/cluster-bounds.js";
+import type { EngineConnection, EngineState } from "../../cluster/engine/engine.js";
+import { createEngineLimits } from "../../cluster/engine-limits.js";
+import type { HostBoard } from "../../cluster/hosts/host-board.js";
+import { restateBook } from "../../shares/sync/restate-book.js";
+import { shareCounters } from "../../shares/sync/share-counters.js";
+import type { DaemonState } from "../../state.js";
+import type { Change, Store } from "../../store/store.js";
+
+interface SharingPorts {
+  readonly engine: EngineConnection;
+  /** Of the cluster. */
+  readonly name: string;
+  readonly failureMode: ClusterFailureMode;
+  readonly board: Pick<HostBoard, "identity" | "alive">;
+  nowMs(): number;
+  monoMs(): number;
+  /** Runs `run` once after `ms`; at 0, in the next turn of the event loop. */
+  after(ms: number, run: () => void): void;
+  /** Runs `run` every `ms`; returns what ends it. */
+  every(ms: number, run: () => void): () => void;
+  onBroken(error: Error): void;
+}
+
+/** Which engine this host has told all to: [epoch] in the table `cluster`. */
+const epochKey = "epoch";
+const hostsMs = 1000;
+
+/** Returns what ends it: units that are held are given back. */
+export function shareLimits(state: DaemonState, ports: SharingPorts): () => Promise<void> {
+  const { engine, name, board, failureMode, onBroken } = ports;
+  const { book, writer, store, sharedDefinitions, yieldToEventLoop } = state;
+  const { id: hostId, start } = board.identity;
+  const shares = shareCounters(
+    book,
+    {
+      shared: createEngineLimits(engine, { clusterName: name, hostId, start }),
+      monoMs: () => ports.monoMs(),
+      nowMs: () => ports.nowMs(),
+      lsn: () => writer.lsn,
+      schedule: (ms, run) => ports.after(ms, run),
+      generationOf: ({ id }) => sharedDefinitions?.generationOf(id) ?? 0,
+    },
+    failureMode,
+  );
+  state.shares = shares;
+  const stored = store.get("cluster", epochKey)?.[0];
+  let epoch = typeof stored === "string" ? stored : null;
+  const heard = (now: EngineState): void => {
+    if (now.kind !== "connected" || now.epoch === epoch) return;
+    const isOther = epoch !== null;
+    epoch = now.epoch;
+    void writer.write([{ table: "cluster", key: epochKey, value: [epoch] }]);
+    if (!isOther) return;
+    shares.restateAll(settleMs);
+    restateBook(book, shares, { nowMs: ports.nowMs(), yieldToEventLoop }).catch(onBroken);
+  };
+  const stops = [
+    engine.watch(heard),
+    ports.every(hostsMs, () => {
+      shares.turn.hosts = board.alive;
+    }),
+  ];
+  heard(engine.state);
+  return async () => {
+    for (const stop of stops) stop();
+    await shares.stop();
+  };
+}
+
+/** For a host that shares nothing any more. */
+export function forgetEpoch(store: Pick<Store, "get">): Change[] {
+  return store.get("cluster", epochKey) === undefined
+    ? []
+    : [{ table: "cluster", key: epochKey, value: undefined }];
+}

@@ -1,0 +1,56 @@
+/**
+ * Tells the engine of all counters that count something on this host, those without a share too:
+ * after it has lost what it was told.
+ */
+import { windowsPerSlice } from "../../../shared/bounds.js";
+import type { Counter } from "../../counters/counter.js";
+import { rollWindow, type Window } from "../../counters/window.js";
+import type { RuleBook } from "../../rules/rule-book.js";
+import type { ShareSync } from "./share-sync.js";
+
+interface Slices {
+  readonly nowMs: number;
+  yieldToEventLoop(): Promise<void>;
+}
+
+export async function restateBook(
+  book: RuleBook,
+  sync: ShareSync,
+  { nowMs, yieldToEventLoop }: Slices,
+): Promise<void> {
+  let looked = 0;
+  for (const counter of counters(book)) {
+    const { rule, child, window } = counter;
+    rollWindow(window, rule.periodMs, nowMs);
+    if (countsSomething(window)) sync.restate(rule, child, window);
+    if (++looked % windowsPerSlice === 0) {
+      await yieldToEventLoop();
+      sync.enter();
+    }
+  }
+}
+
+/** Children as copies. */
+function* counters(book: RuleBook): Generator<Counter> {
+  for (const listed of book.rules.values()) {
+    const rule = book.fresh(listed);
+    if (rule.shares === null || rule.periodMs === 0) continue;
+    if (rule.counted !== null) yield rule.counted;
+    if (!rule.definition.perChild) continue;
+    const { children } = rule;
+    const walk = children.walk();
+    for (let place = walk.next(); place !== -1; place = walk.next()) {
+      const copy = children.copy(children.name(place));
+      if (copy !== undefined) yield copy;
+    }
+  }
+}
+
+function countsSomething({
+  previousRequests,
+  currentRequests,
+  previousTokens,
+  currentTokens,
+}: Window): boolean {
+  return previousRequests + currentRequests + previousTokens + currentTokens > 0;
+}
