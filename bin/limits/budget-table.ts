@@ -2,6 +2,8 @@
  * The tables of budgets, in a list and in an explanation. Pure; the budgets are the objects of the
  * admin API.
  */
+import { isObject } from "../../shared/checked.js";
+import { spentElsewhereText } from "../../shared/usage/hosts-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
 import { isTemplate, overrideLines, sourceText, subjectText, untilReset } from "./rule-table.js";
@@ -33,12 +35,25 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
   const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
   return [
     renderTable(columns, items),
+    ...spentElsewhereLines(items),
     ...[...reasons].map((reason) => `inert: ${reason}`),
     ...overrideLines(items, {
       command: "budgets",
       declaredText: ({ amount }) => formatUsd(amount),
     }),
   ].join("\n");
+}
+
+/** How old it is what other hosts have spent, where hosts share budgets. */
+export function spentElsewhereLines(budgets: readonly Listed[]): readonly string[] {
+  const text = spentElsewhereText(
+    budgets.map(({ other_hosts: others }) => {
+      const age = isObject(others) ? others["age_seconds"] : undefined;
+      if (age === undefined) return {};
+      return { other_hosts: { age_seconds: typeof age === "number" ? age : null } };
+    }),
+  );
+  return text === null ? [] : [text];
 }
 
 function usedRatio(budget: Listed): string {

@@ -5,7 +5,7 @@
 import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
-import { budgetColumns } from "./budget-table.js";
+import { budgetColumns, spentElsewhereLines } from "./budget-table.js";
 import { inertLines, ruleColumns } from "./rule-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -60,6 +60,7 @@ export function renderExplanation(explanation: Fields): string {
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
     met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
     ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
+    ...spentElsewhereLines(accounts),
     ...inertLines(met),
   ].join("\n");
 }

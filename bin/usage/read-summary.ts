@@ -1,5 +1,10 @@
 /** Checks the daemon's answer to `usage.summary`. `usage-text.ts` shows it. Pure. */
-import type { UsageGroup, UsageTotals } from "../../shared/api/usage-report.js";
+import type {
+  ReportHost,
+  ReportHosts,
+  UsageGroup,
+  UsageTotals,
+} from "../../shared/api/usage-report.js";
 import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import { unreadableAnswer } from "../session/daemon-answer.js";
 
@@ -12,6 +17,8 @@ export type ShownTotals = Pick<
 export interface ShownSummary {
   readonly usage: ShownTotals;
   readonly groups: readonly UsageGroup[];
+  /** Null where hosts don't share their usage. */
+  readonly hosts: ReportHosts | null;
 }
 
 const totalCounts = [
@@ -35,10 +42,33 @@ const groupCounts = [
 
 /** The fields that are shown; throws `CommandFailure` if the answer has another form. */
 export function readSummary(body: unknown): ShownSummary {
-  const { usage, groups } = fieldsOf(body);
+  const { usage, groups, hosts = null } = fieldsOf(body);
   if (!Array.isArray(groups) || !groups.every(isGroup) || !isTotals(usage))
     throw unreadableAnswer("usage");
-  return { usage, groups };
+  if (hosts !== null && !isHosts(hosts)) throw unreadableAnswer("usage");
+  return { usage, groups, hosts };
+}
+
+function isHosts(value: unknown): value is ReportHosts {
+  const { scope, count, oldest_seconds: oldest, complete, reason, parts } = fieldsOf(value);
+  return (
+    (scope === "all_hosts" || scope === "this_host") &&
+    isCount(count, 1) &&
+    isAmount(oldest) &&
+    typeof complete === "boolean" &&
+    (reason === undefined || typeof reason === "string") &&
+    (parts === undefined || (Array.isArray(parts) && parts.every(isPart)))
+  );
+}
+
+function isPart(value: unknown): value is ReportHost {
+  const { host, name, age_seconds: age, complete } = fieldsOf(value);
+  return (
+    typeof host === "string" &&
+    typeof name === "string" &&
+    (age === null || isAmount(age)) &&
+    typeof complete === "boolean"
+  );
 }
 
 function isTotals(value: unknown): value is ShownTotals {

@@ -19,6 +19,8 @@ export interface UsagePage {
   readonly records: readonly ExportedRecord[];
   /** How much of the export is done, from 0 to 1. */
   readonly progress: number;
+  /** They are those of this host, of several that share their usage. */
+  readonly isOfOneHost?: boolean;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function* usagePages(
 }
 
 function pageFrom(body: unknown): UsagePage & { readonly next: string | null } {
-  const { records, next, progress } = isObject(body) ? body : {};
+  const { records, next, progress, scope } = isObject(body) ? body : {};
   if (
     !Array.isArray(records) ||
     !records.every(isExportedRecord) ||
@@ -55,5 +57,5 @@ function pageFrom(body: unknown): UsagePage & { readonly next: string | null } {
     typeof progress !== "number"
   )
     throw unreadableAnswer("usage records");
-  return { records, next, progress };
+  return { records, next, progress, isOfOneHost: scope === "this_host" };
 }

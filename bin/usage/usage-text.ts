@@ -2,8 +2,9 @@
  * What `sluice usage` prints: the totals, a chart of the days, and with `--by` a table, which is in
  * `usage-table.ts`. Pure.
  */
-import type { UsageGroup } from "../../shared/api/usage-report.js";
+import type { ReportHosts, UsageGroup } from "../../shared/api/usage-report.js";
 import { greatest } from "../../shared/long-lists.js";
+import { ageText, hostsText } from "../../shared/usage/hosts-text.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { renderFields } from "../text/table.js";
@@ -24,14 +25,33 @@ interface UsageView extends ReportWindow {
  * The complete text. Groups other than days stay in the daemon's order: by cost, highest first, and
  * `other` last.
  */
-export function renderUsage({ usage, groups }: ShownSummary, view: UsageView): string {
-  const heading = `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`;
+export function renderUsage({ usage, groups, hosts }: ShownSummary, view: UsageView): string {
+  const heading = [
+    `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`,
+    ...(hosts === null ? [] : renderHosts(hosts)),
+  ].join("\n");
   if (usage.total_requests === 0 && usage.total_tokens === 0) return `${heading}: none`;
   const parts = [`${heading}\n${renderTotals(usage)}`];
   const byDay = view.by === null || view.by === "day" ? everyDay(groups, view) : null;
   if (byDay !== null) parts.push(renderChart(byDay, view));
   if (view.by !== null) parts.push(renderGroups(byDay ?? groups, view.by, view.userPath));
   return parts.join("\n\n");
+}
+
+/** From this age on, and when it isn't complete, a host's part is named. */
+const namedFromSeconds = 10;
+
+function renderHosts(hosts: ReportHosts): readonly string[] {
+  const late = (hosts.parts ?? []).filter(
+    ({ age_seconds: age, complete }) => !complete || age === null || age >= namedFromSeconds,
+  );
+  return [
+    hostsText(hosts),
+    ...late.map(({ host, name, age_seconds: age, complete }) => {
+      const known = age === null ? "not published again yet" : `as of ${ageText(age)}`;
+      return `  ${name} (${host}): ${known}${complete || age === null ? "" : ", publishing"}`;
+    }),
+  ];
 }
 
 function renderTotals(usage: ShownTotals): string {

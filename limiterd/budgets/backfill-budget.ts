@@ -169,7 +169,9 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
     const changes = slice
       .filter(([gap]) => !isOver(ports, gap))
       .map(([gap, account]) =>
-        account === null ? completed(gap) : spendChange(account, ports.usage.lastKey),
+        account === null
+          ? completed(gap, ports.budgets)
+          : spendChange(account, ports.usage.lastKey),
       );
     slice = [];
     return writer.write(changes);
@@ -188,9 +190,10 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
 }
 
 /** From its beginning on, what was spent in this period is known of every account. */
-function completed({ budget, fromMs }: Gap): Change {
+function completed({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
   budget.backfill = false;
   budget.sinceMs = Math.max(0, fromMs - 1);
+  others?.lookedUp(budget);
   return budgetChange(budget);
 }
 

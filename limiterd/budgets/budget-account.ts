@@ -9,7 +9,7 @@ import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
-import { clearPeriod, type Spends } from "./spend.js";
+import { clearPeriod, type PeriodSpend, type Spends } from "./spend.js";
 
 /** One account: a budget's own, or that of one direct child of a template. */
 export interface Account {
@@ -98,6 +98,28 @@ export interface Budget {
   bounds: PeriodBounds;
   /** Where the configuration declares it; null: it doesn't, or it isn't known. */
   declaredAt: DeclaredAt | null;
+}
+
+/** What the other hosts of a cluster have spent on an account, as far as this one knows. */
+export interface OthersSpend {
+  /** Null: nothing. */
+  readonly period: PeriodSpend | null;
+  /** Since it was read; null: it never was. */
+  readonly ageMs: number | null;
+}
+
+/** The other hosts that the budgets are shared with. Nothing waits for them but `refresh`. */
+export interface OtherHosts {
+  /** What they have spent in the period that began at `startMs`; null: nothing that is known. */
+  spentIn(account: Account, startMs: number): PeriodSpend | null;
+  /** The same, with its age. */
+  seen(account: Account, startMs: number): OthersSpend;
+  /** Reads it anew; resolved in a moment, whether or not they answer. */
+  refresh(accounts: Iterable<Account>): Promise<void>;
+  /** This host's spend has changed. */
+  charged(account: Account): void;
+  /** What was spent on a budget was looked up. */
+  lookedUp(budget: Budget): void;
 }
 
 export interface Found {

@@ -28,6 +28,7 @@ import {
   neverReset,
   newAccount,
   newBudget,
+  type OtherHosts,
   type RestoredBudget,
 } from "./budget-account.js";
 import { BudgetIndex, type ChildAccount } from "./budget-index.js";
@@ -45,6 +46,8 @@ export interface BudgetBookPorts {
 }
 
 export class BudgetBook {
+  /** Null without a cluster. */
+  others: OtherHosts | null = null;
   readonly #budgets = new Map<string, Budget>();
   readonly #index = new BudgetIndex();
   readonly #periods: AccountPeriods;
@@ -201,9 +204,10 @@ export class BudgetBook {
   charge(record: UsageRecord, labels: readonly string[], nowMs: number): void {
     if (record.cacheHit) return;
     for (const account of this.#index.collect(record.userPath, labels, nowMs, childOf)) {
-      if (!this.#periods.charge(account, record, nowMs) || account.dirty) continue;
+      if (!this.#periods.charge(account, record, nowMs)) continue;
+      this.others?.charged(account);
+      if (!account.dirty) this.#dirty.push(account);
       account.dirty = true;
-      this.#dirty.push(account);
     }
   }
 

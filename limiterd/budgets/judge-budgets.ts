@@ -5,13 +5,16 @@
  */
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
-import { compareSums, sumUsd } from "../../shared/domain/money.js";
+import { addSum, compareSums, type MoneySum, sumUsd } from "../../shared/domain/money.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 
 /** Where the accounts of a request are found: the book, or copies of what it would find there. */
-export type BudgetMatching = Pick<BudgetBook, "match" | "running" | "boundsOf" | "hasNoRoom">;
+export type BudgetMatching = Pick<
+  BudgetBook,
+  "match" | "running" | "boundsOf" | "hasNoRoom" | "others"
+>;
 
 /** Copies of what the book would find, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
@@ -20,6 +23,7 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
     running: (account, nowMs) => book.running(account, nowMs),
     boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
     hasNoRoom: (account) => book.hasNoRoom(account),
+    others: book.others,
   };
 }
 
@@ -73,9 +77,19 @@ function breachOfChildren({ budget, subject }: Account): Breach {
   };
 }
 
+/** What was spent in the running period: here, and on the other hosts as far as that is known. */
+export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
+  const { startMs, spent } = book.running(account, nowMs);
+  const others = book.others?.spentIn(account, startMs) ?? null;
+  if (others === null) return spent;
+  const sum = { ...spent };
+  addSum(sum, others.spent);
+  return sum;
+}
+
 /** Spent is the amount or more. */
 export function isExceeded(book: BudgetMatching, account: Account, nowMs: number): boolean {
-  return compareSums(book.running(account, nowMs).spent, account.budget.amount) >= 0;
+  return compareSums(spentOf(book, account, nowMs), account.budget.amount) >= 0;
 }
 
 /** The breach that a request to this account alone would be refused with. */
@@ -91,7 +105,7 @@ export function breachOfAccount(
     scope,
     subject: account.subject,
     periodSeconds,
-    spentUsd: sumUsd(book.running(account, nowMs).spent),
+    spentUsd: sumUsd(spentOf(book, account, nowMs)),
     amountUsd,
     waitSeconds: Math.max(1, Math.ceil((endMs - nowMs) / 1000)),
   };

@@ -11,3 +11,18 @@ export const slotsValidMs = 10_000;
  * hold each second, and a new connection may take another one.
  */
 export const settleMs = 3000;
+
+/** Accounts of budgets of which the others' spend is remembered: some 60 MB. */
+export const knownAccountsMax = 200_000;
+
+/** Accounts whose spend is told or read twice a second: some 10 ms of the event loop, in slices. */
+export const accountsPerTick = 2000;
+
+/** Sums of usage that have changed and are remembered while the engine is away: some 40 MB. */
+export const changedSumsMax = 200_000;
+
+/** Keys of sums that are looked at per second while a host publishes all of them anew. */
+export const publishedPerTick = 20_000;
+
+/** How long a report waits for the other hosts' usage, in ms: a proxy waits five seconds for it. */
+export const otherUsageMs = 3000;

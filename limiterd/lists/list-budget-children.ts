@@ -14,8 +14,8 @@ import { formatMillis } from "../../shared/time.js";
 import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
 import { fullest } from "./fullest.js";
-import { money } from "./list-budgets.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
+import { money } from "./spend/budget-money.js";
 
 /** The body: a budget as in a reset of one, with `limit` and `search`. */
 export function listBudgetChildren(
@@ -61,6 +61,8 @@ async function fullestOf(
     (name) => (matches(query, name) ? (moneyOf(name)?.usage_ratio ?? null) : null),
     state,
   );
+  const { others } = state.budgets;
+  if (others !== null) await others.refresh(names.flatMap((name) => children.get(name) ?? []));
   return {
     children: names.flatMap((name) => moneyOf(name) ?? []),
     total,

@@ -3,12 +3,7 @@
  * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 
-import type {
-  BudgetItem,
-  BudgetMoney,
-  BudgetPage,
-  BudgetStatus,
-} from "../../shared/api/budget-item.js";
+import type { BudgetItem, BudgetPage, BudgetStatus } from "../../shared/api/budget-item.js";
 import type { ExplainedBudget } from "../../shared/api/explanation.js";
 import { budgetsInert } from "../../shared/config/inert-rule.js";
 import {
@@ -17,7 +12,6 @@ import {
   budgetScopes,
   compareBudgets,
 } from "../../shared/domain/budget.js";
-import { sumUsd } from "../../shared/domain/money.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
@@ -33,24 +27,39 @@ import {
   placed,
   sources,
 } from "./list-query.js";
+import { hasUsage, money, refreshOthers } from "./spend/budget-money.js";
 
 /** What the list can be narrowed by. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
 
 /** One page of all budgets in the order scope, subject, period. */
 export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetPage {
-  const sorted = state.budgets.sorted();
-  const { items, last } = pageOf(
-    sorted,
-    query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
-    query.limit,
-    (budget) => isListed(budget, query),
-  );
+  const { items, last } = budgetsOn(state, query);
   return {
     budgets: items.map((budget) => listItem(state, budget, nowMs)),
     server_time: formatMillis(nowMs),
     next: last?.id ?? null,
   };
+}
+
+/** The same, once what other hosts have spent of its budgets is read anew. */
+export async function listFreshBudgets(
+  state: DaemonState,
+  query: ListQuery,
+  nowMs: number,
+): Promise<BudgetPage> {
+  await refreshOthers(state.budgets, budgetsOn(state, query).items);
+  return listBudgets(state, query, nowMs);
+}
+
+function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
+  const sorted = budgets.sorted();
+  return pageOf(
+    sorted,
+    query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
+    query.limit,
+    (budget) => isListed(budget, query),
+  );
 }
 
 /** The budgets of which most is spent, as `listFullestRules`. */
@@ -70,11 +79,10 @@ export async function listFullestBudgets(
     },
     state,
   );
+  const listed = ids.flatMap((id) => budgets.get(id) ?? []);
+  await refreshOthers(state.budgets, listed);
   return {
-    budgets: ids.flatMap((id) => {
-      const budget = budgets.get(id);
-      return budget === undefined ? [] : [listItem(state, budget, nowMs)];
-    }),
+    budgets: listed.map((budget) => listItem(state, budget, nowMs)),
     server_time: formatMillis(nowMs),
     next: null,
   };
@@ -111,7 +119,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     period_start: formatSeconds(startMs),
     period_end: formatSeconds(bounds.endMs),
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
-    has_usage: budget.own !== null && state.budgets.running(budget.own, nowMs).requests > 0,
+    has_usage: budget.own !== null && hasUsage(state.budgets, budget.own, nowMs),
     ...(inert === null ? {} : { inert }),
     source: budget.source,
     ...declared(budget, { file: state.settings.configFile, section: "budgets" }),
@@ -139,19 +147,6 @@ function overridden(
   };
 }
 
-/** What is left is negative once more was spent than the amount; the ratio isn't clamped either. */
-export function money(
-  { budgets: book }: DaemonState,
-  account: Account,
-  nowMs: number,
-): Required<BudgetMoney> {
-  const { amountUsd } = account.budget.definition;
-  const spentUsd = sumUsd(book.running(account, nowMs).spent);
-  const remaining = Math.round((amountUsd - spentUsd) * 1e6) / 1e6;
-  // Rounding leaves a −0 of what is less than half a micro-dollar too much.
-  return { spent: spentUsd, remaining: remaining + 0, usage_ratio: spentUsd / amountUsd };
-}
-
 /**
  * The budgets that a caller with this path and these labels meets, for GET /v1/usage; none while
  * budgets are disabled.
@@ -163,6 +158,17 @@ export function budgetStatuses(
   nowMs: number,
 ): readonly BudgetStatus[] {
   return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
+}
+
+/** What other hosts have spent of them is read anew, where there are any. */
+export async function refreshStatuses(
+  state: DaemonState,
+  userPath: string,
+  labels: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  const { others } = state.budgets;
+  if (others !== null) await others.refresh(met(state, userPath, labels, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */

@@ -8,8 +8,8 @@ import { periodLabel } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ToldSeries } from "../../shared/metrics/metrics-answer.js";
 import type { DaemonState } from "../state.js";
-import { money } from "./list-budgets.js";
 import { liveCounts } from "./list-rules.js";
+import { money } from "./spend/budget-money.js";
 
 type Name = keyof typeof limiterMetrics;
 

@@ -4,6 +4,7 @@
  * that it holds; after a crash the records behind it are added again. Which sums are in memory is
  * in `rollup-cache.ts`, to which of them a record is added in `rollups-of-record.ts`.
  */
+import type { ReportHosts } from "../../shared/api/usage-report.js";
 import { isSaturated } from "../../shared/domain/money.js";
 import type { Change, Store } from "../store/store.js";
 import { addRollup, copyRollup, type Rollup, rollupOf, rollupToStored } from "./rollup.js";
@@ -30,6 +31,35 @@ export interface RollupView {
   unstored(): Iterable<string>;
 }
 
+/** Called for each sum: take from it at once what is needed. */
+export type EachSum = (key: string, sum: Rollup) => void;
+
+/** Sums about a path: its own, those by model, of its direct children, or by origin below it. */
+export interface SumsQuestion {
+  readonly kind: "totals" | "models" | "children" | "origins";
+  readonly userPath: string;
+  /** Days, both included. */
+  readonly fromDay: string;
+  readonly toDay: string;
+}
+
+/** The sums of the other hosts. */
+export interface OthersSums {
+  /** Hands over each host's sums under the keys that they have in its store. */
+  read(question: SumsQuestion, each: EachSum): Promise<void>;
+}
+
+/** The other hosts that usage is shared with. */
+export interface OtherHostsUsage {
+  /**
+   * Makes a report with the sums of the other hosts; or with null, from its beginning, if those
+   * can't be read. Rejects as `report` does.
+   */
+  withOthers<T>(
+    report: (others: OthersSums | null) => Promise<T>,
+  ): Promise<{ readonly answer: T; readonly hosts: ReportHosts }>;
+}
+
 export class Rollups implements RollupView {
   readonly #cells: RollupCache;
   readonly #recordSums: RollupsOfRecord;
@@ -38,6 +68,8 @@ export class Rollups implements RollupView {
   readonly #views = new Set<Map<string, Rollup>>();
   #dirty: Cell[] = [];
   #saturated = 0;
+  /** Told of the key of each sum that changes; null without a cluster. */
+  changed: { add(key: string): void } | null = null;
 
   constructor({ store, labelsOf, onDamaged }: RollupPorts) {
     this.#cells = new RollupCache(store, onDamaged);
@@ -66,6 +98,7 @@ export class Rollups implements RollupView {
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
     const wasSaturated = isSaturated(cell.sum.totalCost);
     addRollup(cell.sum, what);
+    this.changed?.add(cell.key);
     if (!wasSaturated && isSaturated(cell.sum.totalCost)) this.#saturated++;
     if (cell.dirty) return;
     cell.dirty = true;

@@ -8,7 +8,7 @@ import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
 import type { Contributor } from "../store/contributor.js";
 import type { RecordDays } from "./record-days.js";
 import type { Cell } from "./rollup-cache.js";
-import type { Rollups } from "./rollups.js";
+import type { OtherHostsUsage, Rollups } from "./rollups.js";
 import { recordsToStored, type UsageRecord } from "./usage-records.js";
 
 /** Records that the store doesn't hold yet. */
@@ -20,6 +20,8 @@ interface UnwrittenRecords {
 export interface UsageLog extends Contributor {
   readonly rollups: Rollups;
   readonly days: RecordDays;
+  /** The other hosts that usage is shared with; null without a cluster. */
+  others: OtherHostsUsage | null;
   /** The key of the last batch that was closed, in this epoch or an earlier one; 0 before any. */
   readonly lastKey: number;
   /** The sums in the store hold every record up to this key: no start will need those again. */
@@ -63,6 +65,7 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
   return {
     rollups,
     days: before.days,
+    others: null,
     get lastKey() {
       return lastKey;
     },

@@ -7,7 +7,7 @@ import { type Store, throwMalformed } from "../store/store.js";
 import type { Moments, RecordKeys } from "./record-days.js";
 import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
-import type { RollupView } from "./rollups.js";
+import type { EachSum, RollupView } from "./rollups.js";
 import type { UsageLog } from "./usage-log.js";
 import { recordsFromStored, type UsageRecord } from "./usage-records.js";
 
@@ -43,9 +43,6 @@ interface KeyRange {
   readonly before: string;
   readonly view: RollupView;
 }
-
-/** Called for each sum: take from it at once what is needed. */
-type EachSum = (key: string, sum: Rollup) => void;
 
 /** Hands the sums of a range to `each`. Rejects with `StoreUnreadableError`. */
 export async function readRollups(

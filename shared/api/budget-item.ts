@@ -18,15 +18,29 @@ export interface BudgetName extends BudgetPeriod {
   readonly subject: string;
 }
 
+/** What is known of the other hosts' spend, where several hosts share their budgets. */
+interface OtherHostsSpend {
+  /** US dollars of the running period, which are in `spent` too. */
+  readonly spent: number;
+  /** Since that was read; null: it hasn't been read yet. */
+  readonly age_seconds: number | null;
+}
+
 /** Where an account is in its running period. */
-export interface BudgetMoney {
+interface BudgetMoney {
   /** US dollars; 0 for a template. */
   readonly spent: number;
   /** `spent` of `amount`; not clamped. */
   readonly usage_ratio: number;
   /** What is left of the amount, negative once it is overspent; not for a template. */
   readonly remaining?: number;
+  /** Only where several hosts share their budgets; not for a template. */
+  readonly other_hosts?: OtherHostsSpend;
 }
+
+/** As of an account. */
+export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts">> &
+  Pick<BudgetMoney, "other_hosts">;
 
 interface RunningPeriod {
   /** Whole seconds; the time of a reset if there was one in the period. */
@@ -75,7 +89,7 @@ export interface BudgetList extends Timed {
 export interface BudgetPage extends BudgetList, ListPage {}
 
 /** One child of a template. */
-interface BudgetChildItem extends Required<BudgetMoney> {
+interface BudgetChildItem extends AccountMoney {
   /** The child's path. */
   readonly subject: string;
 }
@@ -88,11 +102,7 @@ export interface BudgetChildList extends Timed {
 }
 
 /** A budget as its caller sees it (GET /v1/usage): a template as the caller's own child of it. */
-export interface BudgetStatus
-  extends BudgetFacts,
-    Required<BudgetMoney>,
-    BudgetPeriod,
-    RunningPeriod {
+export interface BudgetStatus extends BudgetFacts, AccountMoney, BudgetPeriod, RunningPeriod {
   /** Whether its requests are refused. */
   readonly exceeded: boolean;
   /** Until the period ends; at least 1. */

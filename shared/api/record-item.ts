@@ -55,6 +55,8 @@ export interface RecordPage extends ListPage {
    * filter that leaves out most, a page may be short, or empty, and yet not be the last.
    */
   readonly looked_back_to: string | null;
+  /** Only where several hosts share their usage: each keeps its records for itself. */
+  readonly scope?: "this_host";
 }
 
 /** A page of the daemon's export, in the order of recording. */
@@ -62,6 +64,8 @@ export interface RecordExport extends ListPage {
   readonly records: readonly RecordItem[];
   /** How much of the records has been looked at, from 0 to 1. */
   readonly progress: number;
+  /** Only where several hosts share their usage: each keeps its records for itself. */
+  readonly scope?: "this_host";
 }
 
 /**

@@ -3,6 +3,7 @@
  * (docs/http-api.md, "Usage").
  */
 
+import type { CountedHosts } from "../usage/hosts-text.js";
 import type { DetailField } from "../usage/usage-details.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
@@ -35,6 +36,23 @@ export interface UsageTotals extends Readonly<Partial<Record<DetailField, number
   readonly rewrite_cost_saved?: number;
 }
 
+/** One host, and how much of it is in a report. */
+export interface ReportHost {
+  readonly host: string;
+  /** The name of its machine. */
+  readonly name: string;
+  /** What it recorded since isn't in the report; null: nothing of it is. */
+  readonly age_seconds: number | null;
+  /** False while it publishes its earlier usage anew. */
+  readonly complete: boolean;
+}
+
+/** Whose usage the sums are, and of which hosts. */
+export interface ReportHosts extends CountedHosts {
+  /** In the admin API alone; this host first. */
+  readonly parts?: readonly ReportHost[];
+}
+
 export interface UsageGroup {
   /**
    * A day, a model as `provider/model`, a provider, a path, a key's id or a label; `(none)` for
@@ -58,6 +76,8 @@ export interface UsageSummary extends Timed {
   readonly usage: UsageTotals;
   /** Days in their order, everything else by cost, then by requests; empty without `by`. */
   readonly groups: readonly UsageGroup[];
+  /** Only where several hosts share their usage. */
+  readonly hosts?: ReportHosts;
 }
 
 /** A user-path rule as its caller sees it: a template as the caller's own child of it. */
@@ -86,4 +106,6 @@ export interface UsageStatus extends Timed {
   readonly rate_limits: readonly RateLimitStatus[];
   /** With `by`, and while usage is tracked. */
   readonly groups?: readonly UsageGroup[];
+  /** Only where several hosts share their usage, without `parts`. */
+  readonly hosts?: ReportHosts;
 }

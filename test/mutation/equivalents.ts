@@ -152,25 +152,25 @@ export const equivalents: readonly Equivalent[] = [
     why: "without a range there is no record, and nothing reads it",
   },
   {
-    file: "limiterd/handlers/admin/summarize-usage.ts",
+    file: "limiterd/usage/reports/summarize-usage.ts",
     line: "keepLargest(largest, rest, 2 * usageGroupsMax);",
     what: "2 becomes 3",
     why: "the groups are sorted less often, with the same result",
   },
   {
-    file: "limiterd/handlers/admin/summarize-usage.ts",
+    file: "limiterd/usage/reports/summarize-usage.ts",
     line: "keepLargest(largest, rest, 2 * usageGroupsMax);",
     what: "* becomes /",
     why: "the groups are sorted more often, with the same result",
   },
   {
-    file: "limiterd/handlers/admin/summarize-usage.ts",
+    file: "limiterd/usage/reports/usage-groups.ts",
     line: "if (keepLargest(largest, this.rest, 2 * usageGroupsMax))",
     what: "2 becomes 3",
     why: "the groups are sorted less often, with the same result",
   },
   {
-    file: "limiterd/handlers/admin/summarize-usage.ts",
+    file: "limiterd/usage/reports/summarize-usage.ts",
     line: 'const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });',
     what: "1 becomes 2",
     why: "the second isn't looked at",
@@ -434,7 +434,7 @@ export const equivalents: readonly Equivalent[] = [
     why: "a name is read from the first three",
   },
   {
-    file: "limiterd/handlers/admin/summarize-usage.ts",
+    file: "limiterd/usage/reports/usage-groups.ts",
     line: "return compareSums(b.totalCost, a.totalCost) || b.requests - a.requests || (aKey < bKey ? -1 : 1);",
     what: "1 becomes 2",
     why: "of what a comparison says the sign alone counts",

@@ -238,6 +238,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/budgets": ["limiterd/store", "limiterd/usage"],
   "limiterd/peer": ["limiterd/counters"],
   "limiterd/proxies": ["limiterd/peer", "limiterd/store"],
+  "limiterd/cluster/spend": ["limiterd/budgets", "limiterd/cluster", "limiterd/cluster/engine"],
+  "limiterd/cluster/usage": [
+    "limiterd/usage",
+    "limiterd/store",
+    "limiterd/cluster",
+    "limiterd/cluster/engine",
+  ],
   "limiterd/rules": ["limiterd/counters", "limiterd/budgets", "limiterd/peer", "limiterd/store"],
   "limiterd/metrics": [],
   "limiterd/rules/back-tests": [
@@ -254,7 +261,9 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/rules",
   ],
   "limiterd/state": limiterdBelowState,
+  "limiterd/lists/spend": ["limiterd/state", "limiterd/budgets"],
   "limiterd/lists": [
+    "limiterd/lists/spend",
     "limiterd/cluster/hosts",
     "limiterd/state",
     "limiterd/declared",
@@ -273,7 +282,9 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/state",
     ...limiterdBelowState,
   ],
+  "limiterd/usage/reports": ["limiterd/state", "limiterd/usage"],
   "limiterd/handlers/admin": [
+    "limiterd/usage/reports",
     "limiterd/lists",
     "limiterd/handlers/definitions",
     "limiterd/state",
@@ -292,6 +303,12 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/handlers/definitions",
     "limiterd/state",
     ...limiterdBelowState,
+  ],
+  "limiterd/cluster/sharing": [
+    "limiterd/state",
+    "limiterd/cluster/engine",
+    "limiterd/cluster/spend",
+    "limiterd/cluster/usage",
   ],
   "limiterd/lifecycle": [
     "limiterd/handlers/announcements",

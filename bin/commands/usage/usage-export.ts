@@ -31,13 +31,23 @@ export async function exportUsageCommand(session: Session, flags: ExportFlags): 
       ? null
       : await withFileErrors(flags.output, () => beginExportFile(flags.output!));
   try {
+    let isOfOneHost = false;
     const records = await withDaemon(session, flags, (client) =>
-      writeExport(usagePages(client, query), {
-        format,
-        write: writerOf(session, flags, into),
-        progress: progressOf(session, into),
-      }),
+      writeExport(
+        eachOf(usagePages(client, query), (page) => {
+          isOfOneHost ||= page.isOfOneHost === true;
+        }),
+        {
+          format,
+          write: writerOf(session, flags, into),
+          progress: progressOf(session, into),
+        },
+      ),
     );
+    if (isOfOneHost)
+      session.terminal.err(
+        "note: these are the records of this host alone; each host keeps its own, and sluice usage adds up all of them",
+      );
     if (into === null) return;
     await withFileErrors(flags.output!, () => into.finish());
     session.terminal.out(
@@ -46,6 +56,13 @@ export async function exportUsageCommand(session: Session, flags: ExportFlags): 
   } catch (error) {
     await into?.abandon();
     throw error;
+  }
+}
+
+async function* eachOf<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
+  for await (const item of items) {
+    look(item);
+    yield item;
   }
 }
 

@@ -32,6 +32,13 @@ export async function exportRecords(
   const end = ranges.at(-1)?.before ?? 0;
   const { key: fromKey, index: fromIndex } = page.after ?? { key: 0, index: 0 };
   const records: RecordItem[] = [];
+  const answer = (next: string | null, progress: number): RecordExport => ({
+    records,
+    next,
+    progress,
+    server_time: formatMillis(nowMs),
+    ...(usage.others === null ? {} : { scope: "this_host" }),
+  });
   let examined = 0;
   let sinceTurn = 0;
   for (const { key, records: batch } of batchesIn(store, ranges, fromKey)) {
@@ -43,14 +50,14 @@ export async function exportRecords(
     examined += batch.length;
     if (records.length >= page.limit || examined >= examinedMax) {
       const next = index < batch.length ? `${key}.${index}` : `${key + 1}.0`;
-      return answer(records, next, (key - first) / (end - first), nowMs);
+      return answer(next, (key - first) / (end - first));
     }
     sinceTurn += batch.length;
     if (sinceTurn < recordsPerTurn) continue;
     sinceTurn = 0;
     await state.yieldToEventLoop();
   }
-  return answer(records, null, 1, nowMs);
+  return answer(null, 1);
 }
 
 /**
@@ -64,13 +71,4 @@ export async function recordsWritten({ writer }: Pick<DaemonState, "writer">): P
     throw new StoreFailingError(
       `the latest usage can't be read: the store can't be written (${failing.message})`,
     );
-}
-
-function answer(
-  records: readonly RecordItem[],
-  next: string | null,
-  progress: number,
-  nowMs: number,
-): RecordExport {
-  return { records, next, progress, server_time: formatMillis(nowMs) };
 }

@@ -22,7 +22,7 @@ import {
   nameOfBudget,
   unknownBudget,
 } from "../../lists/list-budget-children.js";
-import { budgetChoices, listBudgets, listFullestBudgets } from "../../lists/list-budgets.js";
+import { budgetChoices, listFreshBudgets, listFullestBudgets } from "../../lists/list-budgets.js";
 import { isByUse, parseListQuery } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
 import {
@@ -86,8 +86,8 @@ export function handleBudgets(
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, budgetChoices), ports);
   if (query === null) return;
-  if (isByUse(query)) return void listFullestBudgets(state, query, nowMs).then(ports.answer);
-  ports.answer(listBudgets(state, query, nowMs));
+  const inOrder = isByUse(query) ? listFullestBudgets : listFreshBudgets;
+  void inOrder(state, query, nowMs).then(ports.answer);
 }
 
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

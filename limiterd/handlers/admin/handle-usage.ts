@@ -12,6 +12,8 @@ import { listRecords } from "../../lists/list-records.js";
 import { parseRecordQuery } from "../../lists/record-query.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
+import { summarizeUsage } from "../../usage/reports/summarize-usage.js";
+import { forCallers } from "../../usage/reports/usage-totals.js";
 import {
   parseExportPage,
   parseGrouping,
@@ -20,7 +22,6 @@ import {
 } from "../../usage/usage-query.js";
 import type { AdminRequest, AnswerPorts } from "./admin-operation.js";
 import { exportRecords } from "./export-records.js";
-import { summarizeUsage } from "./summarize-usage.js";
 import { usageStatus } from "./usage-status.js";
 
 type UsageOp = Extract<AdminOp, `usage.${string}`>;
@@ -94,8 +95,8 @@ async function statusWithGroups(
 ): Promise<UsageStatus> {
   const status = await usageStatus(state, window, keyIdOf(body), nowMs);
   if (by === null || !state.settings.usageEnabled) return status;
-  const { usage, groups } = await summarizeUsage(state, window, by, nowMs);
-  return { ...status, usage, groups };
+  const { usage, groups, hosts } = await summarizeUsage(state, window, by, nowMs);
+  return { ...status, usage, groups, ...(hosts === undefined ? {} : { hosts: forCallers(hosts) }) };
 }
 
 /** The `key_id` of a body: of the managed key that asks about itself; empty without one. */

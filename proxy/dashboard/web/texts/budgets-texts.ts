@@ -27,6 +27,7 @@ export const budgetsTexts = {
     other: "other…",
   } as Readonly<Record<string, string>>,
   caption: (tab: string) => `Budgets of ${tab.toLowerCase()} with what is spent of them`,
+  spent: (whose: string) => `What is spent is shown ${whose}.`,
   tick: "The tick marks how much of the period is over.",
   pace: {
     unknown: "too early to tell",

@@ -66,6 +66,22 @@ user_path  /team               daily        $2.50  $10.00    25%      18h  manua
   },
 );
 
+t.test("what other hosts have spent is shown with its age", async (t) => {
+  const other = (age: number | null): object => ({ other_hosts: { spent: 1, age_seconds: age } });
+  const last = async (...budgets: object[]): Promise<string | undefined> => {
+    const { socket } = await startFakeDaemon(t, { budgets });
+    return (await run(["budgets", "list", "--socket", socket])).out.split("\n").at(-1);
+  };
+  t.equal(
+    await last(item("/a", other(0)), item("/b", other(130))),
+    "with what other hosts have spent, as of 2 min ago",
+  );
+  t.equal(
+    await last(item("/a", other(0)), item("/b", other(null))),
+    "of some budgets it isn't known yet what other hosts have spent",
+  );
+});
+
 t.test("an empty list is a sentence, and an inert budget has its reason", async (t) => {
   const none = await startFakeDaemon(t);
   t.same(await run(["budgets", "list", "--socket", none.socket]), {

@@ -122,6 +122,19 @@ t.test("the query has the given flags, and every page is fetched in order", asyn
   });
 });
 
+t.test("an export of one of several hosts says that it is, beside the records", async (t) => {
+  const pages = pagesOf(1, numbered);
+  const daemon = await startFakeDaemon(t, {
+    usagePage: (query) => ({ ...pages(query), scope: "this_host" }),
+  });
+  const { exitCode, out, err } = await run([
+    ...["usage", "export", "--format", "ndjson", "--socket", daemon.socket],
+  ]);
+  t.equal(exitCode, 0);
+  t.equal(out.split("\n").length, 1);
+  t.match(err, /^note: these are the records of this host alone/);
+});
+
 t.test("an error about a file that can't be created has its own name", async (t) => {
   const daemon = await startFakeDaemon(t, { usagePage: pagesOf(1, numbered) });
   t.same(

@@ -247,3 +247,29 @@ t.test(
     for (const [env, shows] of table) t.equal(showsUnicode(env), shows, JSON.stringify(env));
   },
 );
+
+t.test("of several hosts' usage it says whose it is, and which parts are old", async (t) => {
+  const part = { host: "h1", name: "web-1", age_seconds: 0, complete: true };
+  const answer = (hosts: object): object => ({ usage: totals, groups: [], hosts, server_time: "" });
+  const all = { scope: "all_hosts", count: 3, oldest_seconds: 7260, complete: false };
+  const parts = [
+    part,
+    { ...part, host: "h2", name: "web-2", age_seconds: 9, complete: false },
+    { ...part, host: "h3", name: "web-3", age_seconds: 7260 },
+    { ...part, host: "h4", name: "web-4", age_seconds: null, complete: false },
+  ];
+  const { lines } = await usage(t, answer({ ...all, parts }), ["--days", "1"]);
+  t.same(lines.slice(1, 5), [
+    "of 3 hosts, as of 2 h ago; some have yet to publish all of theirs",
+    "  web-2 (h2): as of 9 s ago, publishing",
+    "  web-3 (h3): as of 2 h ago",
+    "  web-4 (h4): not published again yet",
+  ]);
+  const alone = { ...all, scope: "this_host", reason: "the engine can't be reached" };
+  t.equal(
+    (await usage(t, answer(alone), [])).lines[1],
+    "of this host alone: the engine can't be reached",
+  );
+  for (const wrong of [{}, { ...all, count: 0 }, { ...all, parts: [{}] }, "x"])
+    t.equal((await usage(t, answer(wrong as object), [])).exitCode, 1, JSON.stringify(wrong));
+});

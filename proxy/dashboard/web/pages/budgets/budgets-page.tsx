@@ -1,5 +1,7 @@
 /** Budgets with what is spent of them and how long they last; the place to make and change them. */
 import { useState } from "preact/hooks";
+import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
+import { spentElsewhereText } from "../../../../../shared/usage/hosts-text.js";
 import { hrefOf } from "../../data/router.js";
 import { listQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
@@ -57,7 +59,7 @@ export function BudgetsPage() {
                     onOpen={setDialog}
                   />
                   <Paging rows={page.budgets.length} next={page.next} heardMs={polled.heardMs}>
-                    {texts.tick}
+                    {[texts.tick, spentElsewhere(page.budgets)].filter(Boolean).join(" ")}
                   </Paging>
                 </>
               )
@@ -74,6 +76,12 @@ export function BudgetsPage() {
       )}
     </>
   );
+}
+
+/** How old it is what other hosts have spent, where hosts share budgets. */
+function spentElsewhere(budgets: readonly BudgetItem[]): string {
+  const text = spentElsewhereText(budgets);
+  return text === null ? "" : texts.spent(text);
 }
 
 function Actions({

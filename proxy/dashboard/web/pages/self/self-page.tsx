@@ -1,6 +1,7 @@
 /** What the holder of a managed key or a JWT sees: own usage, budgets and limits. */
 import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
 import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
+import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { formatCount, formatDuration, formatMoney } from "../../logic/numbers.js";
 import { capUses } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
@@ -15,7 +16,7 @@ import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
-import { selfTexts as texts } from "../../texts/usage-texts.js";
+import { selfTexts as texts, usageTexts } from "../../texts/usage-texts.js";
 
 export function SelfPage() {
   const { query } = useApp().router.place.value;
@@ -44,7 +45,7 @@ export function SelfPage() {
   );
 }
 
-function Used({ status: { usage, groups } }: { readonly status: UsageStatus }) {
+function Used({ status: { usage, groups, hosts } }: { readonly status: UsageStatus }) {
   if (usage === null)
     return (
       <Card>
@@ -55,6 +56,7 @@ function Used({ status: { usage, groups } }: { readonly status: UsageStatus }) {
     );
   return (
     <>
+      {hosts !== undefined && <p class="soft">{usageTexts.ofHosts(hostsText(hosts))}</p>}
       <UsageSums usage={usage} />
       <UsageDays usage={usage} groups={groups ?? []} />
     </>

@@ -1,6 +1,7 @@
 /** What was used: sums, days as a chart, and groups as a table. */
 import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
+import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect } from "../../parts/lists/filters.js";
@@ -34,8 +35,9 @@ export function UsagePage() {
           </a>
         </div>
         <WhenReady polled={days.polled} onRetry={days.refresh}>
-          {({ usage, groups: byDay }) => (
+          {({ usage, groups: byDay, hosts }) => (
             <>
+              {hosts !== undefined && <p class="soft">{texts.ofHosts(hostsText(hosts))}</p>}
               <UsageSums usage={usage} />
               <UsageDays usage={usage} groups={byDay} />
             </>

@@ -3,21 +3,14 @@
  * sums alone, in slices, as they were when the operation began.
  */
 import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
-import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
+import { usageGroupsMax } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
-import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
-import { readOrigins } from "../../usage/read-origins.js";
-import {
-  addRollup,
-  copyRollup,
-  emptyRollup,
-  isEmptyRollup,
-  type Rollup,
-} from "../../usage/rollup.js";
+import { readOrigins } from "../read-origins.js";
+import { addRollup, emptyRollup, isEmptyRollup, type Rollup } from "../rollup.js";
 import {
   childrenPrefix,
   dayIn,
@@ -25,13 +18,24 @@ import {
   modelIn,
   modelsPrefix,
   nameIn,
+  type Origin,
+  originIn,
   totalPrefix,
   under,
-} from "../../usage/rollup-keys.js";
-import type { RollupView } from "../../usage/rollups.js";
-import type { UsageWindow } from "../../usage/usage-query.js";
-import { readRollups, readStored, readUnstored } from "../../usage/usage-reader.js";
-import { usageSummary } from "./usage-status.js";
+} from "../rollup-keys.js";
+import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
+import type { UsageWindow } from "../usage-query.js";
+import { readRollups, readStored, readUnstored } from "../usage-reader.js";
+import {
+  addTo,
+  differenceOfSums,
+  type Group,
+  groupItem,
+  inOrder,
+  keepLargest,
+  NamedSums,
+} from "./usage-groups.js";
+import { usageTotals } from "./usage-totals.js";
 
 /**
  * `groups` are empty without `by`; days in their order, everything else by cost, then by requests.
@@ -43,26 +47,53 @@ export async function summarizeUsage(
   by: Grouping | null,
   nowMs: number,
 ): Promise<UsageSummary> {
+  const { others } = state.usage;
+  if (others === null) return summarize(state, { window, others }, by, nowMs);
+  const { answer, hosts } = await others.withOthers((open) =>
+    summarize(state, { window, others: open }, by, nowMs),
+  );
+  return { ...answer, hosts };
+}
+
+/** What a summary is about: of this host, and the others if there are any. */
+interface Asked {
+  readonly window: UsageWindow;
+  readonly others: OthersSums | null;
+}
+
+async function summarize(
+  state: DaemonState,
+  { window, others: otherSums }: Asked,
+  by: Grouping | null,
+  nowMs: number,
+): Promise<UsageSummary> {
   const view = state.usage.rollups.open();
+  const of: Source = {
+    window,
+    view,
+    readOthers: async (kind, each) => otherSums?.read({ kind, ...window }, each),
+  };
   try {
-    const days: Group[] = [];
+    const days = new Map<string, Rollup>();
     const total = emptyRollup();
     const prefix = totalPrefix(window.userPath);
-    await readRollups(state, { prefix, days: window, view }, (key, sum) => {
+    const addDay: EachSum = (key, sum) => {
       addRollup(total, sum);
-      if (by === "day") days.push([dayIn(key, prefix), copyRollup(sum)]);
-    });
+      if (by === "day") addTo(days, dayIn(key, prefix), sum);
+    };
+    await readRollups(state, { prefix, days: window, view }, addDay);
+    await of.readOthers("totals", addDay);
     const groups =
       by === null || by === "day"
-        ? days.sort(([a], [b]) => (a < b ? -1 : 1))
+        ? [...days].sort(([a], [b]) => (a < b ? -1 : 1))
         : by === "path"
-          ? await children(state, window, view, total)
+          ? await children(state, of, total)
           : by === "model" || by === "provider"
-            ? await targets(state, window, view, by)
-            : await origins(state, window, view, { by, total });
+            ? await targets(state, of, by)
+            : await origins(state, of, { by, total });
     return {
       user_path: window.userPath,
-      usage: usageSummary(total, window),
+      usage: usageTotals(total, window),
       groups: groups.map((group) => ({ ...groupItem(group), ...nameOf(state, by, group) })),
       server_time: formatMillis(nowMs),
     };
@@ -71,47 +102,28 @@ export async function summarizeUsage(
   }
 }
 
-type Group = [key: string, sum: Rollup];
-
-/** The group of all that are left out where there are too many. */
-const others = "other";
+/** Where a summary reads from. */
+interface Source {
+  readonly window: UsageWindow;
+  readonly view: RollupView;
+  /** Hands over the sums of the other hosts, if there are any. */
+  readOthers(kind: SumsQuestion["kind"], each: EachSum): Promise<void>;
+}
 
 async function targets(
   state: DaemonState,
-  window: UsageWindow,
-  view: RollupView,
+  { window, view, readOthers }: Source,
   by: "model" | "provider",
 ): Promise<Group[]> {
   const sums = new NamedSums();
   const prefix = modelsPrefix(window.userPath);
-  await readRollups(state, { prefix, days: window, view }, (key, sum) => {
+  const add: EachSum = (key, sum) => {
     const { provider, model } = modelIn(key, prefix);
     sums.add(by === "provider" ? provider : targetName({ provider, model }), sum);
-  });
+  };
+  await readRollups(state, { prefix, days: window, view }, add);
+  await readOthers("models", add);
   return sums.groups(state);
-}
-
-/** Sums by name: as many as are told apart, and one of the rest. */
-class NamedSums {
-  readonly rest = emptyRollup();
-  readonly #byName = new Map<string, Rollup>();
-
-  add(name: string, sum: Rollup): void {
-    const known = this.#byName.get(name);
-    if (known !== undefined) addRollup(known, sum);
-    else if (this.#byName.size < usageGroupsHeldMax && name !== others)
-      this.#byName.set(name, copyRollup(sum));
-    else addRollup(this.rest, sum);
-  }
-
-  async groups({ yieldToEventLoop }: Pick<DaemonState, "yieldToEventLoop">): Promise<Group[]> {
-    const largest: Group[] = [];
-    for (const group of this.#byName) {
-      largest.push(group);
-      if (keepLargest(largest, this.rest, 2 * usageGroupsMax)) await yieldToEventLoop();
-    }
-    return inOrder(largest, this.rest);
-  }
 }
 
 /** The group of what has no key, or no label. */
@@ -123,13 +135,12 @@ const noneOf = "(none)";
  */
 async function origins(
   state: DaemonState,
-  window: UsageWindow,
-  view: RollupView,
+  { window, view, readOthers }: Source,
   { by, total }: { readonly by: "requested_model" | "key" | "label"; readonly total: Rollup },
 ): Promise<Group[]> {
   const sums = new NamedSums();
   const known = emptyRollup();
-  await readOrigins(state, view, window, ({ keyId, provider, model }, sum) => {
+  const addOrigin = ({ keyId, provider, model }: Origin, sum: Rollup): void => {
     addRollup(known, sum);
     if (by === "requested_model")
       sums.add(provider === "" ? model : targetName({ provider, model }), sum);
@@ -138,6 +149,11 @@ async function origins(
       const labels = state.labelsOf(keyId);
       for (const label of labels.length === 0 ? [noneOf] : labels) sums.add(label, sum);
     }
+  };
+  await readOrigins(state, view, window, addOrigin);
+  await readOthers("origins", (key, sum) => {
+    const origin = originIn(key);
+    if (origin !== null) addOrigin(origin, sum);
   });
   addRollup(sums.rest, differenceOfSums(total, known));
   return sums.groups(state);
@@ -160,8 +176,7 @@ function nameOf(
  */
 async function children(
   state: DaemonState,
-  window: UsageWindow,
-  view: RollupView,
+  { window, view, readOthers }: Source,
   total: Rollup,
 ): Promise<Group[]> {
   const { userPath, fromDay, toDay } = window;
@@ -175,15 +190,14 @@ async function children(
     largest.push([`${userPath === "/" ? "" : userPath}/${name}`, sum]);
     keepLargest(largest, rest, 2 * usageGroupsMax);
   };
+  /** Of the children's sums those that this host's store doesn't have. */
   const unstored = new Map<string, Rollup>();
+  await readOthers("children", (key, sum) => addTo(unstored, nameIn(key, prefix), sum));
   const early = new Set<string>();
   await readUnstored(state, view, (key, sum) => {
     if (!key.startsWith(prefix) || dayOfKey(key) < fromDay || dayOfKey(key) > toDay) return;
     early.add(key);
-    const name = nameIn(key, prefix);
-    const known = unstored.get(name);
-    if (known === undefined) unstored.set(name, copyRollup(sum));
-    else addRollup(known, sum);
+    addTo(unstored, nameIn(key, prefix), sum);
   });
   const { from, before } = under(prefix);
   for (let next = from; ; ) {
@@ -207,50 +221,4 @@ async function children(
   const own = differenceOfSums(total, below);
   if (!isEmptyRollup(own)) largest.push([userPath, own]);
   return inOrder(largest, rest);
-}
-
-/**
- * A total without its parts, as far as a group shows them. It is never negative, though parts may
- * be kept longer than the total.
- */
-function differenceOfSums(total: Rollup, below: Rollup): Rollup {
-  const own = emptyRollup();
-  own.requests = Math.max(0, total.requests - below.requests);
-  own.inputTokens = Math.max(0, total.inputTokens - below.inputTokens);
-  own.outputTokens = Math.max(0, total.outputTokens - below.outputTokens);
-  own.unpricedRequests = Math.max(0, total.unpricedRequests - below.unpricedRequests);
-  addSum(own.totalCost, differenceOf(total.totalCost, below.totalCost));
-  return own;
-}
-
-function bySize([aKey, a]: Group, [bKey, b]: Group): number {
-  return compareSums(b.totalCost, a.totalCost) || b.requests - a.requests || (aKey < bKey ? -1 : 1);
-}
-
-/**
- * When there are `max` groups or more, what is beyond the largest is added to `rest`. Sorts only
- * then: true.
- */
-function keepLargest(groups: Group[], rest: Rollup, max: number): boolean {
-  if (groups.length < max) return false;
-  groups.sort(bySize);
-  for (const [, sum] of groups.splice(usageGroupsMax)) addRollup(rest, sum);
-  return true;
-}
-
-function inOrder(groups: Group[], rest: Rollup): Group[] {
-  keepLargest(groups, rest, 0);
-  return isEmptyRollup(rest) ? groups : [...groups, [others, rest]];
-}
-
-function groupItem([key, sum]: Group): UsageGroup {
-  return {
-    key,
-    requests: sum.requests,
-    input_tokens: sum.inputTokens,
-    output_tokens: sum.outputTokens,
-    total_tokens: sum.inputTokens + sum.outputTokens,
-    total_cost: sumUsd(sum.totalCost),
-    unpriced_requests: sum.unpricedRequests,
-  };
 }

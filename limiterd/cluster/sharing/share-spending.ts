@@ -1,0 +1,109 @@
+/**
+ * Begins to share what is spent on budgets, and what is used, with the other hosts of a cluster. It
+ * is loaded only where there is one.
+ */
+
+import type { DaemonState } from "../../state.js";
+import type { EngineConnection, EngineState } from "../engine/engine.js";
+import { SpendExchange, spendTickMs } from "../spend/exchange-spend.js";
+import { createSpendBoard } from "../spend/spend-board.js";
+import { sharedDays, UsagePublisher } from "../usage/publish-usage.js";
+import { OtherUsage } from "../usage/read-other-usage.js";
+import { createUsageBoard } from "../usage/usage-board.js";
+
+const dayMs = 86_400_000;
+const publishMs = 1000;
+/** How long a stopping daemon tells the engine of what it hasn't yet. */
+const lastWordMs = 2000;
+/** Between two log lines about the same refusal of the engine. */
+const refusedAgainMs = 60_000;
+
+export interface SpendingPorts {
+  readonly engine: EngineConnection;
+  /** Of the cluster, as it is configured. */
+  readonly cluster: string;
+  /** This host's id. */
+  readonly host: string;
+  /** The name of its machine. */
+  readonly machine: string;
+  readonly usageRetentionDays: number;
+  nowMs(): number;
+  monoMs(): number;
+  /** Runs `run` every `ms`; returns what ends it. */
+  every(ms: number, run: () => void): () => void;
+  /** Runs `run` once after `ms`. */
+  after(ms: number, run: () => void): void;
+  /** For the log: the engine has answered with an error. */
+  onRefused(reason: string): void;
+}
+
+/** Returns what ends it, when the engine has been told all that it can be told in a moment. */
+export function shareSpending(state: DaemonState, ports: SpendingPorts): () => Promise<void> {
+  const { engine, after } = ports;
+  const onRefused = refusals(ports);
+  const spend = new SpendExchange({
+    ...ports,
+    book: state.budgets,
+    board: createSpendBoard(engine.commands, ports),
+    isLoading: () => state.accountsLoading,
+    onRefused,
+  });
+  state.budgets.others = spend;
+  const publisher = state.settings.usageEnabled ? shareUsage(state, { ...ports, onRefused }) : null;
+  let epoch = "";
+  const connected = (now: EngineState): void => {
+    if (now.kind !== "connected" || now.epoch === epoch) return;
+    epoch = now.epoch;
+    spend.tellAll();
+    publisher?.begin(epoch);
+  };
+  connected(engine.state);
+  const ends = [
+    engine.watch(connected),
+    ports.every(spendTickMs, () => void spend.tick()),
+    ...(publisher === null ? [] : [ports.every(publishMs, () => void publisher.tick())]),
+  ];
+  return async () => {
+    for (const end of ends) end();
+    const told = Promise.all([spend.tick(), publisher?.tick()]);
+    await Promise.race([told, new Promise<void>((resolve) => after(lastWordMs, resolve))]);
+  };
+}
+
+function shareUsage(
+  { usage, store, writer, onUnreadable, yieldToEventLoop }: DaemonState,
+  { engine, cluster, host, machine, usageRetentionDays: retentionDays, ...ports }: SpendingPorts,
+): UsagePublisher {
+  const { nowMs, monoMs, onRefused } = ports;
+  const board = createUsageBoard(engine.commands, {
+    cluster,
+    host,
+    keepMs: sharedDays(retentionDays) * dayMs,
+    nowMs,
+  });
+  usage.others = new OtherUsage({ board, host, name: machine, monoMs, onUnreadable });
+  return new UsagePublisher({
+    board,
+    rollups: usage.rollups,
+    store,
+    name: machine,
+    retentionDays,
+    nowMs,
+    yieldToEventLoop,
+    write: (changes) => void writer.tryWrite(changes),
+    onRefused,
+  });
+}
+
+/** Each reason once a minute at most. */
+function refusals({ monoMs, onRefused }: SpendingPorts): (reason: string) => void {
+  let last = "";
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (reason) => {
+    const now = monoMs();
+    if (reason === last && now < lastMs + refusedAgainMs) return;
+    last = reason;
+    lastMs = now;
+    onRefused(reason);
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * The accounts whose spend on other hosts this one remembers: those that verdicts have needed
+ * lately are followed, the others keep what was last read until their period is over.
+ */
+import type { Account, Budget } from "../../budgets/budget-account.js";
+import type { BudgetBook } from "../../budgets/budget-book.js";
+import type { PeriodSpend } from "../../budgets/spend.js";
+import { spendKey } from "../../budgets/stored-budget.js";
+import { knownAccountsMax } from "../cluster-bounds.js";
+
+/** How many ticks after its last verdict an account is still read. */
+const followedTicks = 120;
+/** What other hosts have spent counts a while beyond its period: clocks differ. */
+export const graceMs = 3_600_000;
+/** Entries that are looked at in one tick for being over. */
+const sweptPerTick = 2000;
+
+export interface Known {
+  readonly account: string;
+  readonly budget: Budget;
+  /** The budget's generation when the question was asked: what it forgot since doesn't count. */
+  generation: number;
+  periods: readonly PeriodSpend[];
+  /** By the monotonic clock; null: never. */
+  readAtMs: number | null;
+  /** The tick of the last verdict. */
+  neededTick: number;
+  /** The end of the period of the last verdict. */
+  endMs: number;
+}
+
+interface KnownPorts {
+  readonly book: Pick<BudgetBook, "boundsOf">;
+  nowMs(): number;
+  /** `takeNew` has something; called once until it is asked. */
+  onNew(): void;
+}
+
+export class KnownAccounts {
+  readonly #ports: KnownPorts;
+  readonly #known = new Map<string, Known>();
+  /** Those that verdicts have needed lately, the one that waits longest first. */
+  readonly #followed = new Set<Known>();
+  readonly #new = new Set<Known>();
+  #sweep: Iterator<Known> | null = null;
+  #tick = 0;
+
+  constructor(ports: KnownPorts) {
+    this.#ports = ports;
+  }
+
+  /** The accounts that are followed. */
+  get followed(): number {
+    return this.#followed.size;
+  }
+
+  find(account: string): Known | null {
+    return this.#known.get(account) ?? null;
+  }
+
+  /** A verdict, or a list, needs an account. */
+  need(account: Account): Known {
+    const { budget, child } = account;
+    const name = spendKey(budget.id, child);
+    let known = this.#known.get(name);
+    if (known === undefined || known.budget !== budget) {
+      known = {
+        account: name,
+        budget,
+        generation: budget.generation,
+        periods: known?.periods ?? [],
+        readAtMs: known?.readAtMs ?? null,
+        neededTick: Number.NEGATIVE_INFINITY,
+        endMs: 0,
+      };
+      this.#remember(known);
+    }
+    if (known.neededTick === this.#tick) return known;
+    if (this.#tick - known.neededTick > followedTicks) {
+      if (this.#new.size === 0) this.#ports.onNew();
+      this.#new.add(known);
+      this.#followed.add(known);
+    }
+    known.neededTick = this.#tick;
+    known.endMs = this.#ports.book.boundsOf(budget, this.#ports.nowMs()).endMs;
+    return known;
+  }
+
+  /** Those that a verdict needed and of which nothing, or nothing of late, is known. */
+  takeNew(max: number): Known[] {
+    const taken = [...this.#new].slice(0, max);
+    this.#new.clear();
+    return taken;
+  }
+
+  /** Time passes: those that nothing needs any more are no longer followed, or are forgotten. */
+  tick(): void {
+    this.#tick++;
+    this.#sweep ??= this.#known.values();
+    const now = this.#ports.nowMs();
+    for (let i = 0; i < sweptPerTick; i++) {
+      const next = this.#sweep.next();
+      if (next.done === true) {
+        this.#sweep = null;
+        return;
+      }
+      const known = next.value;
+      if (known.endMs + graceMs < now) this.#forget(known);
+    }
+  }
+
+  /** Up to `max` followed accounts that aren't left out; the others come first the next time. */
+  takeFollowed(max: number, leftOut: ReadonlySet<string>): Known[] {
+    const taken: Known[] = [];
+    for (const known of this.#followed) {
+      if (taken.length >= max) break;
+      if (this.#tick - known.neededTick > followedTicks) this.#followed.delete(known);
+      else if (!leftOut.has(known.account)) taken.push(known);
+    }
+    for (const known of taken) {
+      this.#followed.delete(known);
+      this.#followed.add(known);
+    }
+    return taken;
+  }
+
+  #remember(known: Known): void {
+    const former = this.#known.get(known.account);
+    if (former !== undefined) this.#forget(former);
+    else if (this.#known.size >= knownAccountsMax)
+      // The one known longest.
+      for (const oldest of this.#known.values()) {
+        this.#forget(oldest);
+        break;
+      }
+    this.#known.set(known.account, known);
+  }
+
+  #forget(known: Known): void {
+    this.#known.delete(known.account);
+    this.#followed.delete(known);
+    this.#new.delete(known);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What one host has spent on one account, as the engine keeps it: a text of exact decimals. A row
+ * says everything anew, so that writing it twice changes nothing. Pure.
+ */
+import { isCount } from "../../../shared/checked.js";
+import { addSum, emptySum, type MoneySum } from "../../../shared/domain/money.js";
+import type { PeriodSpend, Spends } from "../../budgets/spend.js";
+import { periodsMax } from "../../budgets/spend.js";
+
+/**
+ * `reset;start,dollars,requests;…`: the moment of the budget's last reset, 0 if it never was, and
+ * each period that the account keeps.
+ */
+export function rowText(resetAtMs: number | null, spends: Spends): string {
+  return [
+    resetAtMs ?? 0,
+    ...spends.map(({ startMs, spent, requests }) => [startMs, sumText(spent), requests].join(",")),
+  ].join(";");
+}
+
+/** US dollars with twelve decimals: every pico-dollar. */
+export function sumText({ microUsd, picoUsd }: MoneySum): string {
+  const micro = String(microUsd).padStart(7, "0");
+  return `${micro.slice(0, -6)}.${micro.slice(-6)}${String(picoUsd).padStart(6, "0")}`;
+}
+
+/** Null for what `sumText` never wrote. */
+export function sumFromText(text: string): MoneySum | null {
+  const parts = /^(\d{1,10})\.(\d{6})(\d{6})$/.exec(text);
+  if (parts === null) return null;
+  const microUsd = Number(`${parts[1]}${parts[2]}`);
+  return isCount(microUsd) ? { microUsd, picoUsd: Number(parts[3]) } : null;
+}
+
+/**
+ * The periods of a row, without those in which its host hasn't heard of a reset that this one knows
+ * of. Null: it isn't a row.
+ */
+export function periodsInRow(
+  text: string,
+  resetAtMs: number | null,
+): readonly PeriodSpend[] | null {
+  const [written = "", ...rest] = text.split(";");
+  if (!/^\d{1,16}$/.test(written) || rest.length > periodsMax) return null;
+  const periods: PeriodSpend[] = [];
+  for (const part of rest) {
+    const [start = "", dollars = "", count = "", more] = part.split(",");
+    const spent = sumFromText(dollars);
+    const requests = /^\d{1,16}$/.test(count) ? Number(count) : Number.NaN;
+    if (!/^-?\d{1,16}$/.test(start) || spent === null || !isCount(requests) || more !== undefined)
+      return null;
+    periods.push({ startMs: Number(start), spent, requests });
+  }
+  return periods.filter(
+    ({ startMs }) => Number(written) >= (resetAtMs ?? 0) || (resetAtMs ?? 0) <= startMs,
+  );
+}
+
+/** The rows of several hosts added up, by period. */
+export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
+  const sums: PeriodSpend[] = [];
+  for (const periods of rows)
+    for (const { startMs, spent, requests } of periods) {
+      let sum = sums.find((known) => known.startMs === startMs);
+      if (sum === undefined) {
+        sum = { startMs, spent: emptySum(), requests: 0 };
+        sums.push(sum);
+      }
+      addSum(sum.spent, spent);
+      sum.requests = Math.min(sum.requests + requests, Number.MAX_SAFE_INTEGER);
+    }
+  return sums;
+}

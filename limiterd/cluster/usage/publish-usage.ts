@@ -1,0 +1,203 @@
+/**
+ * Publishes this host's sums of usage: each second what has changed, and all that is kept once an
+ * engine has lost it, or after a start what may not have been published before it. In slices:
+ * between two of them the daemon does its other work.
+ */
+import { rollupDaysMin } from "../../../shared/bounds.js";
+import { isCount } from "../../../shared/checked.js";
+import { dayMs, dayOf } from "../../../shared/utc-day.js";
+import { type Change, type Store, StoreUnreadableError } from "../../store/store.js";
+import type { Rollups } from "../../usage/rollups.js";
+import { changedSumsMax, publishedPerTick } from "../cluster-bounds.js";
+import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
+import type { PublishedSum, UsageBoard } from "./usage-board.js";
+import { placeOf, sumText } from "./usage-pieces.js";
+
+/** Sums that are read and published in one turn of the event loop. */
+const perSlice = 100;
+/** Keys of the store that a walk looks at in one turn. */
+const keysPerSlice = 500;
+/** A late record counts for a day up to a week back. */
+const lateDays = 8;
+const markPrefix = "published ";
+/** Above every key of a table. */
+const end = "\u{10ffff}";
+
+/** How long sums are published and kept behind their day, in days. */
+export function sharedDays(retentionDays: number): number {
+  return Math.max(retentionDays, rollupDaysMin);
+}
+
+interface PublisherPorts {
+  readonly board: UsageBoard;
+  readonly rollups: Rollups;
+  readonly store: Store;
+  /** The name of the machine, for reports. */
+  readonly name: string;
+  readonly retentionDays: number;
+  nowMs(): number;
+  /** Resolved in the next turn of the event loop, after all that waits for it. */
+  yieldToEventLoop(): Promise<void>;
+  write(changes: readonly Change[]): void;
+  /** The engine refuses what is published: a sentence for the log. */
+  onRefused(reason: string): void;
+}
+
+export class UsagePublisher {
+  readonly #ports: PublisherPorts;
+  #changed = new Set<string>();
+  /** More has changed than is remembered. */
+  #overflown = false;
+  #walk: { from: string; readonly sinceDay: string } | null = null;
+  #epoch = "";
+  /** The day on which all was published, as the store has it. */
+  #markedDay = "";
+  #running: Promise<boolean> | null = null;
+
+  constructor(ports: PublisherPorts) {
+    this.#ports = ports;
+    ports.rollups.changed = this;
+  }
+
+  /** A sum has changed. */
+  add(key: string): void {
+    if (this.#changed.size < changedSumsMax) this.#changed.add(key);
+    else this.#overflown = true;
+  }
+
+  /**
+   * The engine is connected, under this epoch: all is published again unless it knows what an
+   * earlier start has published under it.
+   */
+  begin(epoch: string): void {
+    if (epoch === this.#epoch) return;
+    const known = this.#epoch === "" ? this.#storedDay(epoch) : null;
+    this.#epoch = epoch;
+    this.#markedDay = known ?? "";
+    this.#walkSince(known);
+  }
+
+  get isComplete(): boolean {
+    return this.#walk === null && !this.#overflown;
+  }
+
+  /** What is done each second. False: the engine hasn't taken all of it. */
+  tick(): Promise<boolean> {
+    this.#running ??= this.#publishAll().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #publishAll(): Promise<boolean> {
+    const { board, name, nowMs } = this.#ports;
+    const taken = this.#changed;
+    try {
+      const asOfMs = await board.timeMs();
+      const today = dayOf(nowMs());
+      this.#changed = new Set();
+      await this.#publishKeys(taken);
+      if (this.#overflown) {
+        this.#overflown = false;
+        this.#walkSince(this.#markedDay === "" ? null : this.#markedDay);
+      }
+      await this.#walkOn();
+      const complete = this.isComplete;
+      await board.announce({ name, asOfMs, complete });
+      if (complete && today !== this.#markedDay) this.#mark(today);
+      return true;
+    } catch (error) {
+      for (const key of taken) this.add(key);
+      if (error instanceof EngineRefusedError) this.#ports.onRefused(error.message);
+      else if (!(error instanceof EngineAwayError)) throw error;
+      return false;
+    }
+  }
+
+  /** Removes from `keys` what is published. */
+  async #publishKeys(keys: Set<string>): Promise<void> {
+    let sums: PublishedSum[] = [];
+    let slice: string[] = [];
+    const publish = async (): Promise<void> => {
+      if (sums.length > 0) await this.#ports.board.publish(sums);
+      for (const key of slice) keys.delete(key);
+      sums = [];
+      slice = [];
+    };
+    for (const key of keys) {
+      const sum = this.#read(key);
+      if (sum !== null) sums.push(sum);
+      slice.push(key);
+      if (slice.length >= perSlice) await publish();
+    }
+    await publish();
+  }
+
+  /** Null: it isn't published. A damaged sum isn't either: reports on this host say so. */
+  #read(key: string): PublishedSum | null {
+    const place = placeOf(key);
+    if (place === null || place.day < this.#oldestDay()) return null;
+    try {
+      const sum = this.#ports.rollups.find(key);
+      return sum === undefined ? null : { ...place, sum: sumText(sum) };
+    } catch (error) {
+      if (!(error instanceof StoreUnreadableError)) throw error;
+      return null;
+    }
+  }
+
+  #oldestDay(): string {
+    const { nowMs, retentionDays } = this.#ports;
+    return dayOf(Math.max(0, nowMs() - sharedDays(retentionDays) * dayMs));
+  }
+
+  /** Null: all that is kept. */
+  #walkSince(day: string | null): void {
+    const sinceDay = day === null ? "" : dayOf(Math.max(0, Date.parse(day) - lateDays * dayMs));
+    this.#walk = { from: "", sinceDay };
+    // The store doesn't have them, so a walk wouldn't find them.
+    for (const key of this.#ports.rollups.unstored()) this.add(key);
+  }
+
+  async #walkOn(): Promise<void> {
+    const walk = this.#walk;
+    if (walk === null) return;
+    for (let looked = 0; looked < publishedPerTick; looked += keysPerSlice) {
+      const keys = this.#ports.store
+        .keys("rollups", { from: walk.from, before: end, limit: keysPerSlice })
+        .map(String);
+      const since = keys.filter((key) => (placeOf(key)?.day ?? "") >= walk.sinceDay);
+      await this.#publishKeys(new Set(since));
+      if (keys.length < keysPerSlice) {
+        if (this.#walk === walk) this.#walk = null;
+        return;
+      }
+      walk.from = `${keys.at(-1)!}\u0000`;
+      // Where nothing was published, nothing was waited for.
+      if (since.length === 0) await this.#ports.yieldToEventLoop();
+    }
+  }
+
+  /** `marks`: [days since 1970] by epoch: all that was recorded by then is published. */
+  #mark(day: string): void {
+    const { store, write } = this.#ports;
+    const old = store.keys("marks", {
+      from: markPrefix,
+      before: `${markPrefix}${end}`,
+      limit: 100,
+    });
+    this.#markedDay = day;
+    const key = markPrefix + this.#epoch;
+    write([
+      ...old
+        .filter((other) => other !== key)
+        .map((other) => ({ table: "marks" as const, key: other, value: undefined })),
+      { table: "marks", key, value: [Date.parse(day) / dayMs] },
+    ]);
+  }
+
+  #storedDay(epoch: string): string | null {
+    const [days] = this.#ports.store.get("marks", markPrefix + epoch) ?? [];
+    return isCount(days) ? dayOf(days * dayMs) : null;
+  }
+}

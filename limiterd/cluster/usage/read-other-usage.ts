@@ -1,0 +1,204 @@
+/**
+ * Reads what the other hosts have published of their usage, for reports: in slices, as exact sums,
+ * with how old each host's part is. When the engine can't be asked, a report is of this host alone.
+ */
+import type { ReportHost, ReportHosts } from "../../../shared/api/usage-report.js";
+import { greatest } from "../../../shared/long-lists.js";
+import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
+import { isAtOrBelow, totalPrefix } from "../../usage/rollup-keys.js";
+import type { EachSum, OtherHostsUsage, OthersSums, SumsQuestion } from "../../usage/rollups.js";
+import { otherUsageMs } from "../cluster-bounds.js";
+import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
+import type { PublishedHost, UsageBoard } from "./usage-board.js";
+import { keyOf, pieceOf, placeOf, sumFromText } from "./usage-pieces.js";
+
+/** Fields that are asked for in one turn. */
+const fieldsPerTurn = 100;
+/** Pieces that are asked for in one turn: each has some hundred sums. */
+const piecesPerTurn = 8;
+
+interface ReaderPorts {
+  readonly board: UsageBoard;
+  readonly host: string;
+  readonly name: string;
+  monoMs(): number;
+  /** Something that was published can't be read. */
+  onUnreadable(error: Error): void;
+}
+
+/** Of which pieces a question needs which fields. */
+interface Wanted {
+  readonly kind: "t" | "m" | "o";
+  /** Null: every piece of the kind. */
+  readonly piece: string | null;
+  isWanted(field: string): boolean;
+}
+
+export class OtherUsage implements OtherHostsUsage {
+  readonly #ports: ReaderPorts;
+  /** Those that were ever seen: an engine that has lost its data doesn't know them at once. */
+  readonly #seen = new Map<string, string>();
+
+  constructor(ports: ReaderPorts) {
+    this.#ports = ports;
+  }
+
+  async withOthers<T>(
+    report: (others: OthersSums | null) => Promise<T>,
+  ): Promise<{ readonly answer: T; readonly hosts: ReportHosts }> {
+    const { board, host, name, monoMs } = this.#ports;
+    try {
+      const deadlineMs = monoMs() + otherUsageMs;
+      const { nowMs, hosts } = await board.hosts();
+      const others = hosts.filter((other) => other.host !== host);
+      const answer = await report({
+        read: (question, each) => this.#read(others, question, { deadlineMs, each }),
+      });
+      const parts = [
+        { host, name, age_seconds: 0, complete: true },
+        ...others.map((other) => partOf(other, nowMs)),
+        ...this.#missing(others),
+      ];
+      const ages = parts.map(({ age_seconds }) => age_seconds ?? 0);
+      return {
+        answer,
+        hosts: {
+          scope: "all_hosts",
+          count: others.length + 1,
+          oldest_seconds: greatest(ages),
+          complete: parts.every(({ complete }) => complete),
+          parts,
+        },
+      };
+    } catch (error) {
+      if (!(error instanceof EngineAwayError) && !(error instanceof EngineRefusedError))
+        throw error;
+      return {
+        answer: await report(null),
+        hosts: {
+          scope: "this_host",
+          count: 1,
+          oldest_seconds: 0,
+          complete: false,
+          reason: error.message,
+          parts: [{ host, name, age_seconds: 0, complete: true }],
+        },
+      };
+    }
+  }
+
+  #missing(others: readonly PublishedHost[]): ReportHost[] {
+    const missing = new Map(this.#seen);
+    for (const { host, name } of others) {
+      missing.delete(host);
+      this.#seen.set(host, name);
+    }
+    return [...missing].map(([host, name]) => ({ host, name, age_seconds: null, complete: false }));
+  }
+
+  async #read(
+    hosts: readonly PublishedHost[],
+    question: SumsQuestion,
+    { deadlineMs, each }: { readonly deadlineMs: number; readonly each: EachSum },
+  ): Promise<void> {
+    const inTime = (): void => {
+      if (this.#ports.monoMs() > deadlineMs)
+        throw new EngineAwayError(`the other hosts' usage isn't read in ${otherUsageMs} ms`);
+    };
+    for (const host of hosts) {
+      const days = daysOf(question, host);
+      if (question.kind === "totals")
+        await this.#readTotals(host, days, { question, each, inTime });
+      else await this.#readPieces(host, days, { wanted: wantedBy(question), each, inTime });
+    }
+  }
+
+  async #readTotals(
+    { host }: PublishedHost,
+    days: readonly string[],
+    { question, each, inTime }: Reading & { readonly question: SumsQuestion },
+  ): Promise<void> {
+    const place = placeOf(totalPrefix(question.userPath) + question.fromDay)!;
+    for (let i = 0; i < days.length; i += fieldsPerTurn) {
+      inTime();
+      const some = days.slice(i, i + fieldsPerTurn);
+      const texts = await this.#ports.board.fields(host, place, some);
+      texts.forEach((text, at) => {
+        if (text !== null) this.#take(host, { ...place, day: some[at]! }, text, each);
+      });
+    }
+  }
+
+  async #readPieces(
+    { host }: PublishedHost,
+    days: readonly string[],
+    { wanted, each, inTime }: Reading & { readonly wanted: Wanted },
+  ): Promise<void> {
+    const { board } = this.#ports;
+    const take = async (some: readonly { day: string; piece: string }[]): Promise<void> => {
+      inTime();
+      const texts = await Promise.all(some.map(({ day, piece }) => board.piece(host, day, piece)));
+      some.forEach(({ day, piece }, i) => {
+        for (const [field, text] of texts[i]!)
+          if (wanted.isWanted(field)) this.#take(host, { day, piece, field }, text, each);
+      });
+    };
+    let waiting: { day: string; piece: string }[] = [];
+    for (const day of days) {
+      const pieces =
+        wanted.piece === null
+          ? (await board.pieces(host, day)).filter((piece) => piece.startsWith(wanted.kind))
+          : [wanted.piece];
+      for (const piece of pieces) {
+        waiting.push({ day, piece });
+        if (waiting.length < piecesPerTurn) continue;
+        await take(waiting);
+        waiting = [];
+      }
+    }
+    await take(waiting);
+  }
+
+  #take(host: string, place: Parameters<typeof keyOf>[0], text: string, each: EachSum): void {
+    const sum = sumFromText(text);
+    if (sum !== null) return each(keyOf(place), sum);
+    this.#ports.onUnreadable(
+      new Error(`a sum of ${place.day} that the host ${host} has published is damaged`),
+    );
+  }
+}
+
+interface Reading {
+  readonly each: EachSum;
+  inTime(): void;
+}
+
+function partOf({ host, name, asOfMs, complete }: PublishedHost, nowMs: number): ReportHost {
+  const ageMs = Math.max(0, nowMs - asOfMs);
+  return { host, name, age_seconds: Math.round(ageMs / 100) / 10, complete };
+}
+
+function wantedBy({ kind, userPath }: SumsQuestion): Wanted {
+  const below = `${userPath}\n`;
+  if (kind === "models")
+    return {
+      kind: "m",
+      piece: pieceOf("m", userPath),
+      isWanted: (field) => field.startsWith(below),
+    };
+  if (kind === "children")
+    return { kind: "t", piece: null, isWanted: (field) => field.startsWith(below) };
+  return {
+    kind: "o",
+    piece: null,
+    isWanted: (field) => isAtOrBelow(field.slice(0, field.indexOf("\n")), userPath),
+  };
+}
+
+/** A host that has published nothing for days has nothing of those days. */
+function daysOf({ fromDay, toDay }: SumsQuestion, { asOfMs }: PublishedHost): string[] {
+  const days: string[] = [];
+  const lastMs = Math.min(parseDay(toDay)!, asOfMs + dayMs);
+  for (let ms = parseDay(fromDay)!; ms <= lastMs; ms += dayMs) days.push(dayOf(ms));
+  return days;
+}

@@ -1,0 +1,120 @@
+/**
+ * Where all hosts publish their sums of usage, in the engine: for each host and day an index of its
+ * pieces and the pieces; and for each host how far it has published. Everything is absolute and
+ * under the host's own id, so that a repeat changes nothing.
+ */
+import { isObject } from "../../../shared/checked.js";
+import { dayMs, parseDay } from "../../../shared/utc-day.js";
+import type { EngineCommands } from "../engine/engine.js";
+import type { SumPlace } from "./usage-pieces.js";
+
+/** One sum, where it belongs and as text. */
+export interface PublishedSum extends SumPlace {
+  readonly sum: string;
+}
+
+/** What a host says of itself, and when by the engine's clock. */
+export interface PublishedHost {
+  readonly host: string;
+  /** The name of its machine. */
+  readonly name: string;
+  /** All that it had recorded by then is published. */
+  readonly asOfMs: number;
+  /** False while it publishes everything anew: parts of earlier days are missing. */
+  readonly complete: boolean;
+}
+
+export interface UsageBoard {
+  /** Rejects with `EngineAwayError` or `EngineRefusedError`: any of them may be published. */
+  publish(sums: readonly PublishedSum[]): Promise<void>;
+  /** Says how far this host has published. */
+  announce(state: Pick<PublishedHost, "name" | "asOfMs" | "complete">): Promise<void>;
+  /** The engine's clock. */
+  timeMs(): Promise<number>;
+  /** All hosts, this one too, and the engine's clock. */
+  hosts(): Promise<{ readonly nowMs: number; readonly hosts: readonly PublishedHost[] }>;
+  /** The names of the pieces of a host's day. */
+  pieces(host: string, day: string): Promise<readonly string[]>;
+  /** The texts of one field, on several days. */
+  fields(host: string, place: Omit<SumPlace, "day">, days: readonly string[]): FieldTexts;
+  /** The texts of a whole piece by field. */
+  piece(host: string, day: string, piece: string): Promise<ReadonlyMap<string, string>>;
+}
+
+type FieldTexts = Promise<readonly (string | null)[]>;
+
+type Commands = Pick<EngineCommands, "hset" | "hget" | "hgetall" | "hdel" | "pexpire" | "time">;
+
+interface BoardOptions {
+  readonly cluster: string;
+  readonly host: string;
+  /** How long a day is kept behind its end. */
+  readonly keepMs: number;
+  nowMs(): number;
+}
+
+export function createUsageBoard(
+  commands: Commands,
+  { cluster, host, keepMs, nowMs }: BoardOptions,
+): UsageBoard {
+  const hostsKey = `sl:${cluster}:usage-hosts`;
+  const dayKey = (of: string, day: string): string => `sl:${cluster}:usage:${of}:${day}`;
+  const pieceKey = (of: string, day: string, piece: string): string =>
+    `${dayKey(of, day)}:${piece}`;
+  return {
+    async publish(sums) {
+      const pieces = new Map<string, { day: string; piece: string; texts: Map<string, string> }>();
+      for (const { day, piece, field, sum } of sums) {
+        const key = pieceKey(host, day, piece);
+        const found = pieces.get(key) ?? { day, piece, texts: new Map<string, string>() };
+        found.texts.set(field, sum);
+        pieces.set(key, found);
+      }
+      await Promise.all(
+        [...pieces].flatMap(([key, { day, piece, texts }]) => {
+          const leftMs = Math.max(dayMs, (parseDay(day) ?? 0) + dayMs + keepMs - nowMs());
+          const index = dayKey(host, day);
+          return [
+            commands.hset(key, Object.fromEntries(texts)),
+            commands.pexpire(key, leftMs),
+            commands.hset(index, { [piece]: "1" }),
+            commands.pexpire(index, leftMs),
+          ];
+        }),
+      );
+    },
+    async announce(state) {
+      await commands.hset(hostsKey, { [host]: JSON.stringify(state) });
+    },
+    timeMs: () => commands.time(),
+    async hosts() {
+      const [all, now] = await Promise.all([commands.hgetall(hostsKey), commands.time()]);
+      const hosts = [...all].flatMap(([id, text]) => hostFromText(id, text) ?? []);
+      const gone = hosts.filter(({ asOfMs }) => asOfMs < now - keepMs).map((old) => old.host);
+      if (gone.length > 0) await commands.hdel(hostsKey, gone);
+      return { nowMs: now, hosts: hosts.filter((each) => !gone.includes(each.host)) };
+    },
+    async pieces(of, day) {
+      return [...(await commands.hgetall(dayKey(of, day))).keys()];
+    },
+    fields: (of, { piece, field }, days) =>
+      Promise.all(days.map((day) => commands.hget(pieceKey(of, day, piece), field))),
+    piece: (of, day, piece) => commands.hgetall(pieceKey(of, day, piece)),
+  };
+}
+
+/** Null for what `announce` never wrote. */
+function hostFromText(host: string, text: string): PublishedHost | null {
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    // Not ours, or damaged: such a host isn't counted.
+    return null;
+  }
+  if (!isObject(said)) return null;
+  const { name, asOfMs, complete } = said;
+  if (typeof name !== "string" || typeof asOfMs !== "number" || typeof complete !== "boolean")
+    return null;
+  return { host, name, asOfMs, complete };
+}

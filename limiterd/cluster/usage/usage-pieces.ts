@@ -1,0 +1,80 @@
+/**
+ * How a host's sums of usage are laid out in the engine: for each day a few dozen hashes, its
+ * pieces, so that no one of them is large and a report reads few of them. A sum's piece follows
+ * from the path that it is about. Pure.
+ */
+import { type Rollup, rollupFromStored, rollupToStored } from "../../usage/rollup.js";
+
+/** Sums of a path, of a path by model, of a path by key and requested model. */
+type SumKind = "t" | "m" | "o";
+
+/** Pieces of each kind and day. */
+const piecesPerKind = 32;
+
+/** Where a sum is: `field` is the rest of its key in the store. */
+export interface SumPlace {
+  readonly day: string;
+  readonly piece: string;
+  readonly field: string;
+}
+
+/** Null for a sum that no report reads, such as a label's. */
+export function placeOf(key: string): SumPlace | null {
+  const parts = key.split("\n");
+  const [kind, first = "", second = ""] = parts;
+  if (kind === "t" && parts.length === 4) {
+    const [day, path] = [parts[3]!, childPath(first, second)];
+    return { day, piece: pieceOf("t", path), field: `${first}\n${second}` };
+  }
+  // A name of an earlier release may hold line feeds: the rest is taken as it is.
+  if (kind === "m" && parts.length >= 5)
+    return {
+      day: second,
+      piece: pieceOf("m", first),
+      field: [first, ...parts.slice(3)].join("\n"),
+    };
+  if (kind === "o" && parts.length >= 6)
+    return { day: first, piece: pieceOf("o", second), field: parts.slice(2).join("\n") };
+  return null;
+}
+
+/** The key that a field of a piece stands for. */
+export function keyOf({ day, piece, field }: SumPlace): string {
+  if (piece.startsWith("t")) return `t\n${field}\n${day}`;
+  if (piece.startsWith("o")) return `o\n${day}\n${field}`;
+  const end = field.indexOf("\n");
+  return `m\n${field.slice(0, end)}\n${day}${field.slice(end)}`;
+}
+
+/** The piece with a path's sums of one kind. */
+export function pieceOf(kind: SumKind, path: string): string {
+  let hash = 0;
+  for (let i = 0; i < path.length; i++) hash = (Math.imul(hash, 31) + path.charCodeAt(i)) | 0;
+  return `${kind}${(hash ^ (hash >>> 15)) & (piecesPerKind - 1)}`;
+}
+
+function childPath(parent: string, name: string): string {
+  return parent === "" || parent === "/" ? `/${name}` : `${parent}/${name}`;
+}
+
+/** Decimal counts and limbs of money, in the order of the store; zeros are left out. */
+export function sumText(sum: Rollup): string {
+  return rollupToStored({ ...sum, models: 0 }, 0)
+    .map((count) => (count === 0 ? "" : String(count)))
+    .join(",")
+    .replace(/,+$/, "");
+}
+
+/** Counts of a sum before its details. */
+const countsMin = 18;
+
+/** Null for what `sumText` never wrote. */
+export function sumFromText(text: string): Rollup | null {
+  if (!/^[\d,]+$/.test(text)) return null;
+  const counts = text.split(",").map(Number);
+  while (counts.length < countsMin) counts.push(0);
+  const sum = rollupFromStored(counts);
+  if (sum === null) return null;
+  const sums = [sum.inputCost, sum.outputCost, sum.totalCost, sum.rewriteCostSaved];
+  return sums.every(({ picoUsd }) => picoUsd < 1_000_000) ? sum : null;
+}

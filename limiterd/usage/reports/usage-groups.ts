@@ -1,0 +1,89 @@
+/**
+ * The groups of a report: a name and its sum each, the largest of them, and what all others add up
+ * to. Pure.
+ */
+import type { UsageGroup } from "../../../shared/api/usage-report.js";
+import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
+import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
+import { addRollup, copyRollup, emptyRollup, isEmptyRollup, type Rollup } from "../rollup.js";
+import type { UsageReader } from "../usage-reader.js";
+
+export type Group = [key: string, sum: Rollup];
+
+/** The group of all that are left out where there are too many. */
+const others = "other";
+
+export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): void {
+  const known = groups.get(name);
+  if (known === undefined) groups.set(name, copyRollup(sum));
+  else addRollup(known, sum);
+}
+
+/**
+ * A total without its parts, as far as a group shows them. It is never negative, though parts may
+ * be kept longer than the total.
+ */
+export function differenceOfSums(total: Rollup, below: Rollup): Rollup {
+  const own = emptyRollup();
+  own.requests = Math.max(0, total.requests - below.requests);
+  own.inputTokens = Math.max(0, total.inputTokens - below.inputTokens);
+  own.outputTokens = Math.max(0, total.outputTokens - below.outputTokens);
+  own.unpricedRequests = Math.max(0, total.unpricedRequests - below.unpricedRequests);
+  addSum(own.totalCost, differenceOf(total.totalCost, below.totalCost));
+  return own;
+}
+
+function bySize([aKey, a]: Group, [bKey, b]: Group): number {
+  return compareSums(b.totalCost, a.totalCost) || b.requests - a.requests || (aKey < bKey ? -1 : 1);
+}
+
+/**
+ * When there are `max` groups or more, what is beyond the largest is added to `rest`. Sorts only
+ * then: true.
+ */
+export function keepLargest(groups: Group[], rest: Rollup, max: number): boolean {
+  if (groups.length < max) return false;
+  groups.sort(bySize);
+  for (const [, sum] of groups.splice(usageGroupsMax)) addRollup(rest, sum);
+  return true;
+}
+
+export function inOrder(groups: Group[], rest: Rollup): Group[] {
+  keepLargest(groups, rest, 0);
+  return isEmptyRollup(rest) ? groups : [...groups, [others, rest]];
+}
+
+export function groupItem([key, sum]: Group): UsageGroup {
+  return {
+    key,
+    requests: sum.requests,
+    input_tokens: sum.inputTokens,
+    output_tokens: sum.outputTokens,
+    total_tokens: sum.inputTokens + sum.outputTokens,
+    total_cost: sumUsd(sum.totalCost),
+    unpriced_requests: sum.unpricedRequests,
+  };
+}
+
+/** Sums by name: as many as are told apart, and one of the rest. */
+export class NamedSums {
+  readonly rest = emptyRollup();
+  readonly #byName = new Map<string, Rollup>();
+
+  add(name: string, sum: Rollup): void {
+    const known = this.#byName.get(name);
+    if (known !== undefined) addRollup(known, sum);
+    else if (this.#byName.size < usageGroupsHeldMax && name !== others)
+      this.#byName.set(name, copyRollup(sum));
+    else addRollup(this.rest, sum);
+  }
+
+  async groups({ yieldToEventLoop }: Pick<UsageReader, "yieldToEventLoop">): Promise<Group[]> {
+    const largest: Group[] = [];
+    for (const group of this.#byName) {
+      largest.push(group);
+      if (keepLargest(largest, this.rest, 2 * usageGroupsMax)) await yieldToEventLoop();
+    }
+    return inOrder(largest, this.rest);
+  }
+}

@@ -1,0 +1,77 @@
+/** All that a path used, as the API names it: of this host, and of those that share their usage. */
+import type { ReportHosts, UsageTotals } from "../../../shared/api/usage-report.js";
+import { sumUsd } from "../../../shared/domain/money.js";
+import {
+  type DetailField,
+  detailFields,
+  detailNames,
+} from "../../../shared/usage/usage-details.js";
+import type { DaemonState } from "../../state.js";
+import { addRollup, emptyRollup, type Rollup } from "../rollup.js";
+import { totalPrefix } from "../rollup-keys.js";
+import type { UsageWindow } from "../usage-query.js";
+import { type Days, readRollups } from "../usage-reader.js";
+
+/** Of all hosts that share their usage. */
+export async function usageOf(
+  state: DaemonState,
+  window: UsageWindow,
+): Promise<{ readonly usage: UsageTotals; readonly hosts?: ReportHosts }> {
+  const { others } = state.usage;
+  if (others === null) return { usage: usageTotals(await sumOf(state, window), window) };
+  const { answer, hosts } = await others.withOthers(async (open) => {
+    const total = await sumOf(state, window);
+    await open?.read({ kind: "totals", ...window }, (_, sum) => addRollup(total, sum));
+    return total;
+  });
+  return { usage: usageTotals(answer, window), hosts: forCallers(hosts) };
+}
+
+/** Callers aren't told which machines there are. */
+export function forCallers({ parts: _, ...hosts }: ReportHosts): ReportHosts {
+  return hosts;
+}
+
+/**
+ * All that this host's records at or below a path add up to. Rejects with `StoreUnreadableError`.
+ */
+async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
+  const total = emptyRollup();
+  await readRollups(
+    state,
+    { prefix: totalPrefix(window.userPath), days: window, view: state.usage.rollups },
+    (_, sum) => addRollup(total, sum),
+  );
+  return total;
+}
+
+/** A sum by the names of docs/http-api.md, with the number of requests whose cost isn't in it. */
+export function usageTotals(sum: Rollup, { fromDay, toDay }: Days): UsageTotals {
+  return {
+    start_date: fromDay,
+    end_date: toDay,
+    total_requests: sum.requests,
+    total_input_tokens: sum.inputTokens,
+    total_output_tokens: sum.outputTokens,
+    total_tokens: sum.inputTokens + sum.outputTokens,
+    cached_input_tokens: sum.cachedInputTokens,
+    cache_write_input_tokens: sum.cacheWriteInputTokens,
+    uncached_input_tokens: sum.inputTokens - sum.cachedInputTokens - sum.cacheWriteInputTokens,
+    total_input_cost: sumUsd(sum.inputCost),
+    total_output_cost: sumUsd(sum.outputCost),
+    total_cost: sumUsd(sum.totalCost),
+    unpriced_requests: sum.unpricedRequests,
+    rewrite_tokens_saved: sum.rewriteTokensSaved,
+    ...detailFieldsOf(sum),
+    ...(sum.rewritesPriced > 0 ? { rewrite_cost_saved: sumUsd(sum.rewriteCostSaved) } : {}),
+  };
+}
+
+/** What answers told beside their tokens, where they told anything. */
+function detailFieldsOf({ details }: Rollup): Partial<Record<DetailField, number>> {
+  const fields: Partial<Record<DetailField, number>> = {};
+  if (details !== null)
+    for (const name of detailNames)
+      if (details[name] > 0) fields[detailFields[name]] = details[name];
+  return fields;
+}
