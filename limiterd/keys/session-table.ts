@@ -16,6 +16,8 @@ export interface Session extends SessionOpening {
   readonly openedAtMs: number;
   readonly expiresAtMs: number;
   seenAtMs: number;
+  /** Other hosts know of it. */
+  isTold: boolean;
 }
 
 /** A session that begins now. */
@@ -23,7 +25,7 @@ export function newSession({ hash, credential }: SessionOpening, nowMs: number):
   const latestMs = nowMs + sessionMs;
   const expiresAtMs =
     credential.kind === "jwt" ? Math.min(latestMs, credential.expiresAtMs) : latestMs;
-  return { hash, credential, openedAtMs: nowMs, expiresAtMs, seenAtMs: nowMs };
+  return { hash, credential, openedAtMs: nowMs, expiresAtMs, seenAtMs: nowMs, isTold: false };
 }
 
 export class SessionTable {
@@ -49,6 +51,11 @@ export class SessionTable {
     const held = this.#ofHolder.get(holder);
     if (held === undefined) this.#ofHolder.set(holder, new Set([session]));
     else held.add(session);
+  }
+
+  /** Whether it has ended or not. */
+  find(hash: string): Session | undefined {
+    return this.#byHash.get(hash);
   }
 
   /** The session, which is used now; null: there is none, or its time is over. */

@@ -63,6 +63,7 @@ const limiterdBelowState = [
   "limiterd/shares",
   "limiterd/shares/sync",
   "limiterd/cluster/hosts",
+  "limiterd/cluster/remembered",
   "limiterd/proxies",
   "limiterd/rules",
   "limiterd/metrics",
@@ -228,6 +229,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/store/lmdb": ["limiterd/store"],
   "limiterd/counters": [],
   "limiterd/cluster/engine": [],
+  "limiterd/cluster/remembered": ["limiterd/cluster/engine"],
   "limiterd/cluster/hosts": ["limiterd/cluster/engine", "limiterd/store"],
   "limiterd/cluster/definitions": ["limiterd/cluster/engine", "limiterd/store"],
   "limiterd/cluster": ["limiterd/cluster/engine", "limiterd/counters"],
@@ -286,6 +288,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/handlers/admin": [
     "limiterd/usage/reports",
     "limiterd/lists",
+    "limiterd/cluster/engine",
     "limiterd/handlers/definitions",
     "limiterd/state",
     ...limiterdBelowState,

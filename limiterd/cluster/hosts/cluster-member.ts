@@ -1,5 +1,5 @@
 /** This host as one of a cluster. */
-import type { EngineState } from "../engine/engine.js";
+import type { EngineCommands, EngineState } from "../engine/engine.js";
 import type { HostBoard } from "./host-board.js";
 
 export interface ClusterMember {
@@ -8,5 +8,6 @@ export interface ClusterMember {
   /** `cluster.failure_mode`. */
   readonly failureMode: string;
   readonly board: HostBoard;
+  readonly commands: EngineCommands;
   engineState(): EngineState;
 }

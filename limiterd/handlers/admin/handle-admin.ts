@@ -7,10 +7,13 @@ import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange, parseOpenTargets } from "../../../shared/wire/admin-op.js";
 import {
+  type MadeObjects,
+  type ObjectOwner,
   objectsMax,
   parseMadeObjects,
   parseObjectIds,
 } from "../../../shared/wire/stored-object.js";
+import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
@@ -66,16 +69,17 @@ export function handleAdmin(
     case "objects.owners": {
       const ids = checkedValue(parseObjectIds(body), ports);
       if (ids === null) return;
-      return ports.answer({ owners: ids.map((id) => state.objects.of(id, nowMs)) });
+      return ownersOf(state, ids, nowMs, (owners) => ports.answer({ owners }));
     }
     case "objects.own": {
       const made = checkedValue(parseMadeObjects(body), ports);
       if (made === null) return;
       const changes = state.objects.made(made, nowMs);
       if (changes === null) return ports.fail(tooManyObjects());
-      return changes.length === 0
-        ? ports.answer({ status: "ok" })
-        : writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
+      const answer = (): void => ports.answer({ status: "ok" });
+      return tellOthers(state, made, nowMs, () =>
+        changes.length === 0 ? answer() : writeChange(state, changes, ports, answer),
+      );
     }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
@@ -135,6 +139,38 @@ function tooManyWaiting(failing: Error | null): Failure {
     "limiter_unavailable",
     `nothing was changed: too many changes wait for the store, which can't be written (${failing?.message})`,
   );
+}
+
+/** Of each id: what this host knows, or another one that can be asked. */
+function ownersOf(
+  { objects, cluster }: DaemonState,
+  ids: readonly string[],
+  nowMs: number,
+  then: (owners: readonly (readonly ObjectOwner[])[]) => void,
+): void {
+  const known = ids.map((id) => objects.of(id, nowMs));
+  if (cluster === null) return then(known);
+  const asked = known.map((owners, i) =>
+    owners.length > 0
+      ? owners
+      : askOwners(cluster.commands, cluster.name, ids[i]!, nowMs).catch(() => []),
+  );
+  void Promise.all(asked).then(then);
+}
+
+/** What can't be told is this host's alone. */
+function tellOthers(
+  { cluster }: DaemonState,
+  made: MadeObjects,
+  nowMs: number,
+  then: () => void,
+): void {
+  if (cluster === null) return then();
+  void tellMade(cluster.commands, cluster.name, made, nowMs)
+    .catch(() => {
+      // The engine is away.
+    })
+    .then(then);
 }
 
 function tooManyObjects(): Failure {

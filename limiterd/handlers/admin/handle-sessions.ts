@@ -1,7 +1,7 @@
 /**
  * The operations on sessions of the dashboard. Each use of a session judges the credential that
  * opened it as a request with that credential would be judged, so that a session ends with its key
- * on every proxy. Nothing is stored.
+ * on every proxy. Nothing is stored; hosts that share limits know each other's sessions.
  */
 import type { Checked } from "../../../shared/checked.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -12,6 +12,8 @@ import {
   type SessionAnswer,
   type SessionOpening,
 } from "../../../shared/wire/dashboard-session.js";
+import type { EngineCommands } from "../../cluster/engine/engine.js";
+import { askSession, endSession, tellSession } from "../../cluster/remembered/shared-sessions.js";
 import { identifyCaller } from "../../keys/identify-caller.js";
 import { newSession, type Session } from "../../keys/session-table.js";
 import type { DaemonState } from "../../state.js";
@@ -32,13 +34,18 @@ export function handleSessions(
       return open(state, parseAdminOpening(body), nowMs, ports);
     case "sessions.check": {
       const hash = checkedValue(parseSessionHash(body), ports);
-      return hash === null ? undefined : ports.answer(check(state, hash, nowMs));
+      if (hash === null) return;
+      return learnt(state, hash, nowMs, () => ports.answer(check(state, hash, nowMs)));
     }
     case "sessions.close": {
       const hash = checkedValue(parseSessionHash(body), ports);
       if (hash === null) return;
       state.sessions.close(hash);
-      return ports.answer({ status: "ok" });
+      return told(
+        state.cluster?.commands,
+        (commands) => endSession(commands, state.cluster!.name, hash),
+        () => ports.answer({ status: "ok" }),
+      );
     }
   }
 }
@@ -53,9 +60,54 @@ function open(
   if (checked === null) return;
   const session = newSession(checked, nowMs);
   const answer = judged(state, session, nowMs);
-  if (answer.kind === "denied") state.counts.denied++;
-  else state.sessions.add(session);
-  ports.answer(answer);
+  if (answer.kind === "denied") {
+    state.counts.denied++;
+    return ports.answer(answer);
+  }
+  state.sessions.add(session);
+  const opened = { opening: checked, openedAtMs: nowMs };
+  told(
+    state.cluster?.commands,
+    async (commands) => {
+      await tellSession(commands, state.cluster!.name, opened);
+      session.isTold = true;
+    },
+    () => ports.answer(answer),
+  );
+}
+
+/**
+ * Learns of a session what other hosts know before it goes on. One that this host could never tell
+ * them is its own.
+ */
+function learnt(state: DaemonState, hash: string, nowMs: number, then: () => void): void {
+  const { cluster, sessions } = state;
+  told(
+    cluster?.commands,
+    async (commands) => {
+      const found = await askSession(commands, cluster!.name, hash);
+      const known = sessions.find(hash);
+      if (found === null && known?.isTold === true) sessions.close(hash);
+      if (found === null || known !== undefined) return;
+      const session = newSession(found.opening, found.openedAtMs);
+      sessions.add({ ...session, seenAtMs: nowMs, isTold: true });
+    },
+    then,
+  );
+}
+
+/** Tells or asks the engine something, if there is one, and goes on whether it answers or not. */
+function told(
+  commands: EngineCommands | undefined,
+  tell: (commands: EngineCommands) => Promise<void>,
+  then: () => void,
+): void {
+  if (commands === undefined) return then();
+  void tell(commands)
+    .catch(() => {
+      // While the engine is away, sessions are each host's own.
+    })
+    .then(then);
 }
 
 function check(state: DaemonState, hash: string, nowMs: number): SessionAnswer {

@@ -55,7 +55,8 @@ export async function joinCluster(
 ): Promise<() => Promise<void>> {
   const { engine, name, failureMode, log } = ports;
   const board = await firstBoard(state, ports);
-  state.cluster = { name, failureMode, board, engineState: () => engine.state };
+  const { commands } = engine;
+  state.cluster = { name, failureMode, board, commands, engineState: () => engine.state };
   const heardState = (now: EngineState): void => {
     noteClusterState(state, now.kind === "away" ? now.reason : null);
   };

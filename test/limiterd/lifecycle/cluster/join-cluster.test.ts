@@ -169,3 +169,41 @@ t.test("a host that leaves forgets what was shared, not what it enforces", async
   );
   await leaveCluster(startDaemon([]).state);
 });
+
+t.test("a session of one host is one on the other, and ends on both", async (t) => {
+  const engine = newEngine();
+  const [a, b] = [await joined(engine), await joined(engine)];
+  const hash = "h".repeat(43);
+  const opening = { session_hash: hash, mark: "m".repeat(43) };
+  const named = { session_hash: hash };
+  const check = async ({ daemon }: JoinedDaemon): Promise<unknown> =>
+    (await ask(daemon, "sessions.check", named))["kind"];
+  await ask(a.daemon, "sessions.open-admin", opening);
+  t.same([await check(a), await check(b)], ["admin", "admin"]);
+  a.connection.away("cut");
+  t.equal(await check(a), "admin", "a host goes on with what it knows");
+  a.connection.back();
+  await ask(b.daemon, "sessions.close", named);
+  t.same([await check(a), await check(b)], ["none", "none"]);
+  b.connection.away("cut");
+  await ask(b.daemon, "sessions.open-admin", opening);
+  b.connection.back();
+  t.same([await check(b), await check(a)], ["admin", "none"], "what couldn't be told is its own");
+});
+
+t.test("who has made an object is known on every host, and nobody takes it over", async (t) => {
+  const engine = newEngine();
+  const [a, b] = [await joined(engine), await joined(engine)];
+  const made = { user_path: "/team", objects: [{ provider: "openai", id: "file-1" }], days: 3 };
+  const owners = async ({ daemon }: JoinedDaemon): Promise<unknown> =>
+    (await ask(daemon, "objects.owners", { ids: ["file-1"] }))["owners"];
+  t.same(await owners(b), [[]]);
+  await ask(a.daemon, "objects.own", made);
+  t.same(await owners(b), [[{ provider: "openai", userPath: "/team" }]]);
+  const c = await joined(engine);
+  await ask(c.daemon, "objects.own", { ...made, user_path: "/other" });
+  t.same(await owners(b), [[{ provider: "openai", userPath: "/team" }]]);
+  b.connection.away("cut");
+  t.same(await owners(b), [[]], "while the engine is away, each knows its own");
+  t.same(await owners(a), [[{ provider: "openai", userPath: "/team" }]]);
+});

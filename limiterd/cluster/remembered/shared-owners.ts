@@ -1,0 +1,72 @@
+/**
+ * Who has made what a provider keeps, as all hosts remember it: a hash by the object's id, with
+ * [user path, when it is forgotten] by provider. It is asked when a host doesn't know an owner
+ * itself, so hosts needn't keep each other's. The first one to say so is the owner.
+ */
+import { isNormalUserPath } from "../../../shared/domain/user-path.js";
+import { isMoment } from "../../../shared/time.js";
+import type { MadeObjects, ObjectOwner } from "../../../shared/wire/stored-object.js";
+import type { EngineCommands } from "../engine/engine.js";
+
+type Commands = Pick<EngineCommands, "hgetall" | "hset" | "pexpire">;
+
+const dayMs = 86_400_000;
+
+function keyOf(name: string, id: string): string {
+  return `sluice:${name}:object:{${id}}`;
+}
+
+/** Rejects as the commands. */
+export async function tellMade(
+  commands: Commands,
+  name: string,
+  { userPath, objects, days }: MadeObjects,
+  nowMs: number,
+): Promise<void> {
+  const forMs = days * dayMs;
+  await Promise.all(
+    objects.map(async ({ provider, id }) => {
+      const key = keyOf(name, id);
+      const known = ownersOf(await commands.hgetall(key), nowMs);
+      if (known.some((owner) => owner.provider === provider)) return;
+      await commands.hset(key, { [provider]: JSON.stringify([userPath, nowMs + forMs]) });
+      await commands.pexpire(key, forMs);
+    }),
+  );
+}
+
+/** At each provider that has an object of this id. Rejects as the commands. */
+export async function askOwners(
+  commands: Commands,
+  name: string,
+  id: string,
+  nowMs: number,
+): Promise<readonly ObjectOwner[]> {
+  return ownersOf(await commands.hgetall(keyOf(name, id)), nowMs);
+}
+
+function ownersOf(fields: ReadonlyMap<string, string>, nowMs: number): readonly ObjectOwner[] {
+  return [...fields].flatMap(([provider, text]) => {
+    const userPath = ownerFromText(text, nowMs);
+    return userPath === null ? [] : [{ provider, userPath }];
+  });
+}
+
+/** Null: it is forgotten, or nothing that a host wrote. */
+function ownerFromText(text: string, nowMs: number): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Another program wrote it.
+    return null;
+  }
+  if (!Array.isArray(value)) return null;
+  const [userPath, untilMs] = value as unknown[];
+  return typeof userPath === "string" &&
+    isNormalUserPath(userPath) &&
+    isMoment(untilMs) &&
+    untilMs > nowMs
+    ? userPath
+    : null;
+}
