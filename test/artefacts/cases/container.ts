@@ -1,0 +1,188 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
+import { parseAllDocuments } from "yaml";
+import { buildImage, runContainer, user, volumes, whyNotHere } from "../container-image.js";
+import { packNpm } from "../npm-package.js";
+import { repository, run } from "../run.js";
+import { packageJson, stageTree } from "../stage-tree.js";
+import { packTarball, treeName } from "../tarball.js";
+
+const examples = join(repository, "docs/examples");
+const reason = whyNotHere();
+
+interface Mounts {
+  readonly volumeMounts: readonly { readonly mountPath: string }[];
+}
+
+interface Contained extends Mounts {
+  readonly image: string;
+  readonly securityContext: Readonly<Record<string, unknown>>;
+}
+
+interface Pod {
+  readonly terminationGracePeriodSeconds: number;
+  readonly initContainers?: readonly Contained[];
+  readonly containers?: readonly Contained[];
+}
+
+/** The pods of a manifest. */
+function podsOf(file: string): readonly Pod[] {
+  return parseAllDocuments(readFileSync(join(examples, file), "utf8")).map(
+    (document) => (document.toJS() as { spec: { template: { spec: Pod } } }).spec.template.spec,
+  );
+}
+
+t.test("each example runs the image closed, with its volumes, and gives it time to drain", (t) => {
+  for (const file of ["kubernetes/sidecar/sidecar.yaml", "kubernetes/node/daemonset.yaml"])
+    for (const pod of podsOf(file)) {
+      const all = [...(pod.initContainers ?? []), ...(pod.containers ?? [])];
+      const ours = all.filter(({ image }) => image.startsWith("sluice:"));
+      t.equal(ours.length, 1, file);
+      for (const { image, securityContext, volumeMounts } of ours) {
+        t.equal(image, `sluice:${packageJson.version}`);
+        t.match(securityContext, {
+          runAsUser: user,
+          runAsNonRoot: true,
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ["ALL"] },
+        });
+        const mounted = volumeMounts.map(({ mountPath }) => mountPath);
+        t.same(
+          volumes.filter((volume) => !mounted.includes(volume)),
+          [],
+        );
+      }
+      // drain_grace_seconds (2), drain_seconds (25) and five seconds of grace.
+      t.ok(pod.terminationGracePeriodSeconds >= 40);
+    }
+  t.end();
+});
+
+t.test(
+  "kustomize builds the examples",
+  {
+    skip: (() => {
+      try {
+        run("kubectl", ["version", "--client"]);
+        return false;
+      } catch {
+        return "kubectl isn't installed";
+      }
+    })(),
+  },
+  (t) => {
+    t.match(run("kubectl", ["kustomize", join(examples, "kubernetes/node")]), /kind: DaemonSet/);
+    t.end();
+  },
+);
+
+t.test("the image", { skip: reason ?? false }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-container-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const image = buildImage(await tarball(folder), folder);
+
+  t.test("says who runs it, where it writes, and how its health is asked", async (t) => {
+    t.equal(image.config.User, `${user}:${user}`);
+    t.same(Object.keys(image.config.Volumes).sort(), [...volumes].sort());
+    t.equal(image.config.Healthcheck.Test[0], "CMD");
+  });
+
+  t.test("an open gateway doesn't listen on every address", async (t) => {
+    const container = runContainer(image, folder, {
+      env: [`PORT=${await freePort()}`],
+      emptyDirs: false,
+    });
+    const [code] = await new Promise<[number | null]>((resolve) =>
+      container.process.once("close", (...end: [number | null]) => resolve(end)),
+    );
+    t.equal(code, 78);
+    t.match(container.said(), /no master key is set/);
+  });
+
+  for (const emptyDirs of [false, true])
+    t.test(
+      `it serves with ${emptyDirs ? "folders that are open to all" : "folders of its own"}`,
+      async (t) => {
+        const port = await freePort();
+        const key = "a-master-key-of-this-test-alone";
+        const container = runContainer(image, folder, {
+          env: [`PORT=${port}`, `SLUICE_MASTER_KEY=${key}`],
+          emptyDirs,
+        });
+        t.teardown(() => container.process.kill("SIGKILL"));
+        await readyAt(port, container.said);
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}` },
+          body: JSON.stringify({
+            model: "sim-fast",
+            messages: [{ role: "user", content: "Hello!" }],
+          }),
+        });
+        t.equal(answer.status, 200);
+        await answer.arrayBuffer();
+        const [, ...health] = image.config.Healthcheck.Test;
+        t.equal(container.exec(...health), "", "healthy");
+        t.match(
+          container.exec("node", "/opt/sluice/dist/programs/sluice.js", "status"),
+          /connected/,
+        );
+        // Whatever dies is started again and reaped: process 1 is `up`.
+        const script = `
+        const { readdirSync, readFileSync, writeFileSync } = require("node:fs");
+        const stat = (pid) => readFileSync("/proc/" + pid + "/stat", "utf8").split(" ");
+        const pids = readdirSync("/proc").filter((name) => /^\\d+$/.test(name) && name !== String(process.pid));
+        if (process.argv[1] === "kill") process.kill(Number(pids.find((pid) => stat(pid)[3] === "1")), "SIGKILL");
+        const status = readFileSync("/proc/1/status", "utf8");
+        let readOnly = "";
+        try { writeFileSync("/opt/x", "") } catch (error) { readOnly = error.code }
+        console.log(JSON.stringify({
+          zombies: pids.filter((pid) => stat(pid)[2] === "Z").length,
+          capabilities: /CapEff:\\s+(\\S+)/.exec(status)[1], uid: /Uid:\\s+(\\d+)/.exec(status)[1], readOnly }))`;
+        t.match(JSON.parse(container.exec("node", "-e", script)), {
+          zombies: 0,
+          capabilities: "0000000000000000",
+          uid: String(user),
+          readOnly: "EROFS",
+        });
+        container.exec("node", "-e", script, "kill");
+        await readyAt(port, container.said);
+        t.match(JSON.parse(container.exec("node", "-e", script)), { zombies: 0 });
+        t.equal(await container.stop(), 0, "SIGTERM drains and ends it");
+      },
+    );
+});
+
+/** What the artefacts' folder has, or one that is made now. */
+async function tarball(folder: string): Promise<string> {
+  const kept = process.env["SLUICE_ARTEFACTS"] ?? "";
+  const name = kept === "" ? undefined : readdirSync(kept).find((file) => file.endsWith(".tar.xz"));
+  if (name !== undefined) return join(kept, name);
+  const tree = join(folder, treeName);
+  await stageTree(tree, packNpm(folder));
+  return packTarball(tree, folder);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address() as { port: number };
+      server.close(() => resolve(address.port));
+    });
+  });
+}
+
+async function readyAt(port: number, said: () => string): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => null);
+    await answer?.arrayBuffer();
+    if (answer?.status === 200) return;
+    await delay(100);
+  }
+  throw new Error(`not ready: ${said()}`);
+}

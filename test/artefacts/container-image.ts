@@ -1,0 +1,156 @@
+/**
+ * The container image, built as its page says, from a base of Debian's packages since no registry
+ * of images is asked, and run by runc under the conditions of the examples.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { repository, run } from "./run.js";
+
+/** As in the Dockerfile. */
+export const user = 65532;
+export const volumes = ["/run/sluice", "/var/lib/sluice", "/tmp"] as const;
+
+/** Why no image can be built and run here; null: it can be tried. */
+export function whyNotHere(): string | null {
+  if (process.getuid?.() !== 0) return "only root can build and run images here";
+  const missing = ["buildah", "runc", "mmdebstrap"].filter(
+    (program) => spawnSync(program, ["--version"]).error !== undefined,
+  );
+  return missing.length > 0 ? `${missing.join(" and ")} isn't installed` : null;
+}
+
+/** A root with glibc, libstdc++ and certificates; made once, and kept among the temporary files. */
+function baseRoot(): string {
+  const archive = join(tmpdir(), "sluice-container-base.tar");
+  if (existsSync(archive)) return archive;
+  const made = `${archive}.${process.pid}`;
+  run("mmdebstrap", [
+    ...["--quiet", "--mode=root", "--variant=extract", "--format=tar"],
+    "--include=libstdc++6,libc6,ca-certificates",
+    ...["bookworm", made, "deb http://deb.debian.org/debian bookworm main"],
+  ]);
+  renameSync(made, archive);
+  return archive;
+}
+
+interface ImageConfig {
+  readonly User: string;
+  readonly Env: readonly string[];
+  readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
+  readonly WorkingDir: string;
+  readonly Volumes: Readonly<Record<string, object>>;
+  readonly Healthcheck: { readonly Test: readonly string[] };
+}
+
+export interface Image {
+  readonly root: string;
+  readonly config: ImageConfig;
+}
+
+/** `tarball`: as `packTarball` has made it. `folder`: for all that buildah makes. */
+export function buildImage(tarball: string, folder: string): Image {
+  const store = ["--root", join(folder, "images"), "--runroot", join(folder, "running")];
+  const buildah = (...args: string[]): string =>
+    run("buildah", [...store, "--storage-driver=vfs", ...args], {
+      env: { ...process.env, BUILDAH_ISOLATION: "chroot" },
+    }).trim();
+  const context = join(folder, "context");
+  mkdirSync(context);
+  execFileSync("cp", [tarball, context]);
+  execFileSync("cp", [baseRoot(), join(context, "base.tar")]);
+  writeFileSync(join(context, "base"), "FROM scratch\nADD base.tar /\n");
+  buildah("bud", "--quiet", "--tag=localhost/base", `--file=${join(context, "base")}`, context);
+  const file = join(repository, "docs/examples/container/Dockerfile");
+  const args = ["--format=docker", "--build-arg=BASE=localhost/base", `--file=${file}`];
+  buildah("bud", "--quiet", "--tag=localhost/sluice", ...args, context);
+  const container = buildah("from", "--pull-never", "localhost/sluice");
+  const { Docker } = JSON.parse(buildah("inspect", container)) as {
+    Docker: { config: ImageConfig };
+  };
+  return { root: buildah("mount", container), config: Docker.config };
+}
+
+export interface RunOptions {
+  readonly env: readonly string[];
+  /** As Kubernetes makes an emptyDir: root's, open to all, with the group of `fsGroup`. */
+  readonly emptyDirs: boolean;
+}
+
+export interface Container {
+  readonly process: ChildProcess;
+  said(): string;
+  /** Runs a program in it. */
+  exec(...args: readonly string[]): string;
+  /** What it ended with after SIGTERM. */
+  stop(): Promise<number | null>;
+}
+
+/**
+ * Read-only root, the image's user, no capability, no new privilege, processes of its own; on the
+ * network of this host.
+ */
+export function runContainer(
+  { root, config }: Image,
+  folder: string,
+  { env, emptyDirs }: RunOptions,
+): Container {
+  const bundle = join(folder, `bundle-${Math.random().toString(36).slice(2)}`);
+  mkdirSync(bundle);
+  const mounts = volumes.map((destination, i) => {
+    if (!emptyDirs)
+      return {
+        ...{ destination, type: "tmpfs", source: "tmpfs" },
+        options: ["nosuid", "nodev", `uid=${user}`, `gid=${user}`, "mode=0750"],
+      };
+    const source = join(bundle, `volume-${i}`);
+    mkdirSync(source);
+    chownSync(source, 0, user);
+    chmodSync(source, 0o2777);
+    return { destination, type: "bind", source, options: ["rbind", "rw"] };
+  });
+  const none = { bounding: [], effective: [], permitted: [], inheritable: [], ambient: [] };
+  const spec = {
+    ociVersion: "1.0.2",
+    root: { path: root, readonly: true },
+    process: {
+      user: { uid: user, gid: user },
+      args: [...config.Entrypoint, ...config.Cmd],
+      env: [...config.Env, ...env],
+      cwd: config.WorkingDir,
+      noNewPrivileges: true,
+      capabilities: none,
+    },
+    mounts: [
+      { destination: "/proc", type: "proc", source: "proc" },
+      { destination: "/dev", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"] },
+      ...mounts,
+    ],
+    linux: { namespaces: ["pid", "ipc", "uts", "mount"].map((type) => ({ type })) },
+  };
+  writeFileSync(join(bundle, "config.json"), JSON.stringify(spec));
+  const name = `sluice-test-${process.pid}-${bundle.slice(-8)}`;
+  const runc = ["--root", join(folder, "runc")];
+  const child = spawn("runc", [...runc, "run", "--bundle", bundle, name], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece;
+    });
+  const ended = once(child, "close") as Promise<[number | null]>;
+  return {
+    process: child,
+    said: () => text,
+    exec: (...args) => run("runc", [...runc, "exec", name, ...args]),
+    async stop() {
+      spawnSync("runc", [...runc, "kill", name, "TERM"]);
+      const [code] = await ended;
+      return code;
+    },
+  };
+}
