@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { identityAfterRestore } from "../cluster/hosts/host-identity.js";
 import { restore } from "../lifecycle/restore.js";
 import { epochChange, type HostUptime } from "../lifecycle/stored-epoch.js";
 import { lostChange } from "../store/epochs.js";
@@ -33,6 +34,7 @@ export async function adoptStore(
   await store.commit([
     ...beginsAbove(store, beforeLsn, uptime),
     nextStoreId(store, randomUUID(), lastRecordKey(store)),
+    ...identityAfterRestore(store, Date.now()),
   ]);
   await meta.remove("owner");
   await root.flushed;

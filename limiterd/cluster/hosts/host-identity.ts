@@ -30,3 +30,14 @@ export function freshIdentity(newId: () => string): HostIdentity {
 export function identityChange({ id, start }: HostIdentity): Change {
   return { table: "cluster", key: identityKey, value: [id, start] };
 }
+
+/**
+ * What is committed when a backup takes the place of a store: its number of starts is one of the
+ * past, under which the engine would take the daemon for a dead one. Seconds since the epoch are
+ * above all that were given out since: a daemon doesn't start once a second for long.
+ */
+export function identityAfterRestore(store: Store, nowMs: number): readonly Change[] {
+  if (store.get("cluster", identityKey) === undefined) return [];
+  const { id, start } = nextIdentity(store, () => "");
+  return [identityChange({ id, start: Math.max(start, Math.floor(nowMs / 1000)) })];
+}

@@ -47,8 +47,11 @@ interface Slot {
   lsn: number;
 }
 
-/** Dials the daemon's socket; resolves once the daemon has sent `welcome`. */
-export function connectDaemon(path: string): Promise<AdmissionPort> {
+/**
+ * Dials the daemon's socket; resolves once the daemon has sent `welcome`. `cap`: of the rule that
+ * has the least left.
+ */
+export function connectDaemon(path: string, cap = leastCap): Promise<AdmissionPort> {
   const reader = createFrameReader(frameBytesMaxFromDaemon);
   return new Promise((resolve, reject) => {
     let port: DaemonPort | null = null;
@@ -56,7 +59,7 @@ export function connectDaemon(path: string): Promise<AdmissionPort> {
       path,
       retry: false,
       onConnect(peer) {
-        port = new DaemonPort(peer, resolve);
+        port = new DaemonPort(peer, cap, resolve);
       },
       onBytes(_peer, bytes) {
         if (!reader.feed(bytes, (frame) => port?.onFrame(frame)))
@@ -75,6 +78,7 @@ export function connectDaemon(path: string): Promise<AdmissionPort> {
 class DaemonPort implements AdmissionPort {
   events: AdmissionEvents = unattended;
   readonly #peer: Peer;
+  readonly #cap: number;
   readonly #onWelcome: (port: AdmissionPort) => void;
   readonly #slots: Slot[] = [];
   readonly #slotOfId = new Map<number, number>();
@@ -83,8 +87,9 @@ class DaemonPort implements AdmissionPort {
   #settledSeq = 0;
   #rulesAreSeen = false;
 
-  constructor(peer: Peer, onWelcome: (port: AdmissionPort) => void) {
+  constructor(peer: Peer, cap: number, onWelcome: (port: AdmissionPort) => void) {
     this.#peer = peer;
+    this.#cap = cap;
     this.#onWelcome = onWelcome;
     const hello = {
       kind: "hello",
@@ -159,6 +164,11 @@ class DaemonPort implements AdmissionPort {
         return this.#onWelcome(this);
       case "event":
         return;
+      case "failed":
+        // The engine that hosts share didn't answer in time: no verdict, and the caller's 503.
+        if (message.failure.code === "cluster_unavailable")
+          return this.events.onVerdict(this.#endWait(message.id), false);
+        return this.events.onLost(new Error(message.failure.message));
       default:
         return this.events.onLost(new Error(`the daemon answered ${JSON.stringify(frame)}`));
     }
@@ -168,10 +178,10 @@ class DaemonPort implements AdmissionPort {
     const slot = this.#endWait(message.id);
     if (!this.#rulesAreSeen) {
       const limit = message.headers?.requests?.limit;
-      if (limit !== leastCap)
+      if (limit !== this.#cap)
         return this.events.onLost(
           new Error(
-            `the daemon's first admission names the limit ${limit}, not ${leastCap}: the rules aren't in force`,
+            `the daemon's first admission names the limit ${limit}, not ${this.#cap}: the rules aren't in force`,
           ),
         );
       this.#rulesAreSeen = true;

@@ -1,5 +1,5 @@
 /** Sluice as it is shipped: the two built programs, with a configuration of the benchmark's. */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programPath } from "../../support/processes/program-path.js";
@@ -97,6 +97,27 @@ export async function startDaemon(
   };
 }
 
+/** The daemon alone, with a section of rules; `engine`: `URL#NAME` of its cluster, or null. */
+export async function startSharingDaemon(
+  processes: Processes,
+  dir: string,
+  rules: object,
+  engine: string | null,
+): Promise<{ readonly daemon: Running; readonly socket: string }> {
+  mkdirSync(dir, { recursive: true });
+  const [url, name] = engine?.split("#") ?? [];
+  const config = writeConfig(dir, {
+    providers: { bench: { type: "simulator" } },
+    usage: { enabled: false },
+    rate_limits: rules,
+    ...(engine === null ? {} : { cluster: { url, name } }),
+  });
+  return {
+    daemon: await processes.node(ownBuild.daemonFile, ["--config", config]),
+    socket: socketIn(dir),
+  };
+}
+
 /** Where a Sluice that was started in `dir` has its socket. */
 export function socketIn(dir: string): string {
   return join(dir, "limiterd.sock");
@@ -109,6 +130,7 @@ export interface ConfigParts {
   readonly usage?: object;
   readonly budgets?: object;
   readonly prices?: object;
+  readonly cluster?: object;
 }
 
 /** Writes `sluice.yaml` for a Sluice that lives in `dir`, and says where. */

@@ -1,0 +1,181 @@
+/**
+ * `npm run bench:cluster`: daemons that share an engine beside one that doesn't, on this machine.
+ * Operations of the engine and CPU for each admission, far from the cap; and how many requests are
+ * refused too early, and never too late, when hosts use 99 % of a cap and more. It prints what it
+ * measured and holds no run to it.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { engineProgram, noEngine, startEngine } from "../support/processes/start-engine.js";
+import { type AdmissionPort, unattended } from "./load/admission-port.js";
+import { connectDaemon } from "./load/daemon-port.js";
+import { type Counted, driveAtOnce, drivePaced } from "./load/hosts-load.js";
+import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
+import { createProcesses, type Processes } from "./measure/processes.js";
+import { startSharingDaemon } from "./peers/sluice.js";
+
+const farCap = 1_000_000_000;
+const seconds = 5;
+/** `perSecond`: of each host; null: as fast as it goes, which several on one machine can't. */
+const phases = [
+  { hosts: 1, perSecond: null },
+  { hosts: 1, perSecond: 1000 },
+  { hosts: 3, perSecond: 1000 },
+  { hosts: 10, perSecond: 100 },
+] as const;
+/** Of the phase near the cap. */
+const nearCap = 20_000;
+const nearSeconds = 8;
+const tenants = 10;
+
+interface Site {
+  readonly ports: readonly AdmissionPort[];
+  readonly pids: readonly number[];
+}
+
+async function startHosts(
+  processes: Processes,
+  dir: string,
+  {
+    hosts,
+    cap,
+    engineUrl,
+  }: { readonly hosts: number; readonly cap: number; readonly engineUrl: string | null },
+): Promise<Site> {
+  const rules = Array.from({ length: tenants }, (_, tenant) => ({
+    path: `/t${tenant}`,
+    limits: [{ period: "hour", max_requests: farCap }],
+  }));
+  const config = {
+    user_paths: [{ path: "/", limits: [{ period: "hour", max_requests: cap }] }, ...rules],
+  };
+  const daemons = await Promise.all(
+    Array.from({ length: hosts }, (_, host) =>
+      startSharingDaemon(processes, join(dir, String(host)), config, engineUrl),
+    ),
+  );
+  // Hosts know of each other within a second.
+  await delay(2500);
+  return {
+    ports: await Promise.all(daemons.map(({ socket }) => connectDaemon(socket, cap))),
+    pids: daemons.map(({ daemon }) => daemon.pid),
+  };
+}
+
+interface FarPhase {
+  readonly hosts: number;
+  readonly perSecond: number | null;
+  readonly engineUrl: string | null;
+  /** Of the engine, since its start. */
+  readonly operations: () => Promise<number>;
+}
+
+async function measureFar(
+  dir: string,
+  { hosts, perSecond, engineUrl, operations }: FarPhase,
+): Promise<{ readonly admitted: number; readonly us: number; readonly asked: number }> {
+  const processes = createProcesses(dir);
+  try {
+    const site = await startHosts(processes, dir, { hosts, cap: farCap, engineUrl });
+    const drive = (port: AdmissionPort, forSeconds: number): Promise<Counted> =>
+      perSecond === null
+        ? driveAtOnce(port, forSeconds, tenants)
+        : drivePaced(port, { requests: perSecond * forSeconds, seconds: forSeconds, tenants });
+    await Promise.all(site.ports.map((port) => drive(port, 1)));
+    const before = { cpu: readCpu(site.pids, cpuSource()), operations: await operations() };
+    const counts = await Promise.all(site.ports.map((port) => drive(port, seconds)));
+    const us = cpuUsBetween(before.cpu, readCpu(site.pids, cpuSource()));
+    const asked = (await operations()) - before.operations;
+    leave(site);
+    return { admitted: counts.reduce((sum, { admitted }) => sum + admitted, 0), us, asked };
+  } finally {
+    await processes.stopAll();
+  }
+}
+
+/** They end with the phase. */
+function leave({ ports }: Site): void {
+  for (const port of ports) port.events = { ...unattended, onLost() {} };
+}
+
+async function main(): Promise<void> {
+  if (engineProgram === null) return say(noEngine);
+  const dir = mkdtempSync(join(tmpdir(), "sluice-bench-cluster-"));
+  const ends: (() => unknown)[] = [];
+  const engine = await startEngine({ teardown: (end: () => unknown) => void ends.push(end) });
+  const operations = async (): Promise<number> => {
+    const stats = String(await engine.cli("INFO", "commandstats"));
+    return ["eval", "evalsha"]
+      .map((name) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0))
+      .reduce((sum, calls) => sum + calls, 0);
+  };
+  try {
+    say(
+      `Node ${process.versions.node} on ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]!.toFixed(2)} before the run; ${engineProgram}`,
+    );
+    say(
+      `\nfar from the cap: two counters for each admission, ${tenants} tenants; as many daemons without an engine beside those of a cluster`,
+    );
+    for (const { hosts, perSecond } of phases) {
+      let aloneUs = 0;
+      for (const engineUrl of [null, `${engine.url}#far-${hosts}-${perSecond ?? 0}`]) {
+        const own = mkdtempSync(join(dir, "far-"));
+        const measured = await measureFar(own, { hosts, perSecond, engineUrl, operations });
+        const { admitted, us, asked } = measured;
+        const each = us / admitted;
+        if (engineUrl === null) aloneUs = each;
+        say(
+          [
+            `  ${String(hosts).padStart(2)} ${engineUrl === null ? "alone  " : "sharing"}`,
+            perSecond === null ? "as fast as they can" : `${number(perSecond)}/s each        `,
+            `${number(Math.round(admitted / seconds)).padStart(8)} admissions/s`,
+            `${each.toFixed(1).padStart(6)} µs CPU each (${(each / aloneUs).toFixed(2)} ×)`,
+            `${(asked / admitted).toFixed(4)} operations each, ${number(Math.round(asked / seconds))}/s`,
+          ].join("  "),
+        );
+      }
+    }
+    for (const share of [0.99, 1.2]) {
+      const processes = createProcesses(dir);
+      try {
+        const site = await startHosts(processes, join(dir, `near-${share}`), {
+          hosts: 3,
+          cap: nearCap,
+          engineUrl: `${engine.url}#near-${share}`,
+        });
+        const before = await operations();
+        const perHost = Math.floor((nearCap * share) / site.ports.length);
+        const counts = await Promise.all(
+          site.ports.map((port) =>
+            drivePaced(port, { requests: perHost, seconds: nearSeconds, tenants }),
+          ),
+        );
+        leave(site);
+        const admitted = counts.reduce((sum, count) => sum + count.admitted, 0);
+        const refused = counts.reduce((sum, count) => sum + count.refused, 0);
+        const early = Math.max(0, Math.min(nearCap, admitted + refused) - admitted);
+        say(
+          `\n3 hosts, ${number(perHost * 3)} requests in ${nearSeconds} s at a cap of ${number(nearCap)}: ${number(admitted)} admitted, ${number(refused)} refused; ${number(early)} too early (${((early / nearCap) * 100).toFixed(2)} % of the cap), ${number(Math.max(0, admitted - nearCap))} too many; ${(((await operations()) - before) / (admitted + refused)).toFixed(3)} operations for each request`,
+        );
+      } finally {
+        await processes.stopAll();
+      }
+    }
+  } finally {
+    for (const end of ends) await end();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+await main();
+process.exit(0);
