@@ -71,7 +71,6 @@ export async function examineEngine(
   const askedMs = hostNowMs();
   const nowMs = readTime(await client.send("TIME", []));
   const aheadMs = nowMs - (askedMs + hostNowMs()) / 2;
-  const seconds = Math.round(Math.abs(aheadMs) / 1000);
   return {
     ...findings,
     nowMs,
@@ -80,7 +79,7 @@ export async function examineEngine(
         ? findings.warnings
         : [
             ...findings.warnings,
-            `the engine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} this host's: token limits count in other windows than requests`,
+            `the engine's clock is more than ${clockMsMax / 1000} s ${aheadMs > 0 ? "ahead of" : "behind"} this host's: token limits count in other windows than requests`,
           ],
   };
 }

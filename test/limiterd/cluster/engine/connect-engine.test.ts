@@ -185,7 +185,7 @@ t.test("what can't be used is said, and what is odd is warned of once", async (t
   await until("connected");
   const warned = said.filter((line) => !/reached|is away/.test(line));
   t.equal(warned.length, 2, warned.join());
-  t.match(warned.join(), /maxmemory-policy is volatile-lru.*clock is (?:59|60) s ahead/s);
+  t.match(warned.join(), /maxmemory-policy is volatile-lru.*clock is more than 10 s ahead/s);
 });
 
 t.test("closing waits for nothing", async (t) => {
