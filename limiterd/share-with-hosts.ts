@@ -52,6 +52,7 @@ export async function shareWithHosts(
       configuration: hash("sha256", declaredText(config), "base64url"),
       startedAtMs: state.startedAtMs,
     },
+    usageRetentionDays: config.usageRetentionDays,
     nowMs,
     monoMs: () => performance.now(),
     after: (ms, run) => void (ms === 0 ? setImmediate(run) : setTimeout(run, ms)),

@@ -300,6 +300,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     ...limiterdBelowState,
   ],
   "limiterd/lifecycle/cluster": [
+    "limiterd/cluster/sharing",
     "limiterd/cluster",
     "limiterd/cluster/engine",
     "limiterd/handlers/announcements",

@@ -13,8 +13,6 @@ import { createUsageBoard } from "../usage/usage-board.js";
 
 const dayMs = 86_400_000;
 const publishMs = 1000;
-/** How long a stopping daemon tells the engine of what it hasn't yet. */
-const lastWordMs = 2000;
 /** Between two log lines about the same refusal of the engine. */
 const refusedAgainMs = 60_000;
 
@@ -39,7 +37,7 @@ export interface SpendingPorts {
 
 /** Returns what ends it, when the engine has been told all that it can be told in a moment. */
 export function shareSpending(state: DaemonState, ports: SpendingPorts): () => Promise<void> {
-  const { engine, after } = ports;
+  const { engine } = ports;
   const onRefused = refusals(ports);
   const spend = new SpendExchange({
     ...ports,
@@ -65,8 +63,9 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
   ];
   return async () => {
     for (const end of ends) end();
-    const told = Promise.all([spend.tick(), publisher?.tick()]);
-    await Promise.race([told, new Promise<void>((resolve) => after(lastWordMs, resolve))]);
+    // Each question ends within a second, and the first that isn't answered is the last.
+    if ((await spend.tick()) && !spend.isTold) await spend.tick();
+    await publisher?.tick();
   };
 }
 

@@ -33,7 +33,7 @@ export function createSpendBoard(
 ): SpendBoard {
   /** The commands of all questions are given in one turn, so that they travel together. */
   async function ask({ account, row, keepMs }: SpendQuestion): Promise<SpendAnswer> {
-    const key = `sl:${cluster}:spend:${account}`;
+    const key = `sluice:${cluster}:spend:${account}`;
     try {
       const told =
         row === null

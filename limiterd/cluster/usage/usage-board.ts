@@ -57,8 +57,8 @@ export function createUsageBoard(
   commands: Commands,
   { cluster, host, keepMs, nowMs }: BoardOptions,
 ): UsageBoard {
-  const hostsKey = `sl:${cluster}:usage-hosts`;
-  const dayKey = (of: string, day: string): string => `sl:${cluster}:usage:${of}:${day}`;
+  const hostsKey = `sluice:${cluster}:usage-hosts`;
+  const dayKey = (of: string, day: string): string => `sluice:${cluster}:usage:${of}:${day}`;
   const pieceKey = (of: string, day: string, piece: string): string =>
     `${dayKey(of, day)}:${piece}`;
   return {

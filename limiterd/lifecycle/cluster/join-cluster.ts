@@ -17,6 +17,7 @@ import {
   identityChange,
   nextIdentity,
 } from "../../cluster/hosts/host-identity.js";
+import { shareSpending } from "../../cluster/sharing/share-spending.js";
 import { noteClusterState } from "../../handlers/announcements/announce.js";
 import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
 import type { DaemonState } from "../../state.js";
@@ -28,6 +29,7 @@ interface ClusterPorts {
   readonly name: string;
   readonly failureMode: ClusterFailureMode;
   readonly facts: HostFacts;
+  readonly usageRetentionDays: number;
   nowMs(): number;
   /** A clock that is never set. */
   monoMs(): number;
@@ -82,10 +84,17 @@ export async function joinCluster(
     shareDefinitions(state, ports),
   ];
   const stopSharing = shareLimits(state, { ...ports, board });
+  const stopSpending = shareSpending(state, {
+    ...ports,
+    cluster: name,
+    host: board.identity.id,
+    machine: ports.facts.name,
+    onRefused: (reason) => log.refused(reason),
+  });
   heardState(engine.state);
   return async () => {
     for (const stop of stops) stop();
-    await stopSharing();
+    await Promise.all([stopSharing(), stopSpending()]);
     await engine.close();
   };
 }

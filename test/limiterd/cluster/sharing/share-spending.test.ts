@@ -90,7 +90,7 @@ t.test("what the engine refuses is logged once a minute", async (t) => {
   const engine = createFakeEngine(noon);
   const a = host(engine, "a");
   for (const key of ["spend:user_path\n/team\n86400\n", "usage:a:2026-11-21"])
-    engine.data.strings.set(`sl:sluice:${key}`, "not ours");
+    engine.data.strings.set(`sluice:sluice:${key}`, "not ours");
   spend(a.proxy, "/team", 0.5 * usd);
   await a.pass(500);
   await a.pass(500);

@@ -188,7 +188,7 @@ t.test("what an engine refuses is said, told again, and stops nothing else", asy
   const other = budget("/other", 86_400, 1);
   const cluster = clusterOf(2, [daily, other]);
   const [a, b] = cluster.hosts;
-  cluster.engine.data.strings.set(`sl:sluice:spend:${budgetId(daily)}\n`, "not ours");
+  cluster.engine.data.strings.set(`sluice:sluice:spend:${budgetId(daily)}\n`, "not ours");
   spend(a!.proxy, "/team", 0.25 * usd);
   spend(a!.proxy, "/other", 0.25 * usd);
   await a!.spend.tick();

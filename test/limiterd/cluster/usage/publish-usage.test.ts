@@ -18,14 +18,14 @@ t.test(
     t.equal(await host.tick(), true);
     const { hashes } = engine.data;
     const before = new Map([...hashes].map(([key, fields]) => [key, [...fields]]));
-    t.match([...hashes.keys()].join(), /sl:sluice:usage:a:2026-03-10:t\d+/);
+    t.match([...hashes.keys()].join(), /sluice:sluice:usage:a:2026-03-10:t\d+/);
     host.publisher.begin("another");
     await host.tick();
     await host.tick();
     t.same(new Map([...hashes].map(([key, fields]) => [key, [...fields]])), before);
     engine.nowMs += 401 * dayMs;
     await engine.connect().commands.time();
-    t.same([...hashes.keys()], ["sl:sluice:usage-hosts"], "days end with the retention");
+    t.same([...hashes.keys()], ["sluice:sluice:usage-hosts"], "days end with the retention");
   },
 );
 
@@ -76,7 +76,7 @@ t.test("while the engine is away what changed is remembered, and published later
 t.test("what the engine refuses is said, and tried again", async (t) => {
   const engine = engineAtNoon();
   const a = joinUsage(engine, "a");
-  engine.data.strings.set("sl:sluice:usage:a:2026-03-10", "not ours");
+  engine.data.strings.set("sluice:sluice:usage:a:2026-03-10", "not ours");
   spend(a.peer, 1, "/team");
   t.equal(await a.tick(), false);
   t.match(a.refused[0], /WRONGTYPE/);

@@ -109,8 +109,8 @@ t.test("what is damaged in the engine isn't counted, and is reported for the log
   await b.tick();
   for (const [key, fields] of engine.data.hashes)
     if (/:b:2026-03-10:t/.test(key)) for (const field of fields.keys()) fields.set(field, "1;drop");
-  engine.data.hashes.get("sl:sluice:usage-hosts")!.set("c", "{");
-  engine.data.hashes.get("sl:sluice:usage-hosts")!.set("d", '{"name":5}');
+  engine.data.hashes.get("sluice:sluice:usage-hosts")!.set("c", "{");
+  engine.data.hashes.get("sluice:sluice:usage-hosts")!.set("d", '{"name":5}');
   t.match(await ask(a.daemon, "usage.summary", today), {
     usage: { total_requests: 0 },
     hosts: { count: 2 },

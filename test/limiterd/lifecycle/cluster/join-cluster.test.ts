@@ -36,6 +36,7 @@ async function joined(
     name: "test",
     failureMode: "closed",
     facts: { name: "web", version: "1.0.0", configuration, startedAtMs: daemon.nowMs },
+    usageRetentionDays: 400,
     nowMs: () => daemon.nowMs,
     monoMs: () => engine.nowMs,
     after: nothing,
