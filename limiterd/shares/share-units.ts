@@ -102,8 +102,9 @@ export class ShareUnits {
     return this.#aim > 1 && this.#held * 2 < this.#aim;
   }
 
-  aim(granted: number): void {
-    if (granted > 0) this.#aim = this.#held;
+  /** So many were asked for ahead. */
+  aim(ahead: number): void {
+    this.#aim = Math.min(this.#held, ahead);
   }
 
   /** Uses a unit, or counts a request that goes without one. */

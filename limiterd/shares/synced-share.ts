@@ -43,6 +43,8 @@ export class SyncedShare {
   #untold = false;
   #settledAtMonoMs = 0;
   #asked: SyncQuestion | null = null;
+  /** What it asks for beside what waits. */
+  #ahead = 0;
   /** Requests that wait for an answer. */
   waiting = 0;
 
@@ -150,6 +152,7 @@ export class SyncedShare {
       ? (maxRequests ?? 0) - view.inFlight
       : (maxRequests ?? 0) - estimateRequests(view.window, rule.periodMs, view.nowMs);
     const ahead = idle ? 0 : Math.min(this.rate.ahead(monoMs), Math.floor(left / (2 * hosts)));
+    this.#ahead = Math.max(0, ahead);
     const desired = isLast || this.isSettling ? 0 : Math.max(ahead, this.waiting, 0);
     if (isGauge) this.slots.tell(inFlight, desired);
     this.schedule.sent(monoMs);
@@ -178,9 +181,9 @@ export class SyncedShare {
       this.#untold = true;
       return false;
     }
-    const { granted, slotsGranted, settlingMs } = reply;
+    const { slotsGranted, settlingMs } = reply;
     this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn });
-    this.units.aim(granted);
+    this.units.aim(this.#ahead);
     this.#tokens.told(question.tokens);
     this.#tokens.seen(reply);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);

@@ -54,6 +54,8 @@ export interface Host {
   readonly proxy: TestPeer;
   /** The engine can't be asked while this is set. */
   cutOff: boolean;
+  /** The engine doesn't answer. */
+  isSlow: boolean;
   /** How often each rule was reset. */
   generation: number;
 }
@@ -126,6 +128,7 @@ function startHost(
     async sync(questions) {
       if (host.cutOff) throw new Error("cut off");
       hosts.asked += questions.length;
+      if (host.isSlow) return await new Promise(() => {});
       return await engine.sync(questions);
     },
     read: (names) => (host.cutOff ? Promise.reject(new Error("cut off")) : engine.read(names)),
@@ -150,6 +153,7 @@ function startHost(
     shares,
     proxy: daemon.proxy(`proxy-${index + 1}`),
     cutOff: false,
+    isSlow: false,
     generation: 0,
   };
   return host;
