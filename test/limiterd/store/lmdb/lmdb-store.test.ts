@@ -252,6 +252,26 @@ t.test(
   },
 );
 
+t.test("a thousand keys that can't be read are reported, and no more", async (t) => {
+  const directory = temporary(t);
+  const path = await filledStore(directory, 1);
+  const root = openRaw<Buffer, string>({ path, noSubdir: true, encoding: "binary", maxDbs: 16 });
+  const rules = root.openDB<Buffer, Buffer>({
+    name: "rules",
+    encoding: "binary",
+    keyEncoding: "binary",
+  });
+  root.transactionSync(() => {
+    for (let i = 0; i < 1003; i++) rules.putSync(Buffer.of(3, i >> 8, i & 255), Buffer.of(1));
+  });
+  await root.close();
+  let reports = 0;
+  const store = await openLmdbStore(directory, () => void reports++);
+  for (let reading = 0; reading < 2; reading++) t.same([...store.entries("rules")], []);
+  t.equal(reports, 1000);
+  await store.close();
+});
+
 t.test("what is removed counts as used no longer, though the file stays as large", async (t) => {
   const store = await openLmdbStore(temporary(t));
   const some = (n: number): readonly ReturnType<typeof put>[] =>
