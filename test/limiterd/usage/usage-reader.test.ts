@@ -298,15 +298,18 @@ t.test(
       // Each child's days, the first and the last that are read, and how many keys are looked at.
       { days: 3, fromDay: 1, toDay: 2, keysMax: 300 },
       { days: 3, fromDay: 0, toDay: 0, keysMax: 300 },
+      { days: 1, fromDay: 0, toDay: 0, keysMax: 100, looksMax: 9 },
       { days: 1, fromDay: 0, toDay: 30, keysMax: 100 },
       { days: 300, fromDay: 280, toDay: 290, keysMax: 2500 },
       { days: 5, fromDay: 4, toDay: 3, keysMax: 0 },
     ];
-    for (const { days, fromDay, toDay, keysMax } of table) {
+    for (const { days, fromDay, toDay, keysMax, looksMax = 130 } of table) {
       const { reader, view, yields, read } = await storedDays([...paths, "/b", "/a"], days);
       let keys = 0;
+      let looks = 0;
       const original = reader.store.keys;
       reader.store.keys = (table, range) => {
+        looks++;
         const found = original.call(reader.store, table, range);
         keys += found.length;
         return found;
@@ -320,6 +323,7 @@ t.test(
         paths.flatMap((path) => Array.from({ length: each }, () => path.slice(3))),
       );
       t.ok(keys <= keysMax, `${keys} keys`);
+      t.ok(looks <= looksMax, `${looks} looks`);
       t.ok(yields.length >= Math.floor(keys / 2 / rollupsPerSlice), `${yields.length} yields`);
       t.equal(read(), 0);
     }

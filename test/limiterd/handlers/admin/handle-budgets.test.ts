@@ -151,3 +151,23 @@ t.test("a change of anchors leaves the budgets alone whose period stays as it is
   await admin(daemon, client(daemon, "q"), "budgets.put-settings", { monthly_reset_hour: 3 });
   t.equal(budgets.find(day)!.bounds.startMs, started + 86_400_000, "those of yesterday are gone");
 });
+
+t.test("a period that ends as before, but began at another moment, is another one", async (t) => {
+  const monthly = budget("/users", 2_592_000, 100);
+  const nowMs = Date.parse("2026-02-10T00:00:00Z");
+  const daemon = startDaemon([], { nowMs, budgets: [monthly] });
+  const proxy = client(daemon);
+  const { budgets } = daemon.state;
+  const { generation } = budgets.find(monthly)!;
+  for (const [day, times] of [
+    [31, 1],
+    [30, 2],
+    [30, 2],
+  ] as const) {
+    await admin(daemon, proxy, "budgets.put-settings", { monthly_reset_day: day });
+    t.equal(budgets.find(monthly)!.generation, generation + times, `on the ${day}th`);
+  }
+  const { startMs, endMs } = budgets.boundsOf(budgets.find(monthly)!, nowMs);
+  t.equal(startMs, Date.parse("2026-01-30T00:00:00Z"));
+  t.equal(endMs, Date.parse("2026-02-28T00:00:00Z"));
+});
