@@ -553,4 +553,22 @@ export const equivalents: readonly Equivalent[] = [
     what: "1 becomes 2",
     why: "nothing else is asked on this line, so any number will do",
   },
+  {
+    file: "limiterd/lists/list-leases.ts",
+    line: "if (!keepFirst(first, query.limit, 4 * query.limit))",
+    what: "the condition is always true",
+    why: "more of them are kept until the end, of which the same are the first",
+  },
+  {
+    file: "limiterd/rules/stored-rule.ts",
+    line: "key.length === scope.length + 1 + effective.length + period.length &&",
+    what: "=== becomes !==",
+    why: "the id is put together instead of taken from the key, and is the same text",
+  },
+  {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "return !key.includes(replacement) || keyToBytes(key).equals(stored)",
+    what: "the condition is always false",
+    why: "each key is decoded with the care that few need",
+  },
 ];

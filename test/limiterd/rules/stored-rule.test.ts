@@ -29,6 +29,35 @@ t.test("a rule comes back as it was written, under the same id", (t) => {
   t.end();
 });
 
+t.test("nothing is taken for a rule but what was written as one", (t) => {
+  const id = "user_path\n/team\n60";
+  const value = ruleChange({ id, ...stored(rule("user_path", "/team", 60, { requests: 1 })) })
+    .value!;
+  t.not(ruleFromStored(value), null);
+  // By their places: scope, subject, period, caps, template, source, times, number.
+  const wrong: readonly (readonly unknown[])[] = [
+    ["path", "", null, 5],
+    [null, 7],
+    [-1, 0.5, "60", null, 3_153_600_001],
+    [0, -1, 1.5, "1", {}],
+    [0, -1, 1.5, "1", {}],
+    [null, 1, "true"],
+    ["file", null],
+    [-1, null, "now"],
+    [-1, null, "now"],
+    [-1, 0.5, null, "7"],
+  ];
+  for (const [place, values] of wrong.entries())
+    for (const each of values)
+      t.equal(ruleFromStored(value.with(place, each)), null, `${JSON.stringify(each)} at ${place}`);
+  t.equal(
+    ruleFromStored(value.with(0, "provider").with(5, true)),
+    null,
+    "a template of a provider",
+  );
+  t.end();
+});
+
 t.test("a rule is known by what it limits, whatever it was written under", (t) => {
   const { id, ...fields } = { id: "user_path\n/team\n60", ...stored(rule("user_path", "/team")) };
   for (const key of [
