@@ -67,7 +67,9 @@ export async function joinCluster(
     const done = board.beat().then(async (status) => {
       if (status === "heard") return;
       log.copiedDisk(board.identity.id);
-      await state.writer.write([identityChange(freshIdentity(ports.newId))]);
+      // While the disk is full, the next start would have the same id again.
+      const fresh = identityChange(freshIdentity(ports.newId));
+      if ((await state.writer.tryWrite([fresh])) !== null) return;
       ports.onBroken(new Error("another host has this host's id: it starts under another one"));
     });
     done.catch((error: unknown) => {
@@ -104,7 +106,8 @@ async function firstBoard({ store, writer }: DaemonState, ports: ClusterPorts): 
   let identity = nextIdentity(store, ports.newId);
   const mark = ports.newId();
   for (;;) {
-    await writer.write([identityChange(identity)]);
+    // On a full disk it goes on, and is taken for another host after the next start.
+    await writer.tryWrite([identityChange(identity)]);
     const board = newBoard(identity, mark, ports);
     const status = await board.beat().catch(() => "away" as const);
     if (status !== "taken") return board;

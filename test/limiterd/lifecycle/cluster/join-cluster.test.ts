@@ -9,7 +9,7 @@ import {
   type FakeEngine,
 } from "../../../support/cluster/fake-engine.js";
 import { addHostTwin } from "../../../support/cluster/host-twin.js";
-import type { MemoryStore } from "../../../support/memory-store.js";
+import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
 import { ask, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
 
 interface JoinedDaemon {
@@ -207,4 +207,14 @@ t.test("who has made an object is known on every host, and nobody takes it over"
   b.connection.away("cut");
   t.same(await owners(b), [[]], "while the engine is away, each knows its own");
   t.same(await owners(a), [[{ provider: "openai", userPath: "/team" }]]);
+});
+
+t.test("a start on a full disk joins, too", async (t) => {
+  const engine = newEngine();
+  const store = createMemoryStore();
+  store.broken = true;
+  const a = await joined(engine, { store });
+  await a.tick();
+  t.match(await clusterOf(a), { engine: "connected", hosts: [{ this_host: true, alive: true }] });
+  t.equal(store.get("cluster", "host"), undefined);
 });
