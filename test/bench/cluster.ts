@@ -75,7 +75,12 @@ interface FarPhase {
 async function measureFar(
   dir: string,
   { hosts, perSecond, engineUrl, operations }: FarPhase,
-): Promise<{ readonly admitted: number; readonly us: number; readonly asked: number }> {
+): Promise<{
+  readonly admitted: number;
+  readonly unavailable: number;
+  readonly us: number;
+  readonly asked: number;
+}> {
   const processes = createProcesses(dir);
   try {
     const site = await startHosts(processes, dir, { hosts, cap: farCap, engineUrl });
@@ -89,7 +94,7 @@ async function measureFar(
     const us = cpuUsBetween(before.cpu, readCpu(site.pids, cpuSource()));
     const asked = (await operations()) - before.operations;
     leave(site);
-    return { admitted: counts.reduce((sum, { admitted }) => sum + admitted, 0), us, asked };
+    return { ...sumOf(counts), us, asked };
   } finally {
     await processes.stopAll();
   }
@@ -123,7 +128,7 @@ async function main(): Promise<void> {
       for (const engineUrl of [null, `${engine.url}#far-${hosts}-${perSecond ?? 0}`]) {
         const own = mkdtempSync(join(dir, "far-"));
         const measured = await measureFar(own, { hosts, perSecond, engineUrl, operations });
-        const { admitted, us, asked } = measured;
+        const { admitted, unavailable, us, asked } = measured;
         const each = us / admitted;
         if (engineUrl === null) aloneUs = each;
         say(
@@ -133,6 +138,9 @@ async function main(): Promise<void> {
             `${number(Math.round(admitted / seconds)).padStart(8)} admissions/s`,
             `${each.toFixed(1).padStart(6)} µs CPU each (${(each / aloneUs).toFixed(2)} ×)`,
             `${(asked / admitted).toFixed(4)} operations each, ${number(Math.round(asked / seconds))}/s`,
+            ...(unavailable === 0
+              ? []
+              : [`${number(unavailable)} got 503: this machine is too busy`]),
           ].join("  "),
         );
       }
@@ -153,11 +161,10 @@ async function main(): Promise<void> {
           ),
         );
         leave(site);
-        const admitted = counts.reduce((sum, count) => sum + count.admitted, 0);
-        const refused = counts.reduce((sum, count) => sum + count.refused, 0);
+        const { admitted, refused, unavailable } = sumOf(counts);
         const early = Math.max(0, Math.min(nearCap, admitted + refused) - admitted);
         say(
-          `\n3 hosts, ${number(perHost * 3)} requests in ${nearSeconds} s at a cap of ${number(nearCap)}: ${number(admitted)} admitted, ${number(refused)} refused; ${number(early)} too early (${((early / nearCap) * 100).toFixed(2)} % of the cap), ${number(Math.max(0, admitted - nearCap))} too many; ${(((await operations()) - before) / (admitted + refused)).toFixed(3)} operations for each request`,
+          `\n3 hosts, ${number(perHost * 3)} requests in ${nearSeconds} s at a cap of ${number(nearCap)}: ${number(admitted)} admitted, ${number(refused)} refused; ${number(early)} too early (${((early / nearCap) * 100).toFixed(2)} % of the cap), ${number(Math.max(0, admitted - nearCap))} too many; ${(((await operations()) - before) / (admitted + refused)).toFixed(3)} operations for each request${unavailable === 0 ? "" : `; ${number(unavailable)} got 503: this machine is too busy`}`,
         );
       } finally {
         await processes.stopAll();
@@ -167,6 +174,16 @@ async function main(): Promise<void> {
     for (const end of ends) await end();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function sumOf(counts: readonly Counted[]): Counted {
+  const sum = (of: (count: Counted) => number): number =>
+    counts.reduce((total, count) => total + of(count), 0);
+  return {
+    admitted: sum(({ admitted }) => admitted),
+    refused: sum(({ refused }) => refused),
+    unavailable: sum(({ unavailable }) => unavailable),
+  };
 }
 
 function number(value: number): string {

@@ -5,6 +5,8 @@
 export interface AdmissionEvents {
   /** The verdict on the admission of this slot. */
   onVerdict(slot: number, admitted: boolean): void;
+  /** No verdict on this slot: the engine that hosts share didn't answer in time. */
+  onUnavailable?(slot: number): void;
   /** So many more settles are acknowledged. */
   onSettled(settles: number): void;
   /** The limiter is gone or answers nonsense: the run can't go on. */

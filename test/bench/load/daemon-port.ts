@@ -165,9 +165,8 @@ class DaemonPort implements AdmissionPort {
       case "event":
         return;
       case "failed":
-        // The engine that hosts share didn't answer in time: no verdict, and the caller's 503.
-        if (message.failure.code === "cluster_unavailable")
-          return this.events.onVerdict(this.#endWait(message.id), false);
+        if (message.failure.code === "cluster_unavailable" && this.events.onUnavailable)
+          return this.events.onUnavailable(this.#endWait(message.id));
         return this.events.onLost(new Error(message.failure.message));
       default:
         return this.events.onLost(new Error(`the daemon answered ${JSON.stringify(frame)}`));

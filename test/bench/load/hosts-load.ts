@@ -5,6 +5,8 @@ import { type AdmissionPort, unattended } from "./admission-port.js";
 export interface Counted {
   readonly admitted: number;
   readonly refused: number;
+  /** Without a verdict: the engine didn't answer in time. */
+  readonly unavailable: number;
 }
 
 const atOnce = 16;
@@ -16,12 +18,12 @@ export function driveAtOnce(
   tenants: number,
 ): Promise<Counted> {
   const endAt = performance.now() + seconds * 1000;
-  let [admitted, refused, unsettled, working] = [0, 0, 0, atOnce];
+  let [admitted, refused, unavailable, unsettled, working] = [0, 0, 0, 0, atOnce];
   return new Promise((resolve, reject) => {
     const endIfDone = (): void => {
       if (working > 0 || unsettled > 0) return;
       port.events = unattended;
-      resolve({ admitted, refused });
+      resolve({ admitted, refused, unavailable });
     };
     const next = (slot: number): void => {
       if (performance.now() < endAt) return port.admit(slot, (admitted + slot) % tenants);
@@ -35,6 +37,10 @@ export function driveAtOnce(
           unsettled++;
           port.settle(slot);
         } else refused++;
+        next(slot);
+      },
+      onUnavailable(slot) {
+        unavailable++;
         next(slot);
       },
       onSettled(settles) {
@@ -56,7 +62,7 @@ export async function drivePaced(
     tenants,
   }: { readonly requests: number; readonly seconds: number; readonly tenants: number },
 ): Promise<Counted> {
-  let [admitted, refused, unsettled] = [0, 0, 0];
+  let [admitted, refused, unavailable, unsettled] = [0, 0, 0, 0];
   let lost: Error | null = null;
   const free = Array.from({ length: requests }, (_, slot) => slot);
   port.events = {
@@ -66,6 +72,9 @@ export async function drivePaced(
         unsettled++;
         port.settle(slot);
       } else refused++;
+    },
+    onUnavailable() {
+      unavailable++;
     },
     onSettled(settles) {
       unsettled -= settles;
@@ -83,8 +92,9 @@ export async function drivePaced(
     for (; sent < due; sent++) port.admit(free[sent]!, sent % tenants);
     await delay(5);
   }
-  while (lost === null && (admitted + refused < requests || unsettled > 0)) await delay(5);
+  while (lost === null && (admitted + refused + unavailable < requests || unsettled > 0))
+    await delay(5);
   port.events = unattended;
   if (lost !== null) throw lost;
-  return { admitted, refused };
+  return { admitted, refused, unavailable };
 }
