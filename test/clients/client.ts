@@ -47,6 +47,8 @@ export interface Client {
   readonly steps: readonly Step[];
   /** The providers that it is tried with, where that isn't all of them. */
   readonly hosts?: readonly string[];
+  /** How often it is refused before it stops at a day's limit, where that is more than usual. */
+  readonly dayRefusalsMax?: number;
   /** For docs/clients.md: how it is pointed to Sluice. */
   readonly setUp: string;
   /** Whether it could be installed here. */

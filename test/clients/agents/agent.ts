@@ -21,6 +21,7 @@ export interface Agent {
   readonly hosts?: readonly string[];
   /** What it isn't asked to do. */
   readonly without?: Step;
+  readonly dayRefusalsMax?: number;
   /** By when it must have ended, where that is later than for all. */
   readonly deadlinesMs?: Partial<Record<Step, number>>;
   /** What it is asked to do beyond what all are. */
@@ -48,6 +49,7 @@ export function agentClient(agent: Agent): Client {
     ),
     setUp: agent.setUp,
     ...(agent.hosts === undefined ? {} : { hosts: agent.hosts }),
+    ...(agent.dayRefusalsMax === undefined ? {} : { dayRefusalsMax: agent.dayRefusalsMax }),
     isThere: () => existsSync(binary(agent.command)),
     async run(job): Promise<Outcome> {
       const home = join(job.directory, "home");

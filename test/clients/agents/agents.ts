@@ -186,8 +186,9 @@ const continueCli: Agent = {
   id: "continue",
   title: "Continue cn 1.5",
   dialect: "chat",
-  // It tries for two minutes, whatever it is told.
+  // It tries ten times more, for two minutes, whatever it is told.
   deadlinesMs: { day: 240_000 },
+  dayRefusalsMax: 11,
   command: ".bin/cn",
   setUp: `\`~/.continue/config.yaml\`:
 
