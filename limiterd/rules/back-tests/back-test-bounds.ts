@@ -8,6 +8,8 @@ export const forgottenAfterMs = 60_000;
 export const backTestDaysMax = 31;
 /** Records that one call reads or plays: they take about a tenth of a second. */
 export const recordsPerCall = 20_000;
+/** Records that are read and played in one go: they take about 3 ms. */
+export const recordsPerStep = 500;
 /**
  * Requests that are held until their turn, of some 200 bytes each: what ended while this many
  * others did is put in its place.

@@ -3,7 +3,6 @@
  * has found so far is its report.
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
-import { recordsPerTurn } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
 import { dayMs } from "../../../shared/utc-day.js";
@@ -11,7 +10,7 @@ import { interimStatus } from "../../../shared/wire/execution.js";
 import type { RecordKeys } from "../../usage/record-days.js";
 import { batchesIn, type UsageReader } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
-import { recordsPerCall } from "./back-test-bounds.js";
+import { recordsPerCall, recordsPerStep } from "./back-test-bounds.js";
 import { Replay } from "./replay.js";
 import type { PastRequest, RuleNames } from "./replayed-rule.js";
 
@@ -95,14 +94,15 @@ export class BackTest {
     let sinceTurn = 0;
     if (this.#isRead) return left;
     for (const { key, records } of batchesIn(store, this.#ranges, this.#nextKey)) {
-      for (const record of records) this.#take(record);
+      for (const record of records) {
+        this.#take(record);
+        if (++sinceTurn < recordsPerStep) continue;
+        sinceTurn = 0;
+        await yieldToEventLoop();
+      }
       this.#nextKey = key + 1;
       left -= records.length;
       if (left <= 0) return 0;
-      sinceTurn += records.length;
-      if (sinceTurn < recordsPerTurn) continue;
-      sinceTurn = 0;
-      await yieldToEventLoop();
     }
     this.#isRead = true;
     return left;
@@ -111,7 +111,7 @@ export class BackTest {
   async #play(count: number): Promise<void> {
     for (let i = 1; i <= count && this.#replay.held > 0; i++) {
       this.#replay.playNext();
-      if (i % recordsPerTurn === 0) await this.#reader.yieldToEventLoop();
+      if (i % recordsPerStep === 0) await this.#reader.yieldToEventLoop();
     }
   }
 

@@ -320,3 +320,9 @@ t.test("an invalid stream ends with an error event", async (t) => {
       name,
     );
 });
+
+t.test("an empty finish reason, as some hosts send with every piece, ends nothing", async (t) => {
+  const pieces = ["Good ", "day"].map((content) => delta({ content }, ""));
+  const answer = assembleMessages(stream([...pieces, delta({}, "length"), delta({}, ""), done]));
+  t.match(answer, { stop_reason: "max_tokens", content: [{ type: "text", text: "Good day" }] });
+});

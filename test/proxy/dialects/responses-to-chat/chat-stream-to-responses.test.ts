@@ -702,3 +702,10 @@ t.test(
     t.same([events.push(null, piece), events.end()], [[], []], "and nothing more is kept");
   },
 );
+
+t.test("an empty finish reason, as some hosts send with every piece, ends nothing", async (t) => {
+  const empty = { finish_reason: "" };
+  const pieces = [chunk({ content: "Good " }, empty), chunk({ content: "day" }, empty)];
+  const { last } = accumulated(parsed(streamed([...pieces, ...end("length")])));
+  t.match(last, { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } });
+});
