@@ -194,7 +194,8 @@ async function atItsEnd(
   await gateway.use(job.key, `${host.name}/${model}`);
   const outcome = await client.run(job);
   const refusals = gateway.refusals(path);
-  if (refusals > (client.dayRefusalsMax ?? refusalsMax)) throw new Error(`it goes on: it was refused ${refusals} times`);
+  if (refusals > (client.dayRefusalsMax ?? refusalsMax))
+    throw new Error(`it goes on: it was refused ${refusals} times`);
   return outcome;
 }
 
