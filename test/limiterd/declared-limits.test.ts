@@ -1,12 +1,12 @@
 /** Rules and budgets that were edited by hand, and what the configuration declares. */
 import t from "tap";
 import { createMemoryStore } from "../support/memory-store.js";
-import { ask, pathRule, startDaemon } from "./in-memory-daemon.js";
+import { ask, pathRule, refusal, startDaemon } from "./in-memory-daemon.js";
 
 const minute = { user_path: "/team", limit_key: { period: "minute" } };
 
 t.test(
-  "a rule that was edited by hand says what the file has; deleted, the file's is back at once, with its counters, and after a start too",
+  "a rule that was edited by hand says what the file has; reverted, the file's is back at once, with its counters, and after a start too",
   async (t) => {
     const store = createMemoryStore();
     const rules = [pathRule("/team", 60, { requests: 100 })];
@@ -24,13 +24,18 @@ t.test(
     t.match(await listed(), [edited]);
     daemon = startDaemon(rules, { store });
     t.match(await listed(), [edited], "after a start");
-    await ask(daemon, "rate-limits.delete", minute);
+    await ask(daemon, "rate-limits.delete", { ...minute, revert: true });
     const back = { source: "config", max_requests: 100, max_tokens: undefined };
     t.match(await listed(), [{ ...back, overrides: undefined }]);
     daemon = startDaemon(rules, { store });
     t.match(await listed(), [back], "after another");
+    t.match(await refusal(ask(daemon, "rate-limits.delete", { ...minute, revert: true })), {
+      code: "rate_limit_not_found",
+      message: "the configuration has no other minute rule on user_path /team",
+    });
+    await ask(daemon, "rate-limits.put", { ...minute, max_requests: 5 });
     await ask(daemon, "rate-limits.delete", minute);
-    t.same(await listed(), [], "one of the file's own is gone until the next start");
+    t.same(await listed(), [], "deleted, it is gone until the next start, edited or not");
   },
 );
 
@@ -49,6 +54,6 @@ t.test("a budget that was edited by hand gives way to the file's in the same way
   const listed = async (): Promise<unknown> => (await ask(daemon, "budgets.list", null))["budgets"];
   await ask(daemon, "budgets.put", { ...monthly, amount: 50 });
   t.match(await listed(), [{ source: "manual", amount: 50, overrides: { amount: 20 } }]);
-  await ask(daemon, "budgets.delete", monthly);
+  await ask(daemon, "budgets.delete", { ...monthly, revert: true });
   t.match(await listed(), [{ source: "config", amount: 20, overrides: undefined }]);
 });

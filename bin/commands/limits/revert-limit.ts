@@ -10,8 +10,7 @@ import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
 /**
- * Deletes a rule or a budget that was edited by hand, where the configuration declares one: that is
- * put back then. Any other ends with exit code 3, and stays.
+ * Puts the configuration's rule or budget back in the place of one that was edited by hand. Any other ends with exit code 3, and stays.
  */
 export async function revertLimit<S extends string>(
   kind: LimitKind<S>,
@@ -31,7 +30,9 @@ export async function revertLimit<S extends string>(
       throw refusal(failure(kind.notFound, `${why}: nothing was changed`, "subject"));
     }
     const period = { [kind.flags.grammar.periodField]: { period_seconds: periodSeconds } };
-    answered(await client.call(kind.ops.delete, { scope, subject: normal, ...period }));
+    answered(
+      await client.call(kind.ops.delete, { scope, subject: normal, ...period, revert: true }),
+    );
     return listLimits(client, kind);
   });
   session.terminal.out(

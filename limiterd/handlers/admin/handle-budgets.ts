@@ -30,6 +30,7 @@ import {
   budgetDefinition,
   budgetDeletion,
   budgetReset,
+  budgetReversion,
 } from "../definitions/apply-budgets.js";
 import {
   type AdminPorts,
@@ -38,7 +39,9 @@ import {
   failed,
   makeChange,
 } from "./admin-operation.js";
+import { notOverridden } from "./handle-rules.js";
 import { parseMove } from "./parse-move.js";
+import { parseRemoval } from "./parse-removal.js";
 
 type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 
@@ -131,13 +134,18 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const key = checkedValue(parseBudgetKey(body), ports);
+  const removal = checkedValue(parseRemoval(body), ports);
+  if (removal === null) return;
+  const key = checkedValue(parseBudgetKey(removal.body), ports);
   if (key === null) return;
-  makeChange(state, nowMs, ports, () =>
-    state.budgets.find(key) === null
-      ? failed(ports, unknownBudget(key))
-      : { definitions: [budgetDeletion(key)], answer: () => ({}) },
-  );
+  makeChange(state, nowMs, ports, () => {
+    const budget = state.budgets.find(key);
+    if (budget === null) return failed(ports, unknownBudget(key));
+    if (!removal.revert) return { definitions: [budgetDeletion(key)], answer: () => ({}) };
+    return budget.source === "manual" && state.declared.budgets.get(budget.id) !== null
+      ? { definitions: [budgetReversion(budget, nowMs)], answer: () => ({}) }
+      : failed(ports, failure("budget_not_found", notOverridden(nameOfBudget(key))));
+  });
 }
 
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -24,7 +24,12 @@ import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-qu
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
-import { ruleDefinitions, ruleDeletions, ruleReset } from "../definitions/apply-rules.js";
+import {
+  ruleDefinitions,
+  ruleDeletions,
+  ruleReset,
+  ruleReversion,
+} from "../definitions/apply-rules.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -35,6 +40,7 @@ import {
 import { recordsWritten } from "./export-records.js";
 import { answerRead, usageIsOff } from "./handle-usage.js";
 import { parseMove } from "./parse-move.js";
+import { parseRemoval } from "./parse-removal.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
 
@@ -170,13 +176,23 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const key = checkedValue(parseRuleKey(body), ports);
+  const removal = checkedValue(parseRemoval(body), ports);
+  if (removal === null) return;
+  const key = checkedValue(parseRuleKey(removal.body), ports);
   if (key === null) return;
-  makeChange(state, nowMs, ports, () =>
-    state.book.find(key) === null
-      ? failed(ports, unknownRule(key))
-      : { definitions: ruleDeletions(key), answer: () => ({}) },
-  );
+  makeChange(state, nowMs, ports, () => {
+    const rule = state.book.find(key);
+    if (rule === null) return failed(ports, unknownRule(key));
+    if (!removal.revert) return { definitions: ruleDeletions(key), answer: () => ({}) };
+    return rule.source === "manual" && state.declared.rules.get(rule.id) !== null
+      ? { definitions: [ruleReversion(rule, nowMs)], answer: () => ({}) }
+      : failed(ports, failure("rate_limit_not_found", notOverridden(nameOf(key))));
+  });
+}
+
+/** `name`: of the rule or budget that was to be reverted. */
+export function notOverridden(name: string): string {
+  return `the configuration has no other ${name}`;
 }
 
 function unknownRule(key: RuleKey): Failure {

@@ -2,6 +2,7 @@
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import { type BudgetDefinition, type BudgetKey, budgetId } from "../../../shared/domain/budget.js";
 import { anchorsFromStored, type ResetAnchors } from "../../../shared/domain/reset-anchors.js";
+import type { RuleSource } from "../../../shared/domain/rule.js";
 import { isMoment } from "../../../shared/time.js";
 import type { Budget } from "../../budgets/budget-account.js";
 import { spendKeys } from "../../budgets/remove-spends.js";
@@ -21,6 +22,7 @@ export function budgetDefinition(
   definition: BudgetDefinition,
   known: Pick<Budget, "createdAtMs"> | null,
   nowMs: number,
+  source: RuleSource = "manual",
 ): Definition {
   const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
   const createdAtMs = known?.createdAtMs ?? nowMs;
@@ -33,7 +35,7 @@ export function budgetDefinition(
       periodSeconds,
       amountUsd,
       perChild,
-      "manual",
+      source,
       createdAtMs,
       nowMs,
       nowMs,
@@ -41,6 +43,11 @@ export function budgetDefinition(
       false,
     ],
   };
+}
+
+/** Of a budget that was edited by hand, in whose place the configuration's is put back. */
+export function budgetReversion(known: Budget, nowMs: number): Definition {
+  return budgetDefinition(known.definition, known, nowMs, "config");
 }
 
 export function budgetDeletion(budget: BudgetKey): Definition {
@@ -63,17 +70,17 @@ export function applyBudget(
   applying: Applying,
 ): string | null {
   const { budgets } = state;
-  const { changes, stale } = applying;
   const known = budgets.budgets.get(id);
   if (value === null) {
-    if (known === undefined || putBackBudget(state, known, applying)) return null;
-    budgets.delete(known.definition);
-    changes.push({ table: "budgets", key: id, value: undefined });
-    stale.push(spendKeys(known));
+    removeBudget(state, known, applying);
     return null;
   }
   const stored = budgetFromStored(value);
   if (stored === null || budgetId(stored.definition) !== id) return "it is no budget";
+  if (stored.source === "config") {
+    if (!putBackBudget(state, known, applying)) removeBudget(state, known, applying);
+    return null;
+  }
   const { definition, createdAtMs, updatedAtMs } = stored;
   const writing = { createdAtMs, nowMs: updatedAtMs };
   const put = budgets.put(definition, { source: "manual", ...writing });
@@ -98,14 +105,25 @@ function noteBudget(
 }
 
 /** As for a rule: what was spent stays. */
-function putBackBudget(state: DaemonState, known: Budget, applying: Applying): boolean {
-  const theirs = known.source === "manual" ? state.declared.budgets.get(known.id) : null;
+function putBackBudget(state: DaemonState, known: Budget | undefined, applying: Applying): boolean {
+  const theirs = known?.source === "manual" ? state.declared.budgets.get(known.id) : null;
   if (theirs === null) return false;
   const { nowMs } = applying;
   const put = state.budgets.put(theirs.definition, { source: "config", nowMs });
   put.budget.declaredAt = theirs.at;
   noteBudget(state, put, known, applying);
   return true;
+}
+
+function removeBudget(
+  { budgets }: DaemonState,
+  known: Budget | undefined,
+  { changes, stale }: Applying,
+): void {
+  if (known === undefined) return;
+  budgets.delete(known.definition);
+  changes.push({ table: "budgets", key: known.id, value: undefined });
+  stale.push(spendKeys(known));
 }
 
 /** A budget that isn't there has nothing to reset. */

@@ -44,6 +44,13 @@ export function ruleDeletions(rule: RuleKey): readonly Definition[] {
   ];
 }
 
+/** Of a rule that was edited by hand, in whose place the configuration's is put back. */
+export function ruleReversion({ id, definition, createdAtMs }: Rule, nowMs: number): Definition {
+  const times = { createdAtMs, updatedAtMs: nowMs, sinceLsn: 0 };
+  const { value } = ruleChange({ id, definition, source: "config", ...times });
+  return { kind: "rules", key: id, value: value ?? null };
+}
+
 /** Of a rule that is reset, or of `allRules`. */
 export function ruleReset(key: string, nowMs: number): Definition {
   return { kind: "rule_resets", key, value: [nowMs] };
@@ -57,11 +64,16 @@ export function applyRule(
 ): string | null {
   const { book } = state;
   if (value === null) {
-    if (!putBackRule(state, id, applying)) removeRule(state, id, applying);
+    removeRule(state, id, applying);
     return null;
   }
   const stored = ruleFromStored(value);
   if (stored === null || ruleId(stored.definition) !== id) return "it is no rule";
+  if (stored.source === "config") {
+    // Of a host whose file has it. Where the file has none, none is left.
+    if (!putBackRule(state, id, applying)) removeRule(state, id, applying);
+    return null;
+  }
   const { definition, createdAtMs, updatedAtMs } = stored;
   const writing = { createdAtMs, nowMs: updatedAtMs, lsn: applying.lsn };
   noteRule(state, book.put(definition, { source: "manual", ...writing }), applying);

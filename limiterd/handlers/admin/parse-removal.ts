@@ -1,0 +1,19 @@
+/**
+ * `revert` in the body of a DELETE (docs/admin-api.md): the configuration's rule or budget takes the
+ * place of one that was edited by hand, which isn't deleted then.
+ */
+import { type Checked, good, isObject } from "../../../shared/checked.js";
+import { invalid } from "../../../shared/error-code.js";
+
+interface Removal {
+  /** The body without its `revert`. */
+  readonly body: unknown;
+  readonly revert: boolean;
+}
+
+export function parseRemoval(body: unknown): Checked<Removal> {
+  if (!isObject(body)) return good({ body, revert: false });
+  const { revert = false, ...rest } = body;
+  if (typeof revert === "boolean") return good({ body: rest, revert });
+  return { ok: false, failure: invalid("revert must be true or false", "revert") };
+}
