@@ -1,7 +1,11 @@
 /** The bounds of a host's shares of counters, each with its reason; docs/bounds.md lists them. */
 
-/** How long a request waits for what the engine says of its counters, in ms. */
-export const parkedMs = 50;
+/**
+ * How long a request waits for what the engine says of its counters, in ms: longer than a processor
+ * that is busy stands still, and far less than a model takes. An engine that is known to be away
+ * isn't waited for.
+ */
+export const parkedMs = 500;
 /** Requests that wait for the engine at once: beyond them a host that is slow to hear refuses. */
 export const parkedMax = 10_000;
 /** A request is judged so often before it is refused for want of units that others have taken. */
