@@ -134,12 +134,15 @@ t.test("beyond the bound nothing waits", async (t) => {
   t.equal(share.waiting, 0);
 });
 
-t.test("a counter that is slow to be answered is decided without it, after half a second", async (t) => {
-  const { hosts, host } = oneHost(pathRule("/a", 60, { requests: 5 }));
-  host.isSlow = true;
-  host.proxy.send(question(1));
-  await hosts.pass(499);
-  t.same(kinds(host.proxy), []);
-  await hosts.pass(2);
-  t.match(host.proxy.received.at(-1), { failure: { code: "cluster_unavailable" } });
-});
+t.test(
+  "a counter that is slow to be answered is decided without it, after half a second",
+  async (t) => {
+    const { hosts, host } = oneHost(pathRule("/a", 60, { requests: 5 }));
+    host.isSlow = true;
+    host.proxy.send(question(1));
+    await hosts.pass(499);
+    t.same(kinds(host.proxy), []);
+    await hosts.pass(2);
+    t.match(host.proxy.received.at(-1), { failure: { code: "cluster_unavailable" } });
+  },
+);
