@@ -10,7 +10,8 @@ import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
 /**
- * Puts the configuration's rule or budget back in the place of one that was edited by hand. Any other ends with exit code 3, and stays.
+ * Puts the configuration's rule or budget back in the place of one that was edited by hand. Any
+ * other ends with exit code 3, and stays.
  */
 export async function revertLimit<S extends string>(
   kind: LimitKind<S>,
