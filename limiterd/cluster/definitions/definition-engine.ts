@@ -2,6 +2,7 @@
  * The definitions that the engine holds, as hosts ask for them. What the scripts do is in
  * `definition-scripts.ts`.
  */
+import { isCount } from "../../../shared/checked.js";
 import { type EngineConnection, EngineRefusedError, type EngineValue } from "../engine/engine.js";
 import { type Definition, definitionKinds } from "./definition.js";
 import { readScript, restateScript, trimScript, writeScript } from "./definition-scripts.js";
@@ -87,7 +88,7 @@ export function createDefinitionEngine(
       const [kind, before, stamp] = listOf(answer);
       if (kind === "conflict" || kind === "behind") return { kind };
       if (kind !== "written") throw unexpected(answer);
-      return { kind, before: Number(before), stamp: Number(stamp) };
+      return { kind, before: count(before, answer), stamp: count(stamp, answer) };
     },
     async read(after) {
       const answer = await engine.call(readScript, keys, [after, definitionsPerPage]);
@@ -149,31 +150,40 @@ function parseValue(json: string): Pick<Definition, "value"> | null {
 }
 
 function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
-  const [order, sum, live, trimmed, id, ...rest] = answer.map(String);
+  const [, sum, live, , id, ...rest] = answer.map(String);
+  const order = count(answer[0], answer);
+  const trimmed = count(answer[3], answer);
   const changed: ReadDefinition[] = [];
   const unreadable: string[] = [];
   let upTo = after;
   for (let i = 0; i + 2 < rest.length; i += 3) {
     const [field, at, packed] = rest.slice(i, i + 3) as [string, string, string];
-    upTo = Number(at);
+    upTo = count(at, answer);
     const colon = packed.indexOf(":");
     const stamp = Number(packed.slice(0, colon));
     const name = nameOfField(field);
     const value = parseValue(packed.slice(colon + 1));
-    if (name === null || value === null || !Number.isSafeInteger(stamp)) unreadable.push(field);
+    if (name === null || value === null || !isCount(stamp)) unreadable.push(field);
     else changed.push({ ...name, ...value, stamp, order: upTo });
   }
   const isLast = rest.length < 3 * definitionsPerPage;
   return {
-    order: Number(order),
+    order,
     sum: Number(sum),
     live: Number(live),
-    trimmed: Number(trimmed),
-    clusterId: id === "" ? null : id!,
+    trimmed,
+    clusterId: id === "" || id === undefined ? null : id,
     changed,
     unreadable,
-    upTo: isLast ? Number(order) : upTo,
+    upTo: isLast ? order : upTo,
   };
+}
+
+/** A number that is kept in this host's store: what isn't one must not get there. */
+function count(value: EngineValue | undefined, answer: EngineValue): number {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  if (!isCount(number)) throw unexpected(answer);
+  return number;
 }
 
 function listOf(answer: EngineValue): readonly EngineValue[] {
@@ -182,5 +192,6 @@ function listOf(answer: EngineValue): readonly EngineValue[] {
 }
 
 function unexpected(answer: EngineValue): Error {
-  return new EngineRefusedError(`an answer that isn't understood: ${JSON.stringify(answer)}`);
+  const text = JSON.stringify(answer).slice(0, 200);
+  return new EngineRefusedError(`an answer about definitions that isn't understood: ${text}`);
 }
