@@ -15,6 +15,8 @@ const dayMs = 86_400_000;
 const publishMs = 1000;
 /** Between two log lines about the same refusal of the engine. */
 const refusedAgainMs = 60_000;
+/** Reasons that are told apart in that time: an engine may make up any number. */
+const reasonsMax = 20;
 
 export interface SpendingPorts {
   readonly engine: EngineConnection;
@@ -95,14 +97,16 @@ function shareUsage(
 }
 
 /** Each reason once a minute at most. */
-function refusals({ monoMs, onRefused }: SpendingPorts): (reason: string) => void {
-  let last = "";
-  let lastMs = Number.NEGATIVE_INFINITY;
+export function refusals({
+  monoMs,
+  onRefused,
+}: Pick<SpendingPorts, "monoMs" | "onRefused">): SpendingPorts["onRefused"] {
+  const saidMs = new Map<string, number>();
   return (reason) => {
     const now = monoMs();
-    if (reason === last && now < lastMs + refusedAgainMs) return;
-    last = reason;
-    lastMs = now;
+    for (const [said, ms] of saidMs) if (now >= ms + refusedAgainMs) saidMs.delete(said);
+    if (saidMs.has(reason) || saidMs.size >= reasonsMax) return;
+    saidMs.set(reason, now);
     onRefused(reason);
   };
 }

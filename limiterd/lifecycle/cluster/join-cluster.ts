@@ -17,7 +17,7 @@ import {
   identityChange,
   nextIdentity,
 } from "../../cluster/hosts/host-identity.js";
-import { shareSpending } from "../../cluster/sharing/share-spending.js";
+import { refusals, shareSpending } from "../../cluster/sharing/share-spending.js";
 import { noteClusterState } from "../../handlers/announcements/announce.js";
 import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
 import type { DaemonState } from "../../state.js";
@@ -55,7 +55,9 @@ export async function joinCluster(
   state: DaemonState,
   ports: ClusterPorts,
 ): Promise<() => Promise<void>> {
-  const { engine, name, failureMode, log } = ports;
+  const { engine, name, failureMode } = ports;
+  const onRefused = refusals({ ...ports, onRefused: (reason) => ports.log.refused(reason) });
+  const log = { ...ports.log, refused: onRefused };
   const board = await firstBoard(state, ports);
   const { commands } = engine;
   state.cluster = { name, failureMode, board, commands, engineState: () => engine.state };
@@ -83,7 +85,7 @@ export async function joinCluster(
       beat();
     }),
     ports.every(beatMs, beat),
-    shareDefinitions(state, ports),
+    shareDefinitions(state, { ...ports, log }),
   ];
   const stopSharing = shareLimits(state, { ...ports, board });
   const stopSpending = shareSpending(state, {
@@ -91,7 +93,7 @@ export async function joinCluster(
     cluster: name,
     host: board.identity.id,
     machine: ports.facts.name,
-    onRefused: (reason) => log.refused(reason),
+    onRefused,
   });
   heardState(engine.state);
   return async () => {
