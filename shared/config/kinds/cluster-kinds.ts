@@ -11,11 +11,11 @@ const addresses = listOf(
   { itemsMin: 1, itemsMax: 32, item: orVariable(url) },
 );
 
-/** Addresses of an engine; those with a user or password are secrets. */
+/** Addresses of an engine; what may be a user or password in them, a query too, is a secret. */
 export const engineUrls: ValueKind<readonly EngineAddress[] | null> = {
   ...addresses,
   label: "URLs",
-  quotable: (raw) => !JSON.stringify(raw).includes("@"),
+  quotable: (raw) => !/[@?#]/.test(JSON.stringify(raw)),
 };
 
 export const clusterName: ValueKind<string> = {

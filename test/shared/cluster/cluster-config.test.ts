@@ -65,10 +65,12 @@ t.test("what doesn't fit together is said, without a password", async (t) => {
     ],
   ] as const)
     t.same(refused(`cluster: { ${text} }\n`), [problem], text);
-  const wrong = refused("cluster: { url: 'http://:geheim@a' }\n");
-  t.equal(wrong.length, 1);
-  t.match(wrong[0], /^cluster\.url must be valkey:\/\/ or valkeys:\/\/ addresses/);
-  t.notMatch(wrong[0], /geheim/);
+  for (const secret of ["http://:geheim@a", "valkey://a/0?password=geheim", "valkey://a#geheim"]) {
+    const wrong = refused(`cluster: { url: '${secret}' }\n`);
+    t.equal(wrong.length, 1);
+    t.match(wrong[0], /^cluster\.url must be valkey:\/\/ or valkeys:\/\/ addresses/);
+    t.notMatch(wrong[0], /geheim/);
+  }
 });
 
 t.test("a password is not among the settings for people", async (t) => {
