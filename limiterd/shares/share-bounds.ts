@@ -28,7 +28,7 @@ export const idleMs = 200;
 export const renewMs = 1000;
 /** A counter that nothing has used for so long has no share any more, in ms. */
 export const forgottenMs = 5000;
-/** Between two attempts to reach an engine that is away, in ms. */
-export const retryMs = 250;
 /** The same while requests of this host run, which are charged when they end, in ms. */
 export const keptMs = 60_000;
+/** Between two attempts to reach an engine that is away, in ms. */
+export const retryMs = 250;

@@ -37,7 +37,7 @@ t.test("each reason of /ready and each degraded state of /health has its heading
   t.ok(reasons.length >= 3 && states.length >= 3);
   for (const state of [...reasons, ...states])
     if (state !== "connected") t.ok(headings.includes(state), state);
-  for (const field of ["store_failing", "inert_rules", "unsettled", "targets"]) {
+  for (const field of ["store_failing", "cluster_failing", "inert_rules", "unsettled", "targets"]) {
     t.match(types, new RegExp(`readonly ${field}\\??: `), field);
     t.ok(headings.includes(field), field);
   }

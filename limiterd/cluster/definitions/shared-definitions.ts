@@ -8,7 +8,7 @@
 
 import type { Change } from "../../store/store.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
-import type { Definition, Proposal } from "./definition.js";
+import { allRules, type Definition, type Proposal } from "./definition.js";
 import type { DefinitionCopy } from "./definition-copy.js";
 import {
   type DefinitionEngine,
@@ -94,7 +94,7 @@ export class SharedDefinitions {
   /** Of a rule's counters, raised by each reset of it; 0 before the first one. */
   generationOf(ruleId: string): number {
     const { copy } = this.#ports;
-    return Math.max(copy.resetOf(ruleId), copy.resetOf("*"));
+    return Math.max(copy.resetOf(ruleId), copy.resetOf(allRules));
   }
 
   /**

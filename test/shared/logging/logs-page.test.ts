@@ -32,6 +32,14 @@ function messagesIn(source: string): { readonly level: string; readonly message:
   return found;
 }
 
+t.test("no message has two rows", (t) => {
+  const messages = [...page.matchAll(/^\| (.+) \| (?:warn|error|fatal) \| /gm)].map(
+    ([, message = ""]) => message,
+  );
+  t.same(messages, [...new Set(messages)]);
+  t.end();
+});
+
 t.test("each warning and error has its row, with its level", (t) => {
   let messages = 0;
   for (const program of ["bin", "limiterd", "proxy", "shared"])

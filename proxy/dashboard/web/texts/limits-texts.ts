@@ -32,7 +32,7 @@ export const limitsTexts = {
   perChild: "each child",
   notConfig: "not the file's",
   overrides: (place: string | null) =>
-    `Edited by hand: it stands before what the configuration declares${place === null ? "" : ` (${place})`}, which is back once this one is deleted`,
+    `Edited by hand: it stands before what the configuration declares${place === null ? "" : ` (${place})`}, which revert on the command line puts back`,
   locked: "From the configuration: change it in the file or the variable that it comes from",
   lockedIn: (file: string | null) => (file === null ? "configured" : `in ${file}`),
   inert: "does nothing",
