@@ -51,7 +51,9 @@ export class ShareSync {
       });
     this.#askSoon = later(0, () => this.#ask());
     this.#lookLater = later(lookMs, () => this.#look());
-    this.#expireLater = later(parkedMs, () => this.#expire());
+    // A process that was late reads what has arrived meanwhile before it gives anybody up.
+    const expireNow = later(0, () => this.#expire());
+    this.#expireLater = later(parkedMs, () => expireNow.begin());
   }
 
   /** How many counters this host has used lately. */

@@ -56,6 +56,8 @@ export interface Host {
   cutOff: boolean;
   /** The engine doesn't answer. */
   isSlow: boolean;
+  /** Its answers are read so late. */
+  answerMs: number;
   /** How often each rule was reset. */
   generation: number;
 }
@@ -129,7 +131,10 @@ function startHost(
       if (host.cutOff) throw new Error("cut off");
       hosts.asked += questions.length;
       if (host.isSlow) return await new Promise(() => {});
-      return await engine.sync(questions);
+      const replies = await engine.sync(questions);
+      if (host.answerMs > 0)
+        await new Promise<void>((resolve) => time.schedule(host.answerMs, resolve));
+      return replies;
     },
     read: (names) => (host.cutOff ? Promise.reject(new Error("cut off")) : engine.read(names)),
   };
@@ -154,6 +159,7 @@ function startHost(
     proxy: daemon.proxy(`proxy-${index + 1}`),
     cutOff: false,
     isSlow: false,
+    answerMs: 0,
     generation: 0,
   };
   return host;

@@ -1,7 +1,7 @@
 /** Requests that wait for the engine: what may happen to them meanwhile. */
 import t from "tap";
 import type { Share } from "../../../limiterd/shares/share.js";
-import { parkedMax } from "../../../limiterd/shares/share-bounds.js";
+import { parkedMax, parkedMs } from "../../../limiterd/shares/share-bounds.js";
 import { ParkedRequests } from "../../../limiterd/shares/sync/parked-requests.js";
 import type { Admit } from "../../../shared/wire/message-to-daemon.js";
 import { pathRule, settleOf, type TestPeer, target } from "../in-memory-daemon.js";
@@ -59,6 +59,23 @@ t.test("a peer that left, or a daemon that stops, is answered nothing", async (t
   await hosts.pass(100);
   t.equal(staying.received.length, answered);
 });
+
+t.test(
+  "an answer that has arrived is read before those who waited for it are given up",
+  async (t) => {
+    const { hosts, host } = oneHost(pathRule("/a", 60, { requests: 5 }));
+    host.answerMs = parkedMs;
+    host.proxy.send(question(1));
+    await hosts.pass(parkedMs);
+    t.same(kinds(host.proxy), ["admitted"]);
+    host.isSlow = true;
+    host.proxy.send({ ...question(2), userPath: "/a/b" });
+    await hosts.pass(300);
+    host.proxy.send(question(3));
+    await hosts.pass(2 * parkedMs);
+    t.equal(host.proxy.state.parked.size, 0, "and nobody waits much longer");
+  },
+);
 
 t.test("requests that wait for the last unit get it in their order", async (t) => {
   const { hosts, host } = oneHost(pathRule("/a", 60, { requests: 3 }));
