@@ -17,6 +17,15 @@ export function bad(message: string, param: string): Checked<never> {
   return { ok: false, failure: invalid(message, param) };
 }
 
+/** Undefined: the text isn't JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a value from outside is a safe integer from `min` up. */
 export function isCount(value: unknown, min = 0): value is number {
   return Number.isSafeInteger(value) && (value as number) >= min;

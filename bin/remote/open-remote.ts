@@ -3,6 +3,7 @@
  * a request of the admin API.
  */
 import { readFileSync } from "node:fs";
+import { parseJson } from "../../shared/checked.js";
 import { remoteVariables } from "../../shared/config/settings/settings.js";
 import type { Failure } from "../../shared/error-code.js";
 import { version } from "../../shared/version.js";
@@ -80,7 +81,7 @@ function answerOf(url: string, answer: HttpAnswer, key: Key | null): DaemonAnswe
   const { status, text, contentType, location } = answer;
   if (location !== null && status >= 300 && status < 400)
     throw new DaemonError("broken", `${url} redirects to ${location}: name that address instead`);
-  const body = text === "" ? null : parse(text);
+  const body = text === "" ? null : parseJson(text);
   if (status >= 200 && status < 300 && body !== undefined) return { ok: true, body };
   const failed: Failure | null = apiFailure(status, body, key?.from ?? null);
   if (failed !== null) return { ok: false, failure: failed };
@@ -89,16 +90,6 @@ function answerOf(url: string, answer: HttpAnswer, key: Key | null): DaemonAnswe
     "broken",
     `what answers at ${url} isn't the admin API of a gateway: it answered ${what}`,
   );
-}
-
-/** Undefined if it isn't JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The status and the type of the content say what it was.
-    return undefined;
-  }
 }
 
 function findKey(

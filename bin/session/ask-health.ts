@@ -1,6 +1,7 @@
 /** Requests /health from a proxy; a failure is a value too. */
 import { once } from "node:events";
 import http from "node:http";
+import { parseJson } from "../../shared/checked.js";
 
 /** The proxy's response. `reason` says why there is none; `body` is null if it wasn't JSON. */
 export interface Health {
@@ -28,7 +29,7 @@ export async function askHealth(url: string, deadlineMs: number): Promise<Health
       url,
       reachable: true,
       status: response.statusCode ?? null,
-      body: parse(text),
+      body: parseJson(text) ?? null,
       reason: null,
     };
   } catch (error) {
@@ -51,15 +52,6 @@ async function readBounded(response: http.IncomingMessage): Promise<string> {
     if (bytes > healthBytesMax) break;
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The body isn't from a proxy: its status is enough.
-    return null;
-  }
 }
 
 function reasonOf(error: unknown): string {

@@ -1,17 +1,4 @@
-/**
- * JSON text as a value, and the name of a value's type for messages.
- *
- * Not here: numbers that JavaScript can't hold (`exact-json.ts`), and checks of a value's fields.
- */
-
-/** Undefined: the text isn't JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** The name of a JSON value's type, for messages. */
 
 export type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
 

@@ -3,12 +3,11 @@
  * Gemini's own dialect repeats it, as requests for embeddings do, it must be the target's too.
  */
 import { jsonDepthMax } from "../../shared/bounds.js";
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { parseExactly, writeExactly } from "../body/exact-json.js";
 import { nestedDeeperThan } from "../body/json-depth.js";
-import { parseJson } from "../body/json-value.js";
 import type { OtherModel } from "../body/model-body.js";
 import type { Exchange } from "../http/exchange.js";
 import { wantsEvents } from "../upstream/upstream-path.js";

@@ -3,8 +3,7 @@
  * first event, which tells what the stream is of. Nothing is changed, and what is too large isn't
  * read.
  */
-import { isObject } from "../../shared/checked.js";
-import { parseJson } from "../body/json-value.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { headerOf } from "../http/copy-headers.js";
 import type { Upstream, UpstreamSink } from "../upstream/upstream.js";
 

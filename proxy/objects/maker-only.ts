@@ -4,12 +4,11 @@
  * one of the same account. The others would answer that there is none, whatever becomes of that
  * provider.
  */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
-import { parseJson } from "../body/json-value.js";
 import { lastMember, scanObject } from "../body/scan-json.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { ownersOf } from "./object-access.js";

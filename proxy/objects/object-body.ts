@@ -2,10 +2,10 @@
  * What the body of a request about stored objects must be, so that the provider can't read another
  * object in it than those that are looked up (`object-ids.ts`).
  */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { kindOf, parseJson } from "../body/json-value.js";
+import { kindOf } from "../body/json-value.js";
 import { stringEnd } from "../body/scan-json.js";
 import { mayName, naming } from "./object-ids.js";
 

@@ -2,10 +2,9 @@
  * The ids of what providers keep for their callers: those that an answer tells of a new object, and
  * those that a body names.
  */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
-import { parseJson } from "../body/json-value.js";
 
 /**
  * What an answer says to have been made: the object itself, the files that a batch has written, and

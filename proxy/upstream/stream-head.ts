@@ -4,9 +4,8 @@
  * too long goes out, whatever is in it.
  */
 import { heldHeadBytesMax } from "../../shared/bounds.js";
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { isErrorEvent } from "../body/error-body.js";
-import { parseJson } from "../body/json-value.js";
 
 export class StreamHead {
   readonly #kept: Buffer[] = [];

@@ -2,11 +2,10 @@
  * Reads the events of a streamed answer: usage, errors, and how much text there was. Framing is
  * `tap-stream.ts`'s.
  */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import type { ElidedJson } from "../body/elided-json.js";
 import { isErrorEvent } from "../body/error-body.js";
-import { parseJson } from "../body/json-value.js";
 import { stringEnd } from "../body/scan-json.js";
 import { findUsage, mergeUsage, usageInTail } from "./find-usage.js";
 import { readUsage, type UsageReading } from "./read-usage.js";

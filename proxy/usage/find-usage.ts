@@ -4,8 +4,7 @@
  *
  * Not here: what its fields mean (`read-usage.ts`).
  */
-import { isAbsent, isObject } from "../../shared/checked.js";
-import { parseJson } from "../body/json-value.js";
+import { isAbsent, isObject, parseJson } from "../../shared/checked.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

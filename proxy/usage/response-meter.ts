@@ -6,8 +6,8 @@
  * Not here: what the client gets of it, and when.
  */
 import { heldPieceBytes, readableResponseBytesMax } from "../../shared/bounds.js";
+import { parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
-import { parseJson } from "../body/json-value.js";
 import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import {
   countUsage,

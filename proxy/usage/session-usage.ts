@@ -4,11 +4,10 @@
  * names of the few events that matter.
  */
 import { sessionChargesPerSecond, tokensPerResponseMax } from "../../shared/bounds.js";
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { addedDetails } from "../../shared/usage/usage-details.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
-import { parseJson } from "../body/json-value.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 

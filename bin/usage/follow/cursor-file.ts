@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { open, readFile, realpath, rename, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { isCount, isObject } from "../../../shared/checked.js";
+import { isCount, isObject, parseJson } from "../../../shared/checked.js";
 import { SinkError } from "./sink.js";
 
 interface CursorNote {
@@ -88,7 +88,7 @@ export class CursorFile {
 }
 
 function parseNote(text: string): CursorNote | null {
-  const value = parse(text);
+  const value = parseJson(text);
   if (!isObject(value)) return null;
   const { cursor, sending, output } = value;
   const inode = isObject(output) ? output["inode"] : null;
@@ -97,16 +97,6 @@ function parseNote(text: string): CursorNote | null {
     return null;
   if (output === null) return { cursor, sending, output: null };
   return isCount(inode) && isCount(bytes) ? { cursor, sending, output: { inode, bytes } } : null;
-}
-
-/** Undefined if it isn't JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller names the file.
-    return undefined;
-  }
 }
 
 /** A full disk passes, and so does a network's; a wrong path doesn't. */

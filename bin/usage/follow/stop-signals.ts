@@ -6,7 +6,7 @@
 export interface StopSignals {
   /** The first that came; null: none has. */
   readonly received: NodeJS.Signals | null;
-  /** Waits, or until one comes. */
+  /** Waits, or until one comes. One pause at a time. */
   pause(ms: number): Promise<void>;
   /** From now on they mean again what they mean. */
   forget(): void;
@@ -17,9 +17,6 @@ const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 export function listenForStop(wait: (ms: number) => Promise<void>): StopSignals {
   let received: NodeJS.Signals | null = null;
   let wake = (): void => {};
-  const came = new Promise<void>((resolve) => {
-    wake = resolve;
-  });
   const onSignal = (signal: NodeJS.Signals): void => {
     forget();
     received = signal;
@@ -33,7 +30,14 @@ export function listenForStop(wait: (ms: number) => Promise<void>): StopSignals 
     get received() {
       return received;
     },
-    pause: (ms) => Promise.race([wait(ms), came]),
+    async pause(ms) {
+      if (received !== null) return;
+      // Of each pause its own: one that all wait for would keep something of each of them.
+      const came = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await Promise.race([wait(ms), came]);
+    },
     forget,
   };
 }

@@ -2,7 +2,7 @@
  * The definitions that the engine holds, as hosts ask for them. What the scripts do is in
  * `definition-scripts.ts`.
  */
-import { isCount } from "../../../shared/checked.js";
+import { isCount, parseJson } from "../../../shared/checked.js";
 import { type EngineConnection, EngineRefusedError, type EngineValue } from "../engine/engine.js";
 import { type Definition, definitionKinds } from "./definition.js";
 import { readScript, restateScript, trimScript, writeScript } from "./definition-scripts.js";
@@ -140,13 +140,8 @@ export function nameOfField(field: string): Pick<Definition, "kind" | "key"> | n
 
 /** Null for what isn't a definition's value. */
 function parseValue(json: string): Pick<Definition, "value"> | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return value === null || Array.isArray(value) ? { value } : null;
-  } catch {
-    // Another program wrote it.
-    return null;
-  }
+  const value = parseJson(json);
+  return value === null || Array.isArray(value) ? { value } : null;
 }
 
 function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {

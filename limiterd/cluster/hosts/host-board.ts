@@ -2,6 +2,7 @@
  * The hosts of a cluster, as this one knows them: each tells the engine each second that it lives
  * and what it is, and learns of the others by the answer.
  */
+import { parseJson } from "../../../shared/checked.js";
 import { type EngineConnection, EngineRefusedError } from "../engine/engine.js";
 import type { HostIdentity } from "./host-identity.js";
 import { hostScript } from "./host-script.js";
@@ -103,13 +104,7 @@ export class HostBoard {
 
 /** Null for what no host says. */
 function factsFromText(text: string): HostFacts | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Another program wrote it.
-    return null;
-  }
+  const value = parseJson(text);
   if (!Array.isArray(value)) return null;
   const [name, version, configuration, startedAtMs] = value as unknown[];
   if (typeof name !== "string" || typeof version !== "string") return null;

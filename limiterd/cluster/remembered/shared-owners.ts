@@ -3,6 +3,7 @@
  * [user path, when it is forgotten] by provider. It is asked when a host doesn't know an owner
  * itself, so hosts needn't keep each other's. The first one to say so is the owner.
  */
+import { parseJson } from "../../../shared/checked.js";
 import { isNormalUserPath } from "../../../shared/domain/user-path.js";
 import { isMoment } from "../../../shared/time.js";
 import type { MadeObjects, ObjectOwner } from "../../../shared/wire/stored-object.js";
@@ -54,13 +55,7 @@ function ownersOf(fields: ReadonlyMap<string, string>, nowMs: number): readonly 
 
 /** Null: it is forgotten, or nothing that a host wrote. */
 function ownerFromText(text: string, nowMs: number): string | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Another program wrote it.
-    return null;
-  }
+  const value = parseJson(text);
   if (!Array.isArray(value)) return null;
   const [userPath, untilMs] = value as unknown[];
   return typeof userPath === "string" &&

@@ -3,6 +3,7 @@
  * key, when], under the hash of its token, for as long as it is used. A host keeps its own beside
  * it, for while the engine is away.
  */
+import { parseJson } from "../../../shared/checked.js";
 import { isMoment } from "../../../shared/time.js";
 import {
   parseAdminOpening,
@@ -68,13 +69,7 @@ function bodyOf({ hash, credential }: SessionOpening): object {
 
 /** Null for what no host wrote. */
 function sessionFromText(text: string): OpenedSession | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Another program wrote it.
-    return null;
-  }
+  const value = parseJson(text);
   if (!Array.isArray(value)) return null;
   const [isAdmin, body, openedAtMs] = value as unknown[];
   const opening = isAdmin === true ? parseAdminOpening(body) : parseSessionOpening(body);

@@ -3,7 +3,7 @@
  * pieces and the pieces; and for each host how far it has published. Everything is absolute and
  * under the host's own id, so that a repeat changes nothing.
  */
-import { isObject } from "../../../shared/checked.js";
+import { isObject, parseJson } from "../../../shared/checked.js";
 import { dayMs, parseDay } from "../../../shared/utc-day.js";
 import type { EngineCommands } from "../engine/engine.js";
 import type { SumPlace } from "./usage-pieces.js";
@@ -105,13 +105,7 @@ export function createUsageBoard(
 
 /** Null for what `announce` never wrote. */
 function hostFromText(host: string, text: string): PublishedHost | null {
-  let said: unknown;
-  try {
-    said = JSON.parse(text);
-  } catch {
-    // Not ours, or damaged: such a host isn't counted.
-    return null;
-  }
+  const said = parseJson(text);
   if (!isObject(said)) return null;
   const { name, asOfMs, complete } = said;
   if (typeof name !== "string" || typeof asOfMs !== "number" || typeof complete !== "boolean")

@@ -3,9 +3,9 @@
  * provider's list is of the whole account: it is read page by page, until one has something of the
  * caller's.
  */
+import { parseJson } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import type { Operation } from "../../../shared/operation.js";
-import { parseJson } from "../../body/json-value.js";
 import type { Provider } from "../../gateway.js";
 import { forwardRequestHeaders } from "../../http/copy-headers.js";
 import { replyFailure, replyJson, targetHeader } from "../../http/respond.js";

@@ -2,9 +2,9 @@
  * The submission of a batch, in OpenAI's dialect or Anthropic's: it is one request of its user
  * path. What the provider executes of it later isn't seen.
  */
-import { isObject } from "../../../shared/checked.js";
+import { isObject, parseJson } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
-import { kindOf, parseJson } from "../../body/json-value.js";
+import { kindOf } from "../../body/json-value.js";
 import { successHeaders } from "../../http/rate-limit-headers.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";

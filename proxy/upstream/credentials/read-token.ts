@@ -2,8 +2,7 @@
  * The key in what a file or a command says, and how long it is good for: a text alone; or JSON with
  * a token and its expiry, as cloud tools print it; a JWT says its expiry itself.
  */
-import { isObject } from "../../../shared/checked.js";
-import { parseJson } from "../../body/json-value.js";
+import { isObject, parseJson } from "../../../shared/checked.js";
 
 interface ReadToken {
   readonly key: string;

@@ -2,9 +2,8 @@
  * Reads the body of a provider's error response: message, code, parameter and status, from the
  * shapes that providers and the frameworks under them use. Every text is bounded and on one line.
  */
-import { isCount, isObject } from "../../../shared/checked.js";
+import { isCount, isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
-import { parseJson } from "../../body/json-value.js";
 
 /** A message, code or parameter, in bytes: enough for every honest one. */
 const textBytesMax = 4096;
