@@ -3,12 +3,12 @@
  * The entry point of the command line `sluice`: arguments in, exit code out. Its commands are in
  * `program.ts` and `commands/`; docs/command-line.md describes them.
  */
-import { runCommandLine } from "./program.js";
+import { version } from "../shared/version.js";
 import { exitCodes } from "./session/exit-code.js";
 import { drainOutput, processSession } from "./session/terminal.js";
 
 const session = processSession();
-const exitCode = await runCommandLine(process.argv.slice(2), session).catch((error: unknown) => {
+const exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
   const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
   session.terminal.err(`unexpected error, a bug in Sluice: ${details}`);
   return exitCodes.bug;
@@ -16,3 +16,13 @@ const exitCode = await runCommandLine(process.argv.slice(2), session).catch((err
 await drainOutput();
 // A socket to a daemon that doesn't answer may still be open: it must not hold the terminal.
 process.exit(exitCode);
+
+/** The version alone is asked for by scripts, and needs none of the commands. */
+async function run(argv: readonly string[]): Promise<number> {
+  if (argv.length === 1 && argv[0] === "--version") {
+    session.terminal.out(version);
+    return exitCodes.ok;
+  }
+  const { runCommandLine } = await import("./program.js");
+  return runCommandLine(argv, session);
+}

@@ -4,7 +4,7 @@
  */
 
 import type { AdminOp } from "../../shared/wire/admin-op.js";
-import { connectDaemon, type DaemonAnswer } from "../../shared/wire/daemon-client.js";
+import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
 import { openRemote, type RemoteGateway } from "../remote/open-remote.js";
 import { chooseRemote, isInTheClear, type RemotePlace } from "../remote/remote-place.js";
@@ -58,6 +58,8 @@ async function openLocal(
   flags: DaemonFlags,
 ): Promise<AdminClient & { close(): void }> {
   const sockets = locateSockets(session, flags);
+  // Commands that ask no daemon, and the help, don't load its connection.
+  const { connectDaemon } = await import("../../shared/wire/daemon-client.js");
   const daemon = await connectDaemon(sockets).catch((error: unknown) => {
     if (!(error instanceof DaemonError) || error.trouble !== "absent") throw error;
     const hint = flags.socket === undefined ? systemSocketHint(sockets.socketPath) : "";

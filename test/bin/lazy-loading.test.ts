@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t from "tap";
+import { programPath } from "../support/processes/program-path.js";
+
+const script = programPath("sluice");
+
+/** The packages that Node loads before the first line of a module runs. */
+function packagesOf(file: string, seen = new Set<string>()): readonly string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  return importsOf(file).flatMap((name) =>
+    name.startsWith(".")
+      ? packagesOf(join(dirname(file), name), seen)
+      : name.startsWith("node:")
+        ? []
+        : [name],
+  );
+}
+
+function importsOf(file: string): readonly string[] {
+  const found = readFileSync(file, "utf8").matchAll(
+    /^(?:import|export)\b[^;"']*?\bfrom "([^"]+)"|^import "([^"]+)"/gm,
+  );
+  return [...found].map(([, from, bare]) => from ?? bare!);
+}
+
+t.test("the version needs no package and no command", async (t) => {
+  t.same(packagesOf(script), []);
+});
+
+t.test("the commands and their help need neither the daemon's socket nor the log", async (t) => {
+  const [, commands] = /\bimport\("(\.[^"]+)"\)/.exec(readFileSync(script, "utf8"))!;
+  const packages = new Set(packagesOf(join(dirname(script), commands!)));
+  t.ok(packages.has("commander"), "the packages are seen");
+  for (const name of ["node-ipc", "msgpackr", "pino"]) t.notOk(packages.has(name), name);
+});
