@@ -7,12 +7,10 @@ import { isatty } from "node:tty";
 import { type Logger, pino } from "pino";
 import { escapeControls } from "./logging/escape-controls.js";
 import { lineText } from "./logging/line-text.js";
+import { isText, type LogFormat } from "./logging/log-format.js";
 
 /** The least important lines that are written; `silent` writes none. */
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
-
-/** `auto`: text at a terminal, JSON anywhere else. */
-export type LogFormat = "auto" | "json" | "text";
 
 export type LineLevel = "warn" | "info" | "debug";
 
@@ -93,11 +91,6 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
       }
     },
   });
-}
-
-/** Whether lines are for a person, written where there is a terminal or not. */
-export function isText(format: LogFormat, atTerminal: boolean): boolean {
-  return format === "text" || (format === "auto" && atTerminal);
 }
 
 /** A line of this log with its end. */

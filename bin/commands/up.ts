@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { isatty } from "node:tty";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
+import { isText } from "../../shared/logging/log-format.js";
 import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
@@ -53,8 +54,6 @@ export function addUp(program: Command, session: Session): void {
 }
 
 async function runUp(session: Session, flags: UpFlags): Promise<void> {
-  // The log's library is for this command alone: no other one waits for it.
-  const { isText } = await import("../../shared/log.js");
   const { terminal } = session;
   const read = (): Config =>
     requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));

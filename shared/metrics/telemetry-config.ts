@@ -1,5 +1,5 @@
 /** The parts of the configuration that are about metrics, traces and log lines. */
-import type { LogFormat } from "../log.js";
+import type { LogFormat } from "../logging/log-format.js";
 
 interface MetricsConfig {
   /** For scrapes; null: there is none, or it is in the file. */

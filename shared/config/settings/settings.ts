@@ -4,7 +4,8 @@
  * fields of providers, prices, issuers and rewriters, which have tables of their own, and rules,
  * budgets and virtual models, which aren't scalars.
  */
-import type { LogFormat, LogLevel } from "../../log.js";
+import type { LogLevel } from "../../log.js";
+import type { LogFormat } from "../../logging/log-format.js";
 import { choice } from "../kinds/choice-kinds.js";
 import { fraction } from "../kinds/number-kinds.js";
 import { cacheSettings } from "./cache-settings.js";
