@@ -571,4 +571,22 @@ export const equivalents: readonly Equivalent[] = [
     what: "the condition is always false",
     why: "each key is decoded with the care that few need",
   },
+  {
+    file: "limiterd/budgets/backfill-budget.ts",
+    line: "if (untilMs === fromMs || isOver(ports, gap))",
+    what: "|| becomes &&",
+    why: "records are read of which none is in the time, or that nothing takes any more",
+  },
+  {
+    file: "limiterd/usage/reports/summarize-usage.ts",
+    line: "return { name: number === null ? null : (keys.byNumber(number)?.name ?? null) };",
+    what: "the condition is always false",
+    why: "no key has the number null",
+  },
+  {
+    file: "proxy/routing/affinity.ts",
+    line: "sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);",
+    what: "2246822507 becomes 2246822508",
+    why: "another hash that spreads conversations alike",
+  },
 ];

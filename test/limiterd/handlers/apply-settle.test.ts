@@ -21,6 +21,7 @@ t.test("a lease holds its slot until it is settled, and tokens are charged then"
   t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 1 });
   t.ok(peer.send(settleOf(lease, 1, 30)));
   t.same(counts(daemon, minute), { requests: 1, tokens: 30, inFlight: 0 });
+  t.equal(daemon.state.counts.tokens, 30);
   t.equal(peer.received.at(-1)?.kind, "admitted", "not acknowledged before the commit");
   await daemon.commit();
   t.same(peer.received.at(-1), { kind: "settled", seq: 1 });

@@ -73,6 +73,14 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
     "an admission before the hello",
   );
   t.notOk(startDaemon([]).proxy("p").send(hello), "a second hello");
+  const notes = [
+    { kind: "release", id: 3 },
+    { kind: "refusal", id: 3, requestId: "req_3", model: "m" },
+  ] as const;
+  for (const note of notes) {
+    t.notOk(startDaemon([]).connect().send(note), `a ${note.kind} before the hello`);
+    t.ok(startDaemon([]).proxy("p").send(note), `a ${note.kind} of what isn't known`);
+  }
   t.notOk(
     startDaemon([])
       .proxy("p")

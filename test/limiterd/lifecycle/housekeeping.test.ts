@@ -274,3 +274,25 @@ t.test("the log of spends is removed once the accounts' own entries cover it", a
   await after.flush();
   t.same(keysIn(after, "spendlog"), [], "what an earlier epoch left too");
 });
+
+t.test("a store that is gone is noticed at rest, by a commit of nothing", async (t) => {
+  const daemon = startDaemon([]);
+  const { ring } = wind(daemon, 0);
+  for (let turn = 0; turn < 5; turn++) await daemon.commit();
+  let commits = 0;
+  const { commit } = daemon.store;
+  let isInPlace = true;
+  Object.assign(daemon.store, {
+    isInPlace: () => isInPlace,
+    commit(changes: Parameters<typeof commit>[0]) {
+      commits++;
+      return commit.call(daemon.store, changes);
+    },
+  });
+  ring(1000);
+  for (let turn = 0; turn < 3; turn++) await daemon.commit();
+  t.equal(commits, 0);
+  isInPlace = false;
+  ring(1000);
+  t.equal(commits, 1);
+});

@@ -107,6 +107,14 @@ t.test("an estimate is priced like any usage", async (t) => {
   });
 });
 
+t.test("what used nothing that is known has no tokens of any kind", async (t) => {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = usageRecord(
+    ended({ usage: null }),
+    what,
+  )!;
+  t.same([inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens], [0, 0, 0, 0]);
+});
+
 t.test("what no provider worked on has no record", async (t) => {
   t.equal(usageRecord(ended({ executed: false, status: 502, usage: null }), what), null);
 });
