@@ -22,6 +22,7 @@ virtual_models:
 rate_limits:
   user_paths:
     - { path: /refused, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /team, limits: [{ period: minute, max_requests: 100 }] }
 budgets:
   user_paths:
     - { path: /team, per_child: true, limits: [{ period: daily, amount: 0.05 }] }

@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { parseMove } from "../../../../limiterd/handlers/admin/parse-move.js";
+import { parseRemoval } from "../../../../limiterd/handlers/admin/parse-removal.js";
 import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
 import { type Checked, good, parseConfirmation } from "../../../../shared/checked.js";
@@ -50,14 +51,20 @@ const checks: Readonly<Record<string, Check>> = {
     return move.ok ? parseRuleWrite(move.value.body, entitled) : move;
   },
   testRule: (body) => parseBackTest(body, entitled),
-  deleteRule: parseRuleKey,
+  deleteRule: (body) => {
+    const removal = parseRemoval(body);
+    return removal.ok ? parseRuleKey(removal.value.body) : removal;
+  },
   resetRule: parseRuleResetOne,
   resetRules: parseConfirmation,
   writeBudget: (body) => {
     const move = parseMove(budgetGrammar, body);
     return move.ok ? parseBudgetWrite(move.value.body, entitled) : move;
   },
-  deleteBudget: parseBudgetKey,
+  deleteBudget: (body) => {
+    const removal = parseRemoval(body);
+    return removal.ok ? parseBudgetKey(removal.value.body) : removal;
+  },
   resetBudget: parseBudgetResetOne,
   resetBudgets: parseConfirmation,
   writeResetAnchors: (body) => parseAnchors(body, defaultAnchors),
