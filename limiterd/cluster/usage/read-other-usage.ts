@@ -36,8 +36,8 @@ interface Wanted {
 
 export class OtherUsage implements OtherHostsUsage {
   readonly #ports: ReaderPorts;
-  /** Those that were ever seen: an engine that has lost its data doesn't know them at once. */
-  readonly #seen = new Map<string, string>();
+  /** As they were last seen: an engine that has lost its data doesn't know them at once. */
+  readonly #seen = new Map<string, PublishedHost>();
 
   constructor(ports: ReaderPorts) {
     this.#ports = ports;
@@ -57,7 +57,7 @@ export class OtherUsage implements OtherHostsUsage {
       const parts = [
         { host, name, age_seconds: 0, complete: true },
         ...others.map((other) => partOf(other, nowMs)),
-        ...this.#missing(others),
+        ...this.#missing(others, nowMs),
       ];
       const ages = parts.map(({ age_seconds }) => age_seconds ?? 0);
       return {
@@ -87,13 +87,16 @@ export class OtherUsage implements OtherHostsUsage {
     }
   }
 
-  #missing(others: readonly PublishedHost[]): ReportHost[] {
-    const missing = new Map(this.#seen);
-    for (const { host, name } of others) {
-      missing.delete(host);
-      this.#seen.set(host, name);
+  #missing(others: readonly PublishedHost[], nowMs: number): ReportHost[] {
+    for (const other of others) this.#seen.set(other.host, other);
+    const known = new Set(others.map(({ host }) => host));
+    const missing: ReportHost[] = [];
+    for (const { host, name, asOfMs } of this.#seen.values()) {
+      if (known.has(host)) continue;
+      if (asOfMs < nowMs - this.#ports.board.keepMs) this.#seen.delete(host);
+      else missing.push({ host, name, age_seconds: null, complete: false });
     }
-    return [...missing].map(([host, name]) => ({ host, name, age_seconds: null, complete: false }));
+    return missing;
   }
 
   async #read(

@@ -31,6 +31,8 @@ export interface UsageBoard {
   announce(state: Pick<PublishedHost, "name" | "asOfMs" | "complete">): Promise<void>;
   /** The engine's clock. */
   timeMs(): Promise<number>;
+  /** How long a host is remembered that publishes nothing more, in ms. */
+  readonly keepMs: number;
   /** All hosts, this one too, and the engine's clock. */
   hosts(): Promise<{ readonly nowMs: number; readonly hosts: readonly PublishedHost[] }>;
   /** The names of the pieces of a host's day. */
@@ -87,6 +89,7 @@ export function createUsageBoard(
       await commands.hset(hostsKey, { [host]: JSON.stringify(state) });
     },
     timeMs: () => commands.time(),
+    keepMs,
     async hosts() {
       const [all, now] = await Promise.all([commands.hgetall(hostsKey), commands.time()]);
       const hosts = [...all].flatMap(([id, text]) => hostFromText(id, text) ?? []);

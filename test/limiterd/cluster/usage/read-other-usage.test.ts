@@ -1,4 +1,5 @@
 import t from "tap";
+import { dayMs } from "../../../../shared/utc-day.js";
 import { ask } from "../../in-memory-daemon.js";
 import { noonMs, spend } from "../../usage/usage-fixture.js";
 import { engineAtNoon, joinUsage } from "./hosts-fixture.js";
@@ -101,6 +102,20 @@ t.test("hosts that haven't published again in a wiped engine are missed by name"
   await b.tick();
   t.match((await ask(a.daemon, "usage.summary", today))["hosts"], { count: 2, complete: true });
 });
+
+t.test(
+  "a host that has published nothing for as long as usage is kept is missed no more",
+  async (t) => {
+    const engine = engineAtNoon();
+    const [a, b] = [joinUsage(engine, "a", { retentionDays: 3 }), joinUsage(engine, "b")];
+    await a.tick();
+    await b.tick();
+    await ask(a.daemon, "usage.summary", today);
+    engine.nowMs += 4 * dayMs;
+    await a.tick();
+    t.match((await ask(a.daemon, "usage.summary", today))["hosts"], { count: 1, complete: true });
+  },
+);
 
 t.test("what is damaged in the engine isn't counted, and is reported for the log", async (t) => {
   const engine = engineAtNoon();
