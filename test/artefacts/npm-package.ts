@@ -1,9 +1,9 @@
 /** The npm package, and a copy that is installed as its users do. */
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { run } from "./run.js";
+import { repository, run } from "./run.js";
 
 /** The package's file, in the folder `into`. */
 export function packNpm(into: string): string {
@@ -23,8 +23,40 @@ export async function installNpm(spec: string, project: string, registry?: strin
   await promisify(execFile)("npm", args, { cwd: project });
 }
 
-/** The packages that come with Sluice, with their versions, hashes and licences, as CycloneDX. */
-export function billOfMaterials(): string {
-  const args = ["--package-lock-only", "--omit=dev", "--sbom-format=cyclonedx"];
-  return run("npm", ["sbom", ...args]);
+/**
+ * The packages that come with Sluice, with their versions, hashes and licences, as CycloneDX: the
+ * file, in the folder `into`. npm is shown a project without what development needs: with
+ * `--omit=dev` it leaves out what both need.
+ */
+export function writeBillOfMaterials(into: string): string {
+  const project = join(into, "bill-of-materials");
+  mkdirSync(project, { recursive: true });
+  const { devDependencies: _tools, ...manifest } = readJson("package.json") as Manifest;
+  const lock = readJson("package-lock.json") as Lock;
+  const packages = Object.entries(lock.packages)
+    .filter(([, { dev, devOptional }]) => !dev && !devOptional)
+    .map(([place, { devDependencies: _none, ...locked }]) => [place, locked]);
+  writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
+  const needed = { ...lock, packages: Object.fromEntries(packages) };
+  writeFileSync(join(project, "package-lock.json"), JSON.stringify(needed));
+  const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
+  const file = join(into, `sluice-${manifest.version}.cdx.json`);
+  writeFileSync(file, run("npm", args, { cwd: project }));
+  rmSync(project, { recursive: true });
+  return file;
+}
+
+interface Manifest {
+  readonly version: string;
+  readonly devDependencies?: object;
+}
+
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { dev?: boolean; devOptional?: boolean; devDependencies?: object }>
+  >;
+}
+
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(join(repository, file), "utf8"));
 }

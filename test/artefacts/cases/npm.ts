@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { firstAnswer } from "../first-answer.js";
 import { licences } from "../licences.js";
-import { billOfMaterials, installNpm, packNpm } from "../npm-package.js";
+import { installNpm, packNpm, writeBillOfMaterials } from "../npm-package.js";
 import { startRegistry } from "../registry.js";
 import { keep, run } from "../run.js";
 
@@ -54,7 +54,9 @@ t.test("the package holds the programs, the pages and the units, and nothing of 
 });
 
 t.test("an installation has the versions of the lock, and no tool of development", (t) => {
-  const bom = JSON.parse(billOfMaterials()) as Bom;
+  const file = writeBillOfMaterials(folder);
+  keep(file);
+  const bom = JSON.parse(readFileSync(file, "utf8")) as Bom;
   const told = new Set(bom.components.map(({ purl }) => decodeURIComponent(purl)));
   for (const [place, { name = place.replace(/^.*node_modules\//, ""), version }] of Object.entries(
     lockOf(project),
