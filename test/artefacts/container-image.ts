@@ -87,6 +87,8 @@ export interface Container {
   exec(...args: readonly string[]): string;
   /** What it ended with after SIGTERM. */
   stop(): Promise<number | null>;
+  /** Ends it at once, if it still runs. */
+  kill(): void;
 }
 
 /**
@@ -152,5 +154,6 @@ export function runContainer(
       const [code] = await ended;
       return code;
     },
+    kill: () => void spawnSync("runc", [...runc, "delete", "--force", name]),
   };
 }

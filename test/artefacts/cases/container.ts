@@ -114,7 +114,7 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
           env: [`PORT=${port}`, `SLUICE_MASTER_KEY=${key}`],
           emptyDirs,
         });
-        t.teardown(() => container.process.kill("SIGKILL"));
+        t.teardown(() => container.kill());
         await readyAt(port, container.said);
         const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
           method: "POST",
