@@ -59,10 +59,12 @@ function childPath(parent: string, name: string): string {
 
 /** Decimal counts and limbs of money, in the order of the store; zeros are left out. */
 export function sumText(sum: Rollup): string {
-  return rollupToStored({ ...sum, models: 0 }, 0)
+  const counts = rollupToStored({ ...sum, models: 0 }, 0);
+  const length = counts.findLastIndex((count) => count !== 0) + 1;
+  return counts
+    .slice(0, length)
     .map((count) => (count === 0 ? "" : String(count)))
-    .join(",")
-    .replace(/,+$/, "");
+    .join(",");
 }
 
 /** Counts of a sum before its details. */
