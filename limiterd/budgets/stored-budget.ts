@@ -32,7 +32,7 @@ export function budgetChange({
   sinceMs,
   sinceKey,
   backfill,
-}: Budget): Change {
+}: RestoredBudget & { readonly id: string }): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
   return {
     table: "budgets",

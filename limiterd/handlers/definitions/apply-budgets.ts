@@ -16,6 +16,7 @@ import {
 import type { Definition } from "../../cluster/definitions/definition.js";
 import type { DaemonState } from "../../state.js";
 import type { Applying } from "./applying.js";
+import { definitionOf } from "./definition-of.js";
 
 /** Of a budget that is made or edited by hand. `known` is the one that it takes the place of. */
 export function budgetDefinition(
@@ -24,25 +25,17 @@ export function budgetDefinition(
   nowMs: number,
   source: RuleSource = "manual",
 ): Definition {
-  const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
-  const createdAtMs = known?.createdAtMs ?? nowMs;
-  return {
-    kind: "budgets",
-    key: budgetId(definition),
-    value: [
-      scope,
-      subject,
-      periodSeconds,
-      amountUsd,
-      perChild,
-      source,
-      createdAtMs,
-      nowMs,
-      nowMs,
-      0,
-      false,
-    ],
+  const id = budgetId(definition);
+  const times = {
+    createdAtMs: known?.createdAtMs ?? nowMs,
+    updatedAtMs: nowMs,
+    sinceMs: nowMs,
+    sinceKey: 0,
   };
+  return definitionOf(
+    "budgets",
+    budgetChange({ id, definition, source, ...times, backfill: false }),
+  );
 }
 
 /** Of a budget that was edited by hand, in whose place the configuration's is put back. */
@@ -60,7 +53,7 @@ export function budgetReset(key: string, nowMs: number): Definition {
 }
 
 export function anchorsDefinition(anchors: ResetAnchors): Definition {
-  return { kind: "settings", key: anchorsKey, value: anchorsChange(anchors).value ?? null };
+  return definitionOf("settings", anchorsChange(anchors));
 }
 
 /** Null after it is applied; else what is wrong with it. */

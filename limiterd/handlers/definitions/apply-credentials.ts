@@ -11,9 +11,10 @@ import {
 import type { KeyFields, KeyRing } from "../../keys/key-ring.js";
 import { keyChange, keyFromStored } from "../../keys/stored-key.js";
 import type { Applying } from "./applying.js";
+import { definitionOf } from "./definition-of.js";
 
 export function keyDefinition(fields: KeyFields): Definition {
-  return { kind: "keys", key: String(fields.number), value: keyChange(fields).value ?? null };
+  return definitionOf("keys", keyChange(fields));
 }
 
 /** Null after it is applied; else what is wrong with it. A key never goes without a tombstone. */
@@ -29,7 +30,7 @@ export function applyKey(
 }
 
 export function denialDefinition(denial: StoredDenial): Definition {
-  return { kind: "denials", key: jwtNameKey(denial), value: denialChange(denial).value ?? null };
+  return definitionOf("denials", denialChange(denial));
 }
 
 export function denialDeletion(name: JwtName): Definition {

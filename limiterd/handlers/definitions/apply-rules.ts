@@ -18,6 +18,7 @@ import {
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import type { Applying } from "./applying.js";
+import { definitionOf } from "./definition-of.js";
 
 /**
  * Of a rule that is made or edited by hand; `known` is the one that it takes the place of. A rule
@@ -30,8 +31,7 @@ export function ruleDefinitions(
 ): readonly Definition[] {
   const id = ruleId(definition);
   const times = { createdAtMs: known?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceLsn: 0 };
-  const { value } = ruleChange({ id, definition, source: "manual", ...times });
-  const rule: Definition = { kind: "rules", key: id, value: value ?? null };
+  const rule = definitionOf("rules", ruleChange({ id, definition, source: "manual", ...times }));
   return known?.definition.perChild === definition.perChild ? [rule] : [rule, ruleReset(id, nowMs)];
 }
 
@@ -47,8 +47,7 @@ export function ruleDeletions(rule: RuleKey): readonly Definition[] {
 /** Of a rule that was edited by hand, in whose place the configuration's is put back. */
 export function ruleReversion({ id, definition, createdAtMs }: Rule, nowMs: number): Definition {
   const times = { createdAtMs, updatedAtMs: nowMs, sinceLsn: 0 };
-  const { value } = ruleChange({ id, definition, source: "config", ...times });
-  return { kind: "rules", key: id, value: value ?? null };
+  return definitionOf("rules", ruleChange({ id, definition, source: "config", ...times }));
 }
 
 /** Of a rule that is reset, or of `allRules`. */
