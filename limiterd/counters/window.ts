@@ -44,6 +44,7 @@ export interface RuleShares {
   of(child: string, own: Window): CounterShare;
   /** The same to look at: nothing is made. */
   find(child: string): CounterShare | null;
+  delete(child: string): void;
   /** The rule was reset: nothing that was counted before counts any more. */
   reset(): void;
 }

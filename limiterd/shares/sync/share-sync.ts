@@ -129,9 +129,8 @@ export class ShareSync {
 
   /** The same for a counter that may have no share. */
   restate(rule: Rule, child: string, own: Window): void {
-    rule.shares?.of(child, own);
-    const share = (rule.shares as SharesOfRule | null)?.find(child) ?? null;
-    if (share !== null) this.need(share);
+    const share = rule.shares?.of(child, own);
+    if (share instanceof Share) this.need(share);
   }
 
   /** Gives back what is held; nothing is asked afterwards. Nobody waits for an answer. */
@@ -169,7 +168,7 @@ export class ShareSync {
     this.#due.delete(share);
     const { rule, child } = share;
     if (rule.counted?.share === share) rule.counted.share = null;
-    (rule.shares as SharesOfRule | null)?.delete(child);
+    rule.shares?.delete(child);
   }
 
   #ask(): void {
