@@ -83,8 +83,8 @@ export function handleAdmin(
     }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
-      if (answer === null || state.shares === null)
-        return answer === null ? undefined : ports.answer(answer);
+      if (answer === null) return;
+      if (state.shares === null) return ports.answer(answer);
       // What it has met is asked of the other hosts, and then it is made again.
       return void state.shares.reader.refreshLooked().then(() => {
         const again = checkedValue(handleExplain(state, body, nowMs), ports);

@@ -3,13 +3,10 @@ import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { newSeries, observe, type Series } from "../../../shared/metrics/series.js";
 
 export class ClusterCounts {
-  /** Batches of questions, and questions: one counter each. */
-  batches = 0;
+  /** About one counter each. */
   questions = 0;
   /** Units and slots. */
   granted = 0;
-  /** Answers that nothing was learnt from, such as those about a rule that was reset since. */
-  unsynced = 0;
   /** Requests that have waited, each time. */
   parked = 0;
   /** Requests refused because the engine couldn't be asked, or because too many waited. */

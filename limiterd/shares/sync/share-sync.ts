@@ -197,7 +197,6 @@ export class ShareSync {
   #send(asked: readonly (readonly [Share, SyncQuestion])[]): void {
     const sentMonoMs = this.turn.monoMs;
     this.#triedMonoMs = sentMonoMs;
-    this.counts.batches++;
     this.counts.questions += asked.length;
     this.#ports.shared.sync(asked.map(([, question]) => question)).then(
       (replies) => this.#answered(asked, replies, sentMonoMs),
@@ -217,7 +216,6 @@ export class ShareSync {
     if (this.turn.away) this.#back();
     asked.forEach(([share, question], i) => {
       const reply = replies[i]!;
-      if (reply.status !== "synced") this.counts.unsynced++;
       this.counts.granted += reply.granted + reply.slotsGranted;
       share.answered(question, reply, { sentMonoMs, receivedMonoMs });
     });
