@@ -14,21 +14,33 @@ export const roundsMax = 4;
 export const sharesMax = 200_000;
 /** Questions in one batch: at about 200 bytes each, one write of the client. */
 export const questionsPerBatch = 500;
-/** Between two looks at the shares that are in use, in ms. */
+/** Between two looks at the shares that are in use, in ms: as long as an answer is fresh. */
 export const lookMs = 100;
 /** A counter that says it is full is believed for so long, in ms: others give back. */
 export const freshMs = 100;
-/** Tokens of other hosts may be so old when a request is judged, in ms. */
+/**
+ * Tokens of other hosts may be so old when a request is judged, in ms: each host tells of them ten
+ * times as often while it charges any.
+ */
 export const tokensFreshMs = 1000;
-/** What a counter is expected to use in this time is asked for ahead, in ms. */
+/**
+ * What a counter is expected to use in this time is asked for ahead, in ms: far longer than the
+ * engine takes to answer, so that requests don't wait for it.
+ */
 export const aheadMs = 1000;
-/** Units and slots that nothing has used for so long are given back, in ms. */
+/** Units and slots that nothing uses for so long are given back, in ms: others may need them. */
 export const idleMs = 200;
-/** What is held is told again so often, in ms. */
+/** What is held is told again so often, in ms: the engine keeps slots ten times as long. */
 export const renewMs = 1000;
-/** A counter that nothing has used for so long has no share any more, in ms. */
+/** A counter that nothing has used for so long makes room for another one's share, in ms. */
 export const forgottenMs = 5000;
-/** The same while requests of this host run, which are charged when they end, in ms. */
+/**
+ * The same while requests of this host run, in ms: they are charged when they end, which models may
+ * take minutes for.
+ */
 export const keptMs = 60_000;
-/** Between two attempts to reach an engine that is away, in ms. */
+/**
+ * Between two attempts to ask an engine that is away, in ms: one batch finds out, and requests are
+ * decided without it meanwhile.
+ */
 export const retryMs = 250;
