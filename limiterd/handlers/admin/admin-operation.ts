@@ -7,6 +7,7 @@ import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Proposal } from "../../cluster/definitions/definition.js";
 import type { AppliedHere, Decided } from "../../cluster/definitions/shared-definitions.js";
+import type { ClusterMember } from "../../cluster/hosts/cluster-member.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { applyDefinitions } from "../definitions/apply-definitions.js";
@@ -86,6 +87,21 @@ function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): F
       ? `it isn't known whether the change was made: the cluster's engine hasn't answered (${reason})`
       : `nothing was changed: the cluster's engine can't decide it (${reason})`,
   );
+}
+
+/**
+ * Tells the other hosts something, or asks them, where there are any, and goes on whether the
+ * engine answers or not: while it is away, what it is about is each host's own.
+ */
+export function askHosts(
+  cluster: ClusterMember | null,
+  ask: (cluster: ClusterMember) => Promise<void>,
+  then: () => void,
+): void {
+  if (cluster === null) return then();
+  void ask(cluster)
+    .catch(() => "then this host alone knows")
+    .then(then);
 }
 
 /** Writes a change that is made in memory, then answers. */

@@ -7,7 +7,6 @@ import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange, parseOpenTargets } from "../../../shared/wire/admin-op.js";
 import {
-  type MadeObjects,
   type ObjectOwner,
   objectsMax,
   parseMadeObjects,
@@ -22,6 +21,7 @@ import type { DaemonState } from "../../state.js";
 import {
   type AdminPorts,
   type AdminRequest,
+  askHosts,
   checkedValue,
   type PlainOp,
   writeChange,
@@ -77,8 +77,10 @@ export function handleAdmin(
       const changes = state.objects.made(made, nowMs);
       if (changes === null) return ports.fail(tooManyObjects());
       const answer = (): void => ports.answer({ status: "ok" });
-      return tellOthers(state, made, nowMs, () =>
-        changes.length === 0 ? answer() : writeChange(state, changes, ports, answer),
+      return askHosts(
+        state.cluster,
+        ({ commands, name }) => tellMade(commands, name, made, nowMs),
+        () => (changes.length === 0 ? answer() : writeChange(state, changes, ports, answer)),
       );
     }
     case "explain": {
@@ -156,21 +158,6 @@ function ownersOf(
       : askOwners(cluster.commands, cluster.name, ids[i]!, nowMs).catch(() => []),
   );
   void Promise.all(asked).then(then);
-}
-
-/** What can't be told is this host's alone. */
-function tellOthers(
-  { cluster }: DaemonState,
-  made: MadeObjects,
-  nowMs: number,
-  then: () => void,
-): void {
-  if (cluster === null) return then();
-  void tellMade(cluster.commands, cluster.name, made, nowMs)
-    .catch(() => {
-      // The engine is away.
-    })
-    .then(then);
 }
 
 function tooManyObjects(): Failure {

@@ -12,12 +12,11 @@ import {
   type SessionAnswer,
   type SessionOpening,
 } from "../../../shared/wire/dashboard-session.js";
-import type { EngineCommands } from "../../cluster/engine/engine.js";
 import { askSession, endSession, tellSession } from "../../cluster/remembered/shared-sessions.js";
 import { identifyCaller } from "../../keys/identify-caller.js";
 import { newSession, type Session } from "../../keys/session-table.js";
 import type { DaemonState } from "../../state.js";
-import { type AdminRequest, type AnswerPorts, checkedValue } from "./admin-operation.js";
+import { type AdminRequest, type AnswerPorts, askHosts, checkedValue } from "./admin-operation.js";
 
 type SessionOp = Extract<AdminOp, `sessions.${string}`>;
 
@@ -41,9 +40,9 @@ export function handleSessions(
       const hash = checkedValue(parseSessionHash(body), ports);
       if (hash === null) return;
       state.sessions.close(hash);
-      return told(
-        state.cluster?.commands,
-        (commands) => endSession(commands, state.cluster!.name, hash),
+      return askHosts(
+        state.cluster,
+        ({ commands, name }) => endSession(commands, name, hash),
         () => ports.answer({ status: "ok" }),
       );
     }
@@ -66,10 +65,10 @@ function open(
   }
   state.sessions.add(session);
   const opened = { opening: checked, openedAtMs: nowMs };
-  told(
-    state.cluster?.commands,
-    async (commands) => {
-      await tellSession(commands, state.cluster!.name, opened);
+  askHosts(
+    state.cluster,
+    async ({ commands, name }) => {
+      await tellSession(commands, name, opened);
       session.isTold = true;
     },
     () => ports.answer(answer),
@@ -80,12 +79,16 @@ function open(
  * Learns of a session what other hosts know before it goes on. One that this host could never tell
  * them is its own.
  */
-function learnt(state: DaemonState, hash: string, nowMs: number, then: () => void): void {
-  const { cluster, sessions } = state;
-  told(
-    cluster?.commands,
-    async (commands) => {
-      const found = await askSession(commands, cluster!.name, hash);
+function learnt(
+  { cluster, sessions }: DaemonState,
+  hash: string,
+  nowMs: number,
+  then: () => void,
+): void {
+  askHosts(
+    cluster,
+    async ({ commands, name }) => {
+      const found = await askSession(commands, name, hash);
       const known = sessions.find(hash);
       if (found === null && known?.isTold === true) sessions.close(hash);
       if (found === null || known !== undefined) return;
@@ -94,20 +97,6 @@ function learnt(state: DaemonState, hash: string, nowMs: number, then: () => voi
     },
     then,
   );
-}
-
-/** Tells or asks the engine something, if there is one, and goes on whether it answers or not. */
-function told(
-  commands: EngineCommands | undefined,
-  tell: (commands: EngineCommands) => Promise<void>,
-  then: () => void,
-): void {
-  if (commands === undefined) return then();
-  void tell(commands)
-    .catch(() => {
-      // While the engine is away, sessions are each host's own.
-    })
-    .then(then);
 }
 
 function check(state: DaemonState, hash: string, nowMs: number): SessionAnswer {
