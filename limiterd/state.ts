@@ -126,9 +126,8 @@ export interface DaemonState {
   lastSnapshotAtMs: number | null;
 }
 
-/** The rules of the configuration, for the next start. */
+/** Which rules of the configuration the store has, for the next start. */
 interface ConfiguredRules {
-  readonly rules: readonly RuleDefinition[];
   /** As in `RulesNote`; empty once one of them was deleted, which the next start makes again. */
   applied: string;
 }

@@ -165,7 +165,7 @@ export async function startState(
     settings,
     book: restored.book,
     shares: null,
-    configured: { rules, applied: restored.configured },
+    configured: { applied: restored.configured },
     declared: {
       rules: new DeclaredLimits(rules, declaredAt.rules),
       budgets: new DeclaredLimits(configured, declaredAt.budgets),

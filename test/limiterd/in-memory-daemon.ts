@@ -170,7 +170,7 @@ export function startDaemon(
     labelsOf,
     book: restored.book,
     shares: null,
-    configured: { rules, applied: restored.configured },
+    configured: { applied: restored.configured },
     declared: {
       rules: new DeclaredLimits(rules, []),
       budgets: new DeclaredLimits(configured ?? [], []),

@@ -105,13 +105,14 @@ function putBackRule(state: DaemonState, id: string, applying: Applying): boolea
   return true;
 }
 
-function removeRule({ book, configured, inertRules }: DaemonState, id: string, to: Applying): void {
+function removeRule(state: DaemonState, id: string, to: Applying): void {
+  const { book, configured, declared, inertRules } = state;
   const known = book.ruleSet.get(id);
   if (known === undefined) return;
   const { definition } = known;
   book.delete(definition);
   inertRules.delete(id);
-  if (configured.rules.some((rule) => isSameKey(rule, definition))) configured.applied = "";
+  if (declared.rules.all.some((rule) => isSameKey(rule, definition))) configured.applied = "";
   for (const change of ruleRemovals(id)) to.changes.push(change);
 }
 
