@@ -2,7 +2,7 @@
  * The port to the counters that all hosts share: what a host asks of them, and what it is told.
  * Every question restates all that this host counts, in absolute values, so that a repeated
  * question, a lost reply and an engine that lost its data need no memory of what was sent. How the
- * engine answers is in `sync-script.ts`; what the host makes of an answer isn't here.
+ * engine answers is in `counter-scripts.ts`; what the host makes of an answer isn't here.
  */
 
 import type { Halves } from "./halves.js";
