@@ -1,7 +1,11 @@
 /** A connection to a real engine whose states a test waits for. */
 import type { Test } from "tap";
 import { connectEngine } from "../../limiterd/cluster/engine/connect-engine.js";
-import type { EngineConnection, EngineState } from "../../limiterd/cluster/engine/engine.js";
+import type {
+  EngineConnection,
+  EngineState,
+  EngineValue,
+} from "../../limiterd/cluster/engine/engine.js";
 import { openClients } from "../../limiterd/cluster/engine/open-client.js";
 import { createPlainConfig } from "../support/cluster/cluster-config.js";
 
@@ -38,6 +42,16 @@ export function connect(t: Test, url: string, settings = {}): Connected {
         });
       }),
   };
+}
+
+/** As hosts announce what they have changed: by a script. */
+export function publish(
+  connection: Pick<EngineConnection, "call">,
+  channel: string,
+  word: string,
+): Promise<EngineValue> {
+  const source = "return redis.call('PUBLISH', ARGV[1], ARGV[2])";
+  return connection.call({ name: "publish", source }, [channel], [channel, word]);
 }
 
 export const isConnected = ({ kind }: EngineState): boolean => kind === "connected";

@@ -49,43 +49,16 @@ export class EngineRefusedError extends Error {
  */
 export interface EngineCommands {
   get(key: string): Promise<string | null>;
-  /** False if `onlyNew` is asked for and the key was there. */
-  set(key: string, value: string, options?: SetOptions): Promise<boolean>;
+  set(key: string, value: string, options?: { readonly expiresMs?: number }): Promise<void>;
   del(key: string): Promise<number>;
   pexpire(key: string, ms: number): Promise<boolean>;
-  incr(key: string): Promise<number>;
   hget(key: string, field: string): Promise<string | null>;
-  hmget(key: string, fields: readonly string[]): Promise<readonly (string | null)[]>;
   hgetall(key: string): Promise<ReadonlyMap<string, string>>;
   /** How many fields are new. */
   hset(key: string, fields: Readonly<Record<string, string>>): Promise<number>;
   hdel(key: string, fields: readonly string[]): Promise<number>;
-  hlen(key: string): Promise<number>;
-  zadd(key: string, score: number, member: string): Promise<number>;
-  zrem(key: string, members: readonly string[]): Promise<number>;
-  /** Members with their scores, lowest first. */
-  zrangebyscore(key: string, range: ScoreRange): Promise<readonly ScoredMember[]>;
   /** The engine's clock, in milliseconds since the epoch. */
   time(): Promise<number>;
-  /** To whom listens on the channel now, on any host. */
-  publish(channel: string, message: string): Promise<void>;
-}
-
-interface SetOptions {
-  readonly expiresMs?: number;
-  readonly onlyNew?: boolean;
-}
-
-/** Both included; `limit` members from the lowest on. */
-interface ScoreRange {
-  readonly from: number;
-  readonly to: number;
-  readonly limit: number;
-}
-
-interface ScoredMember {
-  readonly member: string;
-  readonly score: number;
 }
 
 export interface EngineConnection {

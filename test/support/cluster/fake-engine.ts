@@ -1,7 +1,7 @@
 /**
  * An engine in memory, and connections of several hosts to it. Scripts are answered by twins in
  * TypeScript, registered by the script's name. Everything happens at once, in the order of the
- * calls; answers come in a later turn.
+ * calls; answers come in a later turn. Nothing is heard on channels: hosts must ask.
  */
 import {
   EngineAwayError,
@@ -48,7 +48,6 @@ export function createFakeEngine(nowMs = 1_800_000_000_000): FakeEngine {
   const data: FakeData = { strings: new Map(), hashes: new Map(), sorted: new Map() };
   const expiries = new Map<string, number>();
   const twins = new Map<string, ScriptTwin>();
-  const listeners = new Map<string, Set<(message: string) => void>>();
   const connections = new Set<{ changed(): void }>();
   const engine = {
     data,
@@ -56,7 +55,6 @@ export function createFakeEngine(nowMs = 1_800_000_000_000): FakeEngine {
     epoch: 1,
     expiries,
     twins,
-    listeners,
     connections,
     connect: () => connect(engine),
     script: (name: string, twin: ScriptTwin) => void twins.set(name, twin),
@@ -75,7 +73,6 @@ interface Inner extends FakeEngine {
   readonly epoch: number;
   readonly expiries: Map<string, number>;
   readonly twins: ReadonlyMap<string, ScriptTwin>;
-  readonly listeners: Map<string, Set<(message: string) => void>>;
   readonly connections: Set<{ changed(): void }>;
 }
 
@@ -114,14 +111,7 @@ function connect(engine: Inner): FakeConnection {
         if (twin === undefined) throw new Error(`no twin of the script ${script.name}`);
         return twin(engine.data, keys, args.map(String), engine.nowMs);
       }),
-    subscribe(channel, heard) {
-      const guarded = (message: string): void => {
-        if (state.kind === "connected") heard(message);
-      };
-      const all = engine.listeners.get(channel) ?? new Set();
-      engine.listeners.set(channel, all.add(guarded));
-      return () => void all.delete(guarded);
-    },
+    subscribe: () => () => {},
     watch(changed) {
       watchers.add(changed);
       return () => void watchers.delete(changed);
@@ -155,19 +145,15 @@ function commandsOn(engine: Inner, ask: <T>(work: () => T) => Promise<T>): Engin
   const { data } = engine;
   const strings = (key: string) => checked(data, data.strings, key);
   const hash = (key: string) => part(data, data.hashes, key);
-  const sorted = (key: string) => part(data, data.sorted, key);
   return {
     get: (key) => ask(() => strings(key).get(key) ?? null),
     set: (key, value, options) =>
       ask(() => {
-        if (options?.onlyNew === true && [...Object.values(data)].some((map) => map.has(key)))
-          return false;
         remove(data, key);
         data.strings.set(key, value);
         engine.expiries.delete(key);
         if (options?.expiresMs !== undefined)
           engine.expiries.set(key, engine.nowMs + options.expiresMs);
-        return true;
       }),
     del: (key) => ask(() => remove(data, key)),
     pexpire: (key, ms) =>
@@ -176,14 +162,7 @@ function commandsOn(engine: Inner, ask: <T>(work: () => T) => Promise<T>): Engin
         engine.expiries.set(key, engine.nowMs + ms);
         return true;
       }),
-    incr: (key) =>
-      ask(() => {
-        const next = Number(strings(key).get(key) ?? 0) + 1;
-        data.strings.set(key, String(next));
-        return next;
-      }),
     hget: (key, field) => ask(() => hash(key).get(field) ?? null),
-    hmget: (key, fields) => ask(() => fields.map((field) => hash(key).get(field) ?? null)),
     hgetall: (key) => ask(() => new Map(hash(key))),
     hset: (key, fields) =>
       ask(() => {
@@ -192,27 +171,7 @@ function commandsOn(engine: Inner, ask: <T>(work: () => T) => Promise<T>): Engin
         return hash(key).size - before;
       }),
     hdel: (key, fields) => ask(() => fields.filter((field) => hash(key).delete(field)).length),
-    hlen: (key) => ask(() => hash(key).size),
-    zadd: (key, score, member) =>
-      ask(() => {
-        const isNew = !sorted(key).has(member);
-        sorted(key).set(member, score);
-        return isNew ? 1 : 0;
-      }),
-    zrem: (key, members) => ask(() => members.filter((each) => sorted(key).delete(each)).length),
-    zrangebyscore: (key, { from, to, limit }) =>
-      ask(() =>
-        [...sorted(key)]
-          .map(([member, score]) => ({ member, score }))
-          .filter(({ score }) => score >= from && score <= to)
-          .sort((a, b) => a.score - b.score || (a.member < b.member ? -1 : 1))
-          .slice(0, limit),
-      ),
     time: () => ask(() => engine.nowMs),
-    publish: (channel, message) =>
-      ask(() => {
-        for (const heard of engine.listeners.get(channel) ?? []) setImmediate(heard, message);
-      }),
   };
 }
 
