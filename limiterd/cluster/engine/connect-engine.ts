@@ -15,7 +15,7 @@ import {
 import type { EngineClient, OpenClient } from "./engine-client.js";
 import { createCommands } from "./engine-commands.js";
 import { EngineFault, faultOf, isAboutCommand, refusesWrites } from "./engine-faults.js";
-import { identify, takesWrites } from "./identify-engine.js";
+import { identifyEngine, takesWrites } from "./identify-engine.js";
 import { type Attempt, giveUp, openEngine } from "./open-engine.js";
 import { createScriptRunner } from "./run-script.js";
 
@@ -157,7 +157,7 @@ async function probing(link: Link, client: EngineClient): Promise<void> {
 
 /** Asks who the engine is, and says so. Rejects if it can't be used. */
 async function probe(link: Link, client: EngineClient): Promise<void> {
-  const { epoch, replicationIds } = await identify(client, {
+  const { epoch, replicationIds } = await identifyEngine(client, {
     clusterName: link.clusterName,
     newId: randomUUID,
     known: link.replicationIds,

@@ -19,7 +19,7 @@ interface Identity {
 }
 
 /** Rejects if the engine doesn't answer, or is a replica. */
-export async function identify(
+export async function identifyEngine(
   client: EngineClient,
   { clusterName, newId, known }: Known,
 ): Promise<Identity> {
