@@ -3,6 +3,7 @@
  * and what it is, and learns of the others by the answer.
  */
 import { parseJson } from "../../../shared/checked.js";
+import { dayMs } from "../../../shared/utc-day.js";
 import { type EngineConnection, EngineRefusedError } from "../engine/engine.js";
 import type { HostIdentity } from "./host-identity.js";
 import { hostScript } from "./host-script.js";
@@ -29,7 +30,7 @@ export const beatMs = 1000;
 /** A host that is silent for so long is away. */
 export const hostAliveMs = 10_000;
 /** After a day, a silent host isn't listed any more. */
-const hostKeptMs = 86_400_000;
+const hostKeptMs = dayMs;
 
 interface BoardPorts {
   readonly engine: Pick<EngineConnection, "call">;

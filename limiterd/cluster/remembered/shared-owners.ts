@@ -6,12 +6,11 @@
 import { parseJson } from "../../../shared/checked.js";
 import { isNormalUserPath } from "../../../shared/domain/user-path.js";
 import { isMoment } from "../../../shared/time.js";
+import { dayMs } from "../../../shared/utc-day.js";
 import type { MadeObjects, ObjectOwner } from "../../../shared/wire/stored-object.js";
 import type { EngineCommands } from "../engine/engine.js";
 
 type Commands = Pick<EngineCommands, "hgetall" | "hset" | "pexpire">;
-
-const dayMs = 86_400_000;
 
 function keyOf(name: string, id: string): string {
   return `sluice:${name}:object:{${id}}`;

@@ -3,6 +3,7 @@
  * is loaded only where there is one.
  */
 
+import { dayMs } from "../../../shared/utc-day.js";
 import type { DaemonState } from "../../state.js";
 import type { EngineConnection, EngineState } from "../engine/engine.js";
 import { SpendExchange, spendTickMs } from "../spend/exchange-spend.js";
@@ -11,7 +12,6 @@ import { sharedDays, UsagePublisher } from "../usage/publish-usage.js";
 import { OtherUsage } from "../usage/read-other-usage.js";
 import { createUsageBoard } from "../usage/usage-board.js";
 
-const dayMs = 86_400_000;
 const publishMs = 1000;
 /** Between two log lines about the same refusal of the engine. */
 const refusedAgainMs = 60_000;

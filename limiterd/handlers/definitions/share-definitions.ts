@@ -1,4 +1,5 @@
 /** Connects the definitions of a daemon with those of other hosts: what it hears, when it asks. */
+import { dayMs } from "../../../shared/utc-day.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
 import {
   createDefinitionEngine,
@@ -87,7 +88,7 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
     engine.watch(connected),
     ports.every(refreshMs, refresh),
     ports.every(trimMs, () => {
-      const beforeMs = nowMs() - deletedDays * 86_400_000;
+      const beforeMs = nowMs() - deletedDays * dayMs;
       if (engine.state.kind === "connected") attempt(definitions.trim(beforeMs * 1000));
     }),
   ];
