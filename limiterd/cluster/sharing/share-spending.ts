@@ -1,6 +1,5 @@
 /**
- * Begins to share what is spent on budgets, and what is used, with the other hosts of a cluster. It
- * is loaded only where there is one.
+ * Begins to share what is spent on budgets, and what is used, with the other hosts of a cluster.
  */
 
 import { dayMs } from "../../../shared/utc-day.js";
@@ -13,10 +12,6 @@ import { OtherUsage } from "../usage/read-other-usage.js";
 import { createUsageBoard } from "../usage/usage-board.js";
 
 const publishMs = 1000;
-/** Between two log lines about the same refusal of the engine. */
-const refusedAgainMs = 60_000;
-/** Reasons that are told apart in that time: an engine may make up any number. */
-const reasonsMax = 20;
 
 export interface SpendingPorts {
   readonly engine: EngineConnection;
@@ -40,16 +35,14 @@ export interface SpendingPorts {
 /** Returns what ends it, when the engine has been told all that it can be told in a moment. */
 export function shareSpending(state: DaemonState, ports: SpendingPorts): () => Promise<void> {
   const { engine } = ports;
-  const onRefused = refusals(ports);
   const spend = new SpendExchange({
     ...ports,
     book: state.budgets,
     board: createSpendBoard(engine.commands, ports),
     isLoading: () => state.accountsLoading,
-    onRefused,
   });
   state.budgets.others = spend;
-  const publisher = state.settings.usageEnabled ? shareUsage(state, { ...ports, onRefused }) : null;
+  const publisher = state.settings.usageEnabled ? shareUsage(state, ports) : null;
   let epoch = "";
   const connected = (now: EngineState): void => {
     if (now.kind !== "connected" || now.epoch === epoch) return;
@@ -94,19 +87,4 @@ function shareUsage(
     write: (changes) => void writer.tryWrite(changes),
     onRefused,
   });
-}
-
-/** Each reason once a minute at most. */
-export function refusals({
-  monoMs,
-  onRefused,
-}: Pick<SpendingPorts, "monoMs" | "onRefused">): SpendingPorts["onRefused"] {
-  const saidMs = new Map<string, number>();
-  return (reason) => {
-    const now = monoMs();
-    for (const [said, ms] of saidMs) if (now >= ms + refusedAgainMs) saidMs.delete(said);
-    if (saidMs.has(reason) || saidMs.size >= reasonsMax) return;
-    saidMs.set(reason, now);
-    onRefused(reason);
-  };
 }

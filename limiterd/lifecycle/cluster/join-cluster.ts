@@ -17,10 +17,11 @@ import {
   identityChange,
   nextIdentity,
 } from "../../cluster/hosts/host-identity.js";
-import { refusals, shareSpending } from "../../cluster/sharing/share-spending.js";
+import { shareSpending } from "../../cluster/sharing/share-spending.js";
 import { noteClusterState } from "../../handlers/announcements/announce.js";
 import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
 import type { DaemonState } from "../../state.js";
+import { refusals } from "./refusals.js";
 import { forgetEpoch, shareLimits } from "./share-limits.js";
 
 interface ClusterPorts {

@@ -3,6 +3,7 @@ import {
   type SpendingPorts,
   shareSpending,
 } from "../../../../limiterd/cluster/sharing/share-spending.js";
+import { refusals } from "../../../../limiterd/lifecycle/cluster/refusals.js";
 import { createFakeEngine, type FakeEngine } from "../../../support/cluster/fake-engine.js";
 import { ask, budget, client, noon, spend, usd } from "../../budgets/budget-fixture.js";
 import { ask as askAdmin, startDaemon } from "../../in-memory-daemon.js";
@@ -29,7 +30,10 @@ function host(engine: FakeEngine, name: string, usageEnabled = true) {
       return () => void timers.delete(run);
     },
     after() {},
-    onRefused: (reason) => void refused.push(reason),
+    onRefused: refusals({
+      monoMs: () => monoMs,
+      onRefused: (reason) => void refused.push(reason),
+    }),
   };
   const stop = shareSpending(daemon.state, ports);
   return {
