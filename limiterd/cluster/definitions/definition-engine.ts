@@ -26,12 +26,8 @@ export interface DefinitionsState {
   readonly clusterId: string | null;
 }
 
-export interface ReadDefinition extends Stamped {
-  readonly order: number;
-}
-
 export interface DefinitionPage extends DefinitionsState {
-  readonly changed: readonly ReadDefinition[];
+  readonly changed: readonly Stamped[];
   /** Entries that can't be read, by their fields: another release's. */
   readonly unreadable: readonly string[];
   /** The order up to which this page leads: there is more unless it is `order`. */
@@ -113,8 +109,8 @@ export function createDefinitionEngine(
 export async function readAllDefinitions(
   engine: DefinitionEngine,
   onPage: (page: DefinitionPage) => void,
-): Promise<{ readonly state: DefinitionsState; readonly all: readonly ReadDefinition[] }> {
-  const all = new Map<string, ReadDefinition>();
+): Promise<{ readonly state: DefinitionsState; readonly all: readonly Stamped[] }> {
+  const all = new Map<string, Stamped>();
   let after = 0;
   for (;;) {
     const page = await engine.read(after);
@@ -148,7 +144,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   const [, sum, live, , id, ...rest] = answer.map(String);
   const order = count(answer[0], answer);
   const trimmed = count(answer[3], answer);
-  const changed: ReadDefinition[] = [];
+  const changed: Stamped[] = [];
   const unreadable: string[] = [];
   let upTo = after;
   for (let i = 0; i + 2 < rest.length; i += 3) {
@@ -159,7 +155,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
     const name = nameOfField(field);
     const value = parseValue(packed.slice(colon + 1));
     if (name === null || value === null || !isCount(stamp)) unreadable.push(field);
-    else changed.push({ ...name, ...value, stamp, order: upTo });
+    else changed.push({ ...name, ...value, stamp });
   }
   const isLast = rest.length < 3 * definitionsPerPage;
   return {

@@ -7,7 +7,6 @@ import type { Definition } from "./definition.js";
 import {
   type DefinitionsState,
   fieldOf,
-  type ReadDefinition,
   type Stamped,
 } from "./definition-engine.js";
 
@@ -18,7 +17,7 @@ export interface OwnDefinition extends Definition {
 }
 
 interface Sides {
-  readonly engine: { readonly state: DefinitionsState; readonly all: readonly ReadDefinition[] };
+  readonly engine: { readonly state: DefinitionsState; readonly all: readonly Stamped[] };
   readonly copy: { readonly clusterId: string | null; readonly all: Iterable<Stamped> };
   /** Definitions of this host that its copy hasn't. */
   readonly own: readonly OwnDefinition[];

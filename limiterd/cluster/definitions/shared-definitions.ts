@@ -15,7 +15,6 @@ import {
   type DefinitionPage,
   type DefinitionsState,
   definitionsPerPage,
-  type ReadDefinition,
   readAllDefinitions,
   type Stamped,
 } from "./definition-engine.js";
@@ -194,7 +193,7 @@ export class SharedDefinitions {
     }
   }
 
-  #isNews(one: ReadDefinition): boolean {
+  #isNews(one: Stamped): boolean {
     const known = this.#ports.copy.get(one);
     return known === null || isInForce(one, known);
   }
