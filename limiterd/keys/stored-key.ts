@@ -113,6 +113,28 @@ export function keyFromStored(
   };
 }
 
+/** By what hosts tell the keys of a number apart. */
+interface KeyOutline {
+  /** Null for a deleted key. */
+  readonly hash: string | null;
+  readonly createdAtMs: unknown;
+  /** It is deactivated or deleted. */
+  readonly hasEnded: boolean;
+}
+
+/** Of a value that needn't be one of `keyChange`; null: nothing is left of the key. */
+export function outlineOf(value: readonly unknown[] | null): KeyOutline {
+  if (value === null) return { hash: null, createdAtMs: undefined, hasEnded: true };
+  if (value.length === 3) return { hash: null, createdAtMs: value[1], hasEnded: true };
+  const [hash, , , , , createdAtMs, , refusedAtMs, , , restriction] = value;
+  const deactivatedAtMs: unknown = Array.isArray(restriction) ? restriction[1] : refusedAtMs;
+  return {
+    hash: typeof hash === "string" && value.length > 3 ? hash : null,
+    createdAtMs,
+    hasEnded: deactivatedAtMs !== null,
+  };
+}
+
 function oldSecretsFromStored(value: unknown): readonly OldSecret[] | null {
   if (!Array.isArray(value)) return null;
   if (value.length === 0) return none;

@@ -231,7 +231,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "limiterd/cluster/engine": [],
   "limiterd/cluster/remembered": ["limiterd/cluster/engine"],
   "limiterd/cluster/hosts": ["limiterd/cluster/engine", "limiterd/store"],
-  "limiterd/cluster/definitions": ["limiterd/cluster/engine", "limiterd/store"],
+  "limiterd/cluster/definitions": ["limiterd/cluster/engine", "limiterd/keys", "limiterd/store"],
   "limiterd/cluster": ["limiterd/cluster/engine", "limiterd/counters"],
   "limiterd/usage": ["limiterd/store"],
   "limiterd/usage/followers": ["limiterd/store", "limiterd/usage"],

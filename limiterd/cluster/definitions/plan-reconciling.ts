@@ -3,12 +3,9 @@
  * that the other hasn't: the host joins, was away for long, or the engine has lost data. Of each
  * definition the value with the later stamp wins.
  */
+import { outlineOf } from "../../keys/stored-key.js";
 import type { Definition } from "./definition.js";
-import {
-  type DefinitionsState,
-  fieldOf,
-  type Stamped,
-} from "./definition-engine.js";
+import { type DefinitionsState, fieldOf, type Stamped } from "./definition-engine.js";
 
 /** A definition that this host made before it shared any. */
 export interface OwnDefinition extends Definition {
@@ -91,12 +88,13 @@ function join(
   for (const { changedAtMs, ...one } of own) {
     const known = theirs.get(fieldOf(one));
     if (one.kind === "keys") {
-      const hash = hashOf(one);
+      const { hash, createdAtMs, hasEnded } = outlineOf(one.value);
       if (known === undefined) {
         if (hash === null || !hashes.has(hash)) joined.push({ ...one, stamp: joiningStamp });
-      } else if (isSameKey(one, known)) {
-        // What has ended on either side has ended.
-        if (hasEnded(one) && !hasEnded(known)) joined.push({ ...one, stamp: known.stamp + 1 });
+      } else if (outlineOf(known.value).createdAtMs === createdAtMs) {
+        // It is one key, and what has ended on either side has ended.
+        if (hasEnded && !outlineOf(known.value).hasEnded)
+          joined.push({ ...one, stamp: known.stamp + 1 });
       } else if (hash !== null && !hashes.has(hash)) {
         const to = ++lastNumber;
         renumbered.push({ from: Number(one.key), to });
@@ -109,25 +107,7 @@ function join(
   return { joined, replaced, renumbered };
 }
 
-/** Whether two values under one number are of one key, by when it was made. */
-function isSameKey(a: Definition, b: Definition): boolean {
-  return madeAt(a) === madeAt(b);
-}
-
-/** As `keys/stored-key.ts` has it. */
-function madeAt({ value }: Definition): unknown {
-  return value?.[value.length === 3 ? 1 : 5];
-}
-
-/** Whether a key is deactivated or deleted. */
-function hasEnded({ value }: Definition): boolean {
-  if (value === null || value.length === 3) return true;
-  const restriction = value[10];
-  return (Array.isArray(restriction) ? restriction[1] : value[7]) !== null;
-}
-
 /** A key's hash; null for a deleted key, and for everything else. */
 function hashOf({ kind, value }: Definition): string | null {
-  const hash = kind === "keys" && value !== null && value.length > 3 ? value[0] : null;
-  return typeof hash === "string" ? hash : null;
+  return kind === "keys" ? outlineOf(value).hash : null;
 }
