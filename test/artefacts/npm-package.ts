@@ -32,10 +32,10 @@ export function writeBillOfMaterials(into: string): string {
   const project = join(into, "bill-of-materials");
   mkdirSync(project, { recursive: true });
   const { devDependencies: _tools, ...manifest } = readJson("package.json") as Manifest;
-  const lock = readJson("package-lock.json") as Lock;
-  const packages = Object.entries(lock.packages)
-    .filter(([, { dev, devOptional }]) => !dev && !devOptional)
-    .map(([place, { devDependencies: _none, ...locked }]) => [place, locked]);
+  const lock = lockWithoutTools();
+  const packages = Object.entries(lock.packages).map(
+    ([place, { devDependencies: _none, ...locked }]) => [place, locked],
+  );
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
   const needed = { ...lock, packages: Object.fromEntries(packages) };
   writeFileSync(join(project, "package-lock.json"), JSON.stringify(needed));
@@ -55,6 +55,15 @@ interface Lock {
   readonly packages: Readonly<
     Record<string, { dev?: boolean; devOptional?: boolean; devDependencies?: object }>
   >;
+}
+
+/** The lock without what is there for development, such as a type checker that a package uses. */
+export function lockWithoutTools(): Lock {
+  const lock = readJson("package-lock.json") as Lock;
+  const needed = Object.entries(lock.packages).filter(
+    ([, { dev, devOptional }]) => !dev && !devOptional,
+  );
+  return { ...lock, packages: Object.fromEntries(needed) };
 }
 
 function readJson(file: string): unknown {

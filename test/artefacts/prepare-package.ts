@@ -6,23 +6,11 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { bundledPackages, licences } from "./licences.js";
+import { lockWithoutTools } from "./npm-package.js";
 
-interface Lock {
-  readonly packages: Readonly<Record<string, { dev?: boolean; devOptional?: boolean }>>;
-}
+writeFileSync("npm-shrinkwrap.json", `${JSON.stringify(lockWithoutTools(), null, 2)}\n`);
 
-const readJson = <T>(file: string): T => JSON.parse(readFileSync(file, "utf8")) as T;
-
-const lock = readJson<Lock>("package-lock.json");
-// npm would install a type checker, which a dependency may use and development needs.
-const needed = Object.entries(lock.packages).filter(
-  ([, { dev, devOptional }]) => !dev && !devOptional,
-);
-writeFileSync(
-  "npm-shrinkwrap.json",
-  `${JSON.stringify({ ...lock, packages: Object.fromEntries(needed) }, null, 2)}\n`,
-);
-
-const { text, problems } = licences(".", bundledPackages(readJson("dist/pages.json")));
+const bundled = bundledPackages(JSON.parse(readFileSync("dist/pages.json", "utf8")));
+const { text, problems } = licences(".", bundled);
 if (problems.length > 0) throw new Error(problems.join("\n"));
 writeFileSync("dist/programs/dashboard/third-party-licenses.txt", text);
