@@ -4,10 +4,10 @@
  */
 import {
   chmodSync,
-  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,17 +16,13 @@ import {
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { repository, run } from "./run.js";
-import { packageJson } from "./stage-tree.js";
+import { packageJson, stageTree } from "./stage-tree.js";
 
 export const home = "/usr/lib/sluice";
 export const conffile = "/etc/sluice/sluice.yaml";
 
-interface DebianOptions {
-  /** Debian's, such as `0.1.0-1`. */
-  readonly version: string;
-}
-
-export const debianOptions: DebianOptions = { version: `${packageJson.version}-1` };
+/** Debian's. */
+export const debianVersion = `${packageJson.version}-1`;
 
 /** Where the scripts are that dpkg runs. */
 const scripts = join(repository, "systemd/debian");
@@ -36,31 +32,26 @@ const completions = [
   ["fish", "usr/share/fish/vendor_completions.d/sluice.fish"],
 ] as const;
 
-/**
- * The package's file, in the folder `into`. `tree`: as `stageTree` has made it; it is moved.
- */
-export function packDebian(
-  tree: string,
-  into: string,
-  { version }: DebianOptions = debianOptions,
-): string {
+/** The package's file, in the folder `into`, where its tree is made too. */
+export async function packDebian(into: string): Promise<string> {
+  const tree = join(into, "tree");
+  await stageTree(tree);
   const root = join(into, "debian");
-  rmSync(root, { recursive: true, force: true });
   const lib = join(root, home);
   mkdirSync(join(root, "usr/lib"), { recursive: true });
-  cpSync(tree, lib, { recursive: true, verbatimSymlinks: true });
+  renameSync(tree, lib);
   placeUnits(lib, root);
   placeConfiguration(lib, root);
   placePrograms(lib, root);
-  placeDocuments(lib, root, version);
+  placeDocuments(lib, root);
   rmSync(join(lib, "systemd/debian"), { recursive: true, force: true });
   withModes(root);
   // Root's alone until `postinst` gives it to the group.
   chmodSync(join(root, "etc/sluice"), 0o750);
   chmodSync(join(root, "etc/sluice/secrets"), 0o700);
   chmodSync(join(root, conffile), 0o640);
-  writeControl(root, version);
-  const file = join(into, `sluice_${version}_amd64.deb`);
+  writeControl(root);
+  const file = join(into, `sluice_${debianVersion}_amd64.deb`);
   // Quick: most of it is Node, which a slow preset makes little smaller.
   run("dpkg-deb", ["--build", "--root-owner-group", "-Zxz", "-z1", root, file]);
   rmSync(root, { recursive: true });
@@ -123,8 +114,8 @@ function placePrograms(lib: string, root: string): void {
   place(root, "usr/share/man/man1/sluice.1.gz", zipped(run(sluice, ["man"])));
 }
 
-function placeDocuments(lib: string, root: string, version: string): void {
-  const changelog = `sluice (${version}) stable; urgency=medium
+function placeDocuments(lib: string, root: string): void {
+  const changelog = `sluice (${debianVersion}) stable; urgency=medium
 
   * See ${home}/docs and the project's CHANGELOG.
 
@@ -151,14 +142,14 @@ function withModes(root: string): void {
 
 const maintainer = "The Sluice authors <sluice@localhost>";
 
-function writeControl(root: string, version: string): void {
+function writeControl(root: string): void {
   const sizeKiB = Number(/^\d+/.exec(run("du", ["-sk", "--apparent-size", root]))![0]);
   place(
     root,
     "DEBIAN/control",
     `${[
       "Package: sluice",
-      `Version: ${version}`,
+      `Version: ${debianVersion}`,
       "Architecture: amd64",
       `Maintainer: ${maintainer}`,
       `Installed-Size: ${sizeKiB}`,

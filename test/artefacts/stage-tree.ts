@@ -8,9 +8,9 @@
  */
 import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { licences } from "./licences.js";
-import { installNpm } from "./npm-package.js";
+import { installNpm, packNpm } from "./npm-package.js";
 import { startRegistry } from "./registry.js";
 import { repository, run } from "./run.js";
 
@@ -28,10 +28,10 @@ export const packageJson = JSON.parse(readFileSync(join(repository, "package.jso
   readonly bin: Readonly<Record<string, string>>;
 };
 
-/** `at`: where the tree is made. `npmPackage`: the file that `npm pack` has made. */
-export async function stageTree(at: string, npmPackage: string): Promise<void> {
+/** Packs this repository, and makes the tree `at`; beside it the package's file is left. */
+export async function stageTree(at: string): Promise<void> {
   const project = `${at}-project`;
-  const registry = await startRegistry(npmPackage);
+  const registry = await startRegistry(packNpm(dirname(at)));
   await installNpm("sluice", project, registry.url);
   await registry.close();
   renameSync(join(project, "node_modules/sluice"), at);

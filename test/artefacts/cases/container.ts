@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,10 +6,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { parseAllDocuments } from "yaml";
 import { buildImage, runContainer, user, volumes, whyNotHere } from "../container-image.js";
-import { packNpm } from "../npm-package.js";
 import { repository, run } from "../run.js";
-import { packageJson, stageTree } from "../stage-tree.js";
-import { packTarball, treeName } from "../tarball.js";
+import { packageJson } from "../stage-tree.js";
+import { packTarball } from "../tarball.js";
 
 const examples = join(repository, "docs/examples");
 const reason = whyNotHere();
@@ -84,7 +83,7 @@ t.test(
 t.test("the image", { skip: reason ?? false }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-container-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const image = buildImage(await tarball(folder), folder);
+  const image = buildImage(await packTarball(folder), folder);
 
   t.test("says who runs it, where it writes, and how its health is asked", async (t) => {
     t.equal(image.config.User, `${user}:${user}`);
@@ -157,16 +156,6 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
       },
     );
 });
-
-/** What the artefacts' folder has, or one that is made now. */
-async function tarball(folder: string): Promise<string> {
-  const kept = process.env["SLUICE_ARTEFACTS"] ?? "";
-  const name = kept === "" ? undefined : readdirSync(kept).find((file) => file.endsWith(".tar.xz"));
-  if (name !== undefined) return join(kept, name);
-  const tree = join(folder, treeName);
-  await stageTree(tree, packNpm(folder));
-  return packTarball(tree, folder);
-}
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {

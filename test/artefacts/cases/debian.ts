@@ -4,16 +4,13 @@ import { join } from "node:path";
 import t from "tap";
 import { conffile, home, packDebian } from "../debian-package.js";
 import { firstAnswer } from "../first-answer.js";
-import { packNpm } from "../npm-package.js";
 import { keep, run } from "../run.js";
-import { packageJson, stageTree } from "../stage-tree.js";
+import { packageJson } from "../stage-tree.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-debian-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
-const tree = join(folder, "tree");
-await stageTree(tree, packNpm(folder));
-const file = packDebian(tree, folder);
+const file = await packDebian(folder);
 keep(file);
 
 const root = join(folder, "root");

@@ -3,17 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { firstAnswer } from "../first-answer.js";
-import { packNpm } from "../npm-package.js";
 import { keep, run } from "../run.js";
-import { packageJson, stageTree } from "../stage-tree.js";
+import { packageJson } from "../stage-tree.js";
 import { packTarball, treeName } from "../tarball.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-tarball-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
-const tree = join(folder, treeName);
-await stageTree(tree, packNpm(folder));
-const file = packTarball(tree, folder);
+const file = await packTarball(folder);
 keep(file);
 
 t.test("unpacked anywhere it runs with its own Node, also through a link", async (t) => {

@@ -5,9 +5,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { debianOptions, packDebian, repackDebian } from "../../artefacts/debian-package.js";
-import { packNpm } from "../../artefacts/npm-package.js";
-import { stageTree } from "../../artefacts/stage-tree.js";
+import { debianVersion, packDebian, repackDebian } from "../../artefacts/debian-package.js";
 import { type Machine, waitFor } from "./machine.js";
 import {
   block,
@@ -20,16 +18,13 @@ import {
   underLoad,
 } from "./under-load.js";
 
-const next = `${debianOptions.version}+next`;
+const next = `${debianVersion}+next`;
 
 /** The package that the folder of `SLUICE_ARTEFACTS` has, or one that is made now. */
 async function packageFile(folder: string): Promise<string> {
   const kept = process.env["SLUICE_ARTEFACTS"] ?? "";
   const name = kept === "" ? undefined : readdirSync(kept).find((file) => file.endsWith(".deb"));
-  if (name !== undefined) return join(kept, name);
-  const tree = join(folder, "tree");
-  await stageTree(tree, packNpm(folder));
-  return packDebian(tree, folder);
+  return name === undefined ? packDebian(folder) : join(kept, name);
 }
 
 function installedVersion(machine: Machine): string {
@@ -51,7 +46,7 @@ export const packageCases: readonly Case[] = [
         rmSync(folder, { recursive: true });
       }
       machine.sh("dpkg --install /root/sluice.deb 2>&1");
-      requireThat(installedVersion(machine) === `${debianOptions.version} installed`, "dpkg says");
+      requireThat(installedVersion(machine) === `${debianVersion} installed`, "dpkg says");
       requireThat(property(machine, "sluice.target", "UnitFileState") === "enabled", "enabled");
       // Its own program, by its own path: nothing of the other installation is asked.
       const said = machine.sh("cd / && sluice status && sluice config check");
