@@ -5,12 +5,12 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { until } from "../support/client.js";
 import { parseMetrics } from "../support/parse-metrics.js";
+import { freePort } from "../support/processes/free-port.js";
 import { makeSite } from "../support/processes/processes.js";
 import { replyCompletion, startScriptedUpstream } from "../support/providers/scripted-upstream.js";
 import { root } from "../tidy/source-tree.js";
@@ -37,14 +37,6 @@ const missing = isInstalled("promtool")
   ? false
   : "promtool is missing: install Debian's package prometheus";
 if (missing !== false) console.log(`metrics-check is skipped: ${missing}`);
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const hostile = ['m"quoted"', "m\\back", "m\nline", "é".repeat(40), "other"];
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { parseAllDocuments } from "yaml";
+import { freePort } from "../../support/processes/free-port.js";
 import { buildImage, runContainer, user, volumes, whyNotHere } from "../container-image.js";
 import { repository, run } from "../run.js";
 import { packageJson } from "../stage-tree.js";
@@ -156,15 +156,6 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
       },
     );
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address() as { port: number };
-      server.close(() => resolve(address.port));
-    });
-  });
-}
 
 async function readyAt(port: number, said: () => string): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {

@@ -4,8 +4,8 @@
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
-import net from "node:net";
 import { delimiter, join } from "node:path";
+import { freePort } from "../../support/processes/free-port.js";
 import type { Processes, Running } from "../measure/processes.js";
 
 /**
@@ -100,19 +100,4 @@ export async function startRedis(
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   return { redis: await processes.program(file, args, { path: socket }), socket };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === "object" && address !== null
-          ? resolve(address.port)
-          : reject(new Error("no port is free")),
-      );
-    });
-  });
 }

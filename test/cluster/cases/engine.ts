@@ -8,12 +8,8 @@ import t from "tap";
 import { createDefinitionEngine } from "../../../limiterd/cluster/definitions/definition-engine.js";
 import { EngineAwayError, EngineRefusedError } from "../../../limiterd/cluster/engine/engine.js";
 import { counterKey, createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
-import {
-  engineProgram,
-  freePort,
-  noEngine,
-  startEngine,
-} from "../../support/processes/start-engine.js";
+import { freePort } from "../../support/processes/free-port.js";
+import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { root } from "../../tidy/source-tree.js";
 import { connect, epochOf, isAway, isConnected, publish } from "../watched-connection.js";
 

@@ -7,9 +7,9 @@ import type { Test } from "tap";
 import t from "tap";
 import { EngineAwayError } from "../../../limiterd/cluster/engine/engine.js";
 import { createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
+import { freePort } from "../../support/processes/free-port.js";
 import {
   engineProgram,
-  freePort,
   noEngine,
   type RunningEngine,
   startEngine,

@@ -5,11 +5,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import type { Test } from "tap";
+import { freePort } from "./free-port.js";
 
 export interface RunningEngine {
   readonly port: number;
@@ -32,16 +32,6 @@ export const engineProgram: string | null =
     (name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0,
   ) ?? null;
 export const noEngine = "needs redis-server or valkey-server (Debian: redis-server)";
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** `settings` as on the command line, such as `["--maxmemory", "2mb"]`. */
 export async function startEngine(

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
-import { freePort } from "./start-engine.js";
+import { freePort } from "./free-port.js";
 
 export interface PostgresServer {
   /** Of its database, as its owner. */
