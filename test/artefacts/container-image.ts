@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { repository, run } from "./run.js";
+import { debianRoot } from "./debian-root.js";
+import { notInstalled, repository, run } from "./run.js";
 
 /** As in the Dockerfile. */
 export const user = 65532;
@@ -16,24 +16,7 @@ export const volumes = ["/run/sluice", "/var/lib/sluice", "/tmp"] as const;
 /** Why no image can be built and run here; null: it can be tried. */
 export function whyNotHere(): string | null {
   if (process.getuid?.() !== 0) return "only root can build and run images here";
-  const missing = ["buildah", "runc", "mmdebstrap"].filter(
-    (program) => spawnSync(program, ["--version"]).error !== undefined,
-  );
-  return missing.length > 0 ? `${missing.join(" and ")} isn't installed` : null;
-}
-
-/** A root with glibc, libstdc++ and certificates; made once, and kept among the temporary files. */
-function baseRoot(): string {
-  const archive = join(tmpdir(), "sluice-container-base.tar");
-  if (existsSync(archive)) return archive;
-  const made = `${archive}.${process.pid}`;
-  run("mmdebstrap", [
-    ...["--quiet", "--mode=root", "--variant=extract", "--format=tar"],
-    "--include=libstdc++6,libc6,ca-certificates",
-    ...["bookworm", made, "deb http://deb.debian.org/debian bookworm main"],
-  ]);
-  renameSync(made, archive);
-  return archive;
+  return notInstalled(["buildah", "runc", "mmdebstrap"]);
 }
 
 interface ImageConfig {
@@ -61,7 +44,9 @@ export function buildImage(tarball: string, folder: string): Image {
   const context = join(folder, "context");
   mkdirSync(context);
   execFileSync("cp", [tarball, context]);
-  execFileSync("cp", [baseRoot(), join(context, "base.tar")]);
+  const packages = ["libstdc++6", "libc6", "ca-certificates"];
+  const base = debianRoot({ name: "container", variant: "extract", packages });
+  execFileSync("cp", [base, join(context, "base.tar")]);
   writeFileSync(join(context, "base"), "FROM scratch\nADD base.tar /\n");
   buildah("bud", "--quiet", "--tag=localhost/base", `--file=${join(context, "base")}`, context);
   const file = join(repository, "docs/examples/container/Dockerfile");

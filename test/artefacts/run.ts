@@ -24,6 +24,14 @@ export function run(program: string, args: readonly string[], options: RunOption
   throw new Error(`${program} ${args.join(" ")}: ${end}\n${stdout}${stderr}`.trimEnd());
 }
 
+/** Which of the programs aren't there, in words; null: all are. */
+export function notInstalled(programs: readonly string[]): string | null {
+  const missing = programs.filter(
+    (program) => spawnSync(program, ["--version"]).error !== undefined,
+  );
+  return missing.length > 0 ? `${missing.join(" and ")} isn't installed` : null;
+}
+
 /** Leaves an artefact in the folder that `SLUICE_ARTEFACTS` names, where it is wanted. */
 export function keep(file: string): void {
   const folder = process.env["SLUICE_ARTEFACTS"];

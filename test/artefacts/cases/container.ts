@@ -6,7 +6,7 @@ import t from "tap";
 import { parseAllDocuments } from "yaml";
 import { freePort } from "../../support/processes/free-port.js";
 import { buildImage, runContainer, user, volumes, whyNotHere } from "../container-image.js";
-import { repository, run } from "../run.js";
+import { notInstalled, repository, run } from "../run.js";
 import { packageJson } from "../stage-tree.js";
 import { packTarball } from "../tarball.js";
 
@@ -62,23 +62,10 @@ t.test("each example runs the image closed, with its volumes, and gives it time 
   t.end();
 });
 
-t.test(
-  "kustomize builds the examples",
-  {
-    skip: (() => {
-      try {
-        run("kubectl", ["version", "--client"]);
-        return false;
-      } catch {
-        return "kubectl isn't installed";
-      }
-    })(),
-  },
-  (t) => {
-    t.match(run("kubectl", ["kustomize", join(examples, "kubernetes/node")]), /kind: DaemonSet/);
-    t.end();
-  },
-);
+t.test("kustomize builds the examples", { skip: notInstalled(["kubectl"]) ?? false }, (t) => {
+  t.match(run("kubectl", ["kustomize", join(examples, "kubernetes/node")]), /kind: DaemonSet/);
+  t.end();
+});
 
 t.test("the image", { skip: reason ?? false }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-container-"));

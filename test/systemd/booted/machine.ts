@@ -10,16 +10,16 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  renameSync,
   rmdirSync,
   rmSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { debianRoot } from "../../artefacts/debian-root.js";
+import { notInstalled } from "../../artefacts/run.js";
 
 const packages = ["systemd", "systemd-sysv", "libstdc++6", "procps"];
-const suite = "bookworm";
 /** Where systemd wants its control groups: the first is that of version 1 beside 2. */
 const hierarchies = ["/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"];
 const bootMsMax = 60_000;
@@ -28,23 +28,7 @@ const bootMsMax = 60_000;
 export function whyNotHere(): string | null {
   if (process.platform !== "linux") return "it isn't Linux";
   if (process.getuid?.() !== 0) return "only root can boot a container";
-  const missing = ["systemd-nspawn", "mmdebstrap", "nsenter"].filter(
-    (program) => spawnSync(program, ["--version"]).error !== undefined,
-  );
-  return missing.length > 0 ? `${missing.join(" and ")} isn't installed` : null;
-}
-
-/** The root as an archive; made once, in half a minute, and kept among the temporary files. */
-function rootArchive(): string {
-  const archive = join(tmpdir(), `sluice-systemd-${suite}.tar`);
-  if (existsSync(archive)) return archive;
-  const made = `${archive}.${process.pid}`;
-  execFileSync("mmdebstrap", [
-    ...["--quiet", "--mode=root", "--variant=apt", `--include=${packages.join(",")}`],
-    ...[suite, made, `deb http://deb.debian.org/debian ${suite} main`],
-  ]);
-  renameSync(made, archive);
-  return archive;
+  return notInstalled(["systemd-nspawn", "mmdebstrap", "nsenter"]);
 }
 
 export interface Machine {
@@ -63,7 +47,12 @@ export async function bootMachine(repository: string): Promise<Machine> {
   const directory = mkdtempSync(join(tmpdir(), "sluice-machine-"));
   const root = join(directory, "root");
   mkdirSync(join(root, "opt/sluice"), { recursive: true });
-  execFileSync("tar", ["-C", root, "-xf", rootArchive()]);
+  execFileSync("tar", [
+    "-C",
+    root,
+    "-xf",
+    debianRoot({ name: "systemd", variant: "apt", packages }),
+  ]);
   copyFileSync(process.execPath, join(root, "usr/bin/node"));
   const groups = hierarchies
     .filter((hierarchy) => existsSync(join(hierarchy, "cgroup.procs")))
