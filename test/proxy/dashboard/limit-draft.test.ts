@@ -1,3 +1,4 @@
+/** What the dialogs of rules and budgets send, and what they say that saving does. */
 import t from "tap";
 import {
   budgetBody,
@@ -21,8 +22,6 @@ import {
 } from "../../../proxy/dashboard/web/logic/rule-draft.js";
 import type { BudgetItem } from "../../../shared/api/budget-item.js";
 import type { BackTestReport, RuleItem } from "../../../shared/api/rule-item.js";
-
-/** What the dialogs of rules and budgets send, and what they say that saving does. */
 
 const rule = {
   scope: "user_path",

@@ -27,6 +27,10 @@ async function read(
   const exchange = new FakeExchange();
   exchange.sentPieces = [Buffer.from(body)];
   exchange.gone = gone;
+  return readFrom(exchange, operation, bodyBytesMax);
+}
+
+function readFrom(exchange: FakeExchange, operation: JsonOperation, bodyBytesMax = 10_000) {
   return readJsonCall(operation, {
     exchange,
     bodyBytesMax,
@@ -37,10 +41,13 @@ async function read(
   });
 }
 
-async function callOf(operation: JsonOperation, body: string): Promise<ModelCall> {
-  const result = await read(operation, body);
+function callIn(result: Awaited<ReturnType<typeof read>>): ModelCall {
   if (!result.ok) throw new Error(result.failure?.message ?? "gone");
   return result.call;
+}
+
+async function callOf(operation: JsonOperation, body: string): Promise<ModelCall> {
+  return callIn(await read(operation, body));
 }
 
 /** What goes to a provider, its body as text. */
@@ -325,21 +332,13 @@ t.test("a translation needs memory: without it the request is refused for now", 
   exchange.ledger = new MemoryLedger(2 * chat.length);
   exchange.ledger.take(1);
   exchange.memory = new MemoryShare(exchange.ledger);
-  const result = await readJsonCall("chat_completions", {
-    exchange,
-    bodyBytesMax: 10_000,
-    uploadBytesMax: 0,
-    isUtf8: () => true,
-    newSpool: () => Promise.reject(new Error("no disk")),
-    nowMs: () => 0,
-  });
-  if (!result.ok) throw new Error("it was read");
-  t.equal(result.call.problemAt(chatty, "m"), null);
-  t.match(result.call.problemAt(claude, "m"), { status: 503, code: "overloaded" });
+  const call = callIn(await readFrom(exchange, "chat_completions"));
+  t.equal(call.problemAt(chatty, "m"), null);
+  t.match(call.problemAt(claude, "m"), { status: 503, code: "overloaded" });
   exchange.ledger.give(1);
-  t.equal(result.call.problemAt(claude, "m"), null);
+  t.equal(call.problemAt(claude, "m"), null);
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length);
-  t.equal(result.call.problemAt(claude, "m"), null);
+  t.equal(call.problemAt(claude, "m"), null);
   t.equal(exchange.ledger.held, (1 + translatedBodyFactor) * chat.length, "once");
 });
 
@@ -360,16 +359,7 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     const exchange = new FakeExchange();
     const text = JSON.stringify({ model: "x", stream: true, ...bodies[operation] });
     exchange.sentPieces = [Buffer.from(text)];
-    const result = await readJsonCall(operation, {
-      exchange,
-      bodyBytesMax: 1e9,
-      uploadBytesMax: 0,
-      isUtf8: () => true,
-      newSpool: () => Promise.reject(new Error("no disk")),
-      nowMs: () => 0,
-    });
-    if (!result.ok) throw new Error("it was read");
-    const { call } = result;
+    const call = callIn(await readFrom(exchange, operation, 1e9));
     t.equal(call.problemAt(provider, "y"), null);
     const { promptBytes } = call;
     const { body } = call.requestTo(provider, "y", []);
@@ -391,17 +381,8 @@ t.test(
     const begin = async () => {
       const body = { model: "x", stream: true, messages: [{ role: "user", content }] };
       exchange.sentPieces = [Buffer.from(JSON.stringify(body))];
-      const result = await readJsonCall("chat_completions", {
-        exchange,
-        bodyBytesMax: 1e9,
-        uploadBytesMax: 0,
-        isUtf8: () => true,
-        newSpool: () => Promise.reject(new Error("no disk")),
-        nowMs: () => 0,
-      });
+      const call = callIn(await readFrom(exchange, "chat_completions", 1e9));
       exchange.sentPieces = [];
-      if (!result.ok) throw new Error("it was read");
-      const { call } = result;
       const { body: sent, translator } = call.requestTo(claude, "y", []);
       const refs = [call.body!, (sent as LargeBody).whole()].map((bytes) => new WeakRef(bytes));
       return { call, translator, refs };
