@@ -33,6 +33,8 @@ import type { Admin, ForeignHello, ToDaemon } from "../../shared/wire/message-to
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 
+type UsagePage = (query: Readonly<Record<string, unknown>>) => object | null;
+
 export interface FakeDaemonOptions {
   /** `older`: it speaks the wire version before this one, and no other. */
   readonly onHello?: "welcome" | "older" | "refuse" | "hang-up" | "silence" | "garbage";
@@ -43,13 +45,12 @@ export interface FakeDaemonOptions {
   readonly explanation?: object;
   /** What the list of budgets holds. */
   readonly budgets?: readonly object[];
-  /** What `usage.summary` and `usage.export` are answered with; null: silence. */
   /** Of a back-test: its answers, one after the other. */
   readonly backTest?: readonly object[];
   readonly usageSummary?: object;
-  /** Likewise `usage.follow`. */
-  readonly followedPage?: (query: Readonly<Record<string, unknown>>) => object | null;
-  readonly usagePage?: (query: Readonly<Record<string, unknown>>) => object | null;
+  /** What `usage.export` and `usage.follow` are answered with; null: silence. */
+  readonly usagePage?: UsagePage;
+  readonly followedPage?: UsagePage;
 }
 
 export interface FakeDaemon {
@@ -235,15 +236,10 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "usage.summary":
       return { kind: "answer", body: options.usageSummary ?? {} };
     case "usage.export":
-      return {
-        kind: "answer",
-        body: (options.usagePage ?? (() => null))(body as Readonly<Record<string, unknown>>),
-      };
-    case "usage.follow":
-      return {
-        kind: "answer",
-        body: (options.followedPage ?? (() => null))(body as Readonly<Record<string, unknown>>),
-      };
+    case "usage.follow": {
+      const page = op === "usage.export" ? options.usagePage : options.followedPage;
+      return { kind: "answer", body: page?.(body as Readonly<Record<string, unknown>>) ?? null };
+    }
     case "keys.issue":
     case "keys.list":
     case "keys.rotate":
