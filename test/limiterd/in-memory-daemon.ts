@@ -416,6 +416,16 @@ export function executed(changes: Partial<Execution> = {}): Execution {
   };
 }
 
+/** Commits until this has ended, well or not. */
+export async function commitUntil(daemon: TestDaemon, work: Promise<unknown>): Promise<void> {
+  let isDone = false;
+  const end = (): void => {
+    isDone = true;
+  };
+  work.then(end, end);
+  while (!isDone) await daemon.commit();
+}
+
 /** What an admin operation was refused with. */
 export function refusal(asked: Promise<unknown>): Promise<unknown> {
   return asked.then(

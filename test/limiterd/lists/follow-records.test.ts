@@ -1,24 +1,15 @@
 import fc from "fast-check";
 import t from "tap";
 import { nextStoreId } from "../../../limiterd/usage/followers/store-ids.js";
-import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { FollowedRecords } from "../../../shared/api/record-item.js";
 import type { MemoryStore } from "../../support/memory-store.js";
-import { ask, executed, refusal, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
-
-const record: UsageRecord = {
-  ...executed(),
-  atMs: 0,
-  userPath: "/a",
-  provider: "openai",
-  model: "gpt-4o",
-  estimated: false,
-};
+import { ask, refusal, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
+import { recordOn } from "../usage/usage-fixture.js";
 
 /** One batch of records with these request ids, closed; `commit` puts it on the disk. */
 function recordBatch(daemon: TestDaemon, ...ids: string[]): void {
   for (const requestId of ids)
-    daemon.state.usage.add({ ...record, atMs: daemon.nowMs, requestId }, daemon.nowMs);
+    daemon.state.usage.add(recordOn("/a", { atMs: daemon.nowMs, requestId }), daemon.nowMs);
   daemon.state.writer.journal("p", 1, () => {});
 }
 

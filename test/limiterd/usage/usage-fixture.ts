@@ -25,13 +25,19 @@ interface Settled {
   readonly estimated?: boolean;
 }
 
+type Spent = Parameters<typeof executed>[0] & { settled?: Settled };
+
 /** Settles one request on a path, sent without an admission. */
-export function spend(
-  peer: TestPeer,
+export function spend(peer: TestPeer, seq: number, userPath: string, spent: Spent = {}): void {
+  t.ok(peer.send(spending(seq, userPath, spent)), "the settle is taken");
+}
+
+/** What `spend` sends. */
+export function spending(
   seq: number,
   userPath: string,
-  { settled = {}, ...changes }: Parameters<typeof executed>[0] & { settled?: Settled } = {},
-): void {
+  { settled = {}, ...changes }: Spent = {},
+): ReturnType<typeof settleOf> {
   const { model = target.model, endedAgoMs = 0, estimated = false } = settled;
   const lease = {
     lease: 0,
@@ -44,14 +50,11 @@ export function spend(
     submission: false,
   };
   const record = executed({ model, ...changes });
-  t.ok(
-    peer.send({
-      ...settleOf(lease, seq, record.inputTokens + record.outputTokens, { ended: endedAgoMs }),
-      estimated,
-      record,
-    }),
-    "the settle is taken",
-  );
+  return {
+    ...settleOf(lease, seq, record.inputTokens + record.outputTokens, { ended: endedAgoMs }),
+    estimated,
+    record,
+  };
 }
 
 export async function usageOf(

@@ -1,17 +1,7 @@
 import t from "tap";
+import { createRandom } from "../../../sim/random.js";
 import type { FakeEngine } from "../../../support/cluster/fake-engine.js";
 import { issueKey, newEngine, sharedOf, startHost, type TestHost } from "./hosts-fixture.js";
-
-/** Numbers below `n`, the same for each seed. */
-function numbers(seed: number): (n: number) => number {
-  let state = seed >>> 0 || 1;
-  return (n) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % n;
-  };
-}
 
 interface Cluster {
   readonly engine: FakeEngine;
@@ -72,7 +62,8 @@ async function step(
 
 t.test("whatever happens, in the end all hosts enforce the same", async (t) => {
   for (let seed = 1; seed <= 60; seed++) {
-    const below = numbers(seed * 2_654_435_761);
+    const random = createRandom(seed);
+    const below = (n: number): number => random.int(0, n - 1);
     const engine = newEngine();
     const hosts = await Promise.all([0, 1, 2].map(() => startHost(engine)));
     const cluster: Cluster = { engine, hosts, hashes: [] };

@@ -10,7 +10,7 @@ import {
   type FakeEngine,
 } from "../../../support/cluster/fake-engine.js";
 import type { MemoryStore } from "../../../support/memory-store.js";
-import { ask, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+import { ask, commitUntil, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
 
 export interface TestHost {
   readonly daemon: TestDaemon;
@@ -72,20 +72,7 @@ export async function join(engine: FakeEngine, daemon: TestDaemon): Promise<Test
     },
   });
   const definitions = daemon.state.sharedDefinitions!;
-  const refresh = async (): Promise<void> => {
-    const done = definitions.refresh();
-    let isDone = false;
-    const ended = done.then(
-      () => {
-        isDone = true;
-      },
-      () => {
-        isDone = true;
-      },
-    );
-    while (!isDone) await daemon.commit();
-    await ended;
-  };
+  const refresh = (): Promise<void> => commitUntil(daemon, definitions.refresh());
   await refresh();
   return {
     daemon,

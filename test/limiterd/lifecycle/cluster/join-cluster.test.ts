@@ -10,7 +10,7 @@ import {
 } from "../../../support/cluster/fake-engine.js";
 import { addHostTwin } from "../../../support/cluster/host-twin.js";
 import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
-import { ask, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+import { ask, commitUntil, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
 
 interface JoinedDaemon {
   readonly daemon: TestDaemon;
@@ -57,11 +57,8 @@ async function joined(
     },
     onBroken: (error) => void log.push(error.message),
   });
-  let isDone = false;
-  void done.then(() => {
-    isDone = true;
-  });
-  while (!isDone) await daemon.commit();
+  await commitUntil(daemon, done);
+  await done;
   return {
     daemon,
     connection,

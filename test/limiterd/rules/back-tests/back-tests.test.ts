@@ -9,10 +9,8 @@ import {
   settleOf,
   startDaemon,
   type TestDaemon,
-  type TestPeer,
-  target,
 } from "../../in-memory-daemon.js";
-import { spend } from "../../usage/usage-fixture.js";
+import { spend, spending } from "../../usage/usage-fixture.js";
 
 const start = Date.parse("2026-03-10T12:00:00Z");
 const rule = { user_path: "/team", limit_key: { period: "minute" }, max_requests: 2 };
@@ -25,20 +23,6 @@ async function backTest(daemon: TestDaemon, body: object): Promise<BackTestRepor
       after: report.next,
     })) as unknown as BackTestReport;
   return report;
-}
-
-/** As `spend`, of very many. */
-function settle(peer: TestPeer, seq: number, userPath: string): void {
-  const lease = {
-    lease: 0,
-    userPath,
-    admittedAtMs: 0,
-    lsn: 0,
-    target,
-    targetAtMs: 0,
-    targetLsn: 0,
-  };
-  peer.send({ ...settleOf({ ...lease, submission: false }, seq, 30), record: executed() });
 }
 
 /** A request each second, each of two seconds. */
@@ -116,7 +100,7 @@ t.test("a long one is answered in parts, and each part goes on", async (t) => {
   const peer = daemon.proxy("p1");
   for (let i = 0; i < 45_000; i++) {
     if (i % 30 === 0) daemon.nowMs += 1000;
-    settle(peer, i + 1, `/team/${i % 7}`);
+    peer.send(spending(i + 1, `/team/${i % 7}`));
     if (i % 5000 === 0) await daemon.commit();
   }
   const first = (await ask(daemon, "rate-limits.test", rule)) as unknown as BackTestReport;
@@ -149,7 +133,7 @@ t.test("a long one is answered in parts, and each part goes on", async (t) => {
 t.test("two are under way at once; who asks for none any more is forgotten", async (t) => {
   const daemon = startDaemon([], { nowMs: start });
   const peer = daemon.proxy("p1");
-  for (let i = 0; i < 25_000; i++) settle(peer, i + 1, "/team");
+  for (let i = 0; i < 25_000; i++) peer.send(spending(i + 1, "/team"));
   const begin = async (): Promise<unknown> => {
     daemon.nowMs += 1000;
     return (await ask(daemon, "rate-limits.test", rule))["next"];
