@@ -41,8 +41,8 @@ async function startHosts(
   {
     hosts,
     cap,
-    engineUrl,
-  }: { readonly hosts: number; readonly cap: number; readonly engineUrl: string | null },
+    cluster,
+  }: { readonly hosts: number; readonly cap: number; readonly cluster: Cluster | null },
 ): Promise<Site> {
   const rules = Array.from({ length: tenants }, (_, tenant) => ({
     path: `/t${tenant}`,
@@ -53,7 +53,7 @@ async function startHosts(
   };
   const daemons = await Promise.all(
     Array.from({ length: hosts }, (_, host) =>
-      startSharingDaemon(processes, join(dir, String(host)), config, engineUrl),
+      startSharingDaemon(processes, join(dir, String(host)), config, cluster),
     ),
   );
   // Hosts know of each other within a second.
@@ -64,17 +64,23 @@ async function startHosts(
   };
 }
 
+/** As in the configuration; each phase has counters of its own. */
+interface Cluster {
+  readonly url: string;
+  readonly name: string;
+}
+
 interface FarPhase {
   readonly hosts: number;
   readonly perSecond: number | null;
-  readonly engineUrl: string | null;
+  readonly cluster: Cluster | null;
   /** Of the engine, since its start. */
   readonly operations: () => Promise<number>;
 }
 
 async function measureFar(
   dir: string,
-  { hosts, perSecond, engineUrl, operations }: FarPhase,
+  { hosts, perSecond, cluster, operations }: FarPhase,
 ): Promise<{
   readonly admitted: number;
   readonly unavailable: number;
@@ -83,7 +89,7 @@ async function measureFar(
 }> {
   const processes = createProcesses(dir);
   try {
-    const site = await startHosts(processes, dir, { hosts, cap: farCap, engineUrl });
+    const site = await startHosts(processes, dir, { hosts, cap: farCap, cluster });
     const drive = (port: AdmissionPort, forSeconds: number): Promise<Counted> =>
       perSecond === null
         ? driveAtOnce(port, forSeconds, tenants)
@@ -125,15 +131,16 @@ async function main(): Promise<void> {
     );
     for (const { hosts, perSecond } of phases) {
       let aloneUs = 0;
-      for (const engineUrl of [null, `${engine.url}#far-${hosts}-${perSecond ?? 0}`]) {
+      const sharing = { url: engine.url, name: `far-${hosts}-${perSecond ?? 0}` };
+      for (const cluster of [null, sharing]) {
         const own = mkdtempSync(join(dir, "far-"));
-        const measured = await measureFar(own, { hosts, perSecond, engineUrl, operations });
+        const measured = await measureFar(own, { hosts, perSecond, cluster, operations });
         const { admitted, unavailable, us, asked } = measured;
         const each = us / admitted;
-        if (engineUrl === null) aloneUs = each;
+        if (cluster === null) aloneUs = each;
         say(
           [
-            `  ${String(hosts).padStart(2)} ${engineUrl === null ? "alone  " : "sharing"}`,
+            `  ${String(hosts).padStart(2)} ${cluster === null ? "alone  " : "sharing"}`,
             perSecond === null ? "as fast as they can" : `${number(perSecond)}/s each        `,
             `${number(Math.round(admitted / seconds)).padStart(8)} admissions/s`,
             `${each.toFixed(1).padStart(6)} µs CPU each (${(each / aloneUs).toFixed(2)} ×)`,
@@ -151,7 +158,7 @@ async function main(): Promise<void> {
         const site = await startHosts(processes, join(dir, `near-${share}`), {
           hosts: 3,
           cap: nearCap,
-          engineUrl: `${engine.url}#near-${share}`,
+          cluster: { url: engine.url, name: `near-${share}` },
         });
         const before = await operations();
         const perHost = Math.floor((nearCap * share) / site.ports.length);

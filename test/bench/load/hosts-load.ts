@@ -18,37 +18,19 @@ export function driveAtOnce(
   tenants: number,
 ): Promise<Counted> {
   const endAt = performance.now() + seconds * 1000;
-  let [admitted, refused, unavailable, unsettled, working] = [0, 0, 0, 0, atOnce];
+  let working = atOnce;
   return new Promise((resolve, reject) => {
     const endIfDone = (): void => {
-      if (working > 0 || unsettled > 0) return;
+      if (working > 0 || tally.unsettled > 0) return;
       port.events = unattended;
-      resolve({ admitted, refused, unavailable });
+      resolve(tally);
     };
     const next = (slot: number): void => {
-      if (performance.now() < endAt) return port.admit(slot, (admitted + slot) % tenants);
+      if (performance.now() < endAt) return port.admit(slot, (tally.admitted + slot) % tenants);
       working--;
       endIfDone();
     };
-    port.events = {
-      onVerdict(slot, isAdmitted) {
-        if (isAdmitted) {
-          admitted++;
-          unsettled++;
-          port.settle(slot);
-        } else refused++;
-        next(slot);
-      },
-      onUnavailable(slot) {
-        unavailable++;
-        next(slot);
-      },
-      onSettled(settles) {
-        unsettled -= settles;
-        endIfDone();
-      },
-      onLost: reject,
-    };
+    const tally = settleAtOnce(port, { onAnswered: next, onSettled: endIfDone, onLost: reject });
     for (let slot = 0; slot < atOnce; slot++) next(slot);
   });
 }
@@ -62,39 +44,58 @@ export async function drivePaced(
     tenants,
   }: { readonly requests: number; readonly seconds: number; readonly tenants: number },
 ): Promise<Counted> {
-  let [admitted, refused, unavailable, unsettled] = [0, 0, 0, 0];
   let lost: Error | null = null;
-  const free = Array.from({ length: requests }, (_, slot) => slot);
-  port.events = {
-    onVerdict(slot, isAdmitted) {
-      if (isAdmitted) {
-        admitted++;
-        unsettled++;
-        port.settle(slot);
-      } else refused++;
-    },
-    onUnavailable() {
-      unavailable++;
-    },
-    onSettled(settles) {
-      unsettled -= settles;
-    },
+  const tally = settleAtOnce(port, {
+    onAnswered() {},
+    onSettled() {},
     onLost(error) {
       lost = error;
     },
-  };
+  });
   const startedMs = performance.now();
   for (let sent = 0; sent < requests && lost === null; ) {
     const due = Math.min(
       requests,
       Math.ceil(((performance.now() - startedMs) / (seconds * 1000)) * requests),
     );
-    for (; sent < due; sent++) port.admit(free[sent]!, sent % tenants);
+    for (; sent < due; sent++) port.admit(sent, sent % tenants);
     await delay(5);
   }
-  while (lost === null && (admitted + refused + unavailable < requests || unsettled > 0))
-    await delay(5);
+  const answered = (): number => tally.admitted + tally.refused + tally.unavailable;
+  while (lost === null && (answered() < requests || tally.unsettled > 0)) await delay(5);
   port.events = unattended;
   if (lost !== null) throw lost;
-  return { admitted, refused, unavailable };
+  return tally;
+}
+
+interface Watcher {
+  /** Whatever the answer was. */
+  onAnswered(slot: number): void;
+  onSettled(): void;
+  onLost(error: Error): void;
+}
+
+/** Counts what a port answers, from now on; what is admitted is settled at once. */
+function settleAtOnce(port: AdmissionPort, { onAnswered, onSettled, onLost }: Watcher) {
+  const tally = { admitted: 0, refused: 0, unavailable: 0, unsettled: 0 };
+  port.events = {
+    onVerdict(slot, isAdmitted) {
+      if (isAdmitted) {
+        tally.admitted++;
+        tally.unsettled++;
+        port.settle(slot);
+      } else tally.refused++;
+      onAnswered(slot);
+    },
+    onUnavailable(slot) {
+      tally.unavailable++;
+      onAnswered(slot);
+    },
+    onSettled(settles) {
+      tally.unsettled -= settles;
+      onSettled();
+    },
+    onLost,
+  };
+  return tally;
 }

@@ -80,38 +80,44 @@ export async function startConfigured(
   return { daemon, proxy, readyMs: performance.now() - startedAt };
 }
 
+interface LoneDaemon {
+  readonly daemon: Running;
+  readonly socket: string;
+}
+
 /** The daemon alone, with the 10,000 rules; `usage`: whether it writes a record of each request. */
-export async function startDaemon(
+export function startDaemon(
   processes: Processes,
   dir: string,
   usage: boolean,
-): Promise<{ readonly daemon: Running; readonly socket: string }> {
-  const config = writeConfig(dir, {
-    providers: { bench: { type: "simulator" } },
+): Promise<LoneDaemon> {
+  return startAlone(processes, dir, {
     usage: { enabled: usage },
     rate_limits: { user_paths: userPathsConfig() },
   });
-  return {
-    daemon: await processes.node(ownBuild.daemonFile, ["--config", config]),
-    socket: socketIn(dir),
-  };
 }
 
-/** The daemon alone, with a section of rules; `engine`: `URL#NAME` of its cluster, or null. */
-export async function startSharingDaemon(
+/** The daemon alone, with a section of rules and that of its cluster, if it is in one. */
+export function startSharingDaemon(
   processes: Processes,
   dir: string,
   rules: object,
-  engine: string | null,
-): Promise<{ readonly daemon: Running; readonly socket: string }> {
+  cluster: object | null,
+): Promise<LoneDaemon> {
   mkdirSync(dir, { recursive: true });
-  const [url, name] = engine?.split("#") ?? [];
-  const config = writeConfig(dir, {
-    providers: { bench: { type: "simulator" } },
+  return startAlone(processes, dir, {
     usage: { enabled: false },
     rate_limits: rules,
-    ...(engine === null ? {} : { cluster: { url, name } }),
+    ...(cluster === null ? {} : { cluster }),
   });
+}
+
+async function startAlone(
+  processes: Processes,
+  dir: string,
+  parts: Omit<ConfigParts, "providers">,
+): Promise<LoneDaemon> {
+  const config = writeConfig(dir, { providers: { bench: { type: "simulator" } }, ...parts });
   return {
     daemon: await processes.node(ownBuild.daemonFile, ["--config", config]),
     socket: socketIn(dir),
