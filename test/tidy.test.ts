@@ -443,6 +443,7 @@ const soleImporters = {
   msgpackr: "shared/wire/codec.ts",
   jose: "proxy/auth/jose-issuers.ts",
   ioredis: "limiterd/cluster/engine/open-client.ts",
+  pg: "bin/usage/sinks/postgres-sink.ts",
   "js-yaml": "shared/config/file/parse-yaml.ts",
   valibot: "shared/config/file/read-fields.ts",
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",
