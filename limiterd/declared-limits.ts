@@ -13,12 +13,18 @@ export interface Declared<Definition> {
 export class DeclaredLimits<Definition> {
   readonly #definitions: readonly Definition[];
   readonly #places: readonly DeclaredAt[];
+  readonly #idOf: (definition: Definition) => string;
   readonly #byId = new Map<string, number>();
 
   /** `places`: of each definition, in their order; empty where they aren't known. */
-  constructor(definitions: readonly Definition[], places: readonly DeclaredAt[]) {
+  constructor(
+    definitions: readonly Definition[],
+    places: readonly DeclaredAt[],
+    idOf: (definition: Definition) => string,
+  ) {
     this.#definitions = definitions;
     this.#places = places;
+    this.#idOf = idOf;
   }
 
   get all(): readonly Definition[] {
@@ -36,9 +42,17 @@ export class DeclaredLimits<Definition> {
 
   /** Null for one that isn't declared, or wasn't noted yet. */
   get(id: string): Declared<Definition> | null {
-    const index = this.#byId.get(id);
-    return index === undefined
-      ? null
-      : { definition: this.#definitions[index]!, at: this.at(index) };
+    return this.#declared(this.#byId.get(id) ?? -1);
+  }
+
+  /** The same, noted or not: one that isn't is looked for among all. */
+  find(id: string): Declared<Definition> | null {
+    const known = this.#byId.get(id);
+    return this.#declared(known ?? this.#definitions.findIndex((one) => this.#idOf(one) === id));
+  }
+
+  #declared(index: number): Declared<Definition> | null {
+    const definition = this.#definitions[index];
+    return definition === undefined ? null : { definition, at: this.at(index) };
   }
 }

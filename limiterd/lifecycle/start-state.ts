@@ -5,9 +5,9 @@
 
 import type { Inert } from "../../shared/config/inert-rule.js";
 import type { ProviderTypes } from "../../shared/config/model-name.js";
-import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js";
+import { type BudgetDefinition, budgetId, budgetName } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
-import { periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
+import { periodLabel, type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
@@ -167,8 +167,8 @@ export async function startState(
     shares: null,
     configured: { applied: restored.configured },
     declared: {
-      rules: new DeclaredLimits(rules, declaredAt.rules),
-      budgets: new DeclaredLimits(configured, declaredAt.budgets),
+      rules: new DeclaredLimits(rules, declaredAt.rules, ruleId),
+      budgets: new DeclaredLimits(configured, declaredAt.budgets, budgetId),
     },
     budgets,
     labelsOf,

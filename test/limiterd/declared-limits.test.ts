@@ -39,6 +39,21 @@ t.test(
   },
 );
 
+t.test(
+  "a rule that is reverted right after a start gives way to the file's, though the store isn't read",
+  async (t) => {
+    const store = createMemoryStore();
+    const rules = [pathRule("/team", 60, { requests: 100 }), pathRule("/other", 60, { tokens: 1 })];
+    await ask(startDaemon(rules, { store }), "rate-limits.put", { ...minute, max_requests: 5 });
+    const daemon = startDaemon(rules, { store, loads: false });
+    await ask(daemon, "rate-limits.delete", { ...minute, revert: true });
+    t.match(daemon.state.book.find(rules[0]!), {
+      source: "config",
+      definition: { maxRequests: 100 },
+    });
+  },
+);
+
 t.test("a budget that was edited by hand gives way to the file's in the same way", async (t) => {
   const monthly = { user_path: "/team", budget_key: { period: "monthly" } };
   const budgets = [

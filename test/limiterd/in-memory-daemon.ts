@@ -38,8 +38,8 @@ import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
 import { typesOf } from "../../shared/config/model-name.js";
-import type { BudgetDefinition } from "../../shared/domain/budget.js";
-import type { RuleDefinition } from "../../shared/domain/rule.js";
+import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
+import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { IdMap } from "../../shared/id-map.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import { wireVersion } from "../../shared/version.js";
@@ -172,8 +172,8 @@ export function startDaemon(
     shares: null,
     configured: { applied: restored.configured },
     declared: {
-      rules: new DeclaredLimits(rules, []),
-      budgets: new DeclaredLimits(configured ?? [], []),
+      rules: new DeclaredLimits(rules, [], ruleId),
+      budgets: new DeclaredLimits(configured ?? [], [], budgetId),
     },
     proxies: restored.proxies,
     keys: restored.keys,

@@ -142,7 +142,7 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
     const budget = state.budgets.find(key);
     if (budget === null) return failed(ports, unknownBudget(key));
     if (!removal.revert) return { definitions: [budgetDeletion(key)], answer: () => ({}) };
-    return budget.source === "manual" && state.declared.budgets.get(budget.id) !== null
+    return budget.source === "manual" && state.declared.budgets.find(budget.id) !== null
       ? { definitions: [budgetReversion(budget, nowMs)], answer: () => ({}) }
       : failed(ports, failure("budget_not_found", notOverridden(nameOfBudget(key))));
   });

@@ -184,7 +184,7 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
     const rule = state.book.find(key);
     if (rule === null) return failed(ports, unknownRule(key));
     if (!removal.revert) return { definitions: ruleDeletions(key), answer: () => ({}) };
-    return rule.source === "manual" && state.declared.rules.get(rule.id) !== null
+    return rule.source === "manual" && state.declared.rules.find(rule.id) !== null
       ? { definitions: [ruleReversion(rule, nowMs)], answer: () => ({}) }
       : failed(ports, failure("rate_limit_not_found", notOverridden(nameOf(key))));
   });

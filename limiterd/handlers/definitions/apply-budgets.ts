@@ -99,7 +99,7 @@ function noteBudget(
 
 /** As for a rule: what was spent stays. */
 function putBackBudget(state: DaemonState, known: Budget | undefined, applying: Applying): boolean {
-  const theirs = known?.source === "manual" ? state.declared.budgets.get(known.id) : null;
+  const theirs = known?.source === "manual" ? state.declared.budgets.find(known.id) : null;
   if (theirs === null) return false;
   const { nowMs } = applying;
   const put = state.budgets.put(theirs.definition, { source: "config", nowMs });

@@ -96,7 +96,7 @@ function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to
  */
 function putBackRule(state: DaemonState, id: string, applying: Applying): boolean {
   const { book, declared } = state;
-  const theirs = book.ruleSet.get(id)?.source === "manual" ? declared.rules.get(id) : null;
+  const theirs = book.ruleSet.get(id)?.source === "manual" ? declared.rules.find(id) : null;
   if (theirs === null) return false;
   const { nowMs, lsn } = applying;
   const rule = book.put(theirs.definition, { source: "config", nowMs, lsn });
