@@ -3,20 +3,16 @@
  * verdicts that one host gives.
  */
 import t from "tap";
-import { refusalHeaders, successHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import type { RuleCounts } from "../../../shared/api/rule-item.js";
-import { refusalMessage } from "../../../shared/domain/refusal-message.js";
-import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
-import type { Breach } from "../../../shared/domain/verdict.js";
 import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
 import {
   type CaseGateway,
   type CaseRequest,
-  type CaseResponse,
   type CaseRule,
   limiterCases,
   playCase,
 } from "../../conformance/cases.js";
+import { admittedResponse, definitionOf, refusedResponse } from "../../conformance/core-answers.js";
 import { ask, settleOf } from "../in-memory-daemon.js";
 import { type Host, startHosts } from "./hosts.js";
 
@@ -71,16 +67,11 @@ function sharedGateway(rules: readonly CaseRule[], startMs: number): CaseGateway
       });
       await hosts.pass(0);
       const answer = received.slice(before).find(({ kind }) => kind !== "settled");
-      if (answer?.kind === "refused") return refused(answer);
+      if (answer?.kind === "refused") return refusedResponse(answer);
       if (answer?.kind !== "admitted") throw new Error(`the answer is ${answer?.kind}`);
       if (request.keepOpenAs === null) await settle({ host, request, answer });
       else open.set(request.keepOpenAs, { host, request, answer });
-      return {
-        status: 200,
-        headers: asRecord(successHeaders(answer.headers)),
-        body: null,
-        upstreamCalled: true,
-      };
+      return admittedResponse(answer.headers);
     },
     async finish(name) {
       await settle(open.get(name)!);
@@ -93,39 +84,4 @@ function sharedGateway(rules: readonly CaseRule[], startMs: number): CaseGateway
       return status["rate_limits"] as (RuleCounts & { subject: string })[];
     },
   };
-}
-
-function definitionOf(rule: CaseRule): RuleDefinition {
-  return {
-    scope: (rule.scope ?? "user_path") as Scope,
-    subject: rule.subject,
-    periodSeconds: rule.period_seconds,
-    maxRequests: rule.max_requests ?? null,
-    maxTokens: rule.max_tokens ?? null,
-    perChild: rule.per_child ?? false,
-  };
-}
-
-function refused(breach: Breach): CaseResponse {
-  return {
-    status: 429,
-    headers: asRecord(
-      refusalHeaders(breach).filter((_, i, all) => all[i - (i % 2)] !== "x-should-retry"),
-    ),
-    body: {
-      error: {
-        type: "rate_limit_error",
-        message: refusalMessage(breach),
-        param: null,
-        code: "rate_limit_exceeded",
-      },
-    },
-    upstreamCalled: false,
-  };
-}
-
-function asRecord(flat: readonly string[]): Record<string, string> {
-  const record: Record<string, string> = {};
-  for (let i = 0; i < flat.length; i += 2) record[flat[i]!] = flat[i + 1]!;
-  return record;
 }
