@@ -40,12 +40,13 @@ import { createInertReason } from "../../shared/config/inert-rule.js";
 import { typesOf } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { IdMap } from "../../shared/id-map.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import { wireVersion } from "../../shared/version.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import type { Admitted, FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { wireVersions } from "../../shared/wire/wire-versions.js";
@@ -326,18 +327,17 @@ export function askFor(peer: TestPeer, id: number, userPath: string): Lease | nu
     submission: false,
   });
   const answer = peer.received.at(-1);
-  return answer?.kind === "admitted"
-    ? {
-        lease: id,
-        userPath,
-        admittedAtMs: answer.admittedAtMs,
-        lsn: answer.lsn,
-        target,
-        targetAtMs: answer.admittedAtMs,
-        targetLsn: answer.lsn,
-        submission: false,
-      }
-    : null;
+  return answer?.kind === "admitted" ? leaseOf(answer, userPath) : null;
+}
+
+/** What a proxy holds of a request that was admitted, to this target. */
+export function leaseOf(
+  { id: lease, admittedAtMs, lsn }: Admitted,
+  userPath: string,
+  admittedTo: Target = target,
+): Lease {
+  const counted = { targetAtMs: admittedAtMs, targetLsn: lsn };
+  return { lease, userPath, admittedAtMs, lsn, target: admittedTo, ...counted, submission: false };
 }
 
 /** Asks for one submission; as `askFor`. */

@@ -3,7 +3,7 @@ import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import { counts, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
+import { counts, leaseOf, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
 
 const deactivated = { keyId: "key_1", expiredAtMs: null };
@@ -78,22 +78,7 @@ t.test("what runs when its key is deactivated runs on and is settled on its path
   const key = await issue(daemon, peer, { user_path: "/team" });
   const answer = admit(peer, 2, key.hash) as Extract<FromDaemon, { kind: "admitted" }>;
   await call(daemon, peer, "keys.deactivate", { key_hash: key.hash });
-  peer.send(
-    settleOf(
-      {
-        lease: 2,
-        userPath: answer.key!.userPath,
-        admittedAtMs: answer.admittedAtMs,
-        lsn: answer.lsn,
-        target,
-        targetAtMs: answer.admittedAtMs,
-        targetLsn: answer.lsn,
-        submission: false,
-      },
-      1,
-      0,
-    ),
-  );
+  peer.send(settleOf(leaseOf(answer, answer.key!.userPath), 1, 0));
   t.same(counts(daemon, team), { requests: 1, tokens: 0, inFlight: 0 });
 });
 

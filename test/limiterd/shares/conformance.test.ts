@@ -13,7 +13,7 @@ import {
   playCase,
 } from "../../conformance/cases.js";
 import { admittedResponse, definitionOf, refusedResponse } from "../../conformance/core-answers.js";
-import { ask, settleOf } from "../in-memory-daemon.js";
+import { ask, leaseOf, settleOf } from "../in-memory-daemon.js";
 import { type Host, startHosts } from "./hosts.js";
 
 for (const item of limiterCases("all")) {
@@ -37,17 +37,8 @@ function sharedGateway(rules: readonly CaseRule[], startMs: number): CaseGateway
   let asked = 0;
   let settled = 0;
   const settle = async ({ host, request, answer }: Open): Promise<void> => {
-    const lease = {
-      lease: answer.id,
-      userPath: request.userPath,
-      admittedAtMs: answer.admittedAtMs,
-      lsn: answer.lsn,
-      target: { provider: request.provider, model: request.model },
-      targetAtMs: answer.admittedAtMs,
-      targetLsn: answer.lsn,
-      submission: false,
-    };
-    host.proxy.send(settleOf(lease, ++settled, request.tokens));
+    const { userPath, provider, model, tokens } = request;
+    host.proxy.send(settleOf(leaseOf(answer, userPath, { provider, model }), ++settled, tokens));
     await hosts.passQuietly(quietMs);
   };
   return {

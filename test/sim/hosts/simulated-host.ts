@@ -9,6 +9,7 @@ import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
+  leaseOf,
   settleOf,
   startDaemon,
   type TestDaemon,
@@ -178,18 +179,8 @@ export class SimulatedHost {
       const answer = received[this.#seen]!;
       if (answer.kind !== "admitted") continue;
       const userPath = this.#paths.get(answer.id)!;
-      const lease: Lease = {
-        lease: answer.id,
-        userPath,
-        admittedAtMs: answer.admittedAtMs,
-        lsn: answer.lsn,
-        target,
-        targetAtMs: answer.admittedAtMs,
-        targetLsn: answer.lsn,
-        submission: false,
-      };
       this.running.set(answer.id, {
-        lease,
+        lease: leaseOf(answer, userPath),
         withdraw: this.#ports.onAdmitted(this, userPath),
       });
       onAdmitted(answer.id);
