@@ -1,4 +1,4 @@
-/** The worked cases against the core alone: their rules as definitions, its verdicts as responses. */
+/** The worked cases against the core alone: rules as definitions, its verdicts as responses. */
 import { refusalHeaders, successHeaders } from "../../proxy/http/rate-limit-headers.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
