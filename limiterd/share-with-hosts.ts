@@ -44,7 +44,7 @@ export async function shareWithHosts(
   await withinStart(reached(engine));
   const leave = await joinCluster(state, {
     engine,
-    name: cluster.name,
+    clusterName: cluster.name,
     failureMode: cluster.failureMode,
     facts: {
       name: hostname(),

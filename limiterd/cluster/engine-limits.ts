@@ -16,7 +16,6 @@ import type {
 } from "./shared-limits.js";
 
 interface EngineLimitsOptions {
-  /** `cluster.name`. */
   readonly clusterName: string;
   readonly hostId: string;
   /** How often this host's daemon has started. */

@@ -65,18 +65,18 @@ export function stampSum(sum: number, stamp: number, sign: 1 | -1): number {
 }
 
 /** What definitions are announced by. */
-export function definitionsChannel(name: string): string {
-  return `sluice:{${name}}:changes`;
+export function definitionsChannel(clusterName: string): string {
+  return `sluice:{${clusterName}}:changes`;
 }
 
 export function createDefinitionEngine(
   engine: Pick<EngineConnection, "call">,
-  name: string,
+  clusterName: string,
 ): DefinitionEngine {
   const keys = ["definitions", "order", "deleted", "state"].map(
-    (each) => `sluice:{${name}}:${each}`,
+    (each) => `sluice:{${clusterName}}:${each}`,
   );
-  const channel = definitionsChannel(name);
+  const channel = definitionsChannel(clusterName);
   return {
     async write(base, definitions) {
       const fields = definitions.flatMap((one) => [fieldOf(one), JSON.stringify(one.value)]);

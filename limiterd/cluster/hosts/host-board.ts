@@ -34,8 +34,7 @@ const hostKeptMs = dayMs;
 
 interface BoardPorts {
   readonly engine: Pick<EngineConnection, "call">;
-  /** Of the cluster. */
-  readonly name: string;
+  readonly clusterName: string;
   readonly identity: HostIdentity;
   readonly facts: HostFacts;
   /** A random text without spaces, of this process. */
@@ -80,7 +79,7 @@ export class HostBoard {
    * Rejects as `EngineConnection.call`.
    */
   async beat(): Promise<"heard" | "taken"> {
-    const { engine, name, identity, facts, mark, monoMs } = this.#ports;
+    const { engine, clusterName, identity, facts, mark, monoMs } = this.#ports;
     const said = JSON.stringify([
       facts.name,
       facts.version,
@@ -88,7 +87,7 @@ export class HostBoard {
       facts.startedAtMs,
     ]);
     const row = [identity.id, identity.start, mark, said, hostAliveMs, hostKeptMs];
-    const answer = await engine.call(hostScript, [`sluice:{${name}}:hosts`], row);
+    const answer = await engine.call(hostScript, [`sluice:{${clusterName}}:hosts`], row);
     if (!Array.isArray(answer)) throw new EngineRefusedError("an answer that isn't understood");
     const [status, now, ...rows] = (answer as readonly unknown[]).map(String);
     this.#heardAtMs = monoMs();

@@ -12,21 +12,21 @@ import type { EngineCommands } from "../engine/engine.js";
 
 type Commands = Pick<EngineCommands, "hgetall" | "hset" | "pexpire">;
 
-function keyOf(name: string, id: string): string {
-  return `sluice:${name}:object:{${id}}`;
+function keyOf(clusterName: string, id: string): string {
+  return `sluice:${clusterName}:object:{${id}}`;
 }
 
 /** Rejects as the commands. */
 export async function tellMade(
   commands: Commands,
-  name: string,
+  clusterName: string,
   { userPath, objects, days }: MadeObjects,
   nowMs: number,
 ): Promise<void> {
   const forMs = days * dayMs;
   await Promise.all(
     objects.map(async ({ provider, id }) => {
-      const key = keyOf(name, id);
+      const key = keyOf(clusterName, id);
       const known = ownersOf(await commands.hgetall(key), nowMs);
       if (known.some((owner) => owner.provider === provider)) return;
       await commands.hset(key, { [provider]: JSON.stringify([userPath, nowMs + forMs]) });
@@ -38,11 +38,11 @@ export async function tellMade(
 /** At each provider that has an object of this id. Rejects as the commands. */
 export async function askOwners(
   commands: Commands,
-  name: string,
+  clusterName: string,
   id: string,
   nowMs: number,
 ): Promise<readonly ObjectOwner[]> {
-  return ownersOf(await commands.hgetall(keyOf(name, id)), nowMs);
+  return ownersOf(await commands.hgetall(keyOf(clusterName, id)), nowMs);
 }
 
 function ownersOf(fields: ReadonlyMap<string, string>, nowMs: number): readonly ObjectOwner[] {

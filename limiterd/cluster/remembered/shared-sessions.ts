@@ -20,27 +20,27 @@ interface OpenedSession {
   readonly openedAtMs: number;
 }
 
-function keyOf(name: string, hash: string): string {
-  return `sluice:${name}:session:{${hash}}`;
+function keyOf(clusterName: string, hash: string): string {
+  return `sluice:${clusterName}:session:{${hash}}`;
 }
 
 /** Rejects as the commands, as do all of these. */
 export async function tellSession(
   commands: Commands,
-  name: string,
+  clusterName: string,
   { opening, openedAtMs }: OpenedSession,
 ): Promise<void> {
   const text = JSON.stringify([opening.credential.kind === "admin", bodyOf(opening), openedAtMs]);
-  await commands.set(keyOf(name, opening.hash), text, { expiresMs: sessionIdleMs });
+  await commands.set(keyOf(clusterName, opening.hash), text, { expiresMs: sessionIdleMs });
 }
 
 /** The session, which is used now; null: it has ended, or was never told. */
 export async function askSession(
   commands: Commands,
-  name: string,
+  clusterName: string,
   hash: string,
 ): Promise<OpenedSession | null> {
-  const key = keyOf(name, hash);
+  const key = keyOf(clusterName, hash);
   const text = await commands.get(key);
   const session = text === null ? null : sessionFromText(text);
   if (session?.opening.hash !== hash) return null;
@@ -48,8 +48,12 @@ export async function askSession(
   return session;
 }
 
-export async function endSession(commands: Commands, name: string, hash: string): Promise<void> {
-  await commands.del(keyOf(name, hash));
+export async function endSession(
+  commands: Commands,
+  clusterName: string,
+  hash: string,
+): Promise<void> {
+  await commands.del(keyOf(clusterName, hash));
 }
 
 /** As `shared/wire/dashboard-session.ts` reads it. */

@@ -15,8 +15,7 @@ const publishMs = 1000;
 
 export interface SpendingPorts {
   readonly engine: EngineConnection;
-  /** Of the cluster, as it is configured. */
-  readonly cluster: string;
+  readonly clusterName: string;
   /** This host's id. */
   readonly host: string;
   /** The name of its machine. */
@@ -66,25 +65,20 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
 
 function shareUsage(
   { usage, store, writer, onUnreadable, yieldToEventLoop }: DaemonState,
-  { engine, cluster, host, machine, usageRetentionDays: retentionDays, ...ports }: SpendingPorts,
+  ports: SpendingPorts,
 ): UsagePublisher {
-  const { nowMs, monoMs, onRefused } = ports;
-  const board = createUsageBoard(engine.commands, {
-    cluster,
-    host,
-    keepMs: sharedDays(retentionDays) * dayMs,
-    nowMs,
-  });
-  usage.others = new OtherUsage({ board, host, name: machine, monoMs, onUnreadable });
+  const { engine, host, machine: name, usageRetentionDays: retentionDays, monoMs } = ports;
+  const keepMs = sharedDays(retentionDays) * dayMs;
+  const board = createUsageBoard(engine.commands, { ...ports, keepMs });
+  usage.others = new OtherUsage({ board, host, name, monoMs, onUnreadable });
   return new UsagePublisher({
+    ...ports,
     board,
     rollups: usage.rollups,
     store,
-    name: machine,
+    name,
     retentionDays,
-    nowMs,
     yieldToEventLoop,
     write: (changes) => void writer.tryWrite(changes),
-    onRefused,
   });
 }

@@ -29,11 +29,11 @@ export interface SpendBoard {
 
 export function createSpendBoard(
   commands: Pick<EngineCommands, "hset" | "pexpire" | "hgetall">,
-  { cluster, host }: { readonly cluster: string; readonly host: string },
+  { clusterName, host }: { readonly clusterName: string; readonly host: string },
 ): SpendBoard {
   /** The commands of all questions are given in one turn, so that they travel together. */
   async function ask({ account, row, keepMs }: SpendQuestion): Promise<SpendAnswer> {
-    const key = `sluice:${cluster}:spend:${account}`;
+    const key = `sluice:${clusterName}:spend:${account}`;
     try {
       const told =
         row === null

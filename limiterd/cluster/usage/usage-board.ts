@@ -48,7 +48,7 @@ type FieldTexts = Promise<readonly (string | null)[]>;
 type Commands = Pick<EngineCommands, "hset" | "hget" | "hgetall" | "hdel" | "pexpire" | "time">;
 
 interface BoardOptions {
-  readonly cluster: string;
+  readonly clusterName: string;
   readonly host: string;
   /** How long a day is kept behind its end. */
   readonly keepMs: number;
@@ -57,10 +57,10 @@ interface BoardOptions {
 
 export function createUsageBoard(
   commands: Commands,
-  { cluster, host, keepMs, nowMs }: BoardOptions,
+  { clusterName, host, keepMs, nowMs }: BoardOptions,
 ): UsageBoard {
-  const hostsKey = `sluice:${cluster}:usage-hosts`;
-  const dayKey = (of: string, day: string): string => `sluice:${cluster}:usage:${of}:${day}`;
+  const hostsKey = `sluice:${clusterName}:usage-hosts`;
+  const dayKey = (of: string, day: string): string => `sluice:${clusterName}:usage:${of}:${day}`;
   const pieceKey = (of: string, day: string, piece: string): string =>
     `${dayKey(of, day)}:${piece}`;
   return {

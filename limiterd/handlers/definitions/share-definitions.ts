@@ -17,8 +17,7 @@ import { ownDefinitions } from "./own-definitions.js";
 
 interface SharingPorts {
   readonly engine: EngineConnection;
-  /** Of the cluster, as it is configured. */
-  readonly name: string;
+  readonly clusterName: string;
   nowMs(): number;
   /** Runs `run` every `ms`; returns what ends it. */
   every(ms: number, run: () => void): () => void;
@@ -47,9 +46,9 @@ const trimMs = 10 * 60_000;
 
 /** Begins to share definitions; returns what ends it. */
 export function shareDefinitions(state: DaemonState, ports: SharingPorts): () => void {
-  const { engine, name, log, nowMs } = ports;
+  const { engine, clusterName, log, nowMs } = ports;
   const definitions = new SharedDefinitions({
-    engine: createDefinitionEngine(engine, name),
+    engine: createDefinitionEngine(engine, clusterName),
     copy: new DefinitionCopy(state.store),
     apply(changed, also) {
       const applied = applyDefinitions(state, changed, nowMs(), also);
@@ -84,7 +83,7 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
     refresh();
   };
   const stops = [
-    engine.subscribe(definitionsChannel(name), refresh),
+    engine.subscribe(definitionsChannel(clusterName), refresh),
     engine.watch(connected),
     ports.every(refreshMs, refresh),
     ports.every(trimMs, () => {

@@ -11,12 +11,7 @@ import {
   type EngineState,
 } from "../../cluster/engine/engine.js";
 import { beatMs, HostBoard, type HostFacts } from "../../cluster/hosts/host-board.js";
-import {
-  freshIdentity,
-  type HostIdentity,
-  identityChange,
-  nextIdentity,
-} from "../../cluster/hosts/host-identity.js";
+import { freshIdentity, identityChange, nextIdentity } from "../../cluster/hosts/host-identity.js";
 import { shareSpending } from "../../cluster/sharing/share-spending.js";
 import { noteClusterState } from "../../handlers/announcements/announce.js";
 import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
@@ -26,8 +21,7 @@ import { forgetEpoch, shareLimits } from "./share-limits.js";
 
 interface ClusterPorts {
   readonly engine: EngineConnection;
-  /** Of the cluster. */
-  readonly name: string;
+  readonly clusterName: string;
   readonly failureMode: ClusterFailureMode;
   readonly facts: HostFacts;
   readonly usageRetentionDays: number;
@@ -56,12 +50,18 @@ export async function joinCluster(
   state: DaemonState,
   ports: ClusterPorts,
 ): Promise<() => Promise<void>> {
-  const { engine, name, failureMode } = ports;
+  const { engine, clusterName, failureMode } = ports;
   const onRefused = refusals({ ...ports, onRefused: (reason) => ports.log.refused(reason) });
   const log = { ...ports.log, refused: onRefused };
   const board = await firstBoard(state, ports);
   const { commands } = engine;
-  state.cluster = { name, failureMode, board, commands, engineState: () => engine.state };
+  state.cluster = {
+    name: clusterName,
+    failureMode,
+    board,
+    commands,
+    engineState: () => engine.state,
+  };
   const heardState = (now: EngineState): void => {
     noteClusterState(state, now.kind === "away" ? now.reason : null);
   };
@@ -91,7 +91,6 @@ export async function joinCluster(
   const stopSharing = shareLimits(state, { ...ports, board });
   const stopSpending = shareSpending(state, {
     ...ports,
-    cluster: name,
     host: board.identity.id,
     machine: ports.facts.name,
     onRefused,
@@ -111,17 +110,12 @@ async function firstBoard({ store, writer }: DaemonState, ports: ClusterPorts): 
   for (;;) {
     // On a full disk it goes on, and is taken for another host after the next start.
     await writer.tryWrite([identityChange(identity)]);
-    const board = newBoard(identity, mark, ports);
+    const board = new HostBoard({ ...ports, identity, mark });
     const status = await board.beat().catch(() => "away" as const);
     if (status !== "taken") return board;
     ports.log.copiedDisk(identity.id);
     identity = freshIdentity(ports.newId);
   }
-}
-
-function newBoard(identity: HostIdentity, mark: string, ports: ClusterPorts): HostBoard {
-  const { engine, name, facts } = ports;
-  return new HostBoard({ engine, name, identity, facts, mark, monoMs: () => ports.monoMs() });
 }
 
 /**

@@ -15,8 +15,7 @@ import type { Change, Store } from "../../store/store.js";
 
 interface SharingPorts {
   readonly engine: EngineConnection;
-  /** Of the cluster. */
-  readonly name: string;
+  readonly clusterName: string;
   readonly failureMode: ClusterFailureMode;
   readonly board: Pick<HostBoard, "identity" | "alive">;
   nowMs(): number;
@@ -34,13 +33,13 @@ const hostsMs = 1000;
 
 /** Returns what ends it: units that are held are given back. */
 export function shareLimits(state: DaemonState, ports: SharingPorts): () => Promise<void> {
-  const { engine, name, board, failureMode, onBroken } = ports;
+  const { engine, clusterName, board, failureMode, onBroken } = ports;
   const { book, writer, store, sharedDefinitions, yieldToEventLoop } = state;
   const { id: hostId, start } = board.identity;
   const shares = shareCounters(
     book,
     {
-      shared: createEngineLimits(engine, { clusterName: name, hostId, start }),
+      shared: createEngineLimits(engine, { clusterName, hostId, start }),
       monoMs: () => ports.monoMs(),
       nowMs: () => ports.nowMs(),
       lsn: () => writer.lsn,

@@ -23,7 +23,7 @@ function host(t: Test, url: string, name: string): TestDaemon {
   });
   const stop = shareSpending(daemon.state, {
     engine,
-    cluster: "test",
+    clusterName: "test",
     host: name,
     machine: `${name}.example`,
     usageRetentionDays: 400,

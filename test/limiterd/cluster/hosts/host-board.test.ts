@@ -21,7 +21,7 @@ function board(engine: FakeEngine, identity: HostIdentity, mark: string, name = 
   const connection = engine.connect();
   return new HostBoard({
     engine: connection,
-    name: "test",
+    clusterName: "test",
     identity,
     facts,
     mark,

@@ -19,7 +19,7 @@ function host(engine: FakeEngine, name: string, usageEnabled = true) {
   let monoMs = 0;
   const ports: SpendingPorts = {
     engine: connection,
-    cluster: "sluice",
+    clusterName: "sluice",
     host: name,
     machine: `${name}.example`,
     usageRetentionDays: 400,

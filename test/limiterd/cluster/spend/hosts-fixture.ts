@@ -67,7 +67,7 @@ export function join(
   const spend = new SpendExchange({
     book: daemon.state.budgets,
     host,
-    board: createSpendBoard(connection.commands, { cluster: "sluice", host }),
+    board: createSpendBoard(connection.commands, { clusterName: "sluice", host }),
     nowMs: () => daemon.nowMs,
     monoMs: () => cluster.monoMs,
     isLoading: () => daemon.state.accountsLoading,

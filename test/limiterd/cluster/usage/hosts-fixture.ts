@@ -48,7 +48,7 @@ export function joinUsage(
   const refused: string[] = [];
   const nowMs = (): number => engine.nowMs;
   const board = createUsageBoard(connection.commands, {
-    cluster: "sluice",
+    clusterName: "sluice",
     host: name,
     keepMs: retentionDays * dayMs,
     nowMs,

@@ -53,7 +53,7 @@ export async function join(engine: FakeEngine, daemon: TestDaemon): Promise<Test
   const log: string[] = [];
   shareDefinitions(daemon.state, {
     engine: connection,
-    name: "test",
+    clusterName: "test",
     nowMs: () => daemon.nowMs,
     every: () => () => {},
     newId: () => `cluster-${++ids}`,

@@ -33,7 +33,7 @@ async function joined(
   const nothing = (): void => {};
   const done = joinCluster(daemon.state, {
     engine: connection,
-    name: "test",
+    clusterName: "test",
     failureMode: "closed",
     facts: { name: "web", version: "1.0.0", configuration, startedAtMs: daemon.nowMs },
     usageRetentionDays: 400,

@@ -45,7 +45,7 @@ function join(store = createMemoryStore()): Joined {
   } as unknown as EngineConnection;
   const leave = shareLimits(daemon.state, {
     engine,
-    name: "test",
+    clusterName: "test",
     failureMode: "closed",
     board: { identity: { id: "host", start: 3 }, alive: 2 } as Parameters<
       typeof shareLimits
