@@ -1,5 +1,4 @@
 /** Budgets and usage over two hosts and a real engine: shared, cut, and rebuilt after a loss. */
-import { setTimeout as pause } from "node:timers/promises";
 import type { Test } from "tap";
 import t from "tap";
 import { connectEngine } from "../../../limiterd/cluster/engine/connect-engine.js";
@@ -7,6 +6,7 @@ import { openClients } from "../../../limiterd/cluster/engine/open-client.js";
 import { shareSpending } from "../../../limiterd/cluster/sharing/share-spending.js";
 import { ask, budget, client, noon, spend, usd } from "../../limiterd/budgets/budget-fixture.js";
 import { ask as askAdmin, startDaemon, type TestDaemon } from "../../limiterd/in-memory-daemon.js";
+import { until } from "../../support/client.js";
 import { createPlainConfig } from "../../support/cluster/cluster-config.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 
@@ -43,15 +43,6 @@ function host(t: Test, url: string, name: string): TestDaemon {
   return daemon;
 }
 
-/** What is asked, as soon as it fits. */
-async function until<T>(asked: () => Promise<T> | T, fits: (found: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const found = await asked();
-    if (fits(found) || tries === 500) return found;
-    await pause(20);
-  }
-}
-
 interface Summary {
   readonly usage?: { readonly total_cost: number };
   readonly hosts?: { readonly scope: string; readonly count: number; readonly reason?: string };
@@ -75,7 +66,7 @@ t.test(
       });
     spend(ofA, "/team", 0.25 * usd);
     const refused = (answer: string): boolean => answer !== "admitted";
-    t.match(await until(() => ask(ofB, "/team"), refused), /^\/team 86400: 1 of 1/);
+    t.match(await until(async () => ask(ofB, "/team"), refused), /^\/team 86400: 1 of 1/);
     await engine.kill();
     const alone = await until(
       () => summary(b),
@@ -93,6 +84,6 @@ t.test(
         { usage: { total_cost: 1 }, hosts: { scope: "all_hosts", count: 2 } },
       );
     const c = host(t, engine.url, "c");
-    t.match(await until(() => ask(client(c), "/team"), refused), /^\/team 86400: 1 of 1/);
+    t.match(await until(async () => ask(client(c), "/team"), refused), /^\/team 86400: 1 of 1/);
   },
 );

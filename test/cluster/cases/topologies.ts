@@ -7,6 +7,7 @@ import type { Test } from "tap";
 import t from "tap";
 import { EngineAwayError } from "../../../limiterd/cluster/engine/engine.js";
 import { createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
+import { until } from "../../support/client.js";
 import { freePort } from "../../support/processes/free-port.js";
 import {
   engineProgram,
@@ -19,11 +20,7 @@ import { connect, epochOf, isAway, isConnected, publish } from "../watched-conne
 
 const skip = engineProgram === null && noEngine;
 const slots = 16_384;
-
-/** What a test waits for that no event tells of. */
-async function until(what: () => Promise<boolean>): Promise<void> {
-  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 50));
-}
+const isUp = (info: unknown): boolean => String(info).includes("link_status:up");
 
 async function startCluster(t: Test, replicas: number): Promise<readonly RunningEngine[]> {
   const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
@@ -41,12 +38,10 @@ async function startCluster(t: Test, replicas: number): Promise<readonly Running
       info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${servers.length}`)
     );
   };
-  for (const server of servers) await until(() => knows(server));
+  for (const server of servers) await until(() => knows(server), Boolean);
   for (const replica of servers.slice(3)) {
     await replica.cli("CLUSTER", "REPLICATE", String(await first!.cli("CLUSTER", "MYID")));
-    await until(async () =>
-      String(await replica.cli("INFO", "replication")).includes("link_status:up"),
-    );
+    await until(() => replica.cli("INFO", "replication"), isUp);
   }
   return servers;
 }
@@ -81,17 +76,18 @@ t.test(
     const sizes = await Promise.all([first!, third!].map(({ cli }) => cli("DBSIZE")));
     for (const size of sizes) t.ok(Number(size) > 5, `${size} of the counters are on one of them`);
     const heard = new Promise((resolve) => connection.subscribe("c", resolve));
-    await until(async () => {
-      const told = await Promise.all(servers.map(({ cli }) => cli("PUBSUB", "NUMSUB", "c")));
-      return told.some((each) => Number((each as [string, number])[1]) > 0);
-    });
+    await until(
+      () => Promise.all(servers.map(({ cli }) => cli("PUBSUB", "NUMSUB", "c"))),
+      (told) => told.some((each) => Number((each as [string, number])[1]) > 0),
+    );
     await publish(connection, "c", "word");
     t.equal(await heard, "word");
 
     await first!.kill();
     await t.rejects(limits.sync(questions(60, 2)), EngineAwayError);
-    await until(async () =>
-      String(await replica!.cli("INFO", "replication")).includes("role:master"),
+    await until(
+      () => replica!.cli("INFO", "replication"),
+      (info) => String(info).includes("role:master"),
     );
     await connection.until((state) => ![before, ""].includes(epochOf(state)));
     let seq = 10;
@@ -102,7 +98,7 @@ t.test(
       } catch {
         return false;
       }
-    });
+    }, Boolean);
     t.pass("all counters can be asked for again");
   },
 );
@@ -118,12 +114,11 @@ t.test("several addresses that are no Cluster", { skip }, async (t) => {
 t.test("Sentinels: the server is found, and the one that takes over", { skip }, async (t) => {
   const primary = await startEngine(t);
   const replica = await startEngine(t, ["--replicaof", `127.0.0.1 ${primary.port}`]);
-  await until(async () =>
-    String(await replica.cli("INFO", "replication")).includes("link_status:up"),
-  );
+  await until(() => replica.cli("INFO", "replication"), isUp);
   const sentinel = await startSentinel(t, primary.port);
-  await until(async () =>
-    String(await sentinel.cli("SENTINEL", "REPLICAS", "engine")).includes(`${replica.port}`),
+  await until(
+    () => sentinel.cli("SENTINEL", "REPLICAS", "engine"),
+    (told) => String(told).includes(`${replica.port}`),
   );
   const away = `valkey://127.0.0.1:${await freePort()}`;
   const none = { username: null, password: null };
@@ -132,7 +127,10 @@ t.test("Sentinels: the server is found, and the one that takes over", { skip }, 
   });
   const before = epochOf(await connection.until(isConnected));
   await connection.commands.set("k", "v");
-  await until(async () => (await replica.cli("EXISTS", "k")) === 1);
+  await until(
+    () => replica.cli("EXISTS", "k"),
+    (found) => found === 1,
+  );
   await primary.kill();
   await connection.until(isAway);
   t.not(epochOf(await connection.until(isConnected)), before);
