@@ -4,6 +4,7 @@
  */
 import { isCount, parseJson } from "../../../shared/checked.js";
 import { type EngineConnection, EngineRefusedError, type EngineValue } from "../engine/engine.js";
+import { rowsOfThree } from "../engine/rows-of-three.js";
 import { type Definition, definitionKinds } from "./definition.js";
 import { readScript, restateScript, trimScript, writeScript } from "./definition-scripts.js";
 
@@ -147,8 +148,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   const changed: Stamped[] = [];
   const unreadable: string[] = [];
   let upTo = after;
-  for (let i = 0; i + 2 < rest.length; i += 3) {
-    const [field, at, packed] = rest.slice(i, i + 3) as [string, string, string];
+  for (const [field, at, packed] of rowsOfThree(rest)) {
     upTo = count(at, answer);
     const colon = packed.indexOf(":");
     const stamp = Number(packed.slice(0, colon));

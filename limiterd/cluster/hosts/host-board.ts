@@ -5,6 +5,7 @@
 import { parseJson } from "../../../shared/checked.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { type EngineConnection, EngineRefusedError } from "../engine/engine.js";
+import { rowsOfThree } from "../engine/rows-of-three.js";
 import type { HostIdentity } from "./host-identity.js";
 import { hostScript } from "./host-script.js";
 
@@ -92,8 +93,7 @@ export class HostBoard {
     const [status, now, ...rows] = (answer as readonly unknown[]).map(String);
     this.#heardAtMs = monoMs();
     const hosts: KnownHost[] = [];
-    for (let i = 0; i + 2 < rows.length; i += 3) {
-      const [id, at, said] = rows.slice(i, i + 3) as [string, string, string];
+    for (const [id, at, said] of rowsOfThree(rows)) {
       const facts = factsFromText(said);
       if (facts !== null) hosts.push({ id, ...facts, silentMs: Number(now) - Number(at) });
     }
