@@ -50,35 +50,27 @@ export function createEngineLimits(
     sync: (questions) =>
       inOrder(questions, async (question) => {
         const key = counterKey(clusterName, question);
-        try {
-          return syncReply(
-            await connection.call(syncScript, [key], [hostId, start, ...argumentsOf(question)]),
-          );
-        } catch (error) {
-          if (isUnusable(error)) return unusable;
-          throw error;
-        }
+        const words = [hostId, start, ...argumentsOf(question)];
+        return syncReply(await connection.call(syncScript, [key], words));
       }),
     read: (counters) =>
       inOrder(counters, async (counter) => {
         const key = counterKey(clusterName, counter);
-        try {
-          const numbers = integers(await connection.call(readScript, [key], [counter.periodMs]), 7);
-          return totalsOf(numbers);
-        } catch (error) {
-          if (isUnusable(error)) return unusable;
-          throw error;
-        }
+        return totalsOf(integers(await connection.call(readScript, [key], [counter.periodMs]), 7));
       }),
   };
 }
 
 /** All of them, or the first failure once all have ended: none is on its way any more. */
-async function inOrder<Q, R>(asked: readonly Q[], ask: (each: Q) => Promise<R>): Promise<R[]> {
+async function inOrder<Q, R>(
+  asked: readonly Q[],
+  ask: (each: Q) => Promise<R>,
+): Promise<(R | typeof unusable)[]> {
   const settled = await Promise.allSettled(asked.map(ask));
   return settled.map((each) => {
-    if (each.status === "rejected") throw each.reason;
-    return each.value;
+    if (each.status === "fulfilled") return each.value;
+    if (isUnusable(each.reason)) return unusable;
+    throw each.reason;
   });
 }
 
