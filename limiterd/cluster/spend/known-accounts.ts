@@ -49,11 +49,6 @@ export class KnownAccounts {
     this.#ports = ports;
   }
 
-  /** The accounts that are followed. */
-  get followed(): number {
-    return this.#followed.size;
-  }
-
   find(account: string): Known | null {
     return this.#known.get(account) ?? null;
   }
