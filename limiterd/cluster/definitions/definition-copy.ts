@@ -16,7 +16,8 @@ import {
 } from "./definition-engine.js";
 
 const prefix = "definition:";
-const behindPrefix = "definition;";
+/** All keys that begin with it. */
+const everyOne = { from: prefix, before: "definition;", limit: Number.POSITIVE_INFINITY };
 const stateKey = "definitions";
 const resetsKind = "rule_resets";
 
@@ -55,8 +56,7 @@ export class DefinitionCopy {
   /** What removes it from the store. */
   removals(): readonly Change[] {
     if (this.#store.get("cluster", stateKey) === undefined) return [];
-    const range = { from: prefix, before: behindPrefix, limit: Number.POSITIVE_INFINITY };
-    return [stateKey, ...this.#store.keys("cluster", range)].map((key) => ({
+    return [stateKey, ...this.#store.keys("cluster", everyOne)].map((key) => ({
       table: "cluster",
       key,
       value: undefined,
@@ -65,8 +65,7 @@ export class DefinitionCopy {
 
   /** Every one, in no order. */
   *all(): Generator<Stamped> {
-    const range = { from: prefix, before: behindPrefix, limit: Number.POSITIVE_INFINITY };
-    for (const { key, value } of this.#store.range("cluster", range)) {
+    for (const { key, value } of this.#store.range("cluster", everyOne)) {
       const one = this.#fromStored(String(key), value);
       if (!this.#pending.has(fieldOf(one))) yield one;
     }
