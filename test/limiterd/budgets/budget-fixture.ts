@@ -1,11 +1,19 @@
 /** What the tests of budgets share: budgets, clients that spend, and the lists of the admin API. */
 import fc from "fast-check";
+import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
-import { askFor, settleOf, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
+import {
+  askFor,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+  type TestPeer,
+  target,
+} from "../in-memory-daemon.js";
 
 export const usd = 1_000_000_000_000;
 export const noon = Date.parse("2026-11-21T12:00:00Z");
@@ -158,3 +166,18 @@ export const edgeStep = fc.oneof(
     }),
   },
 );
+
+/** What a daemon that starts on the disk as it is now would find, once it is at rest. */
+export async function restarted({ store, nowMs }: TestDaemon): Promise<TestDaemon> {
+  const daemon = startDaemon([], { nowMs, store: store.crash(), budgets: null });
+  do await daemon.commit();
+  while (daemon.state.budgets.sorted().some(({ backfill }) => backfill));
+  return daemon;
+}
+
+/** How many accounts the store has. */
+export const accountsIn = ({ store }: TestDaemon): number => [...store.entries("spends")].length;
+
+/** Of the first budget that a path meets. */
+export const spentBy = (daemon: TestDaemon, path: string): unknown =>
+  budgetStatuses(daemon.state, path, [], daemon.nowMs)[0]?.["spent"];

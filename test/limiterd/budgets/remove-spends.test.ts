@@ -2,12 +2,22 @@
 import t from "tap";
 import { removeSpends, spendKeys } from "../../../limiterd/budgets/remove-spends.js";
 import { budgetChange } from "../../../limiterd/budgets/stored-budget.js";
-import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { startDaemon, type TestDaemon } from "../in-memory-daemon.js";
-import { admin, budget, client, hour, noon, spend, usd } from "./budget-fixture.js";
+import {
+  accountsIn,
+  admin,
+  budget,
+  client,
+  hour,
+  noon,
+  restarted,
+  spend,
+  spentBy,
+  usd,
+} from "./budget-fixture.js";
 
 /** The last slice holds one account. */
 const children = windowsPerSlice + 1;
@@ -44,18 +54,6 @@ function begin(budgets: readonly BudgetDefinition[] | null = null) {
   return { daemon, proxy: { ...client(daemon), seq: children }, sizes };
 }
 
-/** What a daemon that starts on the disk as it is now would find, once it is at rest. */
-async function restarted({ store, nowMs }: TestDaemon): Promise<TestDaemon> {
-  const daemon = startDaemon([], { nowMs, store: store.crash(), budgets: null });
-  do await daemon.commit();
-  while (daemon.state.budgets.sorted().some(({ backfill }) => backfill));
-  return daemon;
-}
-
-const stored = ({ store }: TestDaemon): number => [...store.entries("spends")].length;
-const spentBy = (daemon: TestDaemon, path: string): unknown =>
-  budgetStatuses(daemon.state, path, [], daemon.nowMs)[0]?.["spent"];
-
 t.test(
   "whatever is done to a template with many children, it is written in slices, and its sums are right before and after a crash",
   async (t) => {
@@ -74,10 +72,10 @@ t.test(
     ];
     for (const [op, body, laterMs, left, spent] of operations) {
       const { daemon, proxy, sizes } = begin();
-      t.equal(stored(daemon), children);
+      t.equal(accountsIn(daemon), children);
       daemon.nowMs += laterMs;
       await admin(daemon, proxy, op, body);
-      t.equal(stored(daemon), left, op);
+      t.equal(accountsIn(daemon), left, op);
       t.ok(Math.max(...sizes) <= windowsPerSlice, `${op}: ${sizes.join()}`);
       t.equal(spentBy(daemon, "/users/u7"), spent, op);
       t.equal(spentBy(await restarted(daemon), "/users/u7"), spent, `${op}, after a crash`);
@@ -138,7 +136,7 @@ t.test("a start removes what a withdrawn budget had spent in slices", async (t) 
   await daemon.store.commit([budgetChange({ ...made!, source: "config" })]);
   const withdrawn = startDaemon([], { nowMs: noon, store: daemon.store, budgets: [] });
   for (let turn = 0; turn < 20; turn++) await withdrawn.commit();
-  t.equal(stored(withdrawn), 0);
+  t.equal(accountsIn(withdrawn), 0);
   t.ok(Math.max(...sizes) <= windowsPerSlice, sizes.join());
 });
 

@@ -1,12 +1,21 @@
 /** Operations on very many budgets and accounts: when they are answered, and how written. */
 import t from "tap";
-import { budgetStatuses } from "../../../../limiterd/lists/list-budgets.js";
 import { windowsPerSlice } from "../../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import type { MemoryStore } from "../../../support/memory-store.js";
-import { admin, budget, client, noon, spend, usd } from "../../budgets/budget-fixture.js";
-import { startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+import {
+  accountsIn,
+  admin,
+  budget,
+  client,
+  noon,
+  restarted,
+  spend,
+  spentBy,
+  usd,
+} from "../../budgets/budget-fixture.js";
+import { startDaemon } from "../../in-memory-daemon.js";
 
 const template = {
   subject: "/users",
@@ -38,18 +47,6 @@ async function spentStore(children: number, budgets: readonly BudgetDefinition[]
   await flushed;
   return daemon.store;
 }
-
-/** What a daemon that starts on the disk as it is now would find, once it is at rest. */
-async function restarted({ store, nowMs }: TestDaemon): Promise<TestDaemon> {
-  const daemon = startDaemon([], { nowMs, store: store.crash(), budgets: null });
-  do await daemon.commit();
-  while (daemon.state.budgets.sorted().some(({ backfill }) => backfill));
-  return daemon;
-}
-
-const accountsIn = ({ store }: TestDaemon): number => [...store.entries("spends")].length;
-const spentBy = (daemon: TestDaemon, path: string): unknown =>
-  budgetStatuses(daemon.state, path, [], daemon.nowMs)[0]?.["spent"];
 
 t.test(
   "a template that is made is answered once what its children have spent counts; that is written behind the answer, and looked up again after a crash before",
