@@ -138,6 +138,8 @@ class Supervision implements Supervisor {
       onGiveUp: (exitCode) => void this.#stopAll(exitCode ?? exitCodes.failed, "SIGTERM"),
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
+        // All are printed, as they came: there is nothing to read in them.
+        if (verbose && !asText) return print(line);
         const text = lineText(name, line, verbose ? "trace" : "warn");
         if (text !== null) print(asText ? text : line);
       },
