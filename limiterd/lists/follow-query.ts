@@ -1,15 +1,7 @@
 /** What GET /admin/usage/follow is asked for: a cursor, how many records, and by whom. */
 import { exportedRecordsMax } from "../../shared/bounds.js";
-import {
-  asObject,
-  bad,
-  type Checked,
-  good,
-  isAbsent,
-  isCount,
-  show,
-} from "../../shared/checked.js";
-import type { RecordPlace } from "../usage/usage-query.js";
+import { asObject, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
+import { parseRecordsPage, type RecordPlace } from "../usage/usage-query.js";
 
 /** The first record that wasn't handed on, of the store with an id. */
 interface Cursor extends RecordPlace {
@@ -26,36 +18,33 @@ export interface FollowQuery {
 }
 
 const fieldsKnown = ["after", "from", "limit", "follower"];
-const cursorForm = /^([\w-]{1,64})\/(\d{1,16})\.(\d{1,6})$/;
+/** The store's id, and a place as in other pages of records. */
+const cursorForm = /^([\w-]{1,64})\/(.*)$/;
 /** As a label of a metric, and a key of a table. */
 const nameForm = /^[\w.-]{1,64}$/;
 
 export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
   const fields = asObject(body ?? {}, fieldsKnown);
   if (!fields.ok) return fields;
-  const { after = null, from = "start", limit = exportedRecordsMax, follower } = fields.value;
+  const { after = null, from = "start", limit, follower } = fields.value;
   const cursor = typeof after === "string" ? cursorForm.exec(after) : null;
   if (after !== null && cursor === null)
     return bad("after must be the next of the page before", "after");
+  const [, storeId = "", place = null] = cursor ?? [];
+  const page = parseRecordsPage({ after: place, limit }, exportedRecordsMax);
+  if (!page.ok) return page;
   if (from !== "start" && from !== "now")
     return bad(`from must be start or now, not ${show(from)}`, "from");
-  if (!isCount(limit, 1) || limit > exportedRecordsMax)
-    return bad(
-      `limit must be an integer from 1 to ${exportedRecordsMax}, not ${show(limit)}`,
-      "limit",
-    );
   if (!isAbsent(follower) && !(typeof follower === "string" && nameForm.test(follower)))
     return bad(
       `follower must be a name of 1 to 64 letters, digits, -, _ and ., not ${show(follower)}`,
       "follower",
     );
+  const { after: behind } = page.value;
   return good({
-    after:
-      cursor === null
-        ? null
-        : { storeId: cursor[1]!, key: Number(cursor[2]), index: Number(cursor[3]) },
+    after: behind === null ? null : { storeId, ...behind },
     from,
-    limit,
+    limit: page.value.limit,
     follower: follower ?? null,
   });
 }
