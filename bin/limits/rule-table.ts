@@ -3,6 +3,7 @@
  * admin API.
  */
 import { isObject } from "../../shared/checked.js";
+import { declaredPlace } from "../../shared/domain/rule.js";
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
@@ -54,7 +55,7 @@ export function overrideLines(
     declaredText,
   }: { readonly command: string; readonly declaredText: (overrides: Listed) => string },
 ): readonly string[] {
-  const lines = items.flatMap(({ overrides, template, scope, subject, period_label: period }) => {
+  return items.flatMap(({ overrides, template, scope, subject, period_label: period }) => {
     // A template's children stand in the list with what it has.
     if (!isObject(overrides) || template !== undefined) return [];
     const named = `${String(scope)} ${String(subject)} ${String(period)}`;
@@ -63,7 +64,6 @@ export function overrideLines(
       `not config: ${named}: the configuration has ${has}; sluice ${command} revert takes that`,
     ];
   });
-  return lines;
 }
 
 /** The caps that the configuration declares. */
@@ -82,9 +82,8 @@ export function sourceText(item: Listed): string {
   if (isObject(overrides))
     return `${source}, not ${sourceText({ ...overrides, source: "config" })}`;
   if (typeof at !== "string") return source;
-  const colon = at.lastIndexOf(": ");
-  const place = colon === -1 ? at : at.slice(at.lastIndexOf("/", colon) + 1, colon);
-  return `${source} ${place}${typeof line === "number" ? `:${line}` : ""}`;
+  const { file, within } = declaredPlace(at, typeof line === "number" ? line : undefined);
+  return `${source} ${file ?? within}`;
 }
 
 /** A line for each inert rule, with the reason. */

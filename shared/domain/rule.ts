@@ -45,6 +45,25 @@ export interface LimitPlaces {
   readonly declaredAt: readonly DeclaredAt[];
 }
 
+interface DeclaredPlace {
+  /** Without its directories, and with the line if it is known; null: a variable declares it. */
+  readonly file: string | null;
+  /** The place in the file below its section, or the variable. */
+  readonly within: string;
+}
+
+/** What lists have as `declared_at` and `declared_line`, in as many words as fit into a row. */
+export function declaredPlace(declaredAt: string, line?: number): DeclaredPlace {
+  const colon = declaredAt.lastIndexOf(": ");
+  if (colon === -1) return { file: null, within: declaredAt };
+  const file = declaredAt.slice(declaredAt.lastIndexOf("/", colon) + 1, colon);
+  const place = declaredAt.slice(colon + 2);
+  return {
+    file: line === undefined ? file : `${file}:${line}`,
+    within: place.slice(place.indexOf(".") + 1),
+  };
+}
+
 /** The subject as it is matched: provider and model subjects compare without case. */
 export function effectiveSubject(scope: Scope, subject: string): string {
   return scope === "user_path" ? subject : subject.toLowerCase();

@@ -1,6 +1,5 @@
 /** What is asked of one page of a list, and what it is after the stream has told of it. */
 import t from "tap";
-import { declaredPlace } from "../../../proxy/dashboard/web/logic/declared-place.js";
 import { itemsAfter, listPath } from "../../../proxy/dashboard/web/logic/list-page.js";
 
 t.test("only what the list knows is passed on, escaped, and nothing empty", async (t) => {
@@ -40,16 +39,4 @@ t.test("changed items take their places, and a whole page takes all", async (t) 
     "what isn't on the page stays off it",
   );
   t.same(itemsAfter(before, true, [item("/c", 1)]), [item("/c", 1)]);
-});
-
-t.test("a place in the configuration is said in as many words as a row has room for", async (t) => {
-  t.same(declaredPlace("/etc/a b: c/sluice.yaml: rate_limits.user_paths[0].limits[1]"), {
-    file: "sluice.yaml",
-    within: "user_paths[0].limits[1]",
-  });
-  t.same(declaredPlace("/etc/sluice.yaml: budgets.labels[0].limits[0]", 12), {
-    file: "sluice.yaml:12",
-    within: "labels[0].limits[0]",
-  });
-  t.same(declaredPlace("SET_RATE_LIMIT_TEAM"), { file: null, within: "SET_RATE_LIMIT_TEAM" });
 });

@@ -5,6 +5,7 @@ import { type Checked, parseConfirmation, show } from "../../../shared/checked.j
 import { parsePeriod } from "../../../shared/domain/limit-key.js";
 import {
   compareRules,
+  declaredPlace,
   effectiveSubject,
   parseCaps,
   parseRuleKey,
@@ -468,3 +469,15 @@ t.test(
     t.ok(rules > 200, `${rules} of 5000 were rules`);
   },
 );
+
+t.test("a place in the configuration is said in as many words as a row has room for", async (t) => {
+  t.same(declaredPlace("/etc/a b: c/sluice.yaml: rate_limits.user_paths[0].limits[1]"), {
+    file: "sluice.yaml",
+    within: "user_paths[0].limits[1]",
+  });
+  t.same(declaredPlace("/etc/sluice.yaml: budgets.labels[0].limits[0]", 12), {
+    file: "sluice.yaml:12",
+    within: "labels[0].limits[0]",
+  });
+  t.same(declaredPlace("SET_RATE_LIMIT_TEAM"), { file: null, within: "SET_RATE_LIMIT_TEAM" });
+});

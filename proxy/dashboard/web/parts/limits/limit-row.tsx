@@ -1,5 +1,5 @@
 /** What rows of rules and budgets have in common: the subject with its marks, and the buttons. */
-import { declaredPlace } from "../../logic/declared-place.js";
+import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { formatDuration } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
