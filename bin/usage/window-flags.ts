@@ -3,7 +3,7 @@
  * of GET /v1/usage (docs/http-api.md). Pure: now is an argument.
  */
 import { usageDaysMax } from "../../shared/bounds.js";
-import { dayMs, dayOf, parseDay } from "../../shared/utc-day.js";
+import { dayMs, dayOf, daysBetween, parseDay } from "../../shared/utc-day.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 /** The flags as they were typed. */
@@ -89,9 +89,7 @@ export function openWindowFromFlags(flags: WindowFlags): FromArguments<OpenWindo
 
 /** Every day of the window, in order. */
 export function daysOf({ startDate, endDate }: ReportWindow): readonly string[] {
-  return Array.from({ length: dayCount({ startDate, endDate }) }, (_, day) =>
-    dayOf(startOf(startDate) + day * dayMs),
-  );
+  return daysBetween(startDate, endDate);
 }
 
 function dayCount({ startDate, endDate }: ReportWindow): number {

@@ -1,6 +1,5 @@
 /** Usage by day as a chart needs it: every day once, also those without a request. Pure. */
-
-const dayMs = 86_400_000;
+import { daysBetween } from "../../../../shared/utc-day.js";
 
 /** What is read of a group of usage by day. */
 interface DayGroup {
@@ -27,19 +26,15 @@ export function daySeries(
   groups: readonly DayGroup[],
 ): readonly Day[] {
   const known = new Map(groups.map((group) => [group.key, group]));
-  const days: Day[] = [];
-  const endMs = Date.parse(end_date);
-  for (let ms = Date.parse(start_date); ms <= endMs; ms += dayMs) {
-    const day = new Date(ms).toISOString().slice(0, 10);
+  return daysBetween(start_date, end_date).map((day) => {
     const group = known.get(day);
-    days.push({
+    return {
       day,
       requests: group?.requests ?? 0,
       tokens: group?.total_tokens ?? 0,
       cost: group?.total_cost ?? 0,
-    });
-  }
-  return days;
+    };
+  });
 }
 
 /** The top of an axis: the next 1, 2, 2.5 or 5 times a power of ten. 1 when all is nothing. */

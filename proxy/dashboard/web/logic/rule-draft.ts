@@ -3,6 +3,7 @@
  * Pure.
  */
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
+import { daysBetween } from "../../../../shared/utc-day.js";
 import {
   isElsewhere,
   itemKey,
@@ -78,17 +79,13 @@ interface DayBar {
 }
 
 /** All days of the range, those without a request too. */
-export function dayBars({ start, end, days }: BackTestReport): DayBar[] {
+export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[] {
   const known = new Map(days.map((day) => [day.date, day]));
   const top = Math.max(1, ...days.map(({ requests }) => requests));
-  const bars: DayBar[] = [];
-  const last = end.slice(0, 10);
-  for (let ms = Date.parse(start.slice(0, 10)); ; ms += 86_400_000) {
-    const date = new Date(ms).toISOString().slice(0, 10);
+  return daysBetween(start.slice(0, 10), end.slice(0, 10)).map((date) => {
     const { requests, refused } = known.get(date) ?? { requests: 0, refused: 0 };
-    bars.push({ date, requests, refused, height: requests / top, refusedHeight: refused / top });
-    if (date >= last) return bars;
-  }
+    return { date, requests, refused, height: requests / top, refusedHeight: refused / top };
+  });
 }
 
 /** `87 requests, 12,001 tokens`; null: nothing is known. */
