@@ -2,6 +2,7 @@
  * What the command line and the dashboard say of figures that several hosts share: whose they are,
  * and how old. Pure.
  */
+import { greatest } from "../long-lists.js";
 
 /** Whose usage the sums of a report are, where several hosts share it. */
 export interface CountedHosts {
@@ -40,7 +41,7 @@ export function spentElsewhereText(budgets: readonly SpentElsewhere[]): string |
   if (shared.length === 0) return null;
   const ages = shared.map(({ age_seconds }) => age_seconds);
   if (ages.includes(null)) return "of some budgets it isn't known yet what other hosts have spent";
-  const oldest = ages.reduce<number>((most, age) => Math.max(most, age ?? 0), 0);
+  const oldest = greatest(ages.map((age) => age ?? 0));
   return `with what other hosts have spent, as of ${ageText(oldest)}`;
 }
 
