@@ -1,6 +1,6 @@
 /**
- * Where the programs are that tests start: in `dist/programs/`, as they are shipped, each in one
- * file. After `npx tsc -p .` alone the modules in `dist/` are newer, and they are the same program.
+ * Where the programs are that tests start: in `dist/programs/`, bundled as they are shipped. After
+ * `npx tsc -p .` alone the modules in `dist/` are newer, and they are the same program.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
