@@ -11,7 +11,7 @@ import type { Rollups } from "../../usage/rollups.js";
 import { changedSumsMax, publishedPerTick } from "../cluster-bounds.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedSum, UsageBoard } from "./usage-board.js";
-import { placeOf, sumText } from "./usage-pieces.js";
+import { placeOf, rollupText } from "./usage-pieces.js";
 
 /** Sums that are read and published in one turn of the event loop. */
 const perSlice = 100;
@@ -139,7 +139,7 @@ export class UsagePublisher {
     if (place === null || place.day < this.#oldestDay()) return null;
     try {
       const sum = this.#ports.rollups.find(key);
-      return sum === undefined ? null : { ...place, sum: sumText(sum) };
+      return sum === undefined ? null : { ...place, sum: rollupText(sum) };
     } catch (error) {
       if (!(error instanceof StoreUnreadableError)) throw error;
       return null;

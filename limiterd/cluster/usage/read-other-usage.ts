@@ -10,7 +10,7 @@ import type { EachSum, OtherHostsUsage, OthersSums, SumsQuestion } from "../../u
 import { otherUsageMs } from "../cluster-bounds.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedHost, UsageBoard } from "./usage-board.js";
-import { keyOf, pieceOf, placeOf, sumFromText } from "./usage-pieces.js";
+import { keyOf, pieceOf, placeOf, rollupFromText } from "./usage-pieces.js";
 
 /** Fields that are asked for in one turn. */
 const fieldsPerTurn = 100;
@@ -163,7 +163,7 @@ export class OtherUsage implements OtherHostsUsage {
   }
 
   #take(host: string, place: Parameters<typeof keyOf>[0], text: string, each: EachSum): void {
-    const sum = sumFromText(text);
+    const sum = rollupFromText(text);
     if (sum !== null) return each(keyOf(place), sum);
     this.#ports.onUnreadable(
       new Error(`a sum of ${place.day} that the host ${host} has published is damaged`),

@@ -58,7 +58,7 @@ function childPath(parent: string, name: string): string {
 }
 
 /** Decimal counts and limbs of money, in the order of the store; zeros are left out. */
-export function sumText(sum: Rollup): string {
+export function rollupText(sum: Rollup): string {
   const counts = rollupToStored({ ...sum, models: 0 }, 0);
   const length = counts.findLastIndex((count) => count !== 0) + 1;
   return counts
@@ -70,8 +70,8 @@ export function sumText(sum: Rollup): string {
 /** Counts of a sum before its details. */
 const countsMin = 18;
 
-/** Null for what `sumText` never wrote. */
-export function sumFromText(text: string): Rollup | null {
+/** Null for what `rollupText` never wrote. */
+export function rollupFromText(text: string): Rollup | null {
   if (!/^[\d,]+$/.test(text)) return null;
   const counts = text.split(",").map(Number);
   while (counts.length < countsMin) counts.push(0);

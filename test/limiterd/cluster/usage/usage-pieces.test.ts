@@ -3,8 +3,8 @@ import t from "tap";
 import {
   keyOf,
   placeOf,
-  sumFromText,
-  sumText,
+  rollupFromText,
+  rollupText,
 } from "../../../../limiterd/cluster/usage/usage-pieces.js";
 import { addRollup, emptyRollup, rollupOf } from "../../../../limiterd/usage/rollup.js";
 import {
@@ -49,13 +49,13 @@ t.test("sums by label, and damaged keys, are in no piece", async (t) => {
 
 t.test("a sum is read as it was written, whatever it counts", async (t) => {
   const sum = emptyRollup();
-  t.equal(sumText(sum), "");
+  t.equal(rollupText(sum), "");
   addRollup(sum, rollupOf(recordOn("/a", { inputTokens: 3, outputTokens: 0, totalCost: 12 })));
-  t.same(sumFromText(sumText(sum)), sum);
+  t.same(rollupFromText(rollupText(sum)), sum);
   sum.details = { ...noDetailCounts, webSearches: 4 } as never;
-  const read = sumFromText(sumText({ ...sum, models: 9 }));
+  const read = rollupFromText(rollupText({ ...sum, models: 9 }));
   t.equal(read?.details?.webSearches, 4);
   t.equal(read?.models, 0, "which counts for this host's store alone");
   for (const text of ["", "x", "1,-2", "1,1.5", "9".repeat(20), `${"1,".repeat(9)}1,1000000`])
-    t.equal(sumFromText(text), null, text);
+    t.equal(rollupFromText(text), null, text);
 });
