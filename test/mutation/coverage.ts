@@ -6,14 +6,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** From the first character to the one behind the last. */
+export type Interval = readonly [start: number, end: number];
+
+/** The files that a test has loaded, with what it has run of each. */
+export type Coverage = ReadonlyMap<string, readonly Interval[]>;
+
 interface Range {
   readonly startOffset: number;
   readonly endOffset: number;
   readonly count: number;
 }
-
-/** The files that a test has loaded, with the ranges of their functions and blocks. */
-export type Coverage = ReadonlyMap<string, readonly Range[]>;
 
 interface Report {
   readonly result: readonly {
@@ -24,19 +27,19 @@ interface Report {
 
 /** What processes have left in a directory; the files are named from `dist` on. */
 export function readCoverage(directory: string, dist: string): Coverage {
-  const ranges = new Map<string, Range[]>();
+  const intervals = new Map<string, Interval[]>();
   for (const name of readdirSync(directory)) {
     for (const { url, functions } of readReport(join(directory, name)).result) {
       if (!url.startsWith("file:")) continue;
       const path = fileURLToPath(url);
       if (!path.startsWith(`${dist}/`)) continue;
       const file = path.slice(dist.length + 1);
-      const known = ranges.get(file) ?? [];
-      ranges.set(file, known);
-      for (const each of functions) known.push(...each.ranges);
+      const known = intervals.get(file) ?? [];
+      intervals.set(file, known);
+      known.push(...whatWasRun(functions.flatMap(({ ranges }) => ranges)));
     }
   }
-  return ranges;
+  return intervals;
 }
 
 /** A process that was killed leaves half a report, which says nothing. */
@@ -49,18 +52,21 @@ function readReport(file: string): Report {
   }
 }
 
-/** Whether a place was run: the narrowest range around it was. */
-export function isRun(coverage: Coverage, file: string, offset: number): boolean {
-  let narrowest: Range | null = null;
-  let wasRun = false;
-  for (const range of coverage.get(file) ?? []) {
-    if (offset < range.startOffset || offset >= range.endOffset) continue;
-    const size = range.endOffset - range.startOffset;
-    const least = narrowest === null ? Infinity : narrowest.endOffset - narrowest.startOffset;
-    if (size > least) continue;
-    // The same range may be reported by several processes.
-    wasRun = range.count > 0 || (size === least && wasRun);
-    narrowest = range;
+/** Of the ranges of one file in one process, which lie in each other, the narrowest counts. */
+export function whatWasRun(ranges: readonly Range[]): Interval[] {
+  const size = ({ startOffset, endOffset }: Range): number => endOffset - startOffset;
+  const wasRun = new Uint8Array(Math.max(0, ...ranges.map(({ endOffset }) => endOffset)) + 1);
+  for (const range of [...ranges].sort((a, b) => size(b) - size(a)))
+    wasRun.fill(Number(range.count > 0), range.startOffset, range.endOffset);
+  const intervals: Interval[] = [];
+  for (let start = wasRun.indexOf(1); start !== -1; ) {
+    const end = wasRun.indexOf(0, start);
+    intervals.push([start, end]);
+    start = wasRun.indexOf(1, end);
   }
-  return wasRun;
+  return intervals;
+}
+
+export function isRun(coverage: Coverage, file: string, offset: number): boolean {
+  return (coverage.get(file) ?? []).some(([start, end]) => start <= offset && offset < end);
 }

@@ -260,12 +260,6 @@ export const equivalents: readonly Equivalent[] = [
     why: "a position that is no number is where the new file begins",
   },
   {
-    file: "limiterd/usage/read-days.ts",
-    line: "if (++sinceYield < rollupsPerSlice)",
-    what: "< becomes <=",
-    why: "a slice is a day longer",
-  },
-  {
     file: "limiterd/usage/rollups-of-record.ts",
     line: "if (dayNumber !== this.#dayNumber) {",
     what: "the condition is always true",

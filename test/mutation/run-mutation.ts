@@ -12,12 +12,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Coverage, isRun, readCoverage } from "./coverage.js";
 
 export const dist = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const root = dirname(dist);
+export const root = dirname(dist);
+
+const measureTimeoutMs = 300_000;
 
 /** A test file without any fault: how long it takes, and what it runs. */
 export interface TestFile {
@@ -45,13 +47,13 @@ export class Copy {
   }
 
   /** Null for one that fails as it is, twice: it would notice every fault. */
-  async measure(file: string, timeoutMs: number): Promise<TestFile | null> {
+  async measure(file: string): Promise<TestFile | null> {
     const coverageDirectory = join(this.#directory, "coverage", file);
     mkdirSync(coverageDirectory, { recursive: true });
     const env = { NODE_V8_COVERAGE: coverageDirectory };
     for (let attempt = 0; attempt < 2; attempt++) {
       const startMs = performance.now();
-      if (!(await this.#passes([file], timeoutMs, env))) continue;
+      if (!(await this.#passes([file], measureTimeoutMs, env))) continue;
       const ms = performance.now() - startMs;
       return { file, ms, coverage: readCoverage(coverageDirectory, this.#dist) };
     }
@@ -59,17 +61,16 @@ export class Copy {
   }
 
   /**
-   * Whether these tests pass: first the source file's own, then all others in one process. One that
-   * takes several times as long as without a fault hangs.
+   * Whether these tests pass: the source file's own, then the others of its room, then the rest; a
+   * process each, since most faults are noticed at once and to load a test takes longer than to run
+   * it. One that takes several times as long as without a fault hangs.
    */
   async passes(tests: readonly TestFile[], source: string): Promise<boolean> {
-    const isOwn = ({ file }: TestFile): boolean =>
-      file.endsWith(`/${basename(source, ".js")}.test.js`);
-    for (const some of [tests.filter(isOwn), tests.filter((test) => !isOwn(test))]) {
+    for (const some of nearestFirst(tests, source)) {
       if (some.length === 0) continue;
       const ms = some.reduce((sum, test) => sum + test.ms, 0);
       const files = some.map(({ file }) => file);
-      if (!(await this.#passes(files, 20_000 + 4 * ms))) return false;
+      if (!(await this.#passes(files, 10_000 + 4 * ms))) return false;
     }
     return true;
   }
@@ -111,18 +112,22 @@ export class Copy {
   }
 }
 
-/**
- * The tests that run a place: those of its room first, and the fast ones before the slow.
- */
+/** The tests that run a place, the fast ones before the slow. */
 export function testsOf(
   tests: readonly TestFile[],
   { file, start }: { readonly file: string; readonly start: number },
 ): TestFile[] {
-  const room = `test/${dirname(file)}/`;
-  const isFar = (test: TestFile): number => Number(!test.file.startsWith(room));
-  return tests
-    .filter(({ coverage }) => isRun(coverage, file, start))
-    .sort((a, b) => isFar(a) - isFar(b) || a.ms - b.ms);
+  return tests.filter(({ coverage }) => isRun(coverage, file, start)).sort((a, b) => a.ms - b.ms);
+}
+
+/** Those of a source file, those of its room and those of other rooms. */
+function nearestFirst(tests: readonly TestFile[], source: string): TestFile[][] {
+  const own = `test/${source.replace(/js$/, "test.js")}`;
+  const room = `${dirname(own)}/`;
+  const near: TestFile[][] = [[], [], []];
+  for (const test of tests)
+    near[test.file === own ? 0 : test.file.startsWith(room) ? 1 : 2]!.push(test);
+  return near;
 }
 
 /**
