@@ -69,3 +69,25 @@ export function* firstOf<T>(items: Iterable<T>, limit: number): Iterable<T> {
       if (--left === 0) return;
     }
 }
+
+/**
+ * How much one turn of the event loop does: a loop over much counts its work and yields whenever a
+ * turn is over, so that others have theirs.
+ */
+export class Turns {
+  readonly #workMax: number;
+  #work = 0;
+
+  /** @param workMax in whatever the loop counts by: records, sums, entries of the store */
+  constructor(workMax: number) {
+    this.#workMax = workMax;
+  }
+
+  /** Counts work that was done. True: the turn is over, and the next one begins. */
+  isOver(work = 1): boolean {
+    this.#work += work;
+    if (this.#work < this.#workMax) return false;
+    this.#work = 0;
+    return true;
+  }
+}

@@ -5,6 +5,7 @@
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { budgetId } from "../../shared/domain/budget.js";
 import { type DeclaredAt, ruleId } from "../../shared/domain/rule.js";
+import { Turns } from "../../shared/long-lists.js";
 import type { DaemonState } from "../state.js";
 
 /** Of each rule and each budget of the configuration, in their order. */
@@ -22,13 +23,14 @@ export async function placeDeclared(state: DaemonState): Promise<void> {
     budgets.note(budget?.id ?? id, i);
     if (budget?.source === "config") budget.declaredAt = budgets.at(i);
   }
+  const turns = new Turns(windowsPerSlice);
   for (const [i, definition] of rules.all.entries()) {
     const id = ruleId(definition);
     const rule = state.book.rules.get(id);
     // The rule's own id, so that the text is kept once.
     rules.note(rule?.id ?? id, i);
     if (rule?.source === "config") rule.declaredAt = rules.at(i);
-    if ((i + 1) % windowsPerSlice === 0) await state.yieldToEventLoop();
+    if (turns.isOver()) await state.yieldToEventLoop();
     if (state.stopping) return;
   }
 }

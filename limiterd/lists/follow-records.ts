@@ -7,6 +7,7 @@ import type { FollowedRecords, FollowerItem, RecordItem } from "../../shared/api
 import { recordsPerTurn } from "../../shared/bounds.js";
 import { type Checked, good } from "../../shared/checked.js";
 import { plainFailure } from "../../shared/error-code.js";
+import { Turns } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { DaemonState } from "../state.js";
 import { StoreUnreadableError } from "../store/store.js";
@@ -113,7 +114,7 @@ async function readPage(
   const records: RecordItem[] = [];
   let firstKey: number | null = null;
   let endOfId = end;
-  let sinceTurn = 0;
+  const turns = new Turns(recordsPerTurn);
   for (const { key, records: batch } of batchesIn(store, [{ from: begin.key, before: end }])) {
     if (firstKey === null) {
       firstKey = key;
@@ -130,10 +131,7 @@ async function readPage(
       const next = index < batch.length ? { key, index } : { key: key + 1, index: 0 };
       return { records, next: { ...next, firstKey } };
     }
-    sinceTurn += batch.length + recordsPerEntry;
-    if (sinceTurn < recordsPerTurn) continue;
-    sinceTurn = 0;
-    await yieldToEventLoop();
+    if (turns.isOver(batch.length + recordsPerEntry)) await yieldToEventLoop();
   }
   return { records, next: { key: endOfId, index: 0, firstKey: firstKey ?? endOfId } };
 }

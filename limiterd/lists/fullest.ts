@@ -3,6 +3,7 @@
  * are looked at in slices, and no more are kept than are listed.
  */
 import { childrenPerSweep } from "../../shared/bounds.js";
+import { Turns } from "../../shared/long-lists.js";
 
 export interface Slices {
   readonly nowMs: number;
@@ -30,7 +31,7 @@ export async function fullest(
   // By name: a walk may come to a child twice.
   let found = new Map<string, Ranked>();
   let last: Ranked | null = null;
-  let looked = 0;
+  const turns = new Turns(namesPerSlice);
   for (const name of names) {
     const ratio = usedRatio(name);
     if (ratio !== null) {
@@ -41,7 +42,7 @@ export async function fullest(
         last = [...found.values()].at(-1)!;
       }
     }
-    if (++looked % namesPerSlice === 0) await yieldToEventLoop();
+    if (turns.isOver()) await yieldToEventLoop();
   }
   return [...firstOf(found, limit).keys()];
 }

@@ -5,6 +5,7 @@
  */
 import type { RecordItem, RecordPage } from "../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../shared/bounds.js";
+import { Turns } from "../../shared/long-lists.js";
 import { formatMillis } from "../../shared/time.js";
 import type { DaemonState } from "../state.js";
 import { newestBatches } from "../usage/usage-reader.js";
@@ -30,7 +31,7 @@ export async function listRecords(
   const records: RecordItem[] = [];
   let last: UsageRecord | null = null;
   let examined = 0;
-  let sinceTurn = 0;
+  const turns = new Turns(recordsPerTurn);
   const page = (next: string | null): RecordPage => ({
     records,
     looked_back_to: last === null ? null : formatMillis(last.atMs),
@@ -48,10 +49,7 @@ export async function listRecords(
       if (records.length >= limit || examined >= examinedMax) return page(`${key}.${index}`);
     }
     examined += recordsPerEntry;
-    sinceTurn += batch.length + recordsPerEntry;
-    if (sinceTurn < recordsPerTurn) continue;
-    sinceTurn = 0;
-    await state.yieldToEventLoop();
+    if (turns.isOver(batch.length + recordsPerEntry)) await state.yieldToEventLoop();
   }
   return page(null);
 }

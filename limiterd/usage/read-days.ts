@@ -3,6 +3,7 @@
  * direct child of a path. Between two slices the daemon does its other work.
  */
 import { rollupsPerSlice } from "../../shared/bounds.js";
+import { Turns } from "../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { throwMalformed } from "../store/store.js";
 import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
@@ -26,14 +27,12 @@ export async function readDays(
   { prefix, span }: { readonly prefix: string; readonly span: DaySpan },
   each: (sum: Rollup) => void,
 ): Promise<void> {
-  let sinceYield = 0;
+  const turns = new Turns(rollupsPerSlice);
   for (let ms = span.fromMs; ms <= span.toMs; ms += dayMs) {
     const key = prefix + dayOf(ms);
     const sum = sumAt(reader, view, key);
     if (sum !== undefined && !isEmptyRollup(sum)) each(sum);
-    if (++sinceYield < rollupsPerSlice) continue;
-    sinceYield = 0;
-    await reader.yieldToEventLoop();
+    if (turns.isOver()) await reader.yieldToEventLoop();
   }
 }
 
@@ -70,7 +69,7 @@ export async function readChildDays(
   let next = from;
   let limit = limitMin;
   let last = "";
-  for (let sinceYield = 0; ; ) {
+  for (const turns = new Turns(rollupsPerSlice); ; ) {
     const keys = store.keys("rollups", { from: next, before, limit }).map(String);
     let found = 0;
     for (const key of keys) {
@@ -85,10 +84,7 @@ export async function readChildDays(
     last = keys.at(-1)!;
     next = fromBehind(last, prefix, days);
     limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * found));
-    sinceYield += keys.length + keysPerLook;
-    if (sinceYield < rollupsPerSlice) continue;
-    sinceYield = 0;
-    await yieldToEventLoop();
+    if (turns.isOver(keys.length + keysPerLook)) await yieldToEventLoop();
   }
 }
 

@@ -3,6 +3,7 @@
  * yet, each once. Between two slices the daemon does its other work.
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
+import { Turns } from "../../shared/long-lists.js";
 import { type Store, throwMalformed } from "../store/store.js";
 import type { Moments, RecordKeys } from "./record-days.js";
 import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
@@ -76,13 +77,11 @@ export async function readUnstored(
   view: RollupView,
   each: EachSum,
 ): Promise<void> {
-  let sinceYield = 0;
+  const turns = new Turns(unstoredPerSlice);
   for (const key of view.unstored()) {
     const sum = view.held(key);
     if (sum !== undefined && !isEmptyRollup(sum)) each(key, sum);
-    if (++sinceYield < unstoredPerSlice) continue;
-    sinceYield = 0;
-    await yieldToEventLoop();
+    if (turns.isOver()) await yieldToEventLoop();
   }
 }
 

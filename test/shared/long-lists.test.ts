@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { firstAfter, SortedList } from "../../shared/long-lists.js";
+import { firstAfter, SortedList, Turns } from "../../shared/long-lists.js";
 
 interface Item {
   readonly definition: number;
@@ -63,4 +63,17 @@ t.test("of 100,000, one that comes or goes, and a page's beginning, take few com
   }
   t.equal(sorted.length, 100_000);
   t.end();
+});
+
+t.test("a turn is over once it has done so much, and the next begins at nothing", async (t) => {
+  const byOne = new Turns(3);
+  t.same(
+    Array.from({ length: 7 }, () => byOne.isOver()),
+    [false, false, true, false, false, true, false],
+  );
+  const byWork = new Turns(10);
+  t.same(
+    [4, 5, 1, 9, 100, 9, 0, 1].map((work) => byWork.isOver(work)),
+    [false, false, true, false, true, false, false, true],
+  );
 });

@@ -4,6 +4,7 @@
  */
 import type { RecordExport, RecordItem } from "../../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../../shared/bounds.js";
+import { Turns } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import { isWithin, recordItem } from "../../lists/show-record.js";
 import type { DaemonState } from "../../state.js";
@@ -40,7 +41,7 @@ export async function exportRecords(
     ...(usage.others === null ? {} : { scope: "this_host" }),
   });
   let examined = 0;
-  let sinceTurn = 0;
+  const turns = new Turns(recordsPerTurn);
   for (const { key, records: batch } of batchesIn(store, ranges, fromKey)) {
     let index = key === fromKey ? fromIndex : 0;
     for (; index < batch.length && records.length < page.limit; index++) {
@@ -52,10 +53,7 @@ export async function exportRecords(
       const next = index < batch.length ? `${key}.${index}` : `${key + 1}.0`;
       return answer(next, (key - first) / (end - first));
     }
-    sinceTurn += batch.length;
-    if (sinceTurn < recordsPerTurn) continue;
-    sinceTurn = 0;
-    await state.yieldToEventLoop();
+    if (turns.isOver(batch.length)) await state.yieldToEventLoop();
   }
   return answer(null, 1);
 }

@@ -4,6 +4,7 @@
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { Turns } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
@@ -91,14 +92,12 @@ export class BackTest {
   async #read(count: number): Promise<number> {
     const { store, yieldToEventLoop } = this.#reader;
     let left = count;
-    let sinceTurn = 0;
+    const turns = new Turns(recordsPerStep);
     if (this.#isRead) return left;
     for (const { key, records } of batchesIn(store, this.#ranges, this.#nextKey)) {
       for (const record of records) {
         this.#take(record);
-        if (++sinceTurn < recordsPerStep) continue;
-        sinceTurn = 0;
-        await yieldToEventLoop();
+        if (turns.isOver()) await yieldToEventLoop();
       }
       this.#nextKey = key + 1;
       left -= records.length;
@@ -109,9 +108,10 @@ export class BackTest {
   }
 
   async #play(count: number): Promise<void> {
-    for (let i = 1; i <= count && this.#replay.held > 0; i++) {
+    const turns = new Turns(recordsPerStep);
+    for (let i = 0; i < count && this.#replay.held > 0; i++) {
       this.#replay.playNext();
-      if (i % recordsPerStep === 0) await this.#reader.yieldToEventLoop();
+      if (turns.isOver()) await this.#reader.yieldToEventLoop();
     }
   }
 

@@ -3,6 +3,7 @@
  * after it has lost what it was told.
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
+import { Turns } from "../../../shared/long-lists.js";
 import type { Counter } from "../../counters/counter.js";
 import { rollWindow, type Window } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
@@ -18,12 +19,12 @@ export async function restateBook(
   sync: ShareSync,
   { nowMs, yieldToEventLoop }: Slices,
 ): Promise<void> {
-  let looked = 0;
+  const turns = new Turns(windowsPerSlice);
   for (const counter of counters(book)) {
     const { rule, child, window } = counter;
     rollWindow(window, rule.periodMs, nowMs);
     if (countsSomething(window)) sync.restate(rule, child, window);
-    if (++looked % windowsPerSlice === 0) {
+    if (turns.isOver()) {
       await yieldToEventLoop();
       sync.enter();
     }

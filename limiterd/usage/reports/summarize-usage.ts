@@ -6,6 +6,7 @@ import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.
 import { usageGroupsMax } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { targetName } from "../../../shared/domain/target-name.js";
+import { Turns } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
@@ -213,10 +214,10 @@ async function children(
     next = under(`${prefix}${name}\n`).before;
     await state.yieldToEventLoop();
   }
-  let sinceTurn = 0;
+  const turns = new Turns(usageGroupsMax);
   for (const [name, sum] of unstored) {
     add(name, sum);
-    if (++sinceTurn % usageGroupsMax === 0) await state.yieldToEventLoop();
+    if (turns.isOver()) await state.yieldToEventLoop();
   }
   const own = differenceOfSums(total, below);
   if (!isEmptyRollup(own)) largest.push([userPath, own]);

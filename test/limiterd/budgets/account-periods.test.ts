@@ -125,3 +125,53 @@ t.test("a record that is too late to be kept has its period looked up from then 
   periods.running(account, 8.6 * hourMs);
   t.same(asked, [[8 * hourMs, 8.6 * hourMs]]);
 });
+
+t.test("at an edge a record belongs to what begins there", async (t) => {
+  const nowMs = 10.5 * hourMs;
+  const [none, resetMs] = [null, 10.25 * hourMs];
+  const table: readonly (readonly [number, number | null, number, readonly number[]])[] = [
+    [10 * hourMs, none, nowMs, [10]],
+    [10 * hourMs - 1, none, nowMs, [9]],
+    [11 * hourMs - 1, none, nowMs, [10]],
+    [11 * hourMs, none, nowMs, [11]],
+    [resetMs, resetMs, nowMs, [10]],
+    [resetMs - 1, resetMs, nowMs, []],
+    [resetMs - 1, resetMs, resetMs, []],
+    [resetMs - 1, resetMs, resetMs - 1, [10]],
+    [9.5 * hourMs, resetMs, nowMs, [9]],
+    [resetMs, resetMs + hourMs, nowMs, [10]],
+  ];
+  for (const [atMs, resetAtMs, chargedMs, hours] of table) {
+    const periods = new AccountPeriods(() => null, defaultAnchors);
+    const account = hourly(-1);
+    account.budget.resetAtMs = resetAtMs;
+    const what = `${atMs / hourMs}, reset at ${resetAtMs}, at ${chargedMs / hourMs}`;
+    t.equal(periods.charge(account, dollar(atMs), chargedMs), hours.length > 0, what);
+    t.same(
+      account.spends.map(({ startMs }) => startMs / hourMs),
+      hours,
+      what,
+    );
+  }
+});
+
+t.test("what a budget knows since when never moves back", async (t) => {
+  const periods = new AccountPeriods(() => null, defaultAnchors);
+  const nowMs = 10.5 * hourMs;
+  for (const [sinceMs, isKept, thenMs] of [
+    [8 * hourMs, true, 8 * hourMs],
+    [8 * hourMs + 1, false, 8 * hourMs + 1],
+    [9.5 * hourMs, false, 9.5 * hourMs],
+  ] as const) {
+    const account = hourly(sinceMs);
+    t.equal(periods.charge(account, dollar(8.5 * hourMs), nowMs), isKept, `${sinceMs}`);
+    t.equal(account.budget.sinceMs, thenMs);
+  }
+  const full = hourly(-1);
+  for (const hour of [8, 9, 10]) periods.charge(full, dollar(hour * hourMs), nowMs);
+  full.budget.sinceMs = 9.5 * hourMs;
+  t.notOk(periods.charge(full, dollar(7 * hourMs), nowMs));
+  periods.charge(full, dollar(11 * hourMs), 11 * hourMs);
+  t.equal(full.spends[0]!.startMs, 9 * hourMs);
+  t.equal(full.budget.sinceMs, 9.5 * hourMs);
+});

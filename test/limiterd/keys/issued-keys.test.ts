@@ -1,6 +1,8 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
+import { periodSecondsMax } from "../../../shared/bounds.js";
+import { keysMax } from "../../../shared/domain/credential-bounds.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { counts, leaseOf, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
@@ -153,6 +155,7 @@ t.test(
       { ...good, expires_in_seconds: 0 },
       { ...good, expires_in_seconds: 1.5 },
       { ...good, expires_in_seconds: 2 ** 50 },
+      { ...good, expires_in_seconds: periodSecondsMax + 1 },
       { ...good, expires_in_seconds: 5, key: { expires_at: "2030-01-01T00:00:00Z" } },
     ]) {
       const answer = await call(daemon, peer, "keys.issue", body);
@@ -192,6 +195,40 @@ t.test(
     t.equal(keyStatus(daemon.state.keys.find(key.hash)!, daemon.nowMs), "active");
   },
 );
+
+t.test("bounds of a new key: how long it lives, and how many there are", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  daemon.nowMs += 999;
+  for (const seconds of [1, periodSecondsMax]) {
+    const made = newKey();
+    const answer = await call(daemon, peer, "keys.issue", {
+      key_hash: made.hash,
+      redacted_value: made.redacted,
+      expires_in_seconds: seconds,
+      key: {},
+    });
+    t.match(answer, { kind: "answer" });
+    const { expiresAtMs } = daemon.state.keys.find(made.hash)!;
+    t.equal(expiresAtMs, daemon.nowMs - 999 + seconds * 1000, "in whole seconds");
+  }
+  for (const [size, kind] of [
+    [keysMax - 1, "answer"],
+    [keysMax, "failed"],
+  ] as const) {
+    Object.defineProperty(daemon.state.keys, "size", { value: size, configurable: true });
+    const { hash, redacted: redacted_value } = newKey();
+    const body = { key_hash: hash, redacted_value, key: {} };
+    t.match(await call(daemon, peer, "keys.issue", body), { kind }, `beside ${size}`);
+    t.equal(daemon.state.keys.find(hash) !== undefined, kind === "answer");
+  }
+  t.match(peer.received.at(-1), {
+    failure: {
+      status: 400,
+      message: `no key can be issued: there are ${keysMax}, the most that there may be`,
+    },
+  });
+});
 
 t.test("a second deactivation changes nothing: the first moment stays", async (t) => {
   const daemon = startDaemon([]);

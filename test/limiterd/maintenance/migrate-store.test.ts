@@ -1,9 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { verifyStoreFile } from "../../../limiterd/maintenance/verify-store-file.js";
+import { migrateStore } from "../../../limiterd/store/lmdb/migrate-store.js";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Migration } from "../../../limiterd/store/migrations.js";
 import { put, read, remove, temporary } from "../store/lmdb/store-fixture.js";
@@ -90,6 +100,38 @@ t.test("a migration that fails, or is killed, leaves the old schema or the new o
     ["b", [4]],
   ]);
   await store.close();
+});
+
+t.test("the copy is its owner's alone, and one that was begun is made anew", async (t) => {
+  const directory = temporary(t);
+  const file = await storeOfSchema1(directory);
+  writeFileSync(`${file}.${process.pid}.backup`, "half of one");
+  const mask = process.umask(0o022);
+  t.teardown(() => process.umask(mask));
+  const store = await opened(directory, migrations);
+  t.equal(process.umask(), 0o022);
+  await store.close();
+  t.equal(statSync(`${file}.schema-1`).mode & 0o777, 0o600);
+  t.notOk(existsSync(`${file}.${process.pid}.backup`));
+});
+
+t.test("of a copy that can't be finished nothing stays", async (t) => {
+  const directory = temporary(t);
+  const mask = process.umask(0o022);
+  t.teardown(() => process.umask(mask));
+  const full = {
+    async backup(path: string) {
+      writeFileSync(path, "half of one");
+      throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+    },
+  };
+  const schema = { get: () => Buffer.from("1") };
+  await t.rejects(
+    migrateStore(join(directory, "a.mdb"), { root: full, meta: schema } as never, migrations),
+    { name: "StoreUnreadableError", message: /can't be written: .*no space left.* Nothing was/ },
+  );
+  t.same(readdirSync(directory), []);
+  t.equal(process.umask(), 0o022);
 });
 
 t.test("without a place for the copy nothing is converted", async (t) => {
