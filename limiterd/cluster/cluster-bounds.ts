@@ -7,6 +7,12 @@
 export const slotsValidMs = 10_000;
 
 /**
+ * The same for those of a host whose daemon was killed and asks again, in ms: twice as long as it
+ * waits for the proxies that hold them to come back, and to take them again.
+ */
+export const leftSlotsMs = 1000;
+
+/**
  * How long nothing is granted of a counter that the engine has lost, in ms. Hosts restate what they
  * hold each second, and a new connection may take another one.
  */

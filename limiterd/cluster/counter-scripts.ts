@@ -95,7 +95,7 @@ local told = {
 local wanted = given[15]
 local tokens = { window = given[16], current = given[17], previous = given[18] }
 local slotsInUse, slotsWanted = given[19], given[20]
-local slotsValid, settle = given[21], given[22]
+local slotsValid, settle, leftSlots = given[21], given[22], given[23]
 local window = windowOf(period)
 local kept = 2 * period + slotsValid
 
@@ -137,7 +137,8 @@ if synced > 0 and synced + kept > now then
   end
 end
 
--- What an earlier start of the host's daemon was granted counts as used.
+-- What an earlier start of the host's daemon was granted counts as used; its slots until whoever
+-- holds them has surely taken them again.
 local frozen, frozenBefore = roll(told.window, told.frozen, told.frozenBefore, window)
 local frozenSlots, frozenSlotsUntil = 0, 0
 if own then
@@ -154,7 +155,7 @@ if own then
   end
   if again and own.slotsUntil > now then
     frozenSlots = add(frozenSlots, own.slots)
-    frozenSlotsUntil = math.max(frozenSlotsUntil, own.slotsUntil)
+    frozenSlotsUntil = math.max(frozenSlotsUntil, math.min(own.slotsUntil, now + leftSlots))
   end
 end
 

@@ -3,7 +3,7 @@
  * them travel together. What the scripts do is in `counter-scripts.ts`.
  */
 
-import { settleMs, slotsValidMs } from "./cluster-bounds.js";
+import { leftSlotsMs, settleMs, slotsValidMs } from "./cluster-bounds.js";
 import { readScript, syncScript } from "./counter-scripts.js";
 import { type EngineConnection, EngineRefusedError, type EngineValue } from "./engine/engine.js";
 import type {
@@ -101,6 +101,7 @@ function argumentsOf({ units, tokens, slots, ...question }: SyncQuestion): reado
     slots.wanted,
     slotsValidMs,
     settleMs,
+    leftSlotsMs,
   ];
 }
 

@@ -41,7 +41,8 @@ export class ShareSlots {
     this.#endMonoMs = sentMonoMs + slotsValidMs / 2;
   }
 
-  seen(total: number): void {
-    this.#others = Math.max(0, total - this.#granted);
+  /** While the engine settles, no less than was known before it lost its data. */
+  seen(total: number, settling: boolean): void {
+    this.#others = Math.max(settling ? this.#others : 0, total - this.#granted);
   }
 }

@@ -16,12 +16,14 @@ export class ShareTokens {
     this.#told = halves;
   }
 
-  seen({ window, totals }: CounterTotals): void {
+  /** While the engine settles, no less than was known before it lost its data. */
+  seen({ window, totals }: CounterTotals, settling: boolean): void {
     const told = rollHalves(this.#told, window);
+    const known = settling ? rollHalves(this.#others, window) : none;
     this.#others = {
       window,
-      current: Math.max(0, totals.tokens - told.current),
-      previous: Math.max(0, totals.tokensBefore - told.previous),
+      current: Math.max(known.current, totals.tokens - told.current),
+      previous: Math.max(known.previous, totals.tokensBefore - told.previous),
     };
   }
 

@@ -20,6 +20,8 @@ interface Anchor {
 /** The same moments, and the batch of the journal that is open now. */
 interface Exchange extends Omit<Anchor, "engineMs"> {
   readonly lsn: number;
+  /** The engine has lost what others told it, and may not have heard of them again. */
+  readonly settling: boolean;
 }
 
 export class ShareUnits {
@@ -178,28 +180,31 @@ export class ShareUnits {
   synced(
     { units }: SyncQuestion,
     { nowMs, window, granted, frozen, frozenBefore, totals }: SyncReply,
-    { sentMonoMs, receivedMonoMs, lsn }: Exchange,
+    exchange: Exchange,
   ): void {
     const stated = { window: units.window, current: units.spent, previous: units.spentBefore };
     const told = rollHalves(stated, window);
     this.#told = { window, current: addCount(told.current, granted), previous: told.previous };
-    this.seen({ nowMs, window, totals }, { sentMonoMs, receivedMonoMs, lsn });
+    this.seen({ nowMs, window, totals }, exchange);
     this.#syncedMs = nowMs;
     this.#held += granted;
     this.#frozen = frozen;
     this.#frozenBefore = frozenBefore;
   }
 
-  /** What all hosts count, by an answer of the engine. */
+  /** What all hosts count, by an answer of the engine; while it settles, no less than was known. */
   seen(
     { nowMs, window, totals }: CounterTotals,
-    { sentMonoMs, receivedMonoMs, lsn }: Exchange,
+    { sentMonoMs, receivedMonoMs, lsn, settling }: Exchange,
   ): void {
     this.#anchor = { engineMs: nowMs, sentMonoMs, receivedMonoMs };
     this.#rollTo(window, lsn);
     const told = rollHalves(this.#told, window);
-    this.#others = Math.max(0, totals.requests - told.current);
-    this.#othersBefore = Math.max(0, totals.requestsBefore - told.previous);
+    this.#others = Math.max(settling ? this.#others : 0, totals.requests - told.current);
+    this.#othersBefore = Math.max(
+      settling ? this.#othersBefore : 0,
+      totals.requestsBefore - told.previous,
+    );
   }
 
   clear(): void {

@@ -49,7 +49,18 @@ export class Share extends SyncedShare implements CounterShare {
   /** What decides instead of the engine: the failure mode, or nothing while it can be asked. */
   get #mode(): ClusterTurn["failureMode"] | null {
     const { away, purpose, failureMode } = this.#turn;
-    return away || this.isSettling || (purpose === "decide" && !this.isFresh) ? failureMode : null;
+    if (away) return failureMode;
+    // What other hosts have told the engine since it lost its data is worth an answer.
+    if (this.isSettling) return purpose !== "ask" || this.isFresh ? failureMode : null;
+    return purpose === "decide" && !this.isFresh ? failureMode : null;
+  }
+
+  /**
+   * Whether what others have used is heeded although the failure mode decides: the engine answers,
+   * and what it has lost is known here, or told to it again by and by.
+   */
+  get #recalls(): boolean {
+    return this.isSettling && !this.#turn.away;
   }
 
   waitOfRequests(own: Window, cap: number, nowMs: number): number {
@@ -57,11 +68,12 @@ export class Share extends SyncedShare implements CounterShare {
     this.look();
     if (this.units.has(this.#turn.monoMs)) return 0;
     const mode = this.#mode;
-    if (mode === "open") return 0;
-    if (mode === "local") return waitForRequests(own, periodMs, nowMs, this.#localCap(cap));
+    const isFree = mode === "open" || mode === "local";
+    const alone = mode === "local" ? waitForRequests(own, periodMs, nowMs, this.#localCap(cap)) : 0;
+    if (isFree && !this.#recalls) return alone;
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForRequests(view.window, periodMs, view.nowMs, cap);
-    return this.#orLack(waitSeconds);
+    return isFree ? Math.max(alone, waitSeconds) : this.#orLack(waitSeconds);
   }
 
   waitOfTokens(own: Window, cap: number, nowMs: number): number {
@@ -82,9 +94,11 @@ export class Share extends SyncedShare implements CounterShare {
     this.look();
     if (this.slots.has(inFlight, this.#turn.monoMs)) return false;
     const mode = this.#mode;
-    if (mode === "open") return false;
-    if (mode === "local") return inFlight >= this.#localCap(cap);
-    return this.#orLack(this.slots.counted(inFlight) >= cap ? 1 : 0) > 0;
+    const isFree = mode === "open" || mode === "local";
+    const isFullAlone = mode === "local" && inFlight >= this.#localCap(cap);
+    if (isFree && !this.#recalls) return isFullAlone;
+    const isFullForAll = this.slots.counted(inFlight) >= cap;
+    return isFree ? isFullAlone || isFullForAll : this.#orLack(isFullForAll ? 1 : 0) > 0;
   }
 
   /** Without a unit: there may be room, or some again, and the engine is to be asked. */

@@ -182,22 +182,24 @@ export class SyncedShare {
       return false;
     }
     const { slotsGranted, settlingMs } = reply;
-    this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn });
+    this.#settledAtMonoMs = settlingMs > 0 ? exchange.receivedMonoMs + settlingMs : 0;
+    const settling = this.isSettling;
+    this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, settling });
     this.units.aim(this.#ahead);
     this.#tokens.told(question.tokens);
-    this.#tokens.seen(reply);
+    this.#tokens.seen(reply, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
-    this.slots.seen(reply.totals.slots);
-    this.#settledAtMonoMs = settlingMs > 0 ? exchange.receivedMonoMs + settlingMs : 0;
+    this.slots.seen(reply.totals.slots, settling);
     return true;
   }
 
   /** What all hosts count, where nothing was asked for. */
   seen(totals: CounterTotals, exchange: Exchange): void {
     if (this.#asked !== null) return;
-    this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn });
-    this.#tokens.seen(totals);
-    this.slots.seen(totals.totals.slots);
+    const settling = this.isSettling;
+    this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, settling });
+    this.#tokens.seen(totals, settling);
+    this.slots.seen(totals.totals.slots, settling);
   }
 
   /** The engine hasn't answered: it may have heard it or not. */

@@ -1,5 +1,6 @@
 /** Admissions where several hosts count together: the cap is one, wherever requests arrive. */
 import t from "tap";
+import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { pathRule, settleOf, target } from "../in-memory-daemon.js";
@@ -126,3 +127,61 @@ t.test("what a host was granted it may use while the engine is away", async (t) 
     t.same(answers, kinds, failureMode);
   }
 });
+
+/** All hosts have noticed that the engine has lost its data, but for those that are cut off. */
+function wipe({ all, twin }: Hosts): void {
+  twin.wipe();
+  for (const { shares, cutOff } of all) if (!cutOff) shares.restateAll(settleMs);
+}
+
+t.test("an engine that was emptied: no mode admits what is known to be used", async (t) => {
+  for (const failureMode of ["closed", "local", "open"] as const)
+    for (const period of [60, 0]) {
+      const hosts = startHosts([pathRule("/a", period, { requests: 5 })], { failureMode });
+      const [one, two] = hosts.all as [Host, Host];
+      for (let id = 1; id <= 5; id++) {
+        t.equal((await ask(hosts, id % 2 === 0 ? two : one, id))?.kind, "admitted");
+        await hosts.pass(300);
+      }
+      t.equal((await ask(hosts, one, 6))?.kind, "refused");
+      two.cutOff = true;
+      wipe(hosts);
+      const why = `${failureMode}, ${period} s`;
+      const kinds = new Set<string | undefined>();
+      for (let id = 7; id <= 30; id++) {
+        kinds.add((await ask(hosts, one, id))?.kind);
+        await hosts.pass(99);
+      }
+      kinds.delete(undefined);
+      t.same([...kinds], ["refused"], why);
+    }
+});
+
+t.test(
+  "an engine that was emptied: a host that knows nothing asks what was told again",
+  async (t) => {
+    const hosts = startHosts([pathRule("/a", 60, { requests: 5 })], { failureMode: "open" });
+    const [one, two] = hosts.all as [Host, Host];
+    for (let id = 1; id <= 3; id++) t.equal((await ask(hosts, one, id))?.kind, "admitted");
+    wipe(hosts);
+    await hosts.pass(10);
+    const kinds = [];
+    for (let id = 1; id <= 4; id++) kinds.push((await ask(hosts, two, id))?.kind);
+    t.same(kinds, ["admitted", "admitted", "refused", "refused"]);
+  },
+);
+
+t.test(
+  "an engine that was emptied: tokens that others were known to have charged count",
+  async (t) => {
+    const hosts = startHosts([pathRule("/a", 60, { tokens: 100 })], { failureMode: "open" });
+    const [one, two] = hosts.all as [Host, Host];
+    one.proxy.send(settleOf(leaseOf(await ask(hosts, one, 1), one), 1, 100));
+    await hosts.pass(1200);
+    t.equal((await ask(hosts, two, 1))?.kind, "refused");
+    one.cutOff = true;
+    wipe(hosts);
+    await hosts.pass(300);
+    t.match(await ask(hosts, two, 2), { kind: "refused", dimension: "tokens" });
+  },
+);

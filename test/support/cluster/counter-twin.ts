@@ -2,7 +2,7 @@
  * The engine's functions over counters once more, in TypeScript: what unit tests and the simulation
  * share counters through, and what the scripts are compared with.
  */
-import { settleMs, slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { leftSlotsMs, settleMs, slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
 import { addCount, type Halves, rollHalves } from "../../../limiterd/cluster/halves.js";
 import type {
   CounterName,
@@ -221,7 +221,7 @@ function restate(before: Row | undefined, { start, question, nowMs }: Asked): Ro
     frozenSlots: addCount(frozenSlots ? before.frozenSlots : 0, leftSlots ? before.slots : 0),
     frozenSlotsUntilMs: Math.max(
       frozenSlots ? before.frozenSlotsUntilMs : 0,
-      leftSlots ? before.slotsUntilMs : 0,
+      leftSlots ? Math.min(before.slotsUntilMs, nowMs + leftSlotsMs) : 0,
     ),
   };
 }
