@@ -72,9 +72,9 @@ const impure: Readonly<
     kind: "adapter",
     why: "requests by node:http and node:https, with a deadline",
   },
-  "bin/session/missing-key-files.ts": {
+  "bin/session/unreadable-files.ts": {
     kind: "adapter",
-    why: "looks whether files of keys can be read",
+    why: "looks whether the files that a configuration names can be read",
   },
   "bin/session/system-socket.ts": {
     kind: "adapter",

@@ -20,8 +20,8 @@ import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
-import { missingKeyFiles } from "../session/missing-key-files.js";
 import type { Session } from "../session/terminal.js";
+import { unreadableFiles } from "../session/unreadable-files.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { localUrl } from "../text/http-url.js";
 
@@ -74,7 +74,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
 }
 
 function checkConfiguration(config: Config, warnings: readonly string[]): readonly Finding[] {
-  const told = [...warnings, ...likelyMistakes(config), ...missingKeyFiles(config)];
+  const told = [...warnings, ...likelyMistakes(config), ...unreadableFiles(config)];
   const file = config.file ?? "built-in default: no file was found";
   return [ok("configuration", file), ...told.map((text) => warning("configuration", text))];
 }

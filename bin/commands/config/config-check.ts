@@ -11,8 +11,8 @@ import { append } from "../../../shared/long-lists.js";
 import { likelyMistakes } from "../../checks/likely-mistakes.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { configurationSource, requireConfiguration } from "../../session/configuration.js";
-import { missingKeyFiles } from "../../session/missing-key-files.js";
 import type { Session } from "../../session/terminal.js";
+import { unreadableFiles } from "../../session/unreadable-files.js";
 import { httpUrl } from "../../text/http-url.js";
 import { renderFields } from "../../text/table.js";
 import { addConfigShow } from "./config-show.js";
@@ -40,7 +40,7 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
   append(warnings, inertModelRules(config));
   append(warnings, likelyMistakes(config));
-  append(warnings, missingKeyFiles(config));
+  append(warnings, unreadableFiles(config));
   const refused = openBeyondLoopback(config);
   if (refused !== null) warnings.push(`${onlyWithKey}: ${refused}`);
   if (flags.json === true) {

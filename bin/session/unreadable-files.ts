@@ -1,0 +1,61 @@
+/**
+ * Finds the files that the configuration names and this process can't read now. They are read later
+ * than the configuration, by the process that needs them and as its user, so each is a warning.
+ */
+import { accessSync, constants } from "node:fs";
+import type { Config } from "../../shared/config/config.js";
+
+interface NamedFile {
+  readonly setting: string;
+  /** Null: none is named. */
+  readonly path: string | null;
+  /** What comes of it. */
+  readonly without: string;
+}
+
+/** A warning for each. */
+export function unreadableFiles(config: Config): readonly string[] {
+  return namedFiles(config).flatMap(({ setting, path, without }) => {
+    // A variable that is set in the unit of the proxy alone, such as CREDENTIALS_DIRECTORY.
+    if (path === null || path.includes("${")) return [];
+    try {
+      accessSync(path, constants.R_OK);
+      return [];
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return [`${setting} can't be read, and ${without}: ${reason}`];
+    }
+  });
+}
+
+const noStart = "no proxy starts until it can";
+const noEngine = "the engine is away until it can";
+
+function namedFiles({ server, metrics, jwtIssuers, providers, cluster }: Config): NamedFile[] {
+  return [
+    { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
+    { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
+    ...jwtIssuers.flatMap(({ issuer, keys }): NamedFile[] => {
+      const of = `of the issuer ${issuer}`;
+      if (keys.kind === "secret-file")
+        return [{ setting: `the secret_file ${of}`, path: keys.path, without: noStart }];
+      if (keys.kind !== "file") return [];
+      const without = "its tokens get 503 until it can";
+      return [{ setting: `the jwks_file ${of}`, path: keys.path, without }];
+    }),
+    ...providers.flatMap(({ name, apiKeyFile, caFile }) => [
+      {
+        setting: `providers.${name}.api_key_file`,
+        path: apiKeyFile,
+        without: "its requests fail until it can",
+      },
+      { setting: `providers.${name}.ca_file`, path: caFile, without: noStart },
+    ]),
+    {
+      setting: "cluster.password_file",
+      path: cluster?.passwordFile ?? null,
+      without: noEngine,
+    },
+    { setting: "cluster.ca_file", path: cluster?.caFile ?? null, without: noEngine },
+  ];
+}

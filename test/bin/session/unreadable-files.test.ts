@@ -1,0 +1,66 @@
+/** Every file that a setting names is looked for. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { unreadableFiles } from "../../../bin/session/unreadable-files.js";
+import { filePath } from "../../../shared/config/kinds/text-kinds.js";
+import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
+import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
+import { settings } from "../../../shared/config/settings/settings.js";
+import { accepted } from "../../shared/config/build-sample.js";
+
+/** What Sluice itself makes. */
+const own = ["limiter.socket", "limiter.admin_socket", "limiter.data_dir", "limiter.spool_dir"];
+
+const named = (directory: string): string => `
+server: { host: 127.0.0.1, master_key_file: ${directory}/master_key_file }
+metrics: { token_file: ${directory}/token_file }
+cluster:
+  url: valkeys://localhost
+  password_file: ${directory}/password_file
+  ca_file: ${directory}/ca_file
+providers:
+  mine: { base_url: "https://localhost/v1", api_key_file: ${directory}/api_key_file, ca_file: ${directory}/ca_file, models: ["*"] }
+jwt:
+  - { issuer: a, audience: x, jwks_file: ${directory}/jwks_file, user_path: p }
+  - { issuer: b, audience: x, secret_file: ${directory}/secret_file, user_path: p }
+`;
+
+t.test(
+  "each file that a setting names and that is missing is named with its setting",
+  async (t) => {
+    const names = [
+      ...Object.values(settings).flatMap(({ kind, path }) => (isPath(kind) ? [path] : [])),
+      ...fieldsOf(providerSettings).map((name) => `providers.mine.${name}`),
+      ...fieldsOf(jwtSettings).map((name) => `the ${name} of the issuer `),
+    ].filter((name) => !own.includes(name));
+    t.ok(names.length >= 8, names.join());
+    const directory = t.testdir();
+    const warnings = unreadableFiles(accepted(named(directory)).config);
+    for (const name of names) {
+      const found = warnings.filter((warning) => warning.startsWith(name));
+      t.equal(found.length, 1, name);
+      t.match(found[0], /^.* can't be read, and .* until it can: ENOENT: .*'$/);
+    }
+    t.equal(warnings.length, names.length);
+    for (const name of ["master_key_file", "token_file", "password_file", "ca_file"])
+      writeFileSync(join(directory, name), "");
+    for (const name of ["api_key_file", "jwks_file", "secret_file"])
+      writeFileSync(join(directory, name), "");
+    t.same(unreadableFiles(accepted(named(directory)).config), []);
+  },
+);
+
+t.test("a file that only the proxy's unit can name isn't looked for", async (t) => {
+  const file = "${CREDENTIALS_DIRECTORY}/key";
+  const { config } = accepted(`server: { host: 127.0.0.1, master_key_file: "${file}" }\n`);
+  t.same(unreadableFiles(config), []);
+});
+
+function isPath(kind: unknown): boolean {
+  return kind === filePath;
+}
+
+function fieldsOf(table: Readonly<Record<string, { readonly kind: unknown }>>): string[] {
+  return Object.entries(table).flatMap(([name, { kind }]) => (isPath(kind) ? [name] : []));
+}
