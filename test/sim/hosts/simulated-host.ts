@@ -3,6 +3,7 @@
  * for requests and ends them. Frames, handlers and store are the product's; the engine is the twin.
  */
 import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
@@ -117,6 +118,8 @@ export class SimulatedHost {
     if (this.isCut || this.#epoch === engine.epoch) return;
     this.#epoch = engine.epoch;
     this.shares.restateAll(settleMs);
+    const { book } = this.daemon.state;
+    void restateBook(book, this.shares, { nowMs: this.nowMs, yieldToEventLoop: async () => {} });
   }
 
   /** Dies, with its requests or without; it starts again after a time. */
