@@ -59,7 +59,7 @@ process.once("SIGTERM", () => process.exit(143));
 process.once("exit", () => {
   for (const copy of copies) copy.remove();
 });
-const measured = new MeasuredTests();
+const measured = new MeasuredTests(copies[0]!.dist);
 const tests: TestFile[] = [];
 await atOnce(testFiles(), async (file, copy) => {
   const test = await measured.get(file, copy);

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Coverage, Interval } from "./coverage.js";
-import { type Copy, dist, root, type TestFile } from "./run-mutation.js";
+import { type Copy, root, type TestFile } from "./run-mutation.js";
 
 interface Kept {
   /** Of what `loaded` holds, and of the versions of all packages. */
@@ -22,7 +22,11 @@ export class MeasuredTests {
   readonly #digests = new Map<string, string>();
   readonly #packages = readFileSync(join(root, "package-lock.json"), "utf8");
 
-  constructor() {
+  readonly #dist: string;
+
+  /** `dist`: of a copy in which nothing is planted yet; what was compiled may change meanwhile. */
+  constructor(dist: string) {
+    this.#dist = dist;
     mkdirSync(this.#directory, { recursive: true });
   }
 
@@ -73,7 +77,7 @@ export class MeasuredTests {
     const known = this.#digests.get(file);
     if (known !== undefined) return known;
     const digest = createHash("sha256")
-      .update(readFileSync(join(dist, file)))
+      .update(readFileSync(join(this.#dist, file)))
       .digest("hex");
     this.#digests.set(file, digest);
     return digest;

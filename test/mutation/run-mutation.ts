@@ -32,10 +32,10 @@ export interface TestFile {
 /** A copy of what was compiled, in which one file at a time is exchanged. */
 export class Copy {
   readonly #directory = mkdtempSync(join(tmpdir(), "sluice-mutation-"));
-  readonly #dist = join(this.#directory, "dist");
+  readonly dist = join(this.#directory, "dist");
 
   constructor() {
-    cpSync(dist, this.#dist, { recursive: true });
+    cpSync(dist, this.dist, { recursive: true });
     for (const name of readdirSync(root))
       if (name !== "dist" && !name.startsWith("."))
         symlinkSync(join(root, name), join(this.#directory, name));
@@ -43,7 +43,7 @@ export class Copy {
 
   /** @param file below `dist/`. */
   put(file: string, text: string): void {
-    writeFileSync(join(this.#dist, file), text);
+    writeFileSync(join(this.dist, file), text);
   }
 
   /** Null for one that fails as it is, twice: it would notice every fault. */
@@ -55,7 +55,7 @@ export class Copy {
       const startMs = performance.now();
       if (!(await this.#passes([file], measureTimeoutMs, env))) continue;
       const ms = performance.now() - startMs;
-      return { file, ms, coverage: readCoverage(coverageDirectory, this.#dist) };
+      return { file, ms, coverage: readCoverage(coverageDirectory, this.dist) };
     }
     return null;
   }
@@ -85,8 +85,8 @@ export class Copy {
         process.execPath,
         [
           "--enable-source-maps",
-          join(this.#dist, "test/mutation/run-files.js"),
-          ...files.map((file) => join(this.#dist, file)),
+          join(this.dist, "test/mutation/run-files.js"),
+          ...files.map((file) => join(this.dist, file)),
         ],
         {
           cwd: this.#directory,
