@@ -14,9 +14,11 @@ import { isUnnumbered } from "../../shared/wire/message-to-daemon.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
+import { successHeaders } from "../http/rate-limit-headers.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
+import { nothingSpent } from "../limiter/settle-outbox.js";
 import type { RequestContext } from "../request-context.js";
 import type { Outcome } from "../request-record.js";
 import { unknownModel } from "../routing/model-catalog.js";
@@ -99,7 +101,7 @@ export async function admitRequest(
   record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
   record.gone(exchange);
-  limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
+  limiter.settle(admission, nothingSpent, () => {});
   return null;
 }
 
@@ -201,6 +203,25 @@ function executionOf(
   });
 }
 
+/**
+ * Ends a request that was admitted, and then found not to be one that may be sent: it stays
+ * counted, as one that the provider refuses. `failure` is null when the client has gone.
+ */
+export function refuseAdmitted(
+  { gateway, exchange, record }: RequestContext<"limiter" | "log">,
+  { admission, headers }: AdmittedRequest,
+  failure: Failure | null,
+): void {
+  if (failure === null || exchange.gone) record.gone(exchange);
+  else record.end(failure.status, outcomeOf(failure));
+  gateway.limiter.settle(admission, nothingSpent, () =>
+    finishRequest({ gateway, exchange }, () => {
+      if (failure !== null && !exchange.gone)
+        replyFailure(exchange, "model", failure, [...successHeaders(headers), ...wait(failure)]);
+    }),
+  );
+}
+
 /** As `refuseUnadmitted`, for a model that isn't known. */
 export function refuseUnknownModel(
   context: RequestContext<"limiter" | "models">,
@@ -225,7 +246,15 @@ export async function refuseUnadmitted(
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
   record.identified(authorized.caller);
-  record.end(failure.status, failure.code === "overloaded" ? "overloaded" : "refused");
+  record.end(failure.status, outcomeOf(failure));
   if (failure.status >= 500) record.note = failure.message;
-  replyFailure(exchange, "model", failure, headers);
+  replyFailure(exchange, "model", failure, [...headers, ...wait(failure)]);
+}
+
+function outcomeOf({ code }: Failure): Outcome {
+  return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
+}
+
+function wait({ code }: Failure): readonly string[] {
+  return code === "limiter_unavailable" ? ["retry-after", "1"] : [];
 }

@@ -5,7 +5,6 @@
 
 import { assert } from "../../shared/assert.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
-import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
@@ -17,9 +16,8 @@ import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import { watchedUpstream } from "../objects/answer-watch.js";
 import { hasSeveralProviders, makerOnly, mayContinue } from "../objects/maker-only.js";
-import { foreignObject, rememberOwner, remembersOwners } from "../objects/object-access.js";
-import { repeatedNaming } from "../objects/object-body.js";
-import { madeIds, namedIds } from "../objects/object-ids.js";
+import { foreignInCall, rememberOwner, remembersOwners } from "../objects/object-access.js";
+import { madeIds } from "../objects/object-ids.js";
 import { isStoredCall } from "../objects/stored-call.js";
 import type { RequestContext } from "../request-context.js";
 import { withOwnFirst } from "../routing/affinity.js";
@@ -60,22 +58,12 @@ export async function modelRequest(
   const read = await readCall(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   try {
-    const problem = await objectProblem(context, read.call);
+    const problem = await foreignInCall(context.gateway, context.caller, read.call);
     if (problem !== null) return await refuseUnadmitted(context, problem);
     await serveCall(context, read.call);
   } finally {
     read.call.close();
   }
-}
-
-/** Of what providers keep: why this caller mustn't name it. All of it is the operator's. */
-async function objectProblem(
-  { gateway, caller }: RequestContext,
-  { body, operation }: ModelCall,
-): Promise<Failure | null> {
-  if (caller.isOperator || body === null) return null;
-  const repeated = repeatedNaming(body, operation);
-  return repeated ?? foreignObject(gateway, caller, namedIds(body, operation));
 }
 
 function readCall(

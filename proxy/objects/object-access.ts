@@ -17,7 +17,8 @@ import {
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { Caller } from "../auth/caller.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { namedMax } from "./object-ids.js";
+import { repeatedNaming } from "./object-body.js";
+import { type NamedIds, namedIds, namedMax } from "./object-ids.js";
 
 /** Whether there may be callers who must not see each other's objects. */
 export function remembersOwners({
@@ -77,8 +78,9 @@ export async function rememberOwner(
 }
 
 /** For an id that isn't the caller's, whether there is such an object or not. */
-export function noSuchObject(id: string): Failure {
-  return plainFailure(404, "not_found_error", `there is no ${id} of this user path`);
+export function noSuchObject(id: string, field: string | null = null): Failure {
+  const message = `there is no ${id} of this user path`;
+  return { ...plainFailure(404, "not_found_error", message), param: field };
 }
 
 function tooMany(): Failure {
@@ -88,7 +90,7 @@ function tooMany(): Failure {
 /**
  * Why a request may not name these objects: one of them was made by another path. Of one that
  * nobody is known to have made, such as a file that the operator has uploaded for everyone, the
- * provider decides. `ids` null: too many to ask for. Null also for a caller that isn't known: its
+ * provider decides. `named` null: too many to ask for. Null also for a caller that isn't known: its
  * request is refused for that.
  */
 export async function foreignObject(
@@ -96,18 +98,42 @@ export async function foreignObject(
     limiter,
   }: { readonly limiter: Pick<Limiter, "call" | "authorize" | "keysExist" | "reachable"> },
   caller: Caller,
-  ids: readonly string[] | null,
+  named: NamedIds | null,
 ): Promise<Failure | null> {
-  if (ids?.length === 0 || caller.isOperator) return null;
+  if (named?.size === 0 || caller.isOperator) return null;
   const authorized = await authorizeCaller(limiter as Limiter, caller, "model");
   if (!authorized.ok) return null;
-  if (ids === null) return tooMany();
-  const { userPath } = authorized.caller;
-  const found = await ownersOf(limiter, ids);
+  if (named === null) return tooMany();
+  const found = await firstForeign(limiter, authorized.caller.userPath, [...named.keys()]);
   if (!found.ok) return found.failure;
+  return found.id === null ? null : noSuchObject(found.id, named.get(found.id)!);
+}
+
+/** The first of these objects that other paths alone have made; null: none. */
+export async function firstForeign(
+  limiter: Pick<Limiter, "call">,
+  userPath: string,
+  ids: readonly string[],
+): Promise<
+  | { readonly ok: true; readonly id: string | null }
+  | { readonly ok: false; readonly failure: Failure }
+> {
+  const found = await ownersOf(limiter, ids);
+  if (!found.ok) return found;
   const foreign = ids.find((id) => {
     const owners = found.owners.get(id)!;
     return owners.length > 0 && !owners.some((owner) => owner.userPath === userPath);
   });
-  return foreign === undefined ? null : noSuchObject(foreign);
+  return { ok: true, id: foreign ?? null };
+}
+
+/** Of a request to a model: why this caller mustn't name what its body names. */
+export async function foreignInCall(
+  gateway: { readonly limiter: Limiter },
+  caller: Caller,
+  { body, operation }: { readonly body: Buffer | null; readonly operation: Operation },
+): Promise<Failure | null> {
+  if (caller.isOperator || body === null) return null;
+  const repeated = repeatedNaming(body, operation);
+  return repeated ?? foreignObject(gateway, caller, namedIds(body, operation));
 }

@@ -34,7 +34,7 @@ export function objectBodyProblem(
  * the provider might read the other one. In a tool's input the same names mean nothing, so how they
  * are written isn't looked at.
  */
-export function repeatedNaming(bytes: Buffer, operation: Operation): Failure | null {
+export function repeatedNaming(bytes: Buffer, operation: Operation | null): Failure | null {
   if (!mayName(bytes, operation)) return null;
   const isTwice = (name: string): boolean => {
     const first = bytes.indexOf(`"${name}"`);

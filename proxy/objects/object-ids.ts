@@ -43,17 +43,17 @@ const furtherSigns = ['conversation"', 'container"'].map((sign) => Buffer.from(s
 /** No more names are asked for: a body with more of them is refused, since any may be another's. */
 export const namedMax = 1000;
 
+/** Ids of objects, each with the field that names it. */
+export type NamedIds = ReadonlyMap<string, string>;
+
 /**
  * The ids that a JSON body names, wherever they are; null: more than `namedMax`. Most bodies name
  * none, and are only searched.
  * Chat completions and messages have neither conversations nor containers of OpenAI's.
  */
-export function namedIds(
-  body: Buffer,
-  operation: Operation | null = null,
-): readonly string[] | null {
-  if (!mayName(body, operation)) return [];
-  const ids = new Set<string>();
+export function namedIds(body: Buffer, operation: Operation | null = null): NamedIds | null {
+  const ids = new Map<string, string>();
+  if (!mayName(body, operation)) return ids;
   const open: unknown[] = [parseJson(body.toString("latin1"))];
   while (open.length > 0) {
     if (ids.size > namedMax) return null;
@@ -61,11 +61,11 @@ export function namedIds(
     if (Array.isArray(value)) for (const item of value) open.push(item);
     else if (isObject(value))
       for (const name in value) {
-        if (naming.has(name)) addIds(ids, value[name]);
+        if (naming.has(name)) addIds(ids, name, value[name]);
         open.push(value[name]);
       }
   }
-  return ids.size > namedMax ? null : [...ids];
+  return ids.size > namedMax ? null : ids;
 }
 
 /** False: a JSON body names no object. */
@@ -75,9 +75,9 @@ export function mayName(body: Buffer, operation: Operation | null): boolean {
   return signs.some(isNaming) || (hasFurther && furtherSigns.some(isNaming));
 }
 
-function addIds(ids: Set<string>, value: unknown): void {
+function addIds(ids: Map<string, string>, field: string, value: unknown): void {
   for (const item of Array.isArray(value) ? value : [value]) {
     const id: unknown = isObject(item) ? item["id"] : item;
-    if (isObjectId(id)) ids.add(id);
+    if (isObjectId(id)) ids.set(id, field);
   }
 }

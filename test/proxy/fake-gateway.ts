@@ -49,7 +49,7 @@ export type Answer =
 export interface FakeGateway {
   readonly gateway: Gateway;
   readonly sent: Sent[];
-  /** By provider; what isn't there is answered with `{}`. */
+  /** By request, as `Sent` writes it, or by provider; what isn't there is answered with `{}`. */
   readonly answers: Map<string, Answer>;
   readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
   readonly settled: Spent[];
@@ -150,12 +150,10 @@ export function fakeGateway(yaml: string): FakeGateway {
       send(request, sink) {
         void textOf(request).then(
           (body) => {
-            fake.sent.push({
-              what: `${name} ${request.method} ${request.path}`,
-              headers: request.headers,
-              body,
-            });
-            const answer = fake.answers.get(name) ?? { status: 200, body: "{}" };
+            const what = `${name} ${request.method} ${request.path}`;
+            fake.sent.push({ what, headers: request.headers, body });
+            const { answers } = fake;
+            const answer = answers.get(what) ?? answers.get(name) ?? { status: 200, body: "{}" };
             if ("kind" in answer) return sink.onFailure(answer);
             sink.onHead(answer.status, ["content-type", answer.type ?? "application/json"]);
             sink.onData(Buffer.from(answer.body));

@@ -129,6 +129,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "proxy/objects": [
     "proxy/auth",
     "proxy/body",
+    "proxy/capacity",
     "proxy/http",
     "proxy/limiter",
     "proxy/upstream",

@@ -15,7 +15,7 @@ import { watchedUpstream } from "../../objects/answer-watch.js";
 import { formWithoutIds } from "../../objects/form-without-ids.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
 import { objectBodyProblem } from "../../objects/object-body.js";
-import { madeIds, namedIds } from "../../objects/object-ids.js";
+import { madeIds, type NamedIds, namedIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
 import { forward } from "../../upstream/forward.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
@@ -72,8 +72,8 @@ export async function readObjectBody({
 }
 
 /** The objects that a JSON body names; null: too many. */
-export function namedIn(body: RequestBody): readonly string[] | null {
-  return Buffer.isBuffer(body) ? namedIds(body) : [];
+export function namedIn(body: RequestBody): NamedIds | null {
+  return Buffer.isBuffer(body) ? namedIds(body) : new Map();
 }
 
 interface Sending {
@@ -106,7 +106,10 @@ export async function sendObjectRequest(
     provider: provider.config.name,
     request: {
       method: methodOf(exchange),
-      path: pathAt(provider.config, operation, exchange),
+      path: objectPath(provider.config, operation, {
+        rest: exchange.path.slice(clientPath(operation).length),
+        query: exchange.query,
+      }),
       headers: sent,
       body,
       isRepeatable: exchange.method !== "POST",
@@ -135,13 +138,13 @@ function methodOf({ method }: Exchange): UpstreamRequest["method"] {
   return method === "POST" || method === "DELETE" ? method : "GET";
 }
 
-/** Of the client's path, what follows the operation goes to the provider, and so does its query. */
-function pathAt(
+/** `rest`: of the client's path what follows the operation, with its slash. */
+export function objectPath(
   provider: ProviderConfig,
   operation: StoredOperation,
-  { path, query }: Exchange,
+  { rest, query }: { readonly rest: string; readonly query: string },
 ): string {
   const pathAndQuery = upstreamPath(provider, operation, "", query);
   const base = pathAndQuery.split("?", 1)[0]!;
-  return base + path.slice(clientPath(operation).length) + pathAndQuery.slice(base.length);
+  return base + rest + pathAndQuery.slice(base.length);
 }

@@ -2,15 +2,23 @@
  * The submission of a batch, in OpenAI's dialect or Anthropic's: it is one request of its user
  * path. What the provider executes of it later isn't seen.
  */
-import { isObject, parseJson } from "../../../shared/checked.js";
+import { isAbsent, isObject, parseJson } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
+import { isObjectId } from "../../../shared/wire/stored-object.js";
+import type { Caller } from "../../auth/caller.js";
 import { kindOf } from "../../body/json-value.js";
 import { successHeaders } from "../../http/rate-limit-headers.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
 import type { RequestBody } from "../../upstream/upstream.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "../admit-and-settle.js";
+import {
+  admitRequest,
+  refuseAdmitted,
+  refuseUnadmitted,
+  settleRequest,
+} from "../admit-and-settle.js";
 import { providersFor } from "./able-providers.js";
+import { batchInputProblem } from "./batch-input-problem.js";
 import {
   type BatchOperation,
   namedIn,
@@ -18,7 +26,7 @@ import {
   sendObjectRequest,
 } from "./send-object-request.js";
 
-/** A batch counts as one request of the user path, and holds no slot. */
+/** A batch counts as one request of the user path, and holds no slot. Never rejects. */
 export async function submitBatch(
   context: RequestContext,
   operation: BatchOperation,
@@ -27,7 +35,7 @@ export async function submitBatch(
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const read = await readObjectBody(context);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const problem = batchProblem(read.body, operation);
+  const problem = batchProblem(read.body, operation, context.caller);
   if (problem !== null) return refuseUnadmitted(context, problem);
   const foreign = await foreignObject(context.gateway, context.caller, namedIn(read.body));
   if (foreign !== null) return refuseUnadmitted(context, foreign);
@@ -41,6 +49,12 @@ export async function submitBatch(
   });
   if (admitted === null) return;
   context.record.target = target;
+  // After the admission: it reads a long file, which who is over its limit can't have read.
+  const unfit =
+    operation === "batches" && !context.caller.isOperator
+      ? await batchInputProblem(context, admitted.admission, { provider, body: read.body })
+      : null;
+  if (unfit !== null || context.exchange.gone) return refuseAdmitted(context, admitted, unfit);
   const forwarded = await sendObjectRequest(context, {
     provider,
     operation,
@@ -52,8 +66,12 @@ export async function submitBatch(
   settleRequest(context, admitted.admission, forwarded);
 }
 
-/** What makes a batch one that no provider can take. */
-function batchProblem(body: RequestBody, operation: BatchOperation): Failure | null {
+/** What makes a batch one that no provider can take, or not from this caller. */
+function batchProblem(
+  body: RequestBody,
+  operation: BatchOperation,
+  { isOperator }: Pick<Caller, "isOperator">,
+): Failure | null {
   const value = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : undefined;
   if (value === undefined)
     return invalid("the body must be a JSON object: it is not valid JSON", "body");
@@ -66,11 +84,19 @@ function batchProblem(body: RequestBody, operation: BatchOperation): Failure | n
       ? invalid("requests is required", "requests")
       : invalid(`requests must be an array, not ${kindOf(requests)}`, "requests");
   }
-  for (const field of ["input_file_id", "endpoint", "completion_window"]) {
+  const blob = Object.keys(value).find((name) => /^(?:input_blob|output_folder)$/i.test(name));
+  if (blob !== undefined && !isOperator)
+    return invalid(`${blob} needs the master key: it names storage of the operator's`, blob);
+  // Azure takes the address of a blob instead of a file.
+  const required = ["endpoint", "completion_window"];
+  if (isAbsent(value["input_blob"])) required.unshift("input_file_id");
+  for (const field of required) {
     const given = value[field];
     if (given === undefined || given === null) return invalid(`${field} is required`, field);
     if (typeof given !== "string")
       return invalid(`${field} must be a string, not ${kindOf(given)}`, field);
   }
-  return null;
+  return isOperator || isObjectId(value["input_file_id"])
+    ? null
+    : invalid("input_file_id must be the id of a file", "input_file_id");
 }

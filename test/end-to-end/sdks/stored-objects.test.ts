@@ -89,6 +89,29 @@ t.test("a response is read and continued by its own path alone, streamed or not"
   }
 });
 
+t.test(
+  "a batch whose lines name another path's response isn't submitted, whatever its file was for",
+  async (t) => {
+    const { id } = await ann.responses.create({ model: "gpt-test", input: "hi" });
+    const line = { custom_id: "1", body: { model: "gpt-test", previous_response_id: id } };
+    const lines = Buffer.from(`{}\n${JSON.stringify(line)}\n`);
+    const submitted = async (by: OpenAI, purpose: "batch" | "user_data") => {
+      const file = await by.files.create({ file: await toFile(lines, "a.jsonl"), purpose });
+      const work = { endpoint: "/v1/responses", completion_window: "24h" } as const;
+      return by.batches.create({ ...work, input_file_id: file.id });
+    };
+    for (const purpose of ["batch", "user_data"] as const)
+      t.match(await failureOf(submitted(bob, purpose)), {
+        ...missing,
+        message: new RegExp(`line 2 of file-\\d+: there is no ${id} of this user path`),
+        param: "input_file_id",
+      });
+    t.same(await all(bob.batches.list()), []);
+    t.match(await submitted(ann, "batch"), { object: "batch" });
+    t.match(await submitted(operator, "batch"), { object: "batch" });
+  },
+);
+
 t.test("who has made what survives a crash of the daemon", async (t) => {
   const { id } = await ann.files.create({ file: await file(), purpose: "batch" });
   await daemon.kill("SIGKILL");

@@ -1,6 +1,11 @@
 import t from "tap";
 import { madeIds, namedIds } from "../../../proxy/objects/object-ids.js";
 
+function idsIn(body: string): readonly string[] | null {
+  const named = namedIds(Buffer.from(body));
+  return named === null ? null : [...named.keys()];
+}
+
 t.test("an answer tells what was made", async (t) => {
   t.same(madeIds("files", { id: "f", output_file_id: "x" }), ["f"]);
   t.same(madeIds("responses", { id: "resp_1", output: [{ id: "msg_1" }] }), ["resp_1"]);
@@ -31,18 +36,18 @@ t.test(
       ['{"messages":[{"content":"hi"}]}', []],
       ['not JSON with "file_id"', []],
     ];
-    for (const [body, ids] of table) t.same(namedIds(Buffer.from(body))?.toSorted(), ids, body);
+    for (const [body, ids] of table) t.same(idsIn(body)?.toSorted(), ids, body);
     const conversed = Buffer.from('{"conversation":"conv_1"}');
-    t.same(namedIds(conversed, "responses"), ["conv_1"]);
-    t.same(namedIds(conversed, "chat_completions"), []);
-    t.same(namedIds(Buffer.from('{"file_id":"f"}'), "messages"), ["f"]);
+    t.same(namedIds(conversed, "responses"), new Map([["conv_1", "conversation"]]));
+    t.same(namedIds(conversed, "chat_completions"), new Map());
+    t.same(namedIds(Buffer.from('{"file_ids":["f"]}'), "messages"), new Map([["f", "file_ids"]]));
   },
 );
 
 t.test("a body names at most 1,000 objects: none hides behind others", async (t) => {
   const files = (count: number): readonly object[] =>
     Array.from({ length: count }, (_, i) => ({ file_id: `f${i}` }));
-  const named = (value: unknown) => namedIds(Buffer.from(JSON.stringify(value)));
+  const named = (value: unknown) => idsIn(JSON.stringify(value));
   t.equal(named(files(1000))?.length, 1000);
   t.equal(named([...files(1000), ...files(1000)])?.length, 1000, "each once");
   t.equal(named({ previous_response_id: "resp_1", input: files(1000) }), null);

@@ -248,7 +248,7 @@ t.test(
       [status, body],
       [200, { id: "batch_1", error: { message: "its own" }, usage: { total_tokens: 9 } }],
     );
-    t.match(fake.sent, [
+    t.match(fake.sent.slice(1), [
       { what: "one POST /batches", body: batch, headers: ["content-type", "application/json"] },
     ]);
     t.same(fake.admitted, [{ targets: [{ provider: "one", model: "" }], submission: true }]);
@@ -292,7 +292,7 @@ t.test(
     const refused = await submit(fake, { body: batch });
     t.same([refused.status, refused.exchange.sent("retry-after"), fake.sent], [429, "7", []]);
     fake.verdict = null;
-    fake.answers.set("one", { status: 503, body: "{}" });
+    fake.answers.set("one POST /batches", { status: 503, body: "{}" });
     t.equal((await submit(fake, { body: batch })).status, 503);
     t.equal(fake.settled.length, 1);
     const wrong = [

@@ -1,0 +1,77 @@
+/**
+ * Whether a caller may have a batch's input carried out. The file is read at the provider, where it
+ * is, however it has come there: at once, in parts, for another purpose or by another release.
+ */
+import { assert } from "../../../shared/assert.js";
+import type { Failure } from "../../../shared/error-code.js";
+import type { Provider } from "../../gateway.js";
+import { forwardRequestHeaders } from "../../http/copy-headers.js";
+import type { Admission } from "../../limiter/limiter.js";
+import { batchInputProblem as problemInLines } from "../../objects/batch-input.js";
+import { AnswerBroken, fetchPieces } from "../../objects/fetch-pieces.js";
+import { firstForeign } from "../../objects/object-access.js";
+import type { RequestContext } from "../../request-context.js";
+import { unansweredFailure } from "../../upstream/errors/provider-failure.js";
+import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
+import type { RequestBody } from "../../upstream/upstream.js";
+import { objectPath } from "./send-object-request.js";
+
+interface Batch {
+  readonly input_file_id: string;
+}
+
+/** Of a provider's error. */
+const errorBytesMax = 64 * 1024;
+
+/** Of a batch whose body has been checked; null: it may. */
+export async function batchInputProblem(
+  { gateway, exchange }: RequestContext<"config" | "isUtf8" | "limiter">,
+  { userPath }: Pick<Admission, "userPath">,
+  { provider, body }: { readonly provider: Provider; readonly body: RequestBody },
+): Promise<Failure | null> {
+  assert(Buffer.isBuffer(body), "the body of a batch is JSON");
+  const { input_file_id: fileId } = JSON.parse(body.toString("utf8")) as Batch;
+  const { config, upstream, passed } = provider;
+  const unread = (problem: Failure): Failure => ({
+    ...problem,
+    message: `the input file ${fileId} can't be checked: ${problem.message}`,
+    param: "input_file_id",
+  });
+  const answer = await fetchPieces(upstream, {
+    path: objectPath(config, "files", { rest: `/${fileId}/content`, query: "" }),
+    headers: forwardRequestHeaders(exchange.rawHeaders, passed),
+    onCall: (abort) => exchange.onGone(abort),
+  });
+  if (answer.kind === "failed")
+    return unread(unansweredFailure(config.name, false, answer.failure));
+  try {
+    if (answer.status >= 300) {
+      const error = upstream.redact((await firstBytes(answer.pieces)).toString("latin1"));
+      return unread(mapUpstreamError(config.name, answer.status, Buffer.from(error, "latin1")));
+    }
+    const { uploadBytesMax, bodyBytesMax } = gateway.config.server;
+    return await problemInLines({
+      fileId,
+      pieces: answer.pieces,
+      fileBytesMax: uploadBytesMax,
+      lineBytesMax: bodyBytesMax,
+      memory: exchange.memory,
+      isUtf8: gateway.isUtf8,
+      firstForeign: (ids) => firstForeign(gateway.limiter, userPath, ids),
+    });
+  } catch (error) {
+    if (!(error instanceof AnswerBroken)) throw error;
+    return unread(unansweredFailure(config.name, true, error.failure));
+  }
+}
+
+async function firstBytes(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    kept.push(piece);
+    bytes += piece.length;
+    if (bytes > errorBytesMax) break;
+  }
+  return Buffer.concat(kept);
+}

@@ -1,0 +1,164 @@
+/**
+ * What the lines of a batch's input file name (docs/security.md, "Stored objects"). Each line is a
+ * request that the provider carries out later, for the whole account: it may name no more than a
+ * request of the caller's own may.
+ *
+ * Not here: where the file comes from (`../handlers/objects/batch-input-problem.ts`).
+ */
+import { isObject, parseJson } from "../../shared/checked.js";
+import { type Failure, failure, invalid } from "../../shared/error-code.js";
+import { objectsPerCall } from "../../shared/wire/stored-object.js";
+import { kindOf } from "../body/json-value.js";
+import type { MemoryShare } from "../capacity/memory-ledger.js";
+import { noMemory } from "../http/body-spool.js";
+import { type firstForeign, noSuchObject } from "./object-access.js";
+import { repeatedNaming } from "./object-body.js";
+import { namedIds, namedMax } from "./object-ids.js";
+
+/** Names in all lines of a file, each of which the daemon is asked for: four in each of 50,000. */
+export const namesPerFileMax = 200_000;
+
+interface BatchInput {
+  readonly fileId: string;
+  readonly pieces: AsyncIterable<Buffer>;
+  readonly fileBytesMax: number;
+  readonly lineBytesMax: number;
+  readonly memory: Pick<MemoryShare, "take" | "give">;
+  readonly isUtf8: (bytes: Buffer) => boolean;
+  readonly firstForeign: (ids: readonly string[]) => ReturnType<typeof firstForeign>;
+}
+
+/**
+ * Why a caller may not have this file carried out; null: it may. Rejects as the pieces do. `param`
+ * is the field of the batch, the message says which line it is, and which field of the line.
+ */
+export async function batchInputProblem(input: BatchInput): Promise<Failure | null> {
+  const { fileId, pieces, fileBytesMax, lineBytesMax, memory } = input;
+  const lines = new Lines();
+  const named = new NamedInLines(input);
+  let bytes = 0;
+  let held = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > fileBytesMax) return tooLarge(`${fileId} is larger than ${fileBytesMax} bytes`);
+    if (!memory.take(piece.length)) return noMemory();
+    held += piece.length;
+    for (const line of lines.push(piece)) {
+      const problem = named.add(line) ?? (await named.askIfMany());
+      if (problem !== null) return problem;
+    }
+    if (lines.pendingBytes > lineBytesMax)
+      return tooLarge(`line ${named.line + 1} of ${fileId} is larger than ${lineBytesMax} bytes`);
+    memory.give(held - lines.pendingBytes);
+    held = lines.pendingBytes;
+  }
+  return named.add(lines.rest()) ?? named.ask();
+}
+
+function tooLarge(message: string): Failure {
+  return failure("request_too_large", message, "input_file_id");
+}
+
+/** The lines of what comes in pieces. */
+class Lines {
+  #pieces: Buffer[] = [];
+  /** Of the line that hasn't ended. */
+  pendingBytes = 0;
+
+  *push(piece: Buffer): Generator<Buffer> {
+    let from = 0;
+    for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", from)) {
+      this.#keep(piece.subarray(from, end));
+      yield this.rest();
+      from = end + 1;
+    }
+    this.#keep(piece.subarray(from));
+  }
+
+  #keep(part: Buffer): void {
+    this.#pieces.push(part);
+    this.pendingBytes += part.length;
+  }
+
+  /** What hasn't ended with a line end. */
+  rest(): Buffer {
+    const line = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.pendingBytes = 0;
+    return line;
+  }
+}
+
+/** What the lines name, until the daemon has been asked who has made it. */
+class NamedInLines {
+  /** The number of the last line. */
+  line = 0;
+  readonly #input: Pick<BatchInput, "fileId" | "isUtf8" | "firstForeign">;
+  readonly #places = new Map<string, { readonly line: number; readonly field: string }>();
+  #count = 0;
+
+  constructor(input: Pick<BatchInput, "fileId" | "isUtf8" | "firstForeign">) {
+    this.#input = input;
+  }
+
+  /** One more line. */
+  add(bytes: Buffer): Failure | null {
+    this.line += 1;
+    const json = this.line === 1 ? withoutMark(bytes) : bytes;
+    if (isBlank(json)) return null;
+    const problem = lineProblem(json, this.#input.isUtf8);
+    if (problem !== null) return this.#at(this.line, problem);
+    const ids = namedIds(json);
+    if (ids === null)
+      return this.#at(this.line, invalid(`it names more than ${namedMax} stored objects`));
+    this.#count += ids.size;
+    if (this.#count > namesPerFileMax)
+      return this.#at(this.line, invalid(`the file names more than ${namesPerFileMax} objects`));
+    for (const [id, field] of ids)
+      if (!this.#places.has(id)) this.#places.set(id, { line: this.line, field });
+    return null;
+  }
+
+  askIfMany(): Promise<Failure | null> | null {
+    return this.#places.size < objectsPerCall ? null : this.ask();
+  }
+
+  /** Whether the caller may name what was added since the last time. */
+  async ask(): Promise<Failure | null> {
+    if (this.#places.size === 0) return null;
+    const found = await this.#input.firstForeign([...this.#places.keys()]);
+    if (!found.ok) return found.failure;
+    if (found.id !== null) {
+      const { line, field } = this.#places.get(found.id)!;
+      return this.#at(line, noSuchObject(found.id, field));
+    }
+    this.#places.clear();
+    return null;
+  }
+
+  #at(line: number, problem: Failure): Failure {
+    const field = problem.param === null || problem.param === "body" ? "" : ` (${problem.param})`;
+    const message = `line ${line} of ${this.#input.fileId}: ${problem.message}${field}`;
+    return { ...problem, message, param: "input_file_id" };
+  }
+}
+
+/** What servers may read in two ways is refused, as in a body. */
+function lineProblem(line: Buffer, isUtf8: (bytes: Buffer) => boolean): Failure | null {
+  if (!isUtf8(line)) return invalid("it must be a JSON object: it is not valid UTF-8");
+  const value = parseJson(line.toString("utf8"));
+  if (value === undefined) return invalid("it must be a JSON object: it is not valid JSON");
+  if (!isObject(value)) return invalid(`it must be a JSON object, not ${kindOf(value)}`);
+  return repeatedNaming(line, null);
+}
+
+const mark = Buffer.from("\ufeff");
+
+function withoutMark(line: Buffer): Buffer {
+  return line.indexOf(mark) === 0 ? line.subarray(mark.length) : line;
+}
+
+/** Whether a line has nothing but what JSON takes for white space. */
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}
