@@ -20,6 +20,7 @@ export const budgetFlags: FlagForm<BudgetScope> = {
     field: "amount",
     meaning: `US dollars, ${name}`,
   })),
+  switches: [],
   readNumber: amountOf,
   parse: parseBudgetWrite,
 };

@@ -21,6 +21,14 @@ export interface SetFlags extends KeyFlags {
   readonly [flag: string]: unknown;
 }
 
+interface Switch {
+  readonly flag: string;
+  /** Commander's name for it. */
+  readonly key: string;
+  readonly field: string;
+  readonly meaning: string;
+}
+
 export interface FlagForm<S extends string> {
   readonly grammar: KeyGrammar<S>;
   /** The hint on how to name a subject that isn't a user path. */
@@ -38,6 +46,8 @@ export interface FlagForm<S extends string> {
     readonly field: string;
     readonly meaning: string;
   }[];
+  /** The flags without a value that say more of what is written, beside `--per-child`. */
+  readonly switches: readonly Switch[];
   readonly readNumber: (text: string) => number | undefined;
   readonly parse: (
     body: unknown,
@@ -64,7 +74,7 @@ export function writesFromFlags<S extends string>(
   subject: string,
   flags: SetFlags,
 ): FromArguments<readonly Write<S>[]> {
-  const { grammar, longFlags, shortFlags, parse } = form;
+  const { grammar, longFlags, shortFlags, switches, parse } = form;
   const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
   const typed = [...longForm(form, flags, problems), ...shortForm(form, flags)];
   if (typed.length === 0 && problems.length === 0) {
@@ -79,6 +89,9 @@ export function writesFromFlags<S extends string>(
       [grammar.periodField]: period,
       ...values,
       ...(flags.perChild === true ? { per_child: true } : {}),
+      ...Object.fromEntries(
+        switches.filter(({ key }) => flags[key] === true).map(({ field }) => [field, true]),
+      ),
     };
     // The daemon checks the entitlement to per-child rules: it has the configuration in use.
     const checked = parse(body, { perChildEntitled: true });

@@ -59,6 +59,14 @@ export const ruleFlags: FlagForm<Scope> = {
       meaning: "requests in flight",
     },
   ],
+  switches: [
+    {
+      flag: "--host-only",
+      key: "hostOnly",
+      field: "host_only",
+      meaning: "each host counts by it alone, although it shares its limits with others",
+    },
+  ],
   readNumber: numberOf,
   parse: parseRuleWrite,
 };

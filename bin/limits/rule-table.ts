@@ -96,10 +96,18 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
   return [...new Set(lines)];
 }
 
-/** The subject of a rule or a budget: itself, one child of a template, or each child. */
-export function subjectText({ subject, template, per_child: perChild }: Listed): string {
-  if (typeof template === "string") return `${String(subject)} (child of ${template})`;
-  return perChild === true ? `${String(subject)} (each child)` : String(subject);
+/**
+ * The subject of a rule or a budget: itself, one child of a template, or each child; and whether
+ * each host counts it alone.
+ */
+export function subjectText(item: Listed): string {
+  const { subject, template, per_child: perChild, host_only: hostOnly } = item;
+  const marks = [
+    ...(typeof template === "string" ? [`child of ${template}`] : []),
+    ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
+    ...(hostOnly === true ? ["each host"] : []),
+  ];
+  return marks.length === 0 ? String(subject) : `${String(subject)} (${marks.join(", ")})`;
 }
 
 /** Whether it is a template, which has no counters of its own: its children have them. */

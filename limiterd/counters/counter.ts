@@ -105,11 +105,13 @@ export class Rule {
     this.#children = children;
   }
 
-  /** Replaces the caps; the identity and `perChild` stay. */
-  edit(definition: RuleDefinition, source: RuleSource, nowMs: number): void {
+  /** Replaces the caps and `hostOnly`; returns whether that is another now. */
+  edit(definition: RuleDefinition, source: RuleSource, nowMs: number): boolean {
+    const { hostOnly } = this.definition;
     this.definition = ownDefinition(definition);
     this.source = source;
     this.updatedAtMs = nowMs;
+    return this.definition.hostOnly !== hostOnly;
   }
 }
 
@@ -124,8 +126,9 @@ function ownDefinition({
   maxRequests,
   maxTokens,
   perChild,
+  hostOnly = false,
 }: RuleDefinition): RuleDefinition {
-  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild };
+  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly };
 }
 
 /** One window and gauge: a rule's own, or that of one direct child of a template. */
@@ -135,11 +138,12 @@ export class Counter {
   readonly child: string;
   readonly window: Window;
   inFlight = 0;
-  /** To be read through `shareOf`. */
+  /** To be read through `shareOf`, and whose it is: a rule may be shared anew. */
   share: CounterShare | null = null;
+  shareFrom: RuleShares | null = null;
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
-  /** Where it stands in the log of what a batch has counted, and in that of which batch. */
+  /** Where it stands in the log of what a batch has counted, and of which batch. */
   loggedAt = 0;
   loggedBatch = 0;
   /**
@@ -159,9 +163,7 @@ export class Counter {
     this.restoredLsn = restoredLsn;
   }
 
-  /**
-   * What it counts, as messages name it: the rule's subject as last written, or the child's path.
-   */
+  /** As messages name it: the rule's subject as last written, or the child's path. */
   get subject(): string {
     const { subject } = this.rule.definition;
     return this.rule.own !== null
@@ -176,7 +178,10 @@ export class Counter {
 export function shareOf(counter: Counter): CounterShare | null {
   const { shares } = counter.rule;
   if (shares === null) return null;
-  counter.share ??= shares.of(counter.child, counter.window);
+  if (counter.share === null || counter.shareFrom !== shares) {
+    counter.share = shares.of(counter.child, counter.window);
+    counter.shareFrom = shares;
+  }
   return counter.share;
 }
 
@@ -190,10 +195,7 @@ export function keepChild(counter: Counter): void {
   if (isNewChild(counter)) counter.rule.children.add(counter);
 }
 
-/**
- * A counter to look at: its window may be brought to now without a trace in the book. The rule
- * stays shared.
- */
+/** A counter to look at: its window may be brought to now without a trace in the book. */
 export function copyCounter(counter: Counter): Counter {
   const { rule, child, window, inFlight, restoredLsn, place } = counter;
   const copy = new Counter(rule, child, { ...window }, restoredLsn);

@@ -56,7 +56,8 @@ function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
     a.subject === b.subject &&
     a.maxRequests === b.maxRequests &&
     a.maxTokens === b.maxTokens &&
-    a.perChild === b.perChild
+    a.perChild === b.perChild &&
+    (a.hostOnly ?? false) === (b.hostOnly ?? false)
   );
 }
 

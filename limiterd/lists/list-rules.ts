@@ -96,6 +96,7 @@ function keyOf(after: string): RuleKey {
 function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
+  const hostOnly = rule.definition.hostOnly === true;
   const inert = inertReason(rule.definition);
   return {
     scope,
@@ -103,6 +104,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     effective_subject: book.effectiveSubject(rule.definition),
     ...(scope === "user_path" ? { user_path: subject } : {}),
     per_child: perChild,
+    ...(hostOnly ? { host_only: true } : {}),
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
@@ -126,11 +128,12 @@ function overridden(
 ): Pick<RuleItem, "overrides"> {
   const theirs = rule.source === "manual" ? all.get(rule.id) : null;
   if (theirs === null) return {};
-  const { maxRequests, maxTokens, perChild } = theirs.definition;
+  const { maxRequests, maxTokens, perChild, hostOnly } = theirs.definition;
   return {
     overrides: {
       ...placed(theirs.definition, theirs.at, { file, section: "rate_limits" }),
       per_child: perChild,
+      ...(hostOnly === true ? { host_only: true } : {}),
       ...(maxRequests === null ? {} : { max_requests: maxRequests }),
       ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     },

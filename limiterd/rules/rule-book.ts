@@ -46,6 +46,8 @@ export class RuleBook {
   unread: UnreadWindows | null = null;
   /** What a rule that is made, or read, shares with other hosts. */
   sharesOf = (_rule: Rule): Rule["shares"] => null;
+  /** A rule that was shared is this host's alone now, or the other way round. */
+  shareAnew = (_rule: Rule): void => {};
   #version = 0;
   /** How often all rules were reset, and under which number the last time. */
   #resets = 0;
@@ -103,21 +105,17 @@ export class RuleBook {
     return this.#counterPool.size;
   }
 
-  /** Creates a rule, or edits its caps; live counters stay unless `perChild` changes. */
+  /** Creates a rule, or edits what it has; live counters stay unless `perChild` changes. */
   put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
     const known = this.find(definition);
-    if (known === null)
-      return this.#make(
-        { definition, source, createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn },
-        nowMs,
-      );
+    const times = { updatedAtMs: nowMs, sinceLsn: lsn };
+    if (known === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
     if (known.definition.perChild === definition.perChild) {
-      known.edit(definition, source, nowMs);
+      if (known.edit(definition, source, nowMs)) this.shareAnew(known);
       return known;
     }
     this.#remove(known);
-    const made = { createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn };
-    return this.#make({ definition, source, ...made }, nowMs);
+    return this.#make({ definition, source, createdAtMs: known.createdAtMs, ...times }, nowMs);
   }
 
   /** A rule of the store, under its id; before any reset. Its windows are read later. */

@@ -1,7 +1,8 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
- * perChild, source, createdAtMs, updatedAtMs, sinceLsn] by rule id. A reset of all rules is one
- * entry beside them, and so is what a start must know of all of them to leave most unread.
+ * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly] by rule id; `hostOnly` only where
+ * it is true, which an earlier release passes over. A reset of all rules is one entry beside them,
+ * and so is what a start must know of all of them to leave most unread.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -27,7 +28,8 @@ interface StoredRule {
 
 /** Writes a rule as it is now. */
 export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
+  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } =
+    rule.definition;
   return {
     table: "rules",
     key: rule.id,
@@ -42,6 +44,7 @@ export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
       rule.createdAtMs,
       rule.updatedAtMs,
       rule.sinceLsn,
+      ...(hostOnly === true ? [true] : []),
     ],
   };
 }
@@ -67,6 +70,7 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     createdAtMs,
     updatedAtMs,
     sinceLsn,
+    hostOnly = false,
   ] = value;
   const scope = scopes.find((known) => known === rawScope);
   if (
@@ -79,14 +83,15 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
   if (
     !(maxRequests === null || isCount(maxRequests, 1)) ||
     !(maxTokens === null || isCount(maxTokens, 1)) ||
-    typeof perChild !== "boolean"
+    typeof perChild !== "boolean" ||
+    typeof hostOnly !== "boolean"
   )
     return null;
   if (perChild && scope !== "user_path") return null;
   if (source !== "manual" && source !== "config") return null;
   if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
   return {
-    definition: { scope, subject, periodSeconds, maxRequests, maxTokens, perChild },
+    definition: { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
     source,
     createdAtMs,
     updatedAtMs,
@@ -161,7 +166,7 @@ export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null
  */
 export function configuredText(rules: readonly RuleDefinition[]): string {
   let text = "";
-  for (const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } of rules)
-    text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n`;
+  for (const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } of rules)
+    text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
   return text;
 }

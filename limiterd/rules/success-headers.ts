@@ -47,7 +47,8 @@ export function headersOfCounters(
 /** What counts, of all hosts where it is shared, and by which time. The window is rolled to now. */
 export function countsOf(counter: Counter, nowMs: number): SharedView {
   const { rule, child, window, inFlight } = counter;
-  const share = counter.share ?? rule.shares?.find(child);
+  const { shares } = rule;
+  const share = (counter.shareFrom === shares ? counter.share : null) ?? shares?.find(child);
   return share?.view(window, inFlight, nowMs) ?? { window, inFlight, nowMs };
 }
 

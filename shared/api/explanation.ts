@@ -3,7 +3,7 @@ import type { RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
 import type { BreachItem, RefusalItem } from "./refusal-item.js";
-import type { RuleCaps, RuleCounts, RuleName } from "./rule-item.js";
+import type { RuleCaps, RuleCounts, RuleHosts, RuleName } from "./rule-item.js";
 
 interface ExplainedLimit {
   /** The subject of the template whose child `subject` is; only where there is one. */
@@ -14,7 +14,7 @@ interface ExplainedLimit {
 }
 
 /** A rule that the request meets. `subject` is what is counted: the child's path for a template. */
-export interface ExplainedRule extends RuleName, RuleCaps, RuleCounts, ExplainedLimit {
+export interface ExplainedRule extends RuleName, RuleCaps, RuleHosts, RuleCounts, ExplainedLimit {
   /** `children`, `concurrent`, `requests`, `tokens`: what has no room for the request. */
   readonly breached: readonly string[];
   /** Only if its token limit isn't judged: why. */

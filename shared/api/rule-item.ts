@@ -26,6 +26,12 @@ export interface RuleCaps {
   readonly max_tokens?: number;
 }
 
+/** Whose requests a rule's counters have. */
+export interface RuleHosts {
+  /** True: of this host alone, although it shares limits with others. Else it is left out. */
+  readonly host_only?: true;
+}
+
 /** What a counter has counted in its window, as verdicts see it. */
 export interface RuleCounts {
   /** The sliding estimate; for `concurrent` the requests in flight. */
@@ -49,7 +55,7 @@ export interface Overridden {
   readonly per_child: boolean;
 }
 
-export interface RuleItem extends RulePeriod, RuleCaps, RuleCounts {
+export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts {
   readonly scope: Scope;
   readonly subject: string;
   /** As matching compares it: names of providers and models in lower case. */
@@ -66,7 +72,7 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleCounts {
   /** Where it is a file: the line in it, from 1. */
   readonly declared_line?: number;
   /** Only on one that was edited by hand and that the configuration declares: what it declares. */
-  readonly overrides?: Overridden & RuleCaps;
+  readonly overrides?: Overridden & RuleCaps & RuleHosts;
   /** Whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;

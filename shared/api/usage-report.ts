@@ -7,7 +7,7 @@ import type { CountedHosts } from "../usage/hosts-text.js";
 import type { DetailField } from "../usage/usage-details.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
-import type { RuleCaps, RuleCounts, RulePeriod } from "./rule-item.js";
+import type { RuleCaps, RuleCounts, RuleHosts, RulePeriod } from "./rule-item.js";
 
 /** What the requests of some days used. A detail is left out while it is 0. */
 export interface UsageTotals extends Readonly<Partial<Record<DetailField, number>>> {
@@ -81,7 +81,7 @@ export interface UsageSummary extends Timed {
 }
 
 /** A user-path rule as its caller sees it: a template as the caller's own child of it. */
-export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleCounts {
+export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleHosts, RuleCounts {
   /** Both are the path that is counted. */
   readonly subject: string;
   readonly user_path: string;

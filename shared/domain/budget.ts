@@ -139,6 +139,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   periodsExpected: "hourly, daily, weekly, monthly",
   secondsMin: 1,
   secondsExpected: "1",
+  listedFields: ["per_child"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),
 };

@@ -30,6 +30,8 @@ export interface KeyGrammar<S extends string> {
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
+  /** Of what a list says of each: identifies nothing, and may be sent back. */
+  readonly listedFields: readonly string[];
   readonly parseSubject: (scope: S, raw: unknown, param: string) => Checked<string>;
 }
 
@@ -164,13 +166,8 @@ export function parseKey<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
 ): Checked<LimitKey<S>> {
-  const fields = asObject(body, [
-    "user_path",
-    "scope",
-    "subject",
-    "per_child",
-    grammar.periodField,
-  ]);
+  const { periodField, listedFields } = grammar;
+  const fields = asObject(body, ["user_path", "scope", "subject", ...listedFields, periodField]);
   return fields.ok
     ? keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value))
     : fields;

@@ -5,7 +5,7 @@
 
 import { numberAdvice } from "../advice/written-number.js";
 import { subjectBytesMax } from "../bounds.js";
-import { bad, type Checked, good, isCount, show } from "../checked.js";
+import { bad, type Checked, good, isAbsent, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../utf8-bytes.js";
 import {
   type KeyGrammar,
@@ -31,6 +31,8 @@ interface RuleCaps {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
+  /** Each host counts by it alone, although it shares limits with others. Left out: it is false. */
+  readonly hostOnly?: boolean;
 }
 
 export interface RuleDefinition extends RuleKey, RuleCaps {}
@@ -155,6 +157,27 @@ export function parseCaps(
   return good({ maxRequests, maxTokens });
 }
 
+/** Whether each host counts by a rule alone: `host_only`, false unless it is given. */
+function checkHostOnly(value: unknown, at: string): Checked<{ readonly hostOnly?: true }> {
+  if (value === true) return good({ hostOnly: true });
+  const param = `${at}host_only`;
+  return isAbsent(value) || value === false
+    ? good({})
+    : bad(`${param} must be true or false, not ${show(value)}`, param);
+}
+
+/** What a rule has for one period beside its key: its caps, and `host_only`. */
+export function parseRuleValues(
+  fields: Readonly<Record<string, unknown>>,
+  periodSeconds: number,
+  at = "",
+): Checked<{ maxRequests: number | null; maxTokens: number | null; hostOnly?: true }> {
+  const caps = parseCaps(fields, periodSeconds, at);
+  if (!caps.ok) return caps;
+  const hostOnly = checkHostOnly(fields["host_only"], at);
+  return hostOnly.ok ? good({ ...caps.value, ...hostOnly.value }) : hostOnly;
+}
+
 /** A provider or model subject: trimmed, as it will be reported. */
 export function parseSubject(
   scope: "provider" | "model",
@@ -203,6 +226,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   periodsExpected: "minute, hour, day, concurrent",
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
+  listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param),
 };
@@ -217,7 +241,7 @@ export function parseRuleWrite(
 ): Checked<RuleDefinition> {
   return parseWrite(
     ruleGrammar,
-    { fields: ["max_requests", "max_tokens"], parse: parseCaps },
+    { fields: ["max_requests", "max_tokens", "host_only"], parse: parseRuleValues },
     body,
     options,
   );

@@ -108,13 +108,14 @@ export function addLimitCommands<S extends string>(
 /** The flags that say what a rule or a budget limits, and to how much. */
 export function addWriteOptions<S extends string>(
   command: Command,
-  { longFlags, shortFlags }: FlagForm<S>,
+  { longFlags, shortFlags, switches }: FlagForm<S>,
   texts: LimitCommandTexts,
 ): Command {
   addPeriodOptions(command, texts);
   for (const { name, meaning } of longFlags)
     command.option(`--${name} <${texts.valueName}>`, meaning);
   command.option("--per-child", texts.perChild);
+  for (const { flag, meaning } of switches) command.option(flag, meaning);
   for (const { name, meaning } of shortFlags)
     command.option(`--${name} <${texts.valueName}>`, meaning);
   return command;

@@ -103,7 +103,7 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
  */
 function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule {
   const { definition, periodMs, source } = counter.rule;
-  const { scope, periodSeconds, maxRequests, maxTokens, perChild } = definition;
+  const { scope, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } = definition;
   const live = liveCounts(counter, options.nowMs);
   const concurrent = periodMs === 0 && isFull(counter);
   const requestsWait = periodMs === 0 ? 0 : waitOfRequests(counter, options);
@@ -114,6 +114,7 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
     scope,
     subject: counter.subject,
     ...(perChild ? { template: definition.subject } : {}),
+    ...(hostOnly === true ? { host_only: true } : {}),
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),

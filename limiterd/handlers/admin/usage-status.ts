@@ -70,13 +70,14 @@ function rateLimitStatus(
   { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
 ): RateLimitStatus {
   const { rule } = counter;
-  const { maxRequests, maxTokens, perChild, periodSeconds } = rule.definition;
+  const { maxRequests, maxTokens, perChild, hostOnly, periodSeconds } = rule.definition;
   const live = liveCounts(counter, nowMs);
   const counted = countsOf(counter, nowMs);
   return {
     subject: counter.subject,
     user_path: counter.subject,
     per_child: perChild,
+    ...(hostOnly === true ? { host_only: true } : {}),
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...live,

@@ -8,6 +8,7 @@ import { settleMs } from "../../cluster/cluster-bounds.js";
 import type { EngineConnection, EngineState } from "../../cluster/engine/engine.js";
 import { createEngineLimits } from "../../cluster/engine-limits.js";
 import type { HostBoard } from "../../cluster/hosts/host-board.js";
+import type { Rule } from "../../counters/counter.js";
 import { restateBook } from "../../shares/sync/restate-book.js";
 import { shareCounters } from "../../shares/sync/share-counters.js";
 import type { DaemonState } from "../../state.js";
@@ -44,11 +45,16 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
       nowMs: () => ports.nowMs(),
       lsn: () => writer.lsn,
       schedule: (ms, run) => ports.after(ms, run),
+      onShared: (rule) => restate([rule]),
       generationOf: ({ id }) => sharedDefinitions?.generationOf(id) ?? 0,
     },
     failureMode,
   );
   state.shares = shares;
+  const restate = (rules?: readonly Rule[]): void => {
+    const slices = { nowMs: ports.nowMs(), yieldToEventLoop };
+    restateBook(book, shares, slices, rules).catch(onBroken);
+  };
   const stored = store.get("cluster", epochKey)?.[0];
   let epoch = typeof stored === "string" ? stored : null;
   const heard = (now: EngineState): void => {
@@ -58,7 +64,7 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
     void writer.write([{ table: "cluster", key: epochKey, value: [epoch] }]);
     if (!isOther) return;
     shares.restateAll(settleMs);
-    restateBook(book, shares, { nowMs: ports.nowMs(), yieldToEventLoop }).catch(onBroken);
+    restate();
   };
   const stops = [
     engine.watch(heard),

@@ -1,11 +1,11 @@
 /**
  * Tells the engine of all counters that count something on this host, those without a share too:
- * after it has lost what it was told.
+ * after it has lost what it was told, or of one rule that was this host's alone.
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import { Turns } from "../../../shared/long-lists.js";
-import type { Counter } from "../../counters/counter.js";
-import { rollWindow, type Window } from "../../counters/window.js";
+import type { Counter, Rule } from "../../counters/counter.js";
+import { rollWindow } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { ShareSync } from "./share-sync.js";
 
@@ -18,12 +18,13 @@ export async function restateBook(
   book: RuleBook,
   sync: ShareSync,
   { nowMs, yieldToEventLoop }: Slices,
+  rules: Iterable<Rule> = book.rules.values(),
 ): Promise<void> {
   const turns = new Turns(windowsPerSlice);
-  for (const counter of counters(book)) {
+  for (const counter of counters(book, rules)) {
     const { rule, child, window } = counter;
     rollWindow(window, rule.periodMs, nowMs);
-    if (countsSomething(window)) sync.restate(rule, child, window);
+    if (countsSomething(counter)) sync.restate(rule, child, window);
     if (turns.isOver()) {
       await yieldToEventLoop();
       sync.enter();
@@ -32,10 +33,10 @@ export async function restateBook(
 }
 
 /** Children as copies. */
-function* counters(book: RuleBook): Generator<Counter> {
-  for (const listed of book.rules.values()) {
+function* counters(book: RuleBook, rules: Iterable<Rule>): Generator<Counter> {
+  for (const listed of rules) {
     const rule = book.fresh(listed);
-    if (rule.shares === null || rule.periodMs === 0) continue;
+    if (rule.shares === null) continue;
     if (rule.counted !== null) yield rule.counted;
     if (!rule.definition.perChild) continue;
     const { children } = rule;
@@ -47,11 +48,8 @@ function* counters(book: RuleBook): Generator<Counter> {
   }
 }
 
-function countsSomething({
-  previousRequests,
-  currentRequests,
-  previousTokens,
-  currentTokens,
-}: Window): boolean {
+function countsSomething({ rule, window, inFlight }: Counter): boolean {
+  if (rule.periodMs === 0) return inFlight > 0;
+  const { previousRequests, currentRequests, previousTokens, currentTokens } = window;
   return previousRequests + currentRequests + previousTokens + currentTokens > 0;
 }

@@ -1,6 +1,7 @@
 /** Puts the counters of a rule book under the limits that all hosts share. */
 
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
+import type { Rule } from "../../counters/counter.js";
 import { rollWindow } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import { ClusterTurn } from "../cluster-turn.js";
@@ -9,16 +10,24 @@ import { ClusterCounts } from "./cluster-counts.js";
 import { ShareSync } from "./share-sync.js";
 import type { SyncPorts } from "./sync-ports.js";
 
-/** From now on every rule of the book, those that are made later too, is the cluster's. */
+/**
+ * From now on every rule of the book, those that are made later too, is the cluster's; unless each
+ * host counts by it alone.
+ */
 export function shareCounters(
   book: RuleBook,
-  ports: Omit<SyncPorts, "ownCounts">,
+  ports: Omit<SyncPorts, "ownCounts"> & {
+    /** What a rule has counted that was this host's alone is to be told. */
+    readonly onShared: (rule: Rule) => void;
+  },
   failureMode: ClusterFailureMode,
 ): ShareSync {
   const sync = new ShareSync(new ClusterTurn<Share>(failureMode), new ClusterCounts(), {
     ...ports,
-    ownCounts({ rule, child }) {
-      if (book.ruleSet.get(rule.id) !== rule) return null;
+    ownCounts(share) {
+      const { rule, child } = share;
+      // It is gone, or shared anew, or this host's alone now.
+      if (book.ruleSet.get(rule.id) !== rule || rule.shares?.find(child) !== share) return null;
       const nowMs = ports.nowMs();
       const { window, inFlight } = book.fresh(rule).own ?? book.childOf(rule, child, nowMs);
       rollWindow(window, rule.periodMs, nowMs);
@@ -26,7 +35,11 @@ export function shareCounters(
     },
   });
   sync.enter();
-  book.sharesOf = (rule) => sync.sharesOf(rule);
-  for (const rule of book.ruleSet.inMemory.values()) rule.shares = sync.sharesOf(rule);
+  book.sharesOf = (rule) => (rule.definition.hostOnly === true ? null : sync.sharesOf(rule));
+  book.shareAnew = (rule) => {
+    rule.shares = book.sharesOf(rule);
+    if (rule.shares !== null) ports.onShared(rule);
+  };
+  for (const rule of book.ruleSet.inMemory.values()) rule.shares = book.sharesOf(rule);
   return sync;
 }

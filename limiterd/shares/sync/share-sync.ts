@@ -168,7 +168,7 @@ export class ShareSync {
     this.#due.delete(share);
     const { rule, child } = share;
     if (rule.counted?.share === share) rule.counted.share = null;
-    rule.shares?.delete(child);
+    if (rule.shares?.find(child) === share) rule.shares.delete(child);
   }
 
   #ask(): void {

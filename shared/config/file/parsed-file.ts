@@ -48,6 +48,8 @@ interface Packed {
   readonly tokens: readonly (number | null)[];
   /** The numbers of the rules that are per child. */
   readonly perChild: readonly number[];
+  /** The same of those by which each host counts alone; an earlier release has written none. */
+  readonly hostOnly?: readonly number[];
   readonly declaredAt: readonly DeclaredAt[];
   readonly budgetsAt: readonly DeclaredAt[];
 }
@@ -62,6 +64,7 @@ export function packParsed({ document, rules, ...places }: ParsedFile): string {
     requests: rules.map(({ maxRequests }) => maxRequests),
     tokens: rules.map(({ maxTokens }) => maxTokens),
     perChild: rules.flatMap(({ perChild }, i) => (perChild ? [i] : [])),
+    hostOnly: rules.flatMap(({ hostOnly }, i) => (hostOnly === true ? [i] : [])),
     ...places,
   };
   return JSON.stringify(packed);
@@ -71,6 +74,7 @@ export function packParsed({ document, rules, ...places }: ParsedFile): string {
 export function unpackParsed(text: string): ParsedFile {
   const packed = JSON.parse(text) as Packed;
   const perChild = new Set(packed.perChild);
+  const hostOnly = new Set(packed.hostOnly);
   const rules = packed.subjects.map(
     (subject, i): RuleDefinition => ({
       scope: scopes[packed.scopes[i]!]!,
@@ -79,6 +83,7 @@ export function unpackParsed(text: string): ParsedFile {
       maxRequests: packed.requests[i]!,
       maxTokens: packed.tokens[i]!,
       perChild: perChild.has(i),
+      ...(hostOnly.has(i) ? { hostOnly: true } : {}),
     }),
   );
   const { document, declaredAt, budgetsAt } = packed;

@@ -34,7 +34,7 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
         `${entry.at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`,
       );
     for (const { at, fields } of entry.limits) {
-      const limit = form.parse(withNumbers(form, fields), at, problems);
+      const limit = form.parse(withValues(form, fields), at, problems);
       if (limit !== null && subject !== null)
         placed.push({ at, declared: { scope, subject, ...limit, perChild } });
     }
@@ -58,10 +58,10 @@ function subjectOf<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * Reads numbers that are written as texts, as `${NAME}` leaves them. A text that is no number stays
+ * Reads values that are written as texts, as `${NAME}` leaves them. A text that is none stays
  * unchanged, so that the message quotes it.
  */
-function withNumbers<S extends string, L extends PeriodLimit>(
+function withValues<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
   fields: Mapping,
 ): Mapping {

@@ -18,10 +18,12 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   /** `rule` or `budget`; the grammar has the plural. */
   readonly singular: string;
   /**
-   * The fields of one limit, and how a number written as a text is read, as `${NAME}` leaves it.
-   * Null: the field isn't a number.
+   * The fields of one limit, and how a value written as a text is read, as `${NAME}` leaves it.
+   * Null: the field is a text.
    */
-  readonly fields: Readonly<Record<string, ((raw: unknown) => number | undefined) | null>>;
+  readonly fields: Readonly<
+    Record<string, ((raw: unknown) => number | boolean | undefined) | null>
+  >;
   /** Checks one limit and reports every wrong field; null if there was one. */
   readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
   /**

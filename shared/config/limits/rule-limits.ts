@@ -1,18 +1,20 @@
 /**
- * The limits of rules, `{period or period_seconds, max_requests, max_tokens}` or the compact
- * `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
+ * The limits of rules, `{period or period_seconds, max_requests, max_tokens, host_only}` or the
+ * compact `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
  * (docs/configuration.md). `../../domain/rule.ts` checks single values, as for the admin API.
  */
 import { isAbsent, show } from "../../checked.js";
 import { parsePeriod } from "../../domain/limit-key.js";
 import {
   parseCaps,
+  parseRuleValues,
   periodLabel,
   type RuleKey,
   ruleGrammar,
   ruleId,
   type Scope,
 } from "../../domain/rule.js";
+import { boolean } from "../kinds/choice-kinds.js";
 import { numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
@@ -21,12 +23,19 @@ export interface RuleLimit {
   readonly periodSeconds: number;
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
+  readonly hostOnly?: boolean;
 }
 
 export const ruleForm: LimitForm<Scope, RuleLimit> = {
   grammar: ruleGrammar,
   singular: "rule",
-  fields: { period: null, period_seconds: numberOf, max_requests: numberOf, max_tokens: numberOf },
+  fields: {
+    period: null,
+    period_seconds: numberOf,
+    max_requests: numberOf,
+    max_tokens: numberOf,
+    host_only: (raw) => boolean.parse(raw),
+  },
   parse: parseLimit,
   variables: [
     { prefix: "SET_RATE_LIMIT_", scope: "user_path" },
@@ -48,8 +57,8 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
       checkedValue(parseCaps({ [cap]: fields[cap] }, 60, `${at}.`), problems);
   }
   if (problems.length > before || periodSeconds === null) return null;
-  const caps = checkedValue(parseCaps(fields, periodSeconds, `${at}.`), problems);
-  return caps === null ? null : { periodSeconds, ...caps };
+  const values = checkedValue(parseRuleValues(fields, periodSeconds, `${at}.`), problems);
+  return values === null ? null : { periodSeconds, ...values };
 }
 
 /** A rule's name in messages: `/team minute`, `provider openai day`. */

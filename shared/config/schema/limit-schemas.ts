@@ -69,6 +69,12 @@ const ruleLimit = mapping({
     ...cap,
   },
   max_tokens: { description: "Tokens in the period; not for concurrent.", ...cap },
+  host_only: {
+    description:
+      "Each host counts by it alone, although it shares its limits with others (cluster.url). Default: false.",
+    default: false,
+    ...boolean.schema,
+  },
 });
 
 const budgetLimit = mapping(

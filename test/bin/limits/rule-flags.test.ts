@@ -37,7 +37,7 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
     },
     {
       subject: "openai",
-      flags: { scope: "provider", rpm: "5", tpm: "6" },
+      flags: { scope: "provider", rpm: "5", tpm: "6", hostOnly: true },
       expected: [
         {
           scope: "provider",
@@ -45,6 +45,7 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
           limit_key: { period_seconds: 60 },
           max_requests: 5,
           max_tokens: 6,
+          host_only: true,
         },
       ],
     },

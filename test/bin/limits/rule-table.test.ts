@@ -32,14 +32,15 @@ t.test(
       { ...listed(minute), requests_used: 12, tokens_used: 640 },
       {
         ...listed({ ...minute, subject: "/users", maxTokens: null, perChild: true }),
+        host_only: true,
         source: "config",
       },
     ];
     const expected = [
-      "SCOPE      SUBJECT              PERIOD      REQUESTS    TOKENS  IN FLIGHT  RESETS IN  SOURCE",
-      "model      gpt-4o               concurrent         -         -        3/8          -  manual",
-      "user_path  /team                minute        12/100  640/5000          -        42s  manual",
-      "user_path  /users (each child)  minute         -/100         -          -          -  config",
+      "SCOPE      SUBJECT                         PERIOD      REQUESTS    TOKENS  IN FLIGHT  RESETS IN  SOURCE",
+      "model      gpt-4o                          concurrent         -         -        3/8          -  manual",
+      "user_path  /team                           minute        12/100  640/5000          -        42s  manual",
+      "user_path  /users (each child, each host)  minute         -/100         -          -          -  config",
     ];
     t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));
   },

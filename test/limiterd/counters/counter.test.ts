@@ -52,7 +52,7 @@ t.test(
     const [edited] = bookOf(rule("user_path", "/a")).sorted();
     const definition = rule("user_path", "/a", 60, { requests: 77 });
     edited!.edit(definition, "config", now + 5);
-    t.same(edited!.definition, definition);
+    t.same(edited!.definition, { ...definition, hostOnly: false });
     t.not(edited!.definition, definition);
     t.match(edited, { source: "config", createdAtMs: now, updatedAtMs: now + 5 });
   },

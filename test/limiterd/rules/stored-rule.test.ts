@@ -2,7 +2,12 @@ import t from "tap";
 import { Children } from "../../../limiterd/counters/children.js";
 import { Rule } from "../../../limiterd/counters/counter.js";
 import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
-import { ruleChange, ruleFromStored, storedRuleId } from "../../../limiterd/rules/stored-rule.js";
+import {
+  configuredText,
+  ruleChange,
+  ruleFromStored,
+  storedRuleId,
+} from "../../../limiterd/rules/stored-rule.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import { now, rule } from "./book-of.js";
 
@@ -23,7 +28,7 @@ t.test("a rule comes back as it was written, under the same id", (t) => {
   ]) {
     const { key, value } = ruleChange({ id: ruleId(definition), ...stored(definition) });
     const read = ruleFromStored(value!)!;
-    t.same(read, stored(definition));
+    t.same(read, stored({ ...definition, hostOnly: false }));
     t.equal(storedRuleId(key, read), ruleId(definition));
   }
   t.end();
@@ -54,6 +59,23 @@ t.test("nothing is taken for a rule but what was written as one", (t) => {
     ruleFromStored(value.with(0, "provider").with(5, true)),
     null,
     "a template of a provider",
+  );
+  t.end();
+});
+
+t.test("a rule of each host is kept as one, and others as earlier releases wrote them", (t) => {
+  const id = "user_path\n/team\n60";
+  const definition = rule("user_path", "/team", 60, { requests: 1 });
+  const value = ruleChange({ id, ...stored({ ...definition, hostOnly: true }) }).value!;
+  t.equal(ruleFromStored(value)?.definition.hostOnly, true);
+  for (const each of [null, 1, "true"]) t.equal(ruleFromStored(value.with(10, each)), null);
+  const shared = ruleChange({ id, ...stored({ ...definition, hostOnly: false }) }).value!;
+  t.equal(shared.length, 10);
+  t.equal(ruleFromStored(shared)?.definition.hostOnly, false);
+  t.not(
+    configuredText([definition]),
+    configuredText([{ ...definition, hostOnly: true }]),
+    "another configuration",
   );
   t.end();
 });

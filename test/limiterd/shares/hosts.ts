@@ -3,6 +3,7 @@
  * twin. Time is virtual: nothing happens but by `pass`.
  */
 import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
+import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
@@ -138,9 +139,12 @@ function startHost(
     },
     read: (names) => (host.cutOff ? Promise.reject(new Error("cut off")) : engine.read(names)),
   };
+  const { book } = daemon.state;
+  const slices = { yieldToEventLoop: async () => {} };
   const shares = shareCounters(
-    daemon.state.book,
+    book,
     {
+      onShared: (rule) => void restateBook(book, shares, { nowMs: nowMs(), ...slices }, [rule]),
       shared,
       monoMs: () => time.nowMs,
       nowMs,

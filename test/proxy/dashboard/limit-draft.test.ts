@@ -68,6 +68,13 @@ t.test("a template is made of a rule where it stands", async (t) => {
   t.notMatch(made, { body: { replaces: {} } });
 });
 
+t.test("a rule of each host is written as it was opened, and its counters go on", async (t) => {
+  const opened = ruleDraftOf({ ...rule, host_only: true });
+  t.equal(saveEffect(opened, rule), "keeps");
+  t.match(ruleBody(opened, rule), { ok: true, body: { host_only: true } });
+  t.notOk("host_only" in (ruleBody({ ...opened, hostOnly: false }, rule) as { body: object }).body);
+});
+
 t.test("a gauge has no token cap, and what isn't a number is named", async (t) => {
   const gauge = ruleBody({ ...draft, period: "concurrent", maxTokens: "7" }, null);
   t.same(gauge, {

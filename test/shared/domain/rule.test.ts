@@ -10,6 +10,7 @@ import {
   parseCaps,
   parseRuleKey,
   parseRuleResetOne,
+  parseRuleValues,
   parseRuleWrite,
   parseSubject,
   periodLabel,
@@ -165,6 +166,15 @@ t.test(
     );
   },
 );
+
+t.test("host_only is true or false, or left out", async (t) => {
+  const values = (host_only?: unknown) => read(parseRuleValues({ max_requests: 1, host_only }, 60));
+  t.same(values(true), { maxRequests: 1, maxTokens: null, hostOnly: true });
+  for (const none of [false, null, undefined])
+    t.same(values(none), { maxRequests: 1, maxTokens: null }, String(none));
+  for (const wrong of ["yes", 1, {}])
+    t.match(values(wrong), /^host_only: host_only must be true or false, not /);
+});
 
 t.test("a subject is trimmed and kept as it is written", async (t) => {
   t.equal(read(parseSubject("provider", "  OpenAI ", "subject")), "OpenAI");

@@ -14,6 +14,7 @@ t.test("whatever goes wrong, several hosts admit no more than one may", async (t
   const expected = [
     "admitted",
     "withdrawn",
+    "refused by a host's own rule",
     "question lost",
     "question doubled",
     "question executed late",

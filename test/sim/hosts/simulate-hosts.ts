@@ -5,13 +5,14 @@
  */
 
 import { slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { keptMs } from "../../../limiterd/shares/share-bounds.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { pathRule } from "../../limiterd/in-memory-daemon.js";
 import type { SimulationResult } from "../simulate.js";
 import { World } from "../world.js";
 import { type NetworkFaults, SharedEngine } from "./shared-engine.js";
-import { SimulatedHost } from "./simulated-host.js";
+import { type RuleBreach, SimulatedHost } from "./simulated-host.js";
 import { counterOn, estimate, UnionTruth } from "./union-truth.js";
 
 const beginMs = 1_767_225_600_000;
@@ -47,6 +48,8 @@ class HostsSimulation {
   #healing = false;
   /** Until then an engine that lost data, and a host that couldn't say so, may let more pass. */
   #looseUntilMs = 0;
+  /** Hosts whose daemon was killed, or whose clock was set. */
+  readonly #disturbed = new Set<SimulatedHost>();
   /** Starts of daemons: what was granted to an earlier one counts as used. */
   #restarts = 0;
 
@@ -70,6 +73,7 @@ class HostsSimulation {
       pathRule("/a", random.pick([2, 7]), { requests: random.int(1, 12), tokens: 400 }),
       { ...pathRule("/", 3, { requests: random.int(1, 30) }), perChild: true, periodSeconds: 3 },
       pathRule("/", 0, { requests: random.int(1, 20) }),
+      { ...pathRule("/b", 4, { requests: random.int(1, 8) }), hostOnly: true },
     ];
     const hosts = random.int(2, 4);
     for (let i = 1; i <= hosts; i++) this.#hosts.push(this.#newHost(i, hosts));
@@ -85,6 +89,7 @@ class HostsSimulation {
       hosts,
       failureMode: this.#failureMode,
       onAdmitted: (host, userPath) => this.#admitted(host, userPath),
+      onRefused: (host, breach) => this.#refused(host, breach),
       onCharged: (userPath, tokens) =>
         void this.#truth.charged.push({ atMs: this.#engine.nowMs, userPath, tokens }),
     });
@@ -98,6 +103,9 @@ class HostsSimulation {
     await this.#world.run(faultsMs, () => this.#check());
     this.#heal();
     await this.#world.run(faultsMs + restMs, () => this.#check());
+    // A share is kept that long where a request outlasted the first look at it.
+    if (this.#hosts.some(({ shares }) => shares.size > 0))
+      await this.#world.run(faultsMs + restMs + keptMs, () => this.#check());
     this.#mustBeAtRest();
     await this.#mustGetFreeUnit();
   }
@@ -130,11 +138,15 @@ class HostsSimulation {
     world.trace(`${kind} ${host.id}`);
     if (kind === "kill" && host.process.alive) {
       this.#restarts++;
+      this.#disturbed.add(host);
       host.kill(random.between(50, 1500), random.chance(0.5));
     }
     if (kind === "pause") world.pause(host.process, random.skewed(10, 4000));
     if (kind === "cut") host.cutUntilMs = world.nowMs + random.skewed(50, 4000);
-    if (kind === "step") host.wallAheadMs += random.between(-9000, 3000);
+    if (kind === "step") {
+      this.#disturbed.add(host);
+      host.wallAheadMs += random.between(-9000, 3000);
+    }
     if (kind === "wipe") this.#lose(() => this.#engine.twin.wipe());
     if (kind === "fail over") {
       const putBack = this.#engine.twin.copy();
@@ -158,7 +170,7 @@ class HostsSimulation {
 
   #admitted(host: SimulatedHost, userPath: string): () => void {
     const { nowMs } = this.#engine;
-    const event = { atMs: nowMs, userPath, withdrawn: false };
+    const event = { atMs: nowMs, hostId: host.id, userPath, withdrawn: false };
     this.#truth.admitted.push(event);
     this.#world.count("admitted");
     this.#world.trace(`${host.id} admitted ${userPath} at ${nowMs}`);
@@ -173,7 +185,35 @@ class HostsSimulation {
     };
   }
 
+  /** What a host has admitted by a rule of its own; null: its clock or its memory was lost. */
+  #ownUse(host: SimulatedHost, rule: RuleDefinition): number | null {
+    if (!this.#sameClocks || this.#disturbed.has(host)) return null;
+    const { nowMs } = this.#engine;
+    return estimate(rule, this.#truth.requests(rule, "", nowMs, host.id), nowMs);
+  }
+
+  /** What others have admitted, or whether the engine can be asked, is nothing to such a rule. */
+  #refused(host: SimulatedHost, { subject, periodSeconds, dimension }: RuleBreach): void {
+    const rule = this.#rules.find(
+      (each) =>
+        each.hostOnly === true && each.subject === subject && each.periodSeconds === periodSeconds,
+    );
+    if (rule === undefined || dimension !== "requests") return;
+    this.#world.count("refused by a host's own rule");
+    const used = this.#ownUse(host, rule);
+    if (used !== null && used < rule.maxRequests!)
+      this.#world.fail(
+        `${host.id} refused at ${used} of its own ${rule.maxRequests} on ${rule.subject}`,
+      );
+  }
+
   #mustBeWithin(host: SimulatedHost, rule: RuleDefinition, child: string): void {
+    if (rule.hostOnly === true) {
+      const used = this.#ownUse(host, rule);
+      if (used !== null && used > rule.maxRequests!)
+        this.#world.fail(`${host.id} admitted request ${used} of its own ${rule.maxRequests}`);
+      return;
+    }
     if (this.#failureMode !== "closed" || this.#world.nowMs < this.#looseUntilMs) return;
     const { nowMs } = this.#engine;
     const used = estimate(rule, this.#truth.requests(rule, child, nowMs), nowMs);
@@ -187,6 +227,10 @@ class HostsSimulation {
       this.#world.fail(
         `${host.id} admitted although ${tokens} tokens of ${rule.maxTokens} were charged`,
       );
+  }
+
+  get #gauge(): RuleDefinition {
+    return this.#rules.find(({ periodSeconds }) => periodSeconds === 0)!;
   }
 
   get #hasFaults(): boolean {
@@ -219,7 +263,7 @@ class HostsSimulation {
 
   #slotsMustBeWithin(): void {
     if (this.#failureMode !== "closed" || this.#world.nowMs < this.#looseUntilMs) return;
-    const gauge = this.#rules.find(({ periodSeconds }) => periodSeconds === 0)!;
+    const gauge = this.#gauge;
     let running = 0;
     for (const host of this.#hosts)
       if (this.#world.nowMs - host.heardMs < slotsValidMs / 2) running += host.running.size;
@@ -251,6 +295,10 @@ class HostsSimulation {
         const [current, before] = this.#truth.requests(rule, child, nowMs);
         const isExact = this.#restarts === 0 && this.#sameClocks;
         const told = [totals.requests, totals.requestsBefore] as const;
+        if (rule.hostOnly === true) {
+          if (told[0] + told[1] > 0) this.#world.fail(`the engine counts by ${rule.subject}`);
+          continue;
+        }
         if (
           told[0] < current ||
           told[1] < before ||
@@ -262,7 +310,7 @@ class HostsSimulation {
       }
     }
     const { totals } = this.#engine.twin.read(
-      { ruleId: ruleId(this.#rules.at(-1)!), child: "", periodMs: 0 },
+      { ruleId: ruleId(this.#gauge), child: "", periodMs: 0 },
       nowMs,
     );
     if (totals.slots > 0 && this.#restarts === 0)
@@ -281,7 +329,7 @@ class HostsSimulation {
   async #mustGetFreeUnit(): Promise<void> {
     const host = this.#world.random.pick(this.#hosts);
     const id = host.ask("/z");
-    await this.#world.run(faultsMs + restMs + 40, () => this.#check());
+    await this.#world.run(this.#world.nowMs + 40, () => this.#check());
     const kind = host.answerTo(id);
     if (kind !== "admitted") this.#world.fail(`a lone host's request is ${kind ?? "not answered"}`);
   }

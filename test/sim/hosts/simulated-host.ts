@@ -8,6 +8,7 @@ import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { Refused } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
   leaseOf,
@@ -29,8 +30,11 @@ interface HostPorts {
   readonly failureMode: ClusterFailureMode;
   /** A request was admitted; what it returns is called when it is withdrawn. */
   onAdmitted(host: SimulatedHost, userPath: string): () => void;
+  onRefused(host: SimulatedHost, breach: RuleBreach): void;
   onCharged(userPath: string, tokens: number): void;
 }
+
+export type RuleBreach = Pick<Refused, "subject" | "periodSeconds" | "dimension">;
 
 interface Running {
   readonly lease: Lease;
@@ -99,6 +103,7 @@ export class SimulatedHost {
         lsn: () => daemon.state.writer.lsn,
         schedule: (ms, run) => void world.after(ms, process, run),
         generationOf: () => 0,
+        onShared() {},
       },
       failureMode,
     );
@@ -180,6 +185,7 @@ export class SimulatedHost {
     const { received } = this.#proxy;
     for (; this.#seen < received.length; this.#seen++) {
       const answer = received[this.#seen]!;
+      if (answer.kind === "refused") this.#ports.onRefused(this, answer);
       if (answer.kind !== "admitted") continue;
       const userPath = this.#paths.get(answer.id)!;
       this.running.set(answer.id, {

@@ -6,6 +6,7 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 
 export interface Admitted {
   readonly atMs: number;
+  readonly hostId: string;
   readonly userPath: string;
   withdrawn: boolean;
 }
@@ -29,10 +30,21 @@ export class UnionTruth {
   readonly admitted: Admitted[] = [];
   readonly charged: Charged[] = [];
 
-  /** Requests of one counter in the engine's window of a moment, and in the one before. */
-  requests(rule: RuleDefinition, child: string, atMs: number): readonly [number, number] {
+  /**
+   * Requests of one counter in the engine's window of a moment, and in the one before; of one host
+   * alone if it is named.
+   */
+  requests(
+    rule: RuleDefinition,
+    child: string,
+    atMs: number,
+    hostId: string | null = null,
+  ): readonly [number, number] {
     const counts = this.admitted.filter(
-      (each) => !each.withdrawn && counterOn(rule, each.userPath) === child,
+      (each) =>
+        !each.withdrawn &&
+        counterOn(rule, each.userPath) === child &&
+        (hostId === null || each.hostId === hostId),
     );
     return this.#halves(
       rule,

@@ -3,9 +3,18 @@ import type { Mutant } from "./mutant.js";
 
 const units = "limiterd/shares/share-units.js";
 const sync = "limiterd/shares/sync/share-sync.js";
+const counters = "limiterd/shares/sync/share-counters.js";
 const twin = "test/support/cluster/counter-twin.js";
 
 export const hostsMutants: readonly Mutant[] = [
+  {
+    name: "rule of each host is shared",
+    file: counters,
+    find: "rule.definition.hostOnly === true ? null : sync.sharesOf(rule)",
+    put: "sync.sharesOf(rule)",
+    simulation: "hosts",
+    often: false,
+  },
   {
     name: "engine executes a question that is older than its last",
     file: twin,

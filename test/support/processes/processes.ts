@@ -53,6 +53,8 @@ interface RunsAs {
   readonly gid?: number;
   /** `ulimit -n`. */
   readonly filesMax?: number;
+  /** Of the network that it is in (`network-namespace.ts`), if not in the test's. */
+  readonly namespace?: string;
 }
 
 const clocked = fileURLToPath(new URL("clocked-limiterd.js", import.meta.url));
@@ -83,8 +85,14 @@ export function makeSite(
   const begin = (
     script: string,
     extra: readonly string[],
-    { filesMax, ...user }: RunsAs = {},
+    { filesMax, namespace, ...user }: RunsAs = {},
   ): ChildProcess => {
+    const starter =
+      namespace !== undefined
+        ? ["ip", "netns", "exec", namespace]
+        : filesMax !== undefined
+          ? ["prlimit", `--nofile=${filesMax}:${filesMax}`]
+          : null;
     const child = fork(script, ["--config", configFile, ...extra], {
       ...user,
       cwd: directory,
@@ -98,12 +106,9 @@ export function makeSite(
       },
       // Not the test's own flags, but as a supervisor starts it: reading source maps would be a
       // tenth of its start.
-      ...(filesMax === undefined
+      ...(starter === null
         ? { execArgv: [] }
-        : {
-            execPath: "prlimit",
-            execArgv: [`--nofile=${filesMax}:${filesMax}`, process.execPath],
-          }),
+        : { execPath: starter[0]!, execArgv: [...starter.slice(1), process.execPath] }),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     children.add(child);

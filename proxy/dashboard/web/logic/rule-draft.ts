@@ -20,11 +20,13 @@ export interface RuleDraft extends KeyDraft {
   /** As they are written; empty is no cap. */
   readonly maxRequests: string;
   readonly maxTokens: string;
+  /** Each host counts by it alone. */
+  readonly hostOnly: boolean;
 }
 
 export function newRule(scope: string, subject: string): RuleDraft {
-  const caps = { maxRequests: "", maxTokens: "" };
-  return { scope, subject, period: "minute", seconds: "", perChild: false, ...caps };
+  const values = { maxRequests: "", maxTokens: "", hostOnly: false };
+  return { scope, subject, period: "minute", seconds: "", perChild: false, ...values };
 }
 
 export function ruleDraftOf(rule: RuleItem): RuleDraft {
@@ -32,6 +34,7 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
     ...keyDraftOf(rule, rulePeriods),
     maxRequests: rule.max_requests === undefined ? "" : String(rule.max_requests),
     maxTokens: rule.max_tokens === undefined ? "" : String(rule.max_tokens),
+    hostOnly: rule.host_only === true,
   };
 }
 
@@ -43,6 +46,7 @@ type RuleBody =
 /** `original`: the rule that was opened; null for a new one. */
 export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody {
   const body = keyBody(draft, "limit_key");
+  if (draft.hostOnly) body["host_only"] = true;
   for (const [field, text] of [
     ["max_requests", draft.maxRequests],
     ["max_tokens", draft.period === "concurrent" ? "" : draft.maxTokens],

@@ -30,6 +30,8 @@ export const limitsTexts = {
   } as Readonly<Record<string, string>>,
   atOnce: "at once",
   perChild: "each child",
+  hostOnly: "each host",
+  hostOnlyTitle: "Each host counts by it alone: the figures are this host's",
   notConfig: "not the file's",
   overrides: (place: string | null) =>
     `Edited by hand: it stands before what the configuration declares${place === null ? "" : ` (${place})`}, which revert on the command line puts back`,
@@ -71,11 +73,12 @@ export const limitsTexts = {
     maxTokens: "Tokens at most",
     noCap: "no cap",
     perChild: "For each direct child of the path by itself",
+    hostOnly: "For each host by itself",
     notNumber: "Enter a number, such as 500 or 1,000.",
     save: "Save",
     effects: {
       makes: "It counts from the moment it is saved.",
-      keeps: "Keeps the counters: only the caps change.",
+      keeps: "Keeps the counters.",
       moves: "Restarts the counters: the limit moves, and what was used until now is forgotten.",
     },
     saved: (name: string) => `The limit of ${name} is saved`,

@@ -40,7 +40,7 @@ rate_limits:
     - path: /
       limits: [{ period: concurrent, max_requests: 3 }, { period_seconds: 300, max_tokens: 5 }]
   models: [{ model: GPT-4o, limits: [{ period: minute, max_requests: 1 }] }]
-  providers: [{ name: Gone, limits: [{ period: hour, max_tokens: 1 }] }]
+  providers: [{ name: Gone, limits: [{ period: hour, max_tokens: 1, host_only: true }] }]
 budgets: { user_paths: [{ path: /team, limits: [{ period: monthly, amount: "\${AMOUNT}" }] }] }
 `;
 

@@ -153,7 +153,7 @@ t.test("a wrong variable is reported with its name", async (t) => {
     [
       "SET_RATE_LIMIT_A",
       "[5]",
-      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, max_requests, max_tokens, per_child, not 5",
+      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, max_requests, max_tokens, host_only, per_child, not 5",
     ],
     [
       "SET_RATE_LIMIT_A",

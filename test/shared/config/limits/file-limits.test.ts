@@ -30,11 +30,12 @@ rate_limits:
   providers:
     - { name: OpenAI, limits: [ { period_seconds: 3600, max_tokens: "\${CAP}" } ] }
   models:
-    - { model: openai/gpt-4o, limits: [ { period: Daily, max_requests: 6 } ] }
-    - { model: gpt-4o, limits: [ { period: day, max_requests: 7 } ] }
+    - { model: openai/gpt-4o, limits: [ { period: Daily, max_requests: 6, host_only: "\${ALONE}" } ] }
+    - { model: gpt-4o, limits: [ { period: day, max_requests: 7, host_only: no } ] }
 `;
-  const { rules, declaredAt } = accepted(text, { env: { CAP: "5", OPENAI_API_KEY: "k" } }).config
-    .rateLimits;
+  const { rules, declaredAt } = accepted(text, {
+    env: { CAP: "5", ALONE: "yes", OPENAI_API_KEY: "k" },
+  }).config.rateLimits;
   const place = { file: "/s.yaml", section: "rate_limits" };
   t.same(
     rules.map(({ scope }, i) => declaredAtText(declaredAt[i]!, { ...place, scope })),
@@ -53,7 +54,7 @@ rate_limits:
     rule("user_path", "/team/App", 300, { maxRequests: 3, perChild: true }),
     rule("user_path", "/", 0, { maxRequests: 4 }),
     rule("provider", "OpenAI", 3600, { maxTokens: 5 }),
-    rule("model", "openai/gpt-4o", 86_400, { maxRequests: 6 }),
+    rule("model", "openai/gpt-4o", 86_400, { maxRequests: 6, hostOnly: true }),
     rule("model", "gpt-4o", 86_400, { maxRequests: 7 }),
   ]);
 });
@@ -191,7 +192,7 @@ t.test("a wrong rule is reported with its place", async (t) => {
     [
       "models: [ { model: a, limits: [ 5 ] } ]",
       [
-        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, max_requests, max_tokens, not 5",
+        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, max_requests, max_tokens, host_only, not 5",
       ],
     ],
   ] as const) {

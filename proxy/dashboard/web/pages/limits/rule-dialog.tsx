@@ -3,9 +3,10 @@ import { useState } from "preact/hooks";
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
+import { useApp } from "../../parts/app.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
-import { TextField } from "../../parts/field.js";
+import { CheckField, TextField } from "../../parts/field.js";
 import { PeriodFields, SubjectFields } from "../../parts/limits/limit-fields.js";
 import { SaveNotice } from "../../parts/limits/save-notice.js";
 import { useChange } from "../../parts/use-change.js";
@@ -57,6 +58,7 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
         />
         <Period draft={draft} onChange={change} error={errorOf("period")} />
         <Caps draft={draft} onChange={change} errorOf={errorOf} />
+        <HostOnly draft={draft} onChange={change} />
         {problem !== null && notNumber === null && !hasField(wrong) && (
           <Failed>{problem.message}</Failed>
         )}
@@ -98,6 +100,20 @@ function Period({ draft, onChange, error }: PartProps & { readonly error: string
         example="300"
       />
     </div>
+  );
+}
+
+/** Where one host counts alone anyway, it is shown only on a rule that has it. */
+function HostOnly({ draft, onChange }: PartProps) {
+  const { status } = useApp().live.live.value;
+  const isOneOfSeveral = status !== null && status.cluster !== null;
+  if (!isOneOfSeveral && !draft.hostOnly) return null;
+  return (
+    <CheckField
+      label={texts.hostOnly}
+      checked={draft.hostOnly}
+      onChange={(hostOnly) => onChange({ hostOnly })}
+    />
   );
 }
 

@@ -8,6 +8,7 @@ import { Icon, type IconName } from "../icon.js";
 interface LimitItem {
   readonly subject: string;
   readonly per_child: boolean;
+  readonly host_only?: boolean;
   readonly inert?: string;
   readonly source: string;
   readonly declared_at?: string;
@@ -42,6 +43,11 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         </span>
       </span>
       {item.per_child && <span class="badge">{limitsTexts.perChild}</span>}
+      {item.host_only === true && (
+        <span class="badge" title={limitsTexts.hostOnlyTitle}>
+          {limitsTexts.hostOnly}
+        </span>
+      )}
       {item.overrides !== undefined && (
         <span class="badge" title={limitsTexts.overrides(item.overrides.declared_at ?? null)}>
           {limitsTexts.notConfig}
