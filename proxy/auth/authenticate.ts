@@ -38,6 +38,12 @@ export interface Credentials {
   hashKey(key: string): string;
 }
 
+const needsMasterKey = plainFailure(
+  403,
+  "permission_error",
+  "/admin needs a master key: set SLUICE_MASTER_KEY",
+);
+
 /** The caller of a request to `area`, or the refusal. Waits only for a JWT's signature. */
 export async function authenticate(
   credentials: Credentials,
@@ -65,11 +71,6 @@ export async function authenticate(
     }
   }
   if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
-  const needsMasterKey = plainFailure(
-    403,
-    "permission_error",
-    "/admin needs a master key: set SLUICE_MASTER_KEY",
-  );
   if (area === "admin" && !credentials.adminOpen) return { ok: false, failure: needsMasterKey };
   if (!credentials.open) return { ok: false, failure: wrong };
   const path = requestedPath(credentials, area, headers);
@@ -148,18 +149,21 @@ const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 /** The token that a request shows, or why it shows none. */
 export function givenToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
-  let token = keyHeaders.map((name) => request.header(name)).find(isGiven);
-  // A key in a URL is written in the logs of others: for Google's clients alone, which do that.
-  const mayBeInQuery = area === "model" && ofGoogle.test(request.path);
-  if (token === undefined && mayBeInQuery && request.query.includes("key="))
-    token = new URLSearchParams(request.query).get("key") ?? undefined;
-  if (isGiven(authorization)) {
-    const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
-    if (bearer === null)
-      return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
-    token = bearer[1]!;
+  if (isGiven(authorization))
+    return (
+      /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ??
+      unauthorized("malformed credentials: expected Authorization: Bearer <token>")
+    );
+  for (const name of keyHeaders) {
+    const token = request.header(name);
+    if (isGiven(token)) return token;
   }
-  return !isGiven(token) ? unauthorized("missing credentials") : token;
+  // A key in a URL is written in the logs of others: for Google's clients alone, which do that.
+  if (request.query.includes("key=") && area === "model" && ofGoogle.test(request.path)) {
+    const token = new URLSearchParams(request.query).get("key") ?? undefined;
+    if (isGiven(token)) return token;
+  }
+  return unauthorized("missing credentials");
 }
 
 /** Node reads header bytes as Latin-1, clients write UTF-8: valid UTF-8 is read as that. */

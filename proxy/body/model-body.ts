@@ -82,7 +82,10 @@ export function parseModelBody(
   const refusal = checkFields(operation, value, other === null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   const members = scanObject(text);
-  const repeated = repeatedKey(members, unrepeated) ?? repeatedOption(text, members);
+  // Of two members with one key, JSON.parse has kept the last.
+  const isOnce = members.length === Object.keys(value).length;
+  const repeated =
+    (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(text, members);
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const writtenModel = isAbsent(value["model"])
     ? null

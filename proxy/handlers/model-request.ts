@@ -58,7 +58,8 @@ export async function modelRequest(
   const read = await readCall(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   try {
-    const problem = await foreignInCall(context.gateway, context.caller, read.call);
+    const asked = foreignInCall(context.gateway, context.caller, read.call);
+    const problem = asked === null ? null : await asked;
     if (problem !== null) return await refuseUnadmitted(context, problem);
     await serveCall(context, read.call);
   } finally {

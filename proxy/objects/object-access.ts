@@ -18,7 +18,7 @@ import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { Caller } from "../auth/caller.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { repeatedNaming } from "./object-body.js";
-import { type NamedIds, namedIds, namedMax } from "./object-ids.js";
+import { mayName, type NamedIds, namedIds, namedMax } from "./object-ids.js";
 
 /** Whether there may be callers who must not see each other's objects. */
 export function remembersOwners({
@@ -127,13 +127,18 @@ export async function firstForeign(
   return { ok: true, id: foreign ?? null };
 }
 
-/** Of a request to a model: why this caller mustn't name what its body names. */
-export async function foreignInCall(
+/**
+ * Of a request to a model: why this caller mustn't name what its body names; null at once where
+ * there is nothing to ask, as with nearly all.
+ */
+export function foreignInCall(
   gateway: { readonly limiter: Limiter },
   caller: Caller,
   { body, operation }: { readonly body: Buffer | null; readonly operation: Operation },
-): Promise<Failure | null> {
-  if (caller.isOperator || body === null) return null;
+): Promise<Failure | null> | null {
+  if (caller.isOperator || body === null || !mayName(body, operation)) return null;
   const repeated = repeatedNaming(body, operation);
-  return repeated ?? foreignObject(gateway, caller, namedIds(body, operation));
+  return repeated === null
+    ? foreignObject(gateway, caller, namedIds(body, operation))
+    : Promise.resolve(repeated);
 }

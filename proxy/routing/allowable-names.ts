@@ -13,13 +13,18 @@ export function allowableNames(
   { providerByLowerName }: Pick<Catalog, "providerByLowerName">,
   route: Route,
 ): readonly string[] {
-  const alias = route.alias === undefined ? [] : [route.alias];
-  if (route.kind === "virtual") return [...alias, route.source].map(compared);
+  const names: string[] = [];
+  if (route.alias !== undefined) names.push(compared(route.alias));
+  if (route.kind === "virtual") {
+    names.push(compared(route.source));
+    return names;
+  }
   const { provider, model } = route.targets[0];
+  names.push(compared(`${provider}/${model}`));
   const before = model.slice(0, Math.max(model.indexOf("/"), 0)).toLowerCase();
   // `openai/gpt-4o` at a reseller isn't what a list means by `openai/gpt-4o`, as with rules.
-  const bare = providerByLowerName.has(before) ? [] : [model];
-  return [...alias, `${provider}/${model}`, ...bare].map(compared);
+  if (!providerByLowerName.has(before)) names.push(compared(model));
+  return names;
 }
 
 /** No pattern is longer, and the wire takes no name that is much longer. */

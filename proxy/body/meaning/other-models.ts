@@ -14,11 +14,31 @@ const naming: ReadonlySet<string> = new Set(["models", "route", "preset"]);
 
 /** Of the fields of a body, read as Latin-1. */
 export function mayRunOthers(fields: Fields): boolean {
-  return members(fields).some(([name, value]) => {
-    if (isAlternatives(name)) return true;
-    if (name === "tools" || name === "plugins") return items(value).some(asksOther);
-    return name === "provideroptions" && items(value).some(hasAlternatives);
-  });
+  for (const key in fields)
+    if (!common.has(key) && runsOthers(folded(key), fields[key])) return true;
+  return false;
+}
+
+/** Fields of nearly all bodies, which say nothing of it. */
+const common: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "input",
+  "system",
+  "stream",
+  "stream_options",
+  "temperature",
+  "top_p",
+  "max_tokens",
+  "metadata",
+  "user",
+]);
+
+/** `name`: of a field of the body, folded. */
+function runsOthers(name: string, value: unknown): boolean {
+  if (isAlternatives(name)) return true;
+  if (name === "tools" || name === "plugins") return items(value).some(asksOther);
+  return name === "provideroptions" && items(value).some(hasAlternatives);
 }
 
 /** A tool or plugin that the provider runs with a model of its own. */

@@ -9,7 +9,6 @@ import type { Gateway } from "../../gateway.js";
 import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { RequestContext } from "../../request-context.js";
-import type { TargetLoad } from "../../routing/target-load.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
 
@@ -39,7 +38,13 @@ export async function sendToTarget(
   let startedMonoMs = firstMonoMs;
   for (let retried = 0; ; retried++) {
     record.tries++;
-    const forwarded = await watched(targetLoad, target, { send, startedMonoMs });
+    let forwarded: Forwarded | null = null;
+    targetLoad.begin(target);
+    try {
+      forwarded = await send();
+    } finally {
+      targetLoad.end(target, firstByteMs(forwarded, startedMonoMs));
+    }
     targetHealth.note(target, startedMonoMs, forwarded);
     const endedMonoMs = gateway.monoMs();
     const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
@@ -58,23 +63,11 @@ export async function sendToTarget(
   }
 }
 
-/** One attempt; while it runs, its target is busy. */
-async function watched(
-  load: TargetLoad,
-  target: Target,
-  { send, startedMonoMs }: Pick<TargetSending, "send"> & { readonly startedMonoMs: number },
-): Promise<Forwarded> {
-  let firstByteMs: number | null = null;
-  load.begin(target);
-  try {
-    const forwarded = await send();
-    const { firstByteMonoMs, outcome } = forwarded;
-    if (outcome === "complete" && firstByteMonoMs !== null)
-      firstByteMs = firstByteMonoMs - startedMonoMs;
-    return forwarded;
-  } finally {
-    load.end(target, firstByteMs);
-  }
+/** From the start of an attempt; null: it hasn't got a whole answer. */
+function firstByteMs(forwarded: Forwarded | null, startedMonoMs: number): number | null {
+  if (forwarded === null || forwarded.outcome !== "complete") return null;
+  const { firstByteMonoMs } = forwarded;
+  return firstByteMonoMs === null ? null : firstByteMonoMs - startedMonoMs;
 }
 
 /** What the provider asked of one key isn't asked of another. */

@@ -111,13 +111,13 @@ function loggedTry({ target, why }: { readonly target: Target; readonly why: str
   return { target: targetName(target), why };
 }
 
-/** Printable ASCII, as nearly all is. */
-const plain = /^[ -~]*$/;
+/** Printable ASCII that JSON has as it is, as nearly all texts are. */
+const plain = /^[ !#-[\]-~]*$/;
 
 /** As JSON, with an escape in the place of what could steer a terminal or turn its text around. */
 function quoted(value: unknown): string {
-  const json = JSON.stringify(value);
-  return plain.test(json) ? json : escapeControls(json);
+  if (typeof value === "string" && plain.test(value)) return `"${value}"`;
+  return escapeControls(JSON.stringify(value));
 }
 
 /** To a tenth. */

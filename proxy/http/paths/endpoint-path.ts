@@ -17,8 +17,20 @@ interface EndpointAddress {
   readonly model: string | null;
 }
 
+/** Those of nearly all requests, which needn't be looked at. */
+const usual: ReadonlyMap<string, EndpointAddress> = new Map(
+  ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"].map((path) => [
+    path,
+    { path, query: "", model: null },
+  ]),
+);
+
 /** As it is written, if it is no model endpoint's. `url`: of the request line. */
 export function endpointAddress(url: string): EndpointAddress {
+  return usual.get(url) ?? readAddress(url);
+}
+
+function readAddress(url: string): EndpointAddress {
   const mark = url.indexOf("?");
   const written = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? "" : url.slice(mark + 1);
