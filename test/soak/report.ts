@@ -1,0 +1,171 @@
+/** What a soak has shown, as text, and what of it isn't as it should be. Pure. */
+import { watchedFrom, watchedTo } from "./fault-plan.js";
+import type { LogCounts } from "./gateway.js";
+import type { Ledger } from "./ledger.js";
+import type { DaemonSample, HeapSample, ProcessSample, Samples } from "./samples.js";
+import type { Totals } from "./totals.js";
+import { isFlat, lows, median, type Trend, trendOf } from "./trend.js";
+
+export interface Soak {
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly proxies: number;
+  /** How long the load took, to the last request sent. */
+  readonly loadSeconds: number;
+  readonly late: number;
+  readonly ledger: Ledger;
+  readonly samples: Samples;
+  readonly log: LogCounts;
+  readonly totals: Totals;
+  /** Each fault as it struck. */
+  readonly faults: readonly string[];
+  /** What went wrong besides. */
+  readonly problems: readonly string[];
+}
+
+/** What is nothing: V8 moves so much between its spaces without a reason that matters. */
+const memoryAllowance = 8 * 1024 * 1024;
+const filesAllowance = 12;
+/** Of a record with its part of the sums; twice of what docs/sizing.md says. */
+const storeBytesMax = 250;
+/** Shorter lives say nothing of a leak. */
+const judgedS = 600;
+
+/** The text, and what isn't as it should be: empty if all holds. */
+export function reportOf(soak: Soak): { readonly text: string; readonly problems: string[] } {
+  const { ledger, totals, samples, log, loadSeconds } = soak;
+  const watched = soak.samples.processes.filter(
+    ({ atS }) => atS >= soak.seconds * watchedFrom && atS <= soak.seconds * watchedTo,
+  );
+  // A minute of an hour: long enough for a collection.
+  const stretchS = Math.min(60, Math.max(5, soak.seconds / 60));
+  const memory = memoryOf(watched, stretchS);
+  const store = storeOf(soak);
+  const heaps = samples.heaps.filter(
+    ({ atS }) => atS >= soak.seconds * watchedFrom && atS <= soak.seconds * watchedTo,
+  );
+  const problems = [...soak.problems, ...totals.problems, ...memory.problems, ...store.problems];
+  const bugs = [...log.notices].filter(([text]) => /bug|unexpected|fatal|invalid/i.test(text));
+  problems.push(...bugs.map(([text, times]) => `the log has ${times} × ${text}`));
+  const counts = [...ledger.counts()].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
+  const lines = [
+    `${ledger.sent} requests in ${loadSeconds.toFixed(0)} s, ${(ledger.sent / loadSeconds).toFixed(1)} a second of ${soak.perSecond}; ${soak.late} waited for their turn; ${soak.proxies} proxies`,
+    `for their clients: ${counts}`,
+    `${soak.faults.length} faults: ${tally(soak.faults)}`,
+    `${totals.records} records, ${totals.cacheHits} of them from the cache, ${totals.estimates} estimates; ${totals.total.tokens} tokens, ${totals.total.microUsd / 1e6} dollars`,
+    `with killed proxies: ${totals.struck} requests ended, ${totals.unrecorded} of them without a record; the rule on everything counts ${totals.countedBeyond} requests beyond those that are known to be admitted; ${totals.closedIdle} were sent on idle connections that a replaced proxy just closed`,
+    ...store.lines,
+    `log: ${log.lines} lines, ${log.requests} of them of requests, ${(log.bytes / Math.max(1, log.lines)).toFixed(0)} bytes a line; ${[...log.notices].map(([text, times]) => `${times} × ${text}`).join("; ")}`,
+    "",
+    ...memory.lines,
+    ...heapLines(heaps, stretchS),
+    "",
+    problems.length === 0 ? "all of it holds" : `${problems.length} problems:`,
+    ...problems.slice(0, 60).map((problem) => `  ${problem}`),
+  ];
+  return { text: lines.join("\n"), problems };
+}
+
+/** A line for each process that lived on through the part that is watched. */
+function memoryOf(
+  watched: readonly ProcessSample[],
+  stretchS: number,
+): { lines: string[]; problems: string[] } {
+  const lives = new Map<number, ProcessSample[]>();
+  for (const sample of watched) {
+    const life = lives.get(sample.pid) ?? [];
+    lives.set(sample.pid, life);
+    life.push(sample);
+  }
+  const lines = [
+    "process, watched for                own MB  grown by    RSS MB  grown by   files  grown by  CPU %",
+  ];
+  const problems: string[] = [];
+  for (const life of lives.values()) {
+    const { name } = life[0]!;
+    const trend = (value: (sample: ProcessSample) => number): Trend | null =>
+      trendOf(
+        lows(
+          life.map((sample) => ({ atS: sample.atS, value: value(sample) })),
+          stretchS,
+        ),
+      );
+    const own = trend(({ ownBytes }) => ownBytes);
+    const resident = trend(({ residentBytes }) => residentBytes);
+    const files = trend((sample) => sample.files);
+    if (own === null || resident === null || files === null) continue;
+    const mb = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1).padStart(8);
+    const last = life.at(-1)!;
+    const cpu = (last.cpuMs - life[0]!.cpuMs) / (last.atS - life[0]!.atS) / 10;
+    lines.push(
+      `${name.padEnd(16)} ${own.seconds.toFixed(0).padStart(8)} s ${" ".repeat(7)}${mb(own.typical)}  ${mb(own.growth)}  ${mb(resident.typical)}  ${mb(resident.growth)}  ${files.typical.toFixed(0).padStart(6)}  ${files.growth.toFixed(1).padStart(8)}  ${cpu.toFixed(1).padStart(5)}`,
+    );
+    if (own.seconds < judgedS || name === "clients" || name === "provider") continue;
+    if (!isFlat(own, memoryAllowance))
+      problems.push(
+        `${name}: its memory has grown by ${mb(own.growth).trim()} MB in ${own.seconds.toFixed(0)} s`,
+      );
+    if (!isFlat(files, filesAllowance))
+      problems.push(`${name}: it has ${files.growth.toFixed(0)} descriptors more`);
+  }
+  return { lines, problems };
+}
+
+/** V8's heap after its collections, of each proxy that scrapes have met often enough. */
+function heapLines(heaps: readonly HeapSample[], stretchS: number): string[] {
+  const lives = new Map<number, HeapSample[]>();
+  for (const sample of heaps) {
+    const life = lives.get(sample.startedAtS) ?? [];
+    lives.set(sample.startedAtS, life);
+    life.push(sample);
+  }
+  return [...lives.values()].flatMap((life) => {
+    const points = life.map(({ atS, heapBytes }) => ({ atS, value: heapBytes }));
+    const trend = trendOf(lows(points, 3 * stretchS));
+    if (trend === null) return [];
+    const mb = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
+    return [
+      `a proxy's heap: ${mb(trend.typical)} MB, grown by ${mb(trend.growth)} in ${trend.seconds.toFixed(0)} s`,
+    ];
+  });
+}
+
+/** The store grows with the records, and with nothing else. */
+function storeOf({ samples, totals, seconds, loadSeconds }: Soak): {
+  lines: string[];
+  problems: string[];
+} {
+  const { daemon } = samples;
+  const last = daemon.at(-1);
+  if (last === undefined) return { lines: [], problems: ["no daemon ever answered"] };
+  const usedBytes = ({ status }: DaemonSample): number => status.store.used_bytes ?? 0;
+  const growth = trendOf(
+    daemon
+      .filter(({ atS }) => atS >= seconds * watchedFrom && atS <= seconds * watchedTo)
+      .map((sample) => ({ atS: sample.atS, value: usedBytes(sample) })),
+  );
+  const children = daemon.map(({ status }) => status.child_windows);
+  const inFlight = median(daemon.map(({ status }) => status.in_flight));
+  const each =
+    growth === null
+      ? Number.NaN
+      : growth.growth / ((growth.seconds * totals.records) / loadSeconds);
+  const mb = (bytes: number): string => (bytes / 1e6).toFixed(1);
+  return {
+    lines: [
+      `store: ${mb(usedBytes(last))} MB used of ${mb(last.status.store.bytes ?? 0)}, ${(usedBytes(last) / totals.records).toFixed(0)} bytes a record in all and ${each.toFixed(0)} while watched; up to ${Math.max(...children)} windows of children; typically ${inFlight} requests in flight`,
+    ],
+    problems: [
+      ...(last.status.store.failing === null ? [] : [last.status.store.failing]),
+      ...(seconds >= judgedS && each > storeBytesMax
+        ? [`the store grows by ${each.toFixed(0)} bytes a record`]
+        : []),
+    ],
+  };
+}
+
+function tally(texts: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].map(([text, times]) => (times === 1 ? text : `${times} × ${text}`)).join(", ");
+}
