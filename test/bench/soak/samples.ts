@@ -1,8 +1,8 @@
 /** What the processes of the soak hold, read every few seconds: memory, descriptors, sizes. */
 import { readdirSync, readFileSync } from "node:fs";
 import http from "node:http";
-import type { DaemonStatus } from "../../shared/api/gateway-status.js";
-import { readCpu, residentBytes } from "../bench/measure/process-stat.js";
+import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
+import { readCpu, residentBytes } from "../measure/process-stat.js";
 import { type Gateway, master } from "./gateway.js";
 
 export interface ProcessSample {

@@ -3,7 +3,7 @@
  * the sums, the rules and the budgets. What a kill −9 of a proxy may cost is docs/crashes.md's:
  * requests that were running in it have no record and no tokens, and may be counted; nothing else.
  */
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
+import type { DaemonClient } from "../../../shared/wire/daemon-client.js";
 import { agesSeconds } from "./gateway.js";
 import type { Ledger } from "./ledger.js";
 import { type KindName, kindNameOf } from "./mix.js";

@@ -1,6 +1,6 @@
 /** The usage records of a soak, read once and added up as they come. */
-import type { RecordItem } from "../../shared/api/record-item.js";
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
+import type { RecordItem } from "../../../shared/api/record-item.js";
+import type { DaemonClient } from "../../../shared/wire/daemon-client.js";
 import type { Ledger } from "./ledger.js";
 import { costMicroUsd, kindNameOf, tokensOf, userPathOf } from "./mix.js";
 

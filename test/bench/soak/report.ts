@@ -1,10 +1,11 @@
 /** What a soak has shown, as text, and what of it isn't as it should be. Pure. */
+
+import { isFlat, lows, median, type Trend, trendOf } from "../report/trend.js";
 import { watchedFrom, watchedTo } from "./fault-plan.js";
 import type { LogCounts } from "./gateway.js";
 import type { Ledger } from "./ledger.js";
 import type { DaemonSample, HeapSample, ProcessSample, Samples } from "./samples.js";
 import type { Totals } from "./totals.js";
-import { isFlat, lows, median, type Trend, trendOf } from "./trend.js";
 
 export interface Soak {
   readonly seconds: number;

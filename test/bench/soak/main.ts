@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { connectDaemon } from "../../shared/wire/daemon-client.js";
+import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { startClients } from "./clients.js";
 import { faultText, planFaults } from "./fault-plan.js";
 import { type Gateway, issueKeys, master, startGateway } from "./gateway.js";

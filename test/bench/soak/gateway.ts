@@ -1,11 +1,14 @@
-/** The gateway of the soak: `sluice up` with several proxies, as it is shipped, its processes and its log. */
+/**
+ * The gateway of the soak: `sluice up` with several proxies, as it is shipped, its processes and
+ * its log.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { withChildren } from "../bench/measure/process-stat.js";
-import { programPath } from "../support/processes/program-path.js";
+import { programPath } from "../../support/processes/program-path.js";
+import { withChildren } from "../measure/process-stat.js";
 import { pricesYaml, tenants } from "./mix.js";
 
 export const master = "master-key-of-the-soak";
@@ -70,7 +73,7 @@ export interface Gateway {
   readonly socket: string;
   readonly supervisor: ChildProcess;
   readonly log: LogCounts;
-  /** By `up`, `limiterd`, `proxy-1`, …; those that a reload has replaced have a number behind it. */
+  /** By `up`, `limiterd`, `proxy-1`, …; one that a reload has replaced is `proxy-1 before`. */
   processes(): ReadonlyMap<string, number>;
   /** `sluice reload`, or another command beside it; its exit code and what it printed. */
   run(...argv: readonly string[]): Promise<{ readonly code: number | null; readonly text: string }>;
