@@ -51,6 +51,7 @@ export async function shareWithHosts(
       version,
       configuration: hash("sha256", declaredText(config), "base64url"),
       startedAtMs: state.startedAtMs,
+      failureMode: cluster.failureMode,
     },
     usageRetentionDays: config.usageRetentionDays,
     nowMs,
@@ -122,6 +123,11 @@ function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
     passedOver: (flaws) =>
       log.error({ flaws: flaws.slice(0, named) }, "definitions of other hosts are passed over"),
     refused: (reason) => log.error({ reason }, "the engine refuses what hosts share"),
+    differing: (hosts) =>
+      log.warn(
+        { hosts: hosts.slice(0, named) },
+        "hosts that share limits are set up in different ways",
+      ),
     copiedDisk: (id) =>
       log.error(
         { host: id },

@@ -51,6 +51,9 @@ function hostLine(host: Readonly<Record<string, unknown>>): string {
       ? [`not heard of for ${formatDuration(silent)}`]
       : []),
     ...(host["configuration_differs"] === true ? ["its configuration differs"] : []),
+    ...(host["failure_mode_differs"] === true
+      ? [`its failure mode is ${String(host["failure_mode"])}`]
+      : []),
   ].join(", ");
 }
 

@@ -68,7 +68,7 @@ for i = 1, #stored, 2 do
   local field, value = stored[i], stored[i + 1]
   if string.sub(field, 1, 2) == 'h:' then
     local each = row(value)
-    if not each then return redis.error_reply('UNREADABLE a row of another format: ' .. field) end
+    if not each then return redis.error_reply('FOREIGN ' .. field .. ' of the key "' .. string.gsub(KEYS[1], '%c', ' ') .. '" must be a row of this release') end
     counter.rows[string.sub(field, 3)] = each
   else
     counter[field] = tonumber(value)

@@ -5,7 +5,12 @@
 
 import { leftSlotsMs, settleMs, slotsValidMs } from "./cluster-bounds.js";
 import { readScript, syncScript } from "./counter-scripts.js";
-import { type EngineConnection, EngineRefusedError, type EngineValue } from "./engine/engine.js";
+import {
+  EngineAwayError,
+  type EngineConnection,
+  EngineRefusedError,
+  type EngineValue,
+} from "./engine/engine.js";
 import type {
   CounterName,
   CounterTotals,
@@ -20,13 +25,14 @@ interface EngineLimitsOptions {
   readonly hostId: string;
   /** How often this host's daemon has started. */
   readonly start: number;
+  /** The engine refuses one of the counters: a sentence for the log. */
+  onRefused(reason: string): void;
 }
 
 /** In the order of the script's numbers. */
 const statuses: readonly SyncStatus[] = ["synced", "stale", "stale_generation", "superseded"];
 
-const unusable: SyncReply = {
-  status: "unusable",
+const nothing: Omit<SyncReply, "status"> = {
   nowMs: 0,
   window: 0,
   granted: 0,
@@ -36,6 +42,8 @@ const unusable: SyncReply = {
   settlingMs: 0,
   totals: { requests: 0, requestsBefore: 0, tokens: 0, tokensBefore: 0, slots: 0 },
 };
+const unusable: SyncReply = { ...nothing, status: "unusable" };
+const away: SyncReply = { ...nothing, status: "away" };
 
 /** The one key of a counter. */
 export function counterKey(clusterName: string, { ruleId, child }: CounterName): string {
@@ -43,40 +51,56 @@ export function counterKey(clusterName: string, { ruleId, child }: CounterName):
 }
 
 export function createEngineLimits(
-  connection: Pick<EngineConnection, "call">,
-  { clusterName, hostId, start }: EngineLimitsOptions,
+  connection: Pick<EngineConnection, "call" | "state">,
+  { clusterName, hostId, start, onRefused }: EngineLimitsOptions,
 ): SharedLimits {
+  const ports = { isReached: () => connection.state.kind === "connected", onRefused };
   return {
     sync: (questions) =>
-      inOrder(questions, async (question) => {
-        const key = counterKey(clusterName, question);
-        const words = [hostId, start, ...argumentsOf(question)];
-        return syncReply(await connection.call(syncScript, [key], words));
-      }),
+      inOrder(
+        questions,
+        async (question) => {
+          const key = counterKey(clusterName, question);
+          const words = [hostId, start, ...argumentsOf(question)];
+          return syncReply(await connection.call(syncScript, [key], words));
+        },
+        ports,
+      ),
     read: (counters) =>
-      inOrder(counters, async (counter) => {
-        const key = counterKey(clusterName, counter);
-        return totalsOf(integers(await connection.call(readScript, [key], [counter.periodMs]), 7));
-      }),
+      inOrder(
+        counters,
+        async (counter) => {
+          const key = counterKey(clusterName, counter);
+          const told = await connection.call(readScript, [key], [counter.periodMs]);
+          return totalsOf(integers(told, 7));
+        },
+        ports,
+      ),
   };
 }
 
-/** All of them, or the first failure once all have ended: none is on its way any more. */
+/**
+ * Rejects when the engine is away. One that isn't answered while the engine is there has its own
+ * status: its part of a Cluster is away. So has one for which the key holds, or the engine answers,
+ * what isn't understood.
+ */
 async function inOrder<Q, R>(
   asked: readonly Q[],
   ask: (each: Q) => Promise<R>,
-): Promise<(R | typeof unusable)[]> {
+  { isReached, onRefused }: { isReached(): boolean; onRefused(reason: string): void },
+): Promise<(R | SyncReply)[]> {
+  // Until all have ended: none is on its way any more.
   const settled = await Promise.allSettled(asked.map(ask));
   return settled.map((each) => {
     if (each.status === "fulfilled") return each.value;
-    if (isUnusable(each.reason)) return unusable;
-    throw each.reason;
+    const error: unknown = each.reason;
+    if (error instanceof EngineRefusedError) {
+      onRefused(error.message);
+      return unusable;
+    }
+    if (!isReached() || !(error instanceof EngineAwayError)) throw error;
+    return away;
   });
-}
-
-/** Something else lies under the counter's key, or a later version's row in it. */
-function isUnusable(error: unknown): boolean {
-  return error instanceof EngineRefusedError && /^(?:WRONGTYPE|UNREADABLE) /.test(error.message);
 }
 
 function argumentsOf({ units, tokens, slots, ...question }: SyncQuestion): readonly number[] {
@@ -143,5 +167,6 @@ function integers(value: EngineValue, count: number): readonly number[] {
 }
 
 function unexpected(value: EngineValue): EngineRefusedError {
-  return new EngineRefusedError(`a script answered with ${JSON.stringify(value)}`);
+  const text = JSON.stringify(value).slice(0, 200);
+  return new EngineRefusedError(`an answer about a counter that isn't understood: ${text}`);
 }

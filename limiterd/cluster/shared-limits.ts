@@ -63,10 +63,18 @@ interface UnitsStated {
  * - `stale_generation`: the rule was reset, and this host doesn't know. Nothing has changed.
  * - `superseded`: a later start of a daemon with this host's id has asked. Nothing has changed.
  * - `unusable`: the engine keeps something else under the counter's name. Nothing has changed.
+ * - `away`: the counter's part of the engine doesn't answer, and others do. Whether it has heard of
+ *   the question isn't known.
  *
- * `nowMs`, `window` and `totals` are true in all but `unusable`, the rest in `synced` alone.
+ * `nowMs`, `window` and `totals` are true in all but the last two, the rest in `synced` alone.
  */
-export type SyncStatus = "synced" | "stale" | "stale_generation" | "superseded" | "unusable";
+export type SyncStatus =
+  | "synced"
+  | "stale"
+  | "stale_generation"
+  | "superseded"
+  | "unusable"
+  | "away";
 
 export interface SyncReply extends CounterTotals {
   readonly status: SyncStatus;
@@ -101,11 +109,12 @@ export interface CounterRead extends CounterName {
 }
 
 /**
- * Both reject with `EngineAwayError` as a whole, within about a second: whether the engine has
- * heard of any of them isn't known. Its answers can't come later: the connection is given up.
+ * Both reject with `EngineAwayError` as a whole when none is answered within about a second:
+ * whether the engine has heard of any of them isn't known. Its answers can't come later.
  */
 export interface SharedLimits {
   /** One reply to each, in order. Questions of one call have different counters. */
   sync(questions: readonly SyncQuestion[]): Promise<readonly SyncReply[]>;
+  /** `nowMs` is 0 where the engine hasn't said. */
   read(counters: readonly CounterRead[]): Promise<readonly CounterTotals[]>;
 }

@@ -27,9 +27,9 @@ export function waitForHosts(
 ): void {
   const { shares } = state;
   if (shares === null) return;
-  const { purpose } = shares.turn;
+  const { isHopeless } = shares.turn;
   shares.turn.end();
-  if (purpose === "decide") {
+  if (isHopeless) {
     shares.refusedAway();
     peer.send({ kind: "failed", id, failure: failure("cluster_unavailable", awayMessage) });
     return;

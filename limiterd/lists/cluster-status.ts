@@ -1,24 +1,30 @@
 /** What the status says of the hosts that share something, and of their engine. */
 import type { ClusterHost, ClusterStatus } from "../../shared/api/gateway-status.js";
+import { formatSeconds } from "../../shared/time.js";
 import type { ClusterMember } from "../cluster/hosts/cluster-member.js";
+import { differencesOf } from "../cluster/hosts/differing-hosts.js";
 import { hostAliveMs } from "../cluster/hosts/host-board.js";
 import type { DaemonState } from "../state.js";
 
 export function clusterStatus(
-  { sharedDefinitions }: Pick<DaemonState, "sharedDefinitions">,
+  { sharedDefinitions, clusterFailing }: Pick<DaemonState, "sharedDefinitions" | "clusterFailing">,
   { name, failureMode, board, engineState }: ClusterMember,
   nowMs: number,
 ): ClusterStatus {
   const engine = engineState();
+  const { takenAtMs } = board.identity;
   return {
     name,
     host: board.identity.id,
     engine: engine.kind,
-    engine_failing: engine.kind === "away" ? engine.reason : null,
+    engine_failing: clusterFailing,
     failure_mode: failureMode,
+    id_taken_at: takenAtMs === null ? null : formatSeconds(takenAtMs),
     definitions_version: sharedDefinitions?.state.order ?? 0,
-    hosts: board.hosts.map(
-      ({ id, name, version, configuration, startedAtMs, silentMs }): ClusterHost => ({
+    hosts: board.hosts.map((host): ClusterHost => {
+      const { id, name, version, startedAtMs, silentMs } = host;
+      const differs = differencesOf(host, board.facts);
+      return {
         id,
         name,
         this_host: id === board.identity.id,
@@ -26,8 +32,10 @@ export function clusterStatus(
         version,
         uptime_seconds: Math.max(0, Math.round((nowMs - startedAtMs) / 1000)),
         silent_seconds: Math.max(0, Math.round(silentMs / 1000)),
-        configuration_differs: configuration !== board.facts.configuration,
-      }),
-    ),
+        configuration_differs: differs.configuration,
+        failure_mode: host.failureMode,
+        failure_mode_differs: differs.failureMode,
+      };
+    }),
   };
 }

@@ -30,7 +30,7 @@ export async function tellMetrics(
   return {
     series: [
       ...tellStatus(state, status, nowMs),
-      ...tellCluster(state),
+      ...tellCluster(state, status),
       ...tellFollowers(state, status, nowMs),
       ...(await tellProcess(state)),
       ...rules.series,
@@ -82,11 +82,12 @@ function tellStatus(
 }
 
 /** Nothing without a cluster. */
-function tellCluster({ shares }: DaemonState): ToldSeries[] {
+function tellCluster({ shares }: DaemonState, { cluster }: DaemonStatus): ToldSeries[] {
   if (shares === null) return [];
   const { counts, turn, size } = shares;
+  const isReached = cluster === null || cluster.engine === "connected";
   return [
-    told("engineUp", [], turn.away ? 0 : 1),
+    told("engineUp", [], isReached && !turn.away ? 1 : 0),
     toldAll("clusterSync", [], [...counts.syncs.values]),
     told("clusterQuestions", [], counts.questions),
     told("clusterGranted", [], counts.granted),
@@ -100,10 +101,17 @@ function tellCluster({ shares }: DaemonState): ToldSeries[] {
 /** Nothing without a cluster. */
 function tellHosts({ cluster }: DaemonStatus): ToldSeries[] {
   if (cluster === null) return [];
-  const alive = cluster.hosts.filter((host) => host.alive).length;
+  const living = cluster.hosts.filter((host) => host.alive);
+  const alive = living.length;
+  const differing = (what: "configuration_differs" | "failure_mode_differs"): number =>
+    living.filter((host) => host[what]).length;
+  const { id_taken_at: takenAt } = cluster;
   return [
     told("clusterHosts", ["alive"], alive),
     told("clusterHosts", ["away"], cluster.hosts.length - alive),
+    told("clusterDiffering", ["configuration"], differing("configuration_differs")),
+    told("clusterDiffering", ["failure_mode"], differing("failure_mode_differs")),
+    ...(takenAt === null ? [] : [told("clusterIdTaken", [], Date.parse(takenAt) / 1000)]),
   ];
 }
 

@@ -15,6 +15,8 @@ type Purpose = "look" | "ask" | "decide";
 interface Unsure {
   /** Whether the engine hasn't said just now what it has. */
   readonly isUnknown: boolean;
+  /** Whether it can't be asked for a while. */
+  readonly isAway: boolean;
 }
 
 export class ClusterTurn<Share extends Unsure = Unsure> {
@@ -47,6 +49,11 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
 
   end(): void {
     this.purpose = "look";
+  }
+
+  /** Whether the judgement lacks what the engine can't be asked for. */
+  get isHopeless(): boolean {
+    return this.purpose === "decide" || this.lacking.some((share) => share.isAway);
   }
 
   get settling(): boolean {

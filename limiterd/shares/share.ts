@@ -49,7 +49,7 @@ export class Share extends SyncedShare implements CounterShare {
   /** What decides instead of the engine: the failure mode, or nothing while it can be asked. */
   get #mode(): ClusterTurn["failureMode"] | null {
     const { away, purpose, failureMode } = this.#turn;
-    if (away) return failureMode;
+    if (away || this.isAway) return failureMode;
     // What other hosts have told the engine since it lost its data is worth an answer.
     if (this.isSettling) return purpose !== "ask" || this.isFresh ? failureMode : null;
     return purpose === "decide" && !this.isFresh ? failureMode : null;
@@ -60,7 +60,7 @@ export class Share extends SyncedShare implements CounterShare {
    * and what it has lost is known here, or told to it again by and by.
    */
   get #recalls(): boolean {
-    return this.isSettling && !this.#turn.away;
+    return this.isSettling && !this.#turn.away && !this.isAway;
   }
 
   waitOfRequests(own: Window, cap: number, nowMs: number): number {

@@ -10,6 +10,7 @@ import type { Rule } from "../counters/counter.js";
 import { estimateRequests, type SharedView, type Window } from "../counters/window.js";
 import type { ClusterTurn } from "./cluster-turn.js";
 import { DemandRate } from "./demand-rate.js";
+import { retryMs } from "./share-bounds.js";
 import { ShareSchedule } from "./share-schedule.js";
 import { ShareSlots } from "./share-slots.js";
 import { ShareTokens, tokensOf } from "./share-tokens.js";
@@ -43,6 +44,8 @@ export class SyncedShare {
   #untold = false;
   #settledAtMonoMs = 0;
   #asked: SyncQuestion | null = null;
+  /** Its part of the engine doesn't answer: it is asked again then; null: it does. */
+  #retryMonoMs: number | null = null;
   /** What it asks for beside what waits. */
   #ahead = 0;
   /** Requests that wait for an answer. */
@@ -107,7 +110,12 @@ export class SyncedShare {
 
   /** Whether the engine may be asked about it now. */
   get canAsk(): boolean {
-    return this.#asked === null;
+    return this.#asked === null && (this.#retryMonoMs ?? 0) <= this.#turn.monoMs;
+  }
+
+  /** Whether its part of the engine doesn't answer, although others do. */
+  get isAway(): boolean {
+    return this.#retryMonoMs !== null;
   }
 
   /**
@@ -176,6 +184,9 @@ export class SyncedShare {
   /** Takes the engine's answer. False: it doesn't say what was asked. */
   answered(question: SyncQuestion, reply: SyncReply, exchange: Exchange): boolean {
     if (!this.#ends(question)) return false;
+    // As for an engine that is away as a whole.
+    const isLost = reply.status === "away" || reply.status === "unusable";
+    this.#retryMonoMs = isLost ? this.#turn.monoMs + retryMs : null;
     const isSynced = reply.status === "synced" && question.generation === this.#generation;
     if (!isSynced) {
       this.#untold = true;

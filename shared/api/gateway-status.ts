@@ -84,9 +84,11 @@ export interface ClusterStatus {
   /** This host's id. */
   readonly host: string;
   readonly engine: "connecting" | "connected" | "away";
-  /** Why it isn't reached; null if it is. */
+  /** Why it isn't reached, or what it refuses; null if neither. */
   readonly engine_failing: string | null;
   readonly failure_mode: string;
+  /** When this host took its id because another host had its earlier one; null: it never did. */
+  readonly id_taken_at: string | null;
   /** Of the last change of a definition that this host has: a moment, in microseconds. */
   readonly definitions_version: number;
   /** As this host has last heard, itself included. */
@@ -106,6 +108,9 @@ export interface ClusterHost {
   readonly silent_seconds: number;
   /** Its configuration declares other rules or budgets than this host's. */
   readonly configuration_differs: boolean;
+  /** Null: its release doesn't say. */
+  readonly failure_mode: string | null;
+  readonly failure_mode_differs: boolean;
 }
 
 /**
@@ -129,7 +134,7 @@ export interface Health {
     readonly unsettled: number;
     /** Why the daemon can't write its store; null if it can. */
     readonly store_failing: string | null;
-    /** Why the daemon doesn't reach the engine that hosts share; null: it does, or shares none. */
+    /** What is wrong with the engine that hosts share; null: nothing, or the host shares none. */
     readonly cluster_failing: string | null;
     /** Null until the daemon has said, as `inert_budgets`. */
     readonly inert_rules: number | null;

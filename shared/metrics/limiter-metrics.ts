@@ -105,6 +105,18 @@ export const limiterMetrics = metricsOf("limiter", {
     labels: ["state"],
     help: "Hosts of the cluster, this one included: alive, or away for less than a day.",
   },
+  clusterDiffering: {
+    name: "sluice_cluster_hosts_differing",
+    kind: "gauge",
+    labels: ["in"],
+    help: "Living hosts that were set up in another way than this one: in their configuration of rules and budgets, or in their failure_mode.",
+  },
+  clusterIdTaken: {
+    name: "sluice_cluster_id_taken_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "When this host last took another id because another host had the same, in seconds since the epoch. Not there if it never did.",
+  },
   clusterSync: {
     name: "sluice_cluster_sync_seconds",
     kind: "histogram",

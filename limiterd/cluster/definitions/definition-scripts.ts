@@ -18,11 +18,27 @@ import type { EngineScript } from "../engine/engine.js";
 const shared = `
 local defs, order, deleted, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local text = function(n) return string.format('%.0f', n) end
+-- What somebody else has put there is named, before anything is changed.
+for i, kind in ipairs({'hash', 'sorted set', 'sorted set', 'hash'}) do
+  local found = redis.pcall(kind == 'hash' and 'HGET' or 'ZSCORE', KEYS[i], 'order')
+  if type(found) == 'table' and found.err then
+    if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
+    return redis.error_reply('FOREIGN the key "' .. KEYS[i] .. '" must be a ' .. kind)
+  end
+end
+for _, name in ipairs({'order', 'sum', 'live', 'trimmed'}) do
+  local value = redis.call('HGET', state, name)
+  if value and not string.find(value, '^%-?%d+$') then
+    return redis.error_reply('FOREIGN the field ' .. name .. ' of "' .. state .. '" must be a count')
+  end
+end
 local read = function(name) return tonumber(redis.call('HGET', state, name) or '0') end
 local modulus = 1125899906842624
+-- What is no definition counts as a deleted one of long ago.
 local parse = function(packed)
-  local at = string.find(packed, ':', 1, true)
-  return tonumber(string.sub(packed, 1, at - 1)), string.sub(packed, at + 1)
+  local stamp, value = string.match(packed, '^(%d+):(.*)$')
+  if not stamp then return 0, 'null' end
+  return tonumber(stamp), value
 end
 local count = function(stamp, sign)
   redis.call('HSET', state, 'sum', text((read('sum') + sign * (stamp % modulus)) % modulus))

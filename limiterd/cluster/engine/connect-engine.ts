@@ -14,10 +14,20 @@ import {
 } from "./engine.js";
 import type { EngineClient, OpenClient } from "./engine-client.js";
 import { createCommands } from "./engine-commands.js";
-import { EngineFault, faultOf, isAboutCommand, refusesWrites } from "./engine-faults.js";
+import {
+  type Asked,
+  askedBy,
+  EngineFault,
+  faultOf,
+  isAboutCommand,
+  ofScript,
+  refusalOf,
+  refusesWrites,
+} from "./engine-faults.js";
 import { identifyEngine, takesWrites } from "./identify-engine.js";
 import { type Attempt, giveUp, openEngine } from "./open-engine.js";
 import { createScriptRunner } from "./run-script.js";
+import { isSameState } from "./same-state.js";
 
 interface ConnectOptions {
   readonly clusterName: string;
@@ -69,8 +79,11 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     get state() {
       return link.state;
     },
-    commands: createCommands((name, words) => ask(link, (client) => client.send(name, words))),
-    call: (script, keys, args) => ask(link, (client) => run(client, script, [keys, args])),
+    commands: createCommands((name, words) =>
+      ask(link, askedBy(name, words), (client) => client.send(name, words)),
+    ),
+    call: (script, keys, args) =>
+      ask(link, ofScript(script.name, keys), (client) => run(client, script, [keys, args])),
     subscribe: (channel, heard) => subscribe(link, channel, heard),
     watch(changed) {
       link.watchers.add(changed);
@@ -157,7 +170,7 @@ async function probing(link: Link, client: EngineClient): Promise<void> {
 
 /** Asks who the engine is, and says so. Rejects if it can't be used. */
 async function probe(link: Link, client: EngineClient): Promise<void> {
-  const { epoch, replicationIds } = await identifyEngine(client, {
+  const { epoch, replicationIds, serversAway } = await identifyEngine(client, {
     clusterName: link.clusterName,
     newId: randomUUID,
     known: link.replicationIds,
@@ -171,16 +184,11 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
   // Meanwhile it may have broken.
   if (link.client !== client) return;
   link.replicationIds = replicationIds;
-  become(link, { kind: "connected", epoch });
+  become(link, { kind: "connected", epoch, serversAway });
 }
 
 function become(link: Link, next: EngineState): void {
-  const { state } = link;
-  const isSame =
-    state.kind === next.kind &&
-    (state.kind !== "connected" || state.epoch === (next as typeof state).epoch) &&
-    (state.kind !== "away" || state.reason === (next as typeof state).reason);
-  if (isSame) return;
+  if (isSameState(link.state, next)) return;
   link.state = next;
   for (const changed of link.watchers) changed(next);
 }
@@ -198,8 +206,10 @@ function warnOf(link: Link, warnings: readonly string[]): void {
   link.warned = new Set(warnings);
 }
 
+type Work<T> = (client: EngineClient) => Promise<T>;
+
 /** What goes wrong becomes one of the port's errors; none holds the words of a command. */
-async function ask<T>(link: Link, work: (client: EngineClient) => Promise<T>): Promise<T> {
+async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
   const { client, state } = link;
   if (client === null || state.kind !== "connected")
     throw new EngineAwayError(
@@ -208,8 +218,7 @@ async function ask<T>(link: Link, work: (client: EngineClient) => Promise<T>): P
   try {
     return await work(client);
   } catch (error) {
-    if (isAboutCommand(error))
-      throw new EngineRefusedError(error instanceof Error ? error.message : String(error));
+    if (isAboutCommand(error)) throw new EngineRefusedError(refusalOf(error, asked));
     const fault = faultOf(error);
     if (refusesWrites(error) && link.client === client) {
       link.refusing = fault;

@@ -21,7 +21,10 @@ export type Send = (name: string, words: readonly (string | number)[]) => Promis
 export interface EngineClient {
   /** Goes where the first key among the words is. Rejects with what the engine or socket said. */
   readonly send: Send;
-  /** The servers that take writes: of a Cluster several, by their addresses; else one, as "". */
+  /**
+   * The servers that take writes: of a Cluster several, by their addresses, those that are away
+   * too; else one, as "".
+   */
   primaries(): ReadonlyMap<string, Send>;
   subscribe(channel: string): Promise<void>;
   unsubscribe(channel: string): Promise<void>;

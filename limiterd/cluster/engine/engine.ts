@@ -25,7 +25,12 @@ export interface EngineScript {
  */
 export type EngineState =
   | { readonly kind: "connecting" }
-  | { readonly kind: "connected"; readonly epoch: string }
+  | {
+      readonly kind: "connected";
+      readonly epoch: string;
+      /** Servers of a Cluster that don't answer, by their addresses. */
+      readonly serversAway: readonly string[];
+    }
   | { readonly kind: "away"; readonly reason: string; readonly sinceMs: number };
 
 /**
@@ -36,7 +41,10 @@ export class EngineAwayError extends Error {
   override readonly name = "EngineAwayError";
 }
 
-/** The engine has answered with an error, such as `WRONGTYPE …`, to this one command. */
+/**
+ * The engine has answered this one command with an error, or with what isn't understood. The
+ * message is a sentence for the log and for people, or what the engine said.
+ */
 export class EngineRefusedError extends Error {
   override readonly name = "EngineRefusedError";
 }

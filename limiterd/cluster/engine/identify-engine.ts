@@ -3,7 +3,7 @@
  * soon as it was emptied or started again, or another server has taken over.
  */
 import type { EngineClient } from "./engine-client.js";
-import { refusesWrites } from "./engine-faults.js";
+import { askedBy, EngineFault, isAboutCommand, refusalOf, refusesWrites } from "./engine-faults.js";
 import { readInfo } from "./examine-engine.js";
 
 interface Known {
@@ -16,6 +16,8 @@ interface Known {
 interface Identity {
   readonly epoch: string;
   readonly replicationIds: ReadonlyMap<string, string>;
+  /** Servers of a Cluster that don't answer, by their addresses. */
+  readonly serversAway: readonly string[];
 }
 
 /** Rejects if the engine doesn't answer, or is a replica. */
@@ -24,8 +26,11 @@ export async function identifyEngine(
   { clusterName, newId, known }: Known,
 ): Promise<Identity> {
   const key = `sluice:{${clusterName}}:epoch`;
-  const [told, replicationIds] = await Promise.all([
-    client.send("GET", [key]),
+  const [told, { replicationIds, serversAway }] = await Promise.all([
+    client.send("GET", [key]).catch((error: unknown) => {
+      if (!isAboutCommand(error)) throw error;
+      throw new EngineFault(refusalOf(error, askedBy("GET", [key])));
+    }),
     idsOf(client, known),
   ]);
   let epoch = told;
@@ -35,7 +40,7 @@ export async function identifyEngine(
     epoch = await client.send("GET", [key]);
   }
   const ids = [...replicationIds.values()].sort().join(" ");
-  return { epoch: `${String(epoch)} ${ids}`, replicationIds };
+  return { epoch: `${String(epoch)} ${ids}`, replicationIds, serversAway };
 }
 
 /** Asked while the engine has refused a write because of its state. */
@@ -52,12 +57,15 @@ export async function takesWrites(client: EngineClient, clusterName: string): Pr
 async function idsOf(
   client: EngineClient,
   known: ReadonlyMap<string, string>,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<Pick<Identity, "replicationIds" | "serversAway">> {
   const servers = [...client.primaries()];
   const told = await Promise.allSettled(servers.map(([, send]) => send("INFO", ["replication"])));
   const failed = told.find((each) => each.status === "rejected");
   if (failed !== undefined && told.every((each) => each.status === "rejected")) throw failed.reason;
-  return new Map(
+  const serversAway = servers.flatMap(([address], i) =>
+    told[i]!.status === "rejected" ? [address] : [],
+  );
+  const replicationIds = new Map(
     servers.map(([address], i) => {
       const each = told[i]!;
       // One server of a Cluster that is away will come back, or another one in its place.
@@ -67,4 +75,5 @@ async function idsOf(
       return [address, info.get("master_replid") ?? ""];
     }),
   );
+  return { replicationIds, serversAway };
 }

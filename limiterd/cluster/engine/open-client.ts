@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import type { ClusterConfig } from "../../../shared/cluster/cluster-config.js";
-import type { ClientOptions, EngineClient, OpenClient } from "./engine-client.js";
+import type { ClientOptions, EngineClient, OpenClient, Send } from "./engine-client.js";
 import { silentInTls, unreadableFile } from "./engine-faults.js";
 
 /** A connection that is silent for so long, while it owes an answer, is broken. */
@@ -165,15 +165,7 @@ async function openCluster(
   });
   return {
     send: (name, words) => cluster.call(name, [...words]),
-    primaries: () =>
-      new Map(
-        cluster
-          .nodes("master")
-          .map((node) => [
-            `${node.options.host}:${node.options.port}`,
-            (name, words) => node.call(name, [...words]),
-          ]),
-      ),
+    primaries: () => primariesOf(cluster),
     async subscribe(channel) {
       await cluster.subscribe(channel);
     },
@@ -186,6 +178,24 @@ async function openCluster(
     },
   };
 }
+
+/** One whose connection is lost isn't among the nodes any more, but it has its slots. */
+function primariesOf(cluster: Cluster): ReadonlyMap<string, Send> {
+  const nodes = new Map<string, Send>(
+    cluster
+      .nodes("master")
+      .map((node) => [
+        `${node.options.host}:${node.options.port}`,
+        (name, words) => node.call(name, [...words]),
+      ]),
+  );
+  const owners = new Set(cluster.slots.map(([owner]) => owner));
+  for (const owner of owners)
+    if (owner !== undefined && !nodes.has(owner)) nodes.set(owner, notConnected);
+  return nodes;
+}
+
+const notConnected: Send = () => Promise.reject(new Error("Connection is closed."));
 
 function given<K extends string>(name: K, value: string | null): { readonly [key in K]?: string } {
   return value === null ? {} : ({ [name]: value } as { readonly [key in K]: string });

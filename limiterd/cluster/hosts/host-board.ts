@@ -18,9 +18,11 @@ export interface HostFacts {
   /** A digest of the rules and budgets that its own configuration declares. */
   readonly configuration: string;
   readonly startedAtMs: number;
+  /** Its `cluster.failure_mode`; null: a host of an earlier release doesn't say. */
+  readonly failureMode: string | null;
 }
 
-interface KnownHost extends HostFacts {
+export interface KnownHost extends HostFacts {
   readonly id: string;
   /** How long nothing was heard of it, when it was last asked. */
   readonly silentMs: number;
@@ -86,6 +88,7 @@ export class HostBoard {
       facts.version,
       facts.configuration,
       facts.startedAtMs,
+      facts.failureMode,
     ]);
     const row = [identity.id, identity.start, mark, said, hostAliveMs, hostKeptMs];
     const answer = await engine.call(hostScript, [`sluice:{${clusterName}}:hosts`], row);
@@ -106,9 +109,15 @@ export class HostBoard {
 function factsFromText(text: string): HostFacts | null {
   const value = parseJson(text);
   if (!Array.isArray(value)) return null;
-  const [name, version, configuration, startedAtMs] = value as unknown[];
+  const [name, version, configuration, startedAtMs, mode] = value as unknown[];
   if (typeof name !== "string" || typeof version !== "string") return null;
   return typeof configuration === "string" && typeof startedAtMs === "number"
-    ? { name, version, configuration, startedAtMs }
+    ? {
+        name,
+        version,
+        configuration,
+        startedAtMs,
+        failureMode: typeof mode === "string" ? mode : null,
+      }
     : null;
 }

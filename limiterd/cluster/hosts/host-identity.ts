@@ -1,14 +1,18 @@
 /**
  * Who this host is among the others: a random id, and how often its daemon was started under it.
- * In the table `cluster`, [id, start], under `host`.
+ * In the table `cluster`, [id, start, when it took this id in place of another one], under `host`;
+ * the last one is missing if it never did.
  */
 import { isCount } from "../../../shared/checked.js";
+import { isMoment } from "../../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../../store/store.js";
 
 export interface HostIdentity {
   readonly id: string;
   /** Of two daemons with one id the later start has the higher one. */
   readonly start: number;
+  /** When it took this id because another host had its earlier one; null: it never did. */
+  readonly takenAtMs: number | null;
 }
 
 const identityKey = "host";
@@ -16,19 +20,20 @@ const identityKey = "host";
 /** For a daemon that starts now; to be committed before the first word to others. */
 export function nextIdentity(store: Store, newId: () => string): HostIdentity {
   const value = store.get("cluster", identityKey);
-  if (value === undefined) return freshIdentity(newId);
-  const [id, start] = value;
+  if (value === undefined) return { id: newId(), start: 1, takenAtMs: null };
+  const [id, start, takenAtMs] = value;
   if (typeof id !== "string" || !isCount(start, 1)) throwMalformed(store, "cluster", identityKey);
-  return { id, start: start + 1 };
+  return { id, start: start + 1, takenAtMs: isMoment(takenAtMs) ? takenAtMs : null };
 }
 
 /** For a host whose id another one has, too. */
-export function freshIdentity(newId: () => string): HostIdentity {
-  return { id: newId(), start: 1 };
+export function freshIdentity(newId: () => string, nowMs: number): HostIdentity {
+  return { id: newId(), start: 1, takenAtMs: nowMs };
 }
 
-export function identityChange({ id, start }: HostIdentity): Change {
-  return { table: "cluster", key: identityKey, value: [id, start] };
+export function identityChange({ id, start, takenAtMs }: HostIdentity): Change {
+  const value = takenAtMs === null ? [id, start] : [id, start, takenAtMs];
+  return { table: "cluster", key: identityKey, value };
 }
 
 /**
@@ -38,6 +43,7 @@ export function identityChange({ id, start }: HostIdentity): Change {
  */
 export function identityAfterRestore(store: Store, nowMs: number): readonly Change[] {
   if (store.get("cluster", identityKey) === undefined) return [];
-  const { id, start } = nextIdentity(store, () => "");
-  return [identityChange({ id, start: Math.max(start, Math.floor(nowMs / 1000)) })];
+  const identity = nextIdentity(store, () => "");
+  const start = Math.max(identity.start, Math.floor(nowMs / 1000));
+  return [identityChange({ ...identity, start })];
 }

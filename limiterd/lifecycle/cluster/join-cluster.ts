@@ -8,8 +8,8 @@ import {
   EngineAwayError,
   type EngineConnection,
   EngineRefusedError,
-  type EngineState,
 } from "../../cluster/engine/engine.js";
+import { differingHosts } from "../../cluster/hosts/differing-hosts.js";
 import { beatMs, HostBoard, type HostFacts } from "../../cluster/hosts/host-board.js";
 import { freshIdentity, identityChange, nextIdentity } from "../../cluster/hosts/host-identity.js";
 import { shareSpending } from "../../cluster/sharing/share-spending.js";
@@ -41,6 +41,8 @@ interface ClusterPorts {
 }
 
 interface ClusterLog extends SharingLog {
+  /** A line for each living host that is set up in another way than this one. */
+  differing(hosts: readonly string[]): void;
   /** Another daemon lives under the id that the store has. */
   copiedDisk(id: string): void;
 }
@@ -51,8 +53,24 @@ export async function joinCluster(
   ports: ClusterPorts,
 ): Promise<() => Promise<void>> {
   const { engine, clusterName, failureMode } = ports;
-  const onRefused = refusals({ ...ports, onRefused: (reason) => ports.log.refused(reason) });
-  const log = { ...ports.log, refused: onRefused };
+  let refusing: string | null = null;
+  let partSaid: string | null = null;
+  const heardState = (): void => {
+    const now = engine.state;
+    const part = now.kind === "connected" && now.serversAway.length > 0 ? partAway(now) : null;
+    if (part !== null && part !== partSaid) ports.log.refused(part);
+    partSaid = part;
+    noteClusterState(state, now.kind === "away" ? now.reason : (refusing ?? part));
+  };
+  const { refused, check } = refusals({
+    ...ports,
+    onRefused: (reason) => ports.log.refused(reason),
+    onRefusing(reason) {
+      refusing = reason;
+      heardState();
+    },
+  });
+  const log = { ...ports.log, refused };
   const board = await firstBoard(state, ports);
   const { commands } = engine;
   state.cluster = {
@@ -62,16 +80,19 @@ export async function joinCluster(
     commands,
     engineState: () => engine.state,
   };
-  const heardState = (now: EngineState): void => {
-    noteClusterState(state, now.kind === "away" ? now.reason : null);
-  };
+  let saidDiffering = "";
   const beat = (): void => {
     if (engine.state.kind !== "connected") return;
     const done = board.beat().then(async (status) => {
-      if (status === "heard") return;
+      if (status === "heard") {
+        const differing = differingHosts(board.hosts, board.facts);
+        if (differing.length > 0 && differing.join() !== saidDiffering) log.differing(differing);
+        saidDiffering = differing.join();
+        return;
+      }
       log.copiedDisk(board.identity.id);
       // While the disk is full, the next start would have the same id again.
-      const fresh = identityChange(freshIdentity(ports.newId));
+      const fresh = identityChange(freshIdentity(ports.newId, ports.nowMs()));
       if ((await state.writer.tryWrite([fresh])) !== null) return;
       ports.onBroken(new Error("another host has this host's id: it starts under another one"));
     });
@@ -81,26 +102,33 @@ export async function joinCluster(
     });
   };
   const stops = [
-    engine.watch((now) => {
-      heardState(now);
+    engine.watch(() => {
+      heardState();
       beat();
     }),
-    ports.every(beatMs, beat),
+    ports.every(beatMs, () => {
+      check();
+      beat();
+    }),
     shareDefinitions(state, { ...ports, log }),
   ];
-  const stopSharing = shareLimits(state, { ...ports, board });
+  const stopSharing = shareLimits(state, { ...ports, board, onRefused: refused });
   const stopSpending = shareSpending(state, {
     ...ports,
     host: board.identity.id,
     machine: ports.facts.name,
-    onRefused,
+    onRefused: refused,
   });
-  heardState(engine.state);
+  heardState();
   return async () => {
     for (const stop of stops) stop();
     await Promise.all([stopSharing(), stopSpending()]);
     await engine.close();
   };
+}
+
+function partAway({ serversAway }: { readonly serversAway: readonly string[] }): string {
+  return `a part of the engine's Cluster is away: ${serversAway.join(", ")}`;
 }
 
 /** Under an id that no other daemon has, as far as the engine can say. */
@@ -114,7 +142,7 @@ async function firstBoard({ store, writer }: DaemonState, ports: ClusterPorts): 
     const status = await board.beat().catch(() => "away" as const);
     if (status !== "taken") return board;
     ports.log.copiedDisk(identity.id);
-    identity = freshIdentity(ports.newId);
+    identity = freshIdentity(ports.newId, ports.nowMs());
   }
 }
 

@@ -26,6 +26,8 @@ interface SharingPorts {
   /** Runs `run` every `ms`; returns what ends it. */
   every(ms: number, run: () => void): () => void;
   onBroken(error: Error): void;
+  /** The engine refuses a counter: a sentence for the log. */
+  onRefused(reason: string): void;
 }
 
 /** Which engine this host has told all to: [epoch] in the table `cluster`. */
@@ -40,7 +42,12 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
   const shares = shareCounters(
     book,
     {
-      shared: createEngineLimits(engine, { clusterName, hostId, start }),
+      shared: createEngineLimits(engine, {
+        clusterName,
+        hostId,
+        start,
+        onRefused: ports.onRefused,
+      }),
       monoMs: () => ports.monoMs(),
       nowMs: () => ports.nowMs(),
       lsn: () => writer.lsn,

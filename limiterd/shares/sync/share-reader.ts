@@ -46,7 +46,10 @@ export class ShareReader {
     const found = await this.#shared.read(names).catch(() => null);
     if (found === null) return;
     this.#turns.enter();
-    for (const [i, share] of shares.entries())
-      share.seen(found[i]!, { sentMonoMs, receivedMonoMs: turn.monoMs });
+    for (const [i, share] of shares.entries()) {
+      const totals = found[i]!;
+      // The engine hasn't said.
+      if (totals.nowMs > 0) share.seen(totals, { sentMonoMs, receivedMonoMs: turn.monoMs });
+    }
   }
 }

@@ -17,6 +17,8 @@ import { ShareReader } from "./share-reader.js";
 import { SharesOfRule } from "./shares-of-rule.js";
 import type { SyncPorts } from "./sync-ports.js";
 
+type Asked = readonly [Share, SyncQuestion];
+
 export class ShareSync {
   /** Wall time, for requests that are judged again. */
   readonly nowMs: () => number;
@@ -172,13 +174,16 @@ export class ShareSync {
   }
 
   #ask(): void {
-    const asked: (readonly [Share, SyncQuestion])[] = [];
+    const asked: Asked[] = [];
+    // Those on a part of the engine that may not answer hold nobody else up.
+    const doubtful: Asked[] = [];
     for (const share of this.#due) {
       if (asked.length >= questionsPerBatch) {
         this.#send(asked.splice(0));
         // While it is away one batch finds out whether it is back.
         if (this.turn.away) return;
       }
+      if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
       if (!share.canAsk) continue;
       this.#due.delete(share);
       const own = this.#ports.ownCounts(share);
@@ -188,13 +193,14 @@ export class ShareSync {
         this.#parked.ended([share], this.turn.monoMs);
         continue;
       }
-      asked.push([share, share.question(own, ++this.#seq)]);
+      (share.isAway ? doubtful : asked).push([share, share.question(own, ++this.#seq)]);
       this.#parked.sent(share);
     }
     if (asked.length > 0) this.#send(asked);
+    if (doubtful.length > 0) this.#send(doubtful);
   }
 
-  #send(asked: readonly (readonly [Share, SyncQuestion])[]): void {
+  #send(asked: readonly Asked[]): void {
     const sentMonoMs = this.turn.monoMs;
     this.#triedMonoMs = sentMonoMs;
     this.counts.questions += asked.length;
@@ -204,11 +210,7 @@ export class ShareSync {
     );
   }
 
-  #answered(
-    asked: readonly (readonly [Share, SyncQuestion])[],
-    replies: readonly SyncReply[],
-    sentMonoMs: number,
-  ): void {
+  #answered(asked: readonly Asked[], replies: readonly SyncReply[], sentMonoMs: number): void {
     if (this.#stopped) return;
     this.enter();
     const receivedMonoMs = this.turn.monoMs;
@@ -226,7 +228,7 @@ export class ShareSync {
     for (const [share] of asked) if (share.waiting > 0) this.need(share);
   }
 
-  #unanswered(asked: readonly (readonly [Share, SyncQuestion])[]): void {
+  #unanswered(asked: readonly Asked[]): void {
     if (this.#stopped) return;
     this.enter();
     for (const [share, question] of asked) share.unanswered(question);

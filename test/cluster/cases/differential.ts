@@ -18,6 +18,9 @@ const skip = engineProgram === null && noEngine;
 const runs = Number(process.env["CLUSTER_RUNS"] ?? 400);
 const clockOfServer = "redis.call('TIME')";
 const most = Number.MAX_SAFE_INTEGER;
+const onRefused = (reason: string): void => {
+  throw new Error(reason);
+};
 const t0 = 1_800_000_000_000;
 
 /** Small numbers mostly, and those where arithmetic goes wrong. */
@@ -107,9 +110,12 @@ t.test("the scripts and their twin give the same replies", { skip }, async (t) =
         }
         if (step.kind === "read") {
           const { nowMs, window, totals } = (
-            await createEngineLimits(connection, { clusterName: "c", hostId: "x", start: 1 }).read([
-              name,
-            ])
+            await createEngineLimits(connection, {
+              clusterName: "c",
+              hostId: "x",
+              start: 1,
+              onRefused,
+            }).read([name])
           )[0]!;
           deepStrictEqual({ nowMs, window, totals }, twin.read(name, clock.nowMs));
           continue;
@@ -122,7 +128,7 @@ t.test("the scripts and their twin give the same replies", { skip }, async (t) =
           syncedMs: step.synced === "last" ? (heard.get(step.host) ?? 0) : 0,
         });
         const expected = twin.sync(asker, { ...name, ...question }, clock.nowMs);
-        const limits = createEngineLimits(connection, { clusterName: "c", ...asker });
+        const limits = createEngineLimits(connection, { clusterName: "c", ...asker, onRefused });
         const [reply] = await limits.sync([{ ...name, ...question }]);
         deepStrictEqual(reply, expected);
         if (expected.status !== "synced") continue;
@@ -140,8 +146,9 @@ t.test("the scripts and their twin give the same replies", { skip }, async (t) =
 function connectionAt(
   client: Redis,
   clock: { readonly nowMs: number },
-): Pick<EngineConnection, "call"> {
+): Pick<EngineConnection, "call" | "state"> {
   return {
+    state: { kind: "connected", epoch: "", serversAway: [] },
     async call({ source }, keys, args) {
       const { nowMs } = clock;
       const time = `{'${Math.floor(nowMs / 1000)}', '${(nowMs % 1000) * 1000}'}`;
@@ -157,7 +164,11 @@ t.test("what is left of a cap is exact up to 2^53", { skip }, async (t) => {
   t.teardown(() => client.disconnect());
   const clock = { nowMs: t0 };
   const asker = { hostId: "a", start: 1 };
-  const limits = createEngineLimits(connectionAt(client, clock), { clusterName: "c", ...asker });
+  const limits = createEngineLimits(connectionAt(client, clock), {
+    clusterName: "c",
+    ...asker,
+    onRefused,
+  });
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(3, 7, 1000, 60_000, 604_800_000, 3_155_760_000_000),

@@ -8,6 +8,7 @@ import t from "tap";
 import { createDefinitionEngine } from "../../../limiterd/cluster/definitions/definition-engine.js";
 import { EngineAwayError, EngineRefusedError } from "../../../limiterd/cluster/engine/engine.js";
 import { counterKey, createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
+import { hostScript } from "../../../limiterd/cluster/hosts/host-script.js";
 import { freePort } from "../../support/processes/free-port.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { root } from "../../tidy/source-tree.js";
@@ -141,7 +142,12 @@ t.test(
     const connection = connect(t, engine.url.replace("//", "//sluice:pw@"));
     connection.subscribe("sluice:{sluice}:changes", () => {});
     await connection.until(isConnected);
-    const limits = createEngineLimits(connection, { clusterName: "sluice", hostId: "a", start: 1 });
+    const limits = createEngineLimits(connection, {
+      clusterName: "sluice",
+      hostId: "a",
+      start: 1,
+      onRefused() {},
+    });
     t.match(await limits.sync([question]), [{ status: "synced" }]);
     const definitions = createDefinitionEngine(connection, "sluice");
     const denied = { kind: "denials", key: "jwt", value: null } as const;
@@ -159,7 +165,12 @@ t.test("a full engine changes nothing, and is asked until it isn't", { skip }, a
   const engine = await startEngine(t);
   const connection = connect(t, engine.url);
   await connection.until(isConnected);
-  const limits = createEngineLimits(connection, { clusterName: "sluice", hostId: "a", start: 1 });
+  const limits = createEngineLimits(connection, {
+    clusterName: "sluice",
+    hostId: "a",
+    start: 1,
+    onRefused() {},
+  });
   await engine.cli("CONFIG", "SET", "maxmemory", "1");
   await t.rejects(limits.sync([question]), { name: "EngineAwayError", message: /is full/ });
   t.equal(await engine.cli("EXISTS", counterKey("sluice", question)), 0, "nothing half-applied");
@@ -179,7 +190,9 @@ t.test("what else lies under a counter's name is left alone", { skip }, async (t
   const connection = connect(t, engine.url);
   await connection.until(isConnected);
   t.match(connection.lines.join(), /maxmemory-policy is allkeys-lru/);
-  const asker = { clusterName: "sluice", hostId: "a", start: 1 };
+  const refused: string[] = [];
+  const onRefused = (reason: string): void => void refused.push(reason);
+  const asker = { clusterName: "sluice", hostId: "a", start: 1, onRefused };
   const limits = createEngineLimits(connection, asker);
   const other = { ...question, child: "/other" };
   const third = { ...question, child: "/third" };
@@ -191,11 +204,77 @@ t.test("what else lies under a counter's name is left alone", { skip }, async (t
     { status: "unusable", granted: 0 },
   ]);
   t.equal(await engine.cli("GET", counterKey("sluice", question)), "text");
+  const named =
+    /^something else than hosts share is in the engine: .*"sluice:sluice:counter:.* must be a/;
+  t.equal(refused.length, 2);
+  for (const each of refused) t.match(each, named);
   const names = [question, other].map((each) => ({ ...each, periodMs: 60_000 }));
   t.match(await limits.read(names), [{ nowMs: 0 }, { totals: { requests: 3 } }]);
   const elsewhere = createEngineLimits(connection, { ...asker, clusterName: "west" });
   t.match(await elsewhere.read(names), [{ totals: { requests: 0 } }, { totals: { requests: 0 } }]);
 });
+
+t.test(
+  "what else lies where definitions are is named, and nothing is changed",
+  { skip },
+  async (t) => {
+    const engine = await startEngine(t);
+    const connection = connect(t, engine.url);
+    await connection.until(isConnected);
+    const definitions = createDefinitionEngine(connection, "c");
+    const one = { kind: "denials", key: "a", value: [1] } as const;
+    const two = { kind: "denials", key: "b", value: [2] } as const;
+    const key = (name: string): string => `sluice:{c}:${name}`;
+    for (const [name, put, expected] of [
+      ["definitions", ["SET", key("definitions"), "x"], "hash"],
+      ["order", ["HSET", key("order"), "x", "1"], "sorted set"],
+      ["deleted", ["SET", key("deleted"), "x"], "sorted set"],
+      ["state", ["LPUSH", key("state"), "x"], "hash"],
+      ["state", ["HSET", key("state"), "sum", "x"], "count"],
+      ["state", ["HSET", key("state"), "order", "1e99"], "count"],
+    ] as const) {
+      await engine.cli("FLUSHALL");
+      await engine.cli(...put);
+      const message = new RegExp(`something else .*"sluice:{c}:${name}" must be a ${expected}$`);
+      const known = { clusterId: "c", trimmed: 0, order: 0 };
+      const all: readonly Promise<unknown>[] = [
+        definitions.write(0, [one, two]),
+        definitions.read(0),
+        definitions.restate(known, [{ ...one, stamp: 1 }]),
+        definitions.trim(5),
+      ];
+      for (const asked of all) await t.rejects(asked, { name: "EngineRefusedError", message });
+      t.equal(await engine.cli("DBSIZE"), 1, "nothing half-applied");
+    }
+    await engine.cli("FLUSHALL");
+    await engine.cli(
+      "HSET",
+      key("definitions"),
+      "denials:a",
+      "no stamp",
+      "denials:b",
+      ":",
+      "x",
+      "y",
+    );
+    t.match(await definitions.write(0, [one, two]), { kind: "written" });
+    t.match(await definitions.read(0), { live: 2, changed: [one, two], unreadable: [] });
+    await engine.cli("HSET", key("definitions"), "denials:a", "nan:[3]");
+    t.match(await definitions.read(0), { changed: [two], unreadable: ["denials:a"] });
+
+    for (const [name, run] of [
+      ["hosts", () => connection.call(hostScript, [key("hosts")], ["a", 1, "m", "[]", 10_000, 1])],
+      ["usage", () => connection.commands.hset(key("usage"), { a: "1" })],
+    ] as const) {
+      await engine.cli("SET", key(name), "x");
+      const message = `something else than hosts share is in the engine: the key "${key(name)}" must be a hash`;
+      await t.rejects(run(), { name: "EngineRefusedError", message });
+    }
+    await engine.cli("DEL", "sluice:{sluice}:epoch");
+    await engine.cli("HSET", "sluice:{sluice}:epoch", "x", "y");
+    t.match(await connection.until(isAway), { reason: /"sluice:{sluice}:epoch" must be a text$/ });
+  },
+);
 
 t.test("a connection that is closed leaves nothing behind", { skip }, async (t) => {
   const engine = await startEngine(t);

@@ -185,3 +185,38 @@ t.test(
     t.match(await ask(hosts, two, 2), { kind: "refused", dimension: "tokens" });
   },
 );
+
+t.test("a part of the engine is away: the counters of the others go on", async (t) => {
+  for (const [failureMode, kinds] of [
+    ["closed", ["failed", "failed", "failed"]],
+    ["local", ["admitted", "admitted", "refused"]],
+    ["open", ["admitted", "admitted", "admitted"]],
+  ] as const) {
+    const rules = ["/a", "/b"].map((path) => pathRule(path, 60, { requests: 4 }));
+    const hosts = startHosts(rules, { failureMode });
+    const [one] = hosts.all as [Host, Host];
+    one.awayRule = "user_path\n/a\n60";
+    const [onA, onB] = [[], []] as (string | undefined)[][];
+    for (let id = 1; id <= 6; id += 2) {
+      onA!.push((await ask(hosts, one, id))?.kind);
+      onB!.push((await ask(hosts, one, id + 1, { userPath: "/b" }))?.kind);
+    }
+    t.same(onA, kinds, failureMode);
+    t.same(onB, ["admitted", "admitted", "admitted"], failureMode);
+    t.notOk(one.shares.turn.away);
+    const { asked } = hosts;
+    await hosts.pass(1000);
+    t.ok(hosts.asked - asked < 20, `${hosts.asked - asked} questions in a second`);
+    one.awayRule = null;
+    await hosts.pass(300);
+    if (failureMode === "closed") t.equal((await ask(hosts, one, 9))?.kind, "admitted");
+    else
+      t.match(
+        hosts.twin.read(
+          { ruleId: "user_path\n/a\n60", child: "", periodMs: 60_000 },
+          hosts.wallMs(),
+        ).totals.requests,
+        kinds.filter((each) => each === "admitted").length,
+      );
+  }
+});

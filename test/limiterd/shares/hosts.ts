@@ -55,6 +55,8 @@ export interface Host {
   readonly proxy: TestPeer;
   /** The engine can't be asked while this is set. */
   cutOff: boolean;
+  /** The engine doesn't answer about these rules alone: its part that has them is away. */
+  awayRule: string | null;
   /** The engine doesn't answer. */
   isSlow: boolean;
   /** Its answers are read so late. */
@@ -132,7 +134,9 @@ function startHost(
       if (host.cutOff) throw new Error("cut off");
       hosts.asked += questions.length;
       if (host.isSlow) return await new Promise(() => {});
-      const replies = await engine.sync(questions);
+      const replies = (await engine.sync(questions)).map((reply, i) =>
+        questions[i]!.ruleId === host.awayRule ? { ...reply, status: "away" as const } : reply,
+      );
       if (host.answerMs > 0)
         await new Promise<void>((resolve) => time.schedule(host.answerMs, resolve));
       return replies;
@@ -162,6 +166,7 @@ function startHost(
     shares,
     proxy: daemon.proxy(`proxy-${index + 1}`),
     cutOff: false,
+    awayRule: null,
     isSlow: false,
     answerMs: 0,
     generation: 0,

@@ -73,7 +73,7 @@ t.test("every name and label of the board is in the table", async (t) => {
   const rows = board.panels.filter(({ targets }) => targets === undefined);
   t.same(
     rows.map(({ title }) => title),
-    ["Traffic", "Refusals", "Limits", "Budgets", "Providers", "Limiter health"],
+    ["Traffic", "Refusals", "Limits", "Budgets", "Providers", "Limiter health", "Several hosts"],
   );
   for (const { title, targets = [] } of board.panels)
     for (const { expr } of targets) holds(t, expr, title);

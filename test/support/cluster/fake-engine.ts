@@ -81,7 +81,7 @@ function connect(engine: Inner): FakeConnection {
   let state: EngineState = connected();
   let lost = 0;
   function connected(): EngineState {
-    return { kind: "connected", epoch: `epoch-${engine.epoch}` };
+    return { kind: "connected", epoch: `epoch-${engine.epoch}`, serversAway: [] };
   }
   function become(next: EngineState): void {
     state = next;

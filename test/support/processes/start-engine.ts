@@ -1,6 +1,6 @@
 /**
- * A real engine on loopback, in a temporary directory: `valkey-server` or `redis-server`, whichever
- * is installed. It ends with the test.
+ * A real engine on loopback, in a temporary directory: the program that `SLUICE_TEST_ENGINE` names,
+ * or `valkey-server` or `redis-server`, whichever is installed. It ends with the test.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -27,11 +27,16 @@ export interface RunningEngine {
 }
 
 /** The program's name, or null: then tests are skipped, and say `noEngine`. */
-export const engineProgram: string | null =
-  ["valkey-server", "redis-server"].find(
-    (name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0,
-  ) ?? null;
+export const engineProgram: string | null = findProgram(process.env["SLUICE_TEST_ENGINE"]);
 export const noEngine = "needs redis-server or valkey-server (Debian: redis-server)";
+
+function findProgram(named: string | undefined): string | null {
+  const runs = (name: string): boolean =>
+    spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0;
+  if (named === undefined) return ["valkey-server", "redis-server"].find(runs) ?? null;
+  if (!runs(named)) throw new Error(`SLUICE_TEST_ENGINE names ${named}, which doesn't run`);
+  return named;
+}
 
 /** `settings` as on the command line, such as `["--maxmemory", "2mb"]`. */
 export async function startEngine(

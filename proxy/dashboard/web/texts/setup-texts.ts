@@ -69,6 +69,7 @@ export const hostsTexts = {
   alive: "alive",
   silent: (time: string) => `not heard of for ${time}`,
   differs: "other rules or budgets",
+  otherMode: (mode: string | null) => `failure mode ${mode ?? ""}`,
   same: "the same",
 } as const;
 

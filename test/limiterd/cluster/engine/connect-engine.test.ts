@@ -95,7 +95,7 @@ t.test("what fails is tried again; each state is told once", async (t) => {
     states.map(({ kind }) => kind),
     ["away", "connected"],
   );
-  t.same(connection.state, { kind: "connected", epoch: "e1 r1" });
+  t.same(connection.state, { kind: "connected", epoch: "e1 r1", serversAway: [] });
   t.same(
     opened.map(({ options }) => options.attempt),
     [0, 1, 2],
@@ -155,7 +155,7 @@ t.test("an engine that answers otherwise is another epoch, or none", async (t) =
   epoch = null;
   const changed = new Promise<void>((resolve) => connection.watch(() => resolve()));
   await changed;
-  t.same(connection.state, { kind: "connected", epoch: "e2 r1" });
+  t.same(connection.state, { kind: "connected", epoch: "e2 r1", serversAway: [] });
   role = "slave";
   await until("away");
   t.match(states.at(-1), { reason: /replica that takes no writes/ });

@@ -17,7 +17,13 @@ function newEngine(): FakeEngine {
 }
 
 function board(engine: FakeEngine, identity: HostIdentity, mark: string, name = "web"): HostBoard {
-  const facts = { name, version: "1.0.0", configuration: "a b", startedAtMs: 5 };
+  const facts = {
+    name,
+    version: "1.0.0",
+    configuration: "a b",
+    startedAtMs: 5,
+    failureMode: "closed",
+  };
   const connection = engine.connect();
   return new HostBoard({
     engine: connection,
@@ -31,8 +37,8 @@ function board(engine: FakeEngine, identity: HostIdentity, mark: string, name = 
 
 t.test("hosts learn of each other, and how long one is silent", async (t) => {
   const engine = newEngine();
-  const a = board(engine, { id: "a", start: 1 }, "m1", "web 2");
-  const b = board(engine, { id: "b", start: 7 }, "m2", "web 1");
+  const a = board(engine, { id: "a", start: 1, takenAtMs: null }, "m1", "web 2");
+  const b = board(engine, { id: "b", start: 7, takenAtMs: null }, "m2", "web 1");
   t.equal(a.alive, 1);
   t.equal(await a.beat(), "heard");
   engine.nowMs += 400;
@@ -64,11 +70,11 @@ t.test("a daemon that starts again goes on under its id, a copied disk is notice
   const engine = newEngine();
   const store = createMemoryStore();
   const first = nextIdentity(store, () => "id1");
-  t.same(first, { id: "id1", start: 1 });
+  t.same(first, { id: "id1", start: 1, takenAtMs: null });
   await store.commit([identityChange(first)]);
   const copied = store.crash();
   const again = nextIdentity(store, () => "other");
-  t.same(again, { id: "id1", start: 2 });
+  t.same(again, { id: "id1", start: 2, takenAtMs: null });
   t.equal(await board(engine, first, "m1").beat(), "heard");
   const restarted = board(engine, again, "m2");
   t.equal(await restarted.beat(), "heard", "at once after its predecessor");
@@ -81,7 +87,7 @@ t.test("a daemon that starts again goes on under its id, a copied disk is notice
   t.equal(await restarted.beat(), "heard", "the first one goes on");
   const fresh = board(
     engine,
-    freshIdentity(() => "id2"),
+    freshIdentity(() => "id2", 5),
     "m3",
   );
   t.equal(await fresh.beat(), "heard");
@@ -99,7 +105,7 @@ t.test("a row that no host wrote is passed over", async (t) => {
       ["z", `${engine.nowMs} 1 m ["z",1,"c",2]`],
     ]),
   );
-  const host = board(engine, { id: "a", start: 1 }, "m1");
+  const host = board(engine, { id: "a", start: 1, takenAtMs: null }, "m1");
   await host.beat();
   t.same(
     host.hosts.map(({ id }) => id),

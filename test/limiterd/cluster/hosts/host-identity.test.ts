@@ -11,18 +11,18 @@ t.test(
   async (t) => {
     const store = createMemoryStore();
     t.same(identityAfterRestore(store, Date.now()), [], "it was never one of several");
-    await store.commit([identityChange({ id: "a", start: 7 })]);
+    await store.commit([identityChange({ id: "a", start: 7, takenAtMs: null })]);
     const backup = store.crash();
-    await store.commit([identityChange({ id: "a", start: 900 })]);
+    await store.commit([identityChange({ id: "a", start: 900, takenAtMs: null })]);
     await backup.commit(identityAfterRestore(backup, 1_800_000_000_000));
     t.same(
       nextIdentity(backup, () => "b"),
-      { id: "a", start: 1_800_000_001 },
+      { id: "a", start: 1_800_000_001, takenAtMs: null },
     );
     await backup.commit(identityAfterRestore(backup, 1_700_000_000_000));
     t.same(
       nextIdentity(backup, () => "b"),
-      { id: "a", start: 1_800_000_002 },
+      { id: "a", start: 1_800_000_002, takenAtMs: null },
       "never below",
     );
   },

@@ -33,7 +33,8 @@ function host(engine: FakeEngine, name: string, usageEnabled = true) {
     onRefused: refusals({
       monoMs: () => monoMs,
       onRefused: (reason) => void refused.push(reason),
-    }),
+      onRefusing() {},
+    }).refused,
   };
   const stop = shareSpending(daemon.state, ports);
   return {

@@ -1,6 +1,7 @@
 import t from "tap";
 import { joinCluster, leaveCluster } from "../../../../limiterd/lifecycle/cluster/join-cluster.js";
 import type { ClusterStatus } from "../../../../shared/api/gateway-status.js";
+import type { ClusterFailureMode } from "../../../../shared/cluster/cluster-config.js";
 import type { MetricsAnswer } from "../../../../shared/metrics/metrics-answer.js";
 import { addDefinitionTwins } from "../../../support/cluster/definition-twins.js";
 import {
@@ -24,7 +25,11 @@ let ids = 0;
 
 async function joined(
   engine: FakeEngine,
-  { store, configuration = "c" }: { store?: MemoryStore; configuration?: string } = {},
+  {
+    store,
+    configuration = "c",
+    failureMode = "closed",
+  }: { store?: MemoryStore; configuration?: string; failureMode?: ClusterFailureMode } = {},
 ): Promise<JoinedDaemon> {
   const daemon = startDaemon([], { ...(store === undefined ? {} : { store }) });
   const connection = engine.connect();
@@ -34,8 +39,14 @@ async function joined(
   const done = joinCluster(daemon.state, {
     engine: connection,
     clusterName: "test",
-    failureMode: "closed",
-    facts: { name: "web", version: "1.0.0", configuration, startedAtMs: daemon.nowMs },
+    failureMode,
+    facts: {
+      name: "web",
+      version: "1.0.0",
+      configuration,
+      startedAtMs: daemon.nowMs,
+      failureMode,
+    },
     usageRetentionDays: 400,
     nowMs: () => daemon.nowMs,
     monoMs: () => engine.nowMs,
@@ -53,6 +64,7 @@ async function joined(
       unreadable: nothing,
       passedOver: nothing,
       refused: (reason) => void log.push(reason),
+      differing: (hosts) => void log.push(...hosts),
       copiedDisk: (id) => void log.push(`copied ${id}`),
     },
     onBroken: (error) => void log.push(error.message),
@@ -77,6 +89,10 @@ function newEngine(): FakeEngine {
   return engine;
 }
 
+async function metricsOf({ daemon }: JoinedDaemon): Promise<MetricsAnswer["series"]> {
+  return ((await ask(daemon, "metrics", { rules_max: 10 })) as unknown as MetricsAnswer).series;
+}
+
 async function clusterOf({ daemon }: JoinedDaemon): Promise<ClusterStatus> {
   return (await ask(daemon, "status", null))["cluster"] as ClusterStatus;
 }
@@ -86,7 +102,7 @@ t.test("the status and the metrics name the hosts, and say what the engine is do
   const alone = startDaemon([]);
   t.equal((await ask(alone, "status", null))["cluster"], null);
   const a = await joined(engine);
-  const b = await joined(engine, { configuration: "other" });
+  const b = await joined(engine, { configuration: "other", failureMode: "open" });
   const proxy = a.daemon.proxy("p1");
   await a.tick();
   t.match(await clusterOf(a), {
@@ -95,10 +111,29 @@ t.test("the status and the metrics name the hosts, and say what the engine is do
     engine_failing: null,
     failure_mode: "closed",
     hosts: [
-      { this_host: true, alive: true, configuration_differs: false },
-      { this_host: false, alive: true, configuration_differs: true, name: "web" },
+      { this_host: true, alive: true, configuration_differs: false, failure_mode_differs: false },
+      {
+        this_host: false,
+        alive: true,
+        configuration_differs: true,
+        name: "web",
+        failure_mode: "open",
+        failure_mode_differs: true,
+      },
     ],
   });
+  const other =
+    /^web \(id-\d+\): its configuration declares other .*, its cluster\.failure_mode is open, not closed$/;
+  t.match(a.log, [other]);
+  await a.tick();
+  t.equal(a.log.length, 1, "it is said once");
+  t.match(
+    (await metricsOf(a)).filter(([name]) => name.includes("differing")),
+    [
+      ["sluice_cluster_hosts_differing", ["configuration"], [1]],
+      ["sluice_cluster_hosts_differing", ["failure_mode"], [1]],
+    ],
+  );
   a.connection.away("connection refused");
   engine.nowMs += 60_000;
   t.match(await clusterOf(a), {
@@ -116,11 +151,8 @@ t.test("the status and the metrics name the hosts, and say what the engine is do
       { name: "cluster_failing", value: null },
     ],
   );
-  const { series } = (await ask(a.daemon, "metrics", {
-    rules_max: 10,
-  })) as unknown as MetricsAnswer;
   t.same(
-    series.filter(([name]) => name === "sluice_cluster_hosts"),
+    (await metricsOf(a)).filter(([name]) => name === "sluice_cluster_hosts"),
     [
       ["sluice_cluster_hosts", ["alive"], [1]],
       ["sluice_cluster_hosts", ["away"], [1]],
@@ -145,6 +177,10 @@ t.test("a copied disk: the newcomer takes another id, a later one at its next st
   t.match(a.log, [`copied ${host}`, /starts under another one/]);
   const again = await joined(engine, { store: a.daemon.store.crash() });
   t.not((await clusterOf(again)).host, host);
+  t.match(await clusterOf(again), { id_taken_at: /^2/ });
+  const [, , [takenAt]] = (await metricsOf(again)).find(([name]) => name.includes("id_taken"))!;
+  t.equal(takenAt, a.daemon.nowMs / 1000);
+  t.equal((await clusterOf(b)).id_taken_at, null);
   const equal = b.daemon.store.crash();
   await equal.commit([{ table: "cluster", key: "host", value: [host, 1] }]);
   const c = await joined(engine, { store: equal });
@@ -204,6 +240,29 @@ t.test("who has made an object is known on every host, and nobody takes it over"
   b.connection.away("cut");
   t.same(await owners(b), [[]], "while the engine is away, each knows its own");
   t.same(await owners(a), [[{ provider: "openai", userPath: "/team" }]]);
+});
+
+t.test("an engine that refuses something is failing for as long as it does", async (t) => {
+  const engine = newEngine();
+  const a = await joined(engine);
+  const proxy = a.daemon.proxy("p1");
+  const said = (): unknown =>
+    proxy.received.filter((each) => "name" in each && each.name === "cluster_failing").at(-1);
+  await a.tick();
+  t.equal((await clusterOf(a)).engine_failing, null);
+  engine.data.strings.set("sluice:test:usage-hosts", "somebody else's");
+  await a.tick();
+  t.match(said(), { value: /WRONGTYPE/ });
+  t.match(await clusterOf(a), { engine: "connected", engine_failing: /WRONGTYPE/ });
+  engine.nowMs += 2000;
+  await a.tick();
+  t.match(said(), { value: /WRONGTYPE/ });
+  engine.data.strings.delete("sluice:test:usage-hosts");
+  await a.tick();
+  engine.nowMs += 3000;
+  await a.tick();
+  t.match(said(), { value: null });
+  t.equal((await clusterOf(a)).engine_failing, null);
 });
 
 t.test("a start on a full disk joins, too", async (t) => {

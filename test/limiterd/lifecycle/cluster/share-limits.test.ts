@@ -24,7 +24,7 @@ function join(store = createMemoryStore()): Joined {
   const daemon = startDaemon(rules, { store });
   const calls: (readonly (string | number)[])[] = [];
   const timers: (() => void)[] = [];
-  let state: EngineState = { kind: "connected", epoch: "first" };
+  let state: EngineState = { kind: "connected", epoch: "first", serversAway: [] };
   const watchers = new Set<(now: EngineState) => void>();
   const engine = {
     get state() {
@@ -54,6 +54,7 @@ function join(store = createMemoryStore()): Joined {
     monoMs: () => daemon.nowMs,
     after: (_ms, run) => void timers.push(run),
     every: () => () => {},
+    onRefused() {},
     onBroken: (error) => {
       throw error;
     },
@@ -106,7 +107,7 @@ t.test(
       rule.shares = daemon.state.shares!.sharesOf(rule);
     for (const rule of daemon.state.book.sorted())
       if (rule.counted !== null) rule.counted.share = null;
-    engineIs({ kind: "connected", epoch: "second" });
+    engineIs({ kind: "connected", epoch: "second", serversAway: [] });
     await settle();
     const told = new Set(calls.slice(before).map(([key]) => key));
     t.same([...told].sort(), [

@@ -54,6 +54,9 @@ const columns: readonly Column<ClusterHost>[] = [
   {
     key: "configuration",
     head: texts.columns.configuration,
-    cell: ({ configuration_differs: differs }) => (differs ? texts.differs : texts.same),
+    cell: ({ configuration_differs: differs, failure_mode: mode, failure_mode_differs: isOther }) =>
+      [...(differs ? [texts.differs] : []), ...(isOther ? [texts.otherMode(mode)] : [])].join(
+        ", ",
+      ) || texts.same,
   },
 ];

@@ -1,0 +1,30 @@
+/** Which hosts were set up in another way than this one. Pure. */
+import { type HostFacts, hostAliveMs, type KnownHost } from "./host-board.js";
+
+interface HostDifferences {
+  /** Its configuration declares other rules or budgets. */
+  readonly configuration: boolean;
+  readonly failureMode: boolean;
+}
+
+export function differencesOf(host: HostFacts, own: HostFacts): HostDifferences {
+  return {
+    configuration: host.configuration !== own.configuration,
+    failureMode: host.failureMode !== null && host.failureMode !== own.failureMode,
+  };
+}
+
+/** A line for each living host that differs: its name and id, and in what. */
+export function differingHosts(hosts: readonly KnownHost[], own: HostFacts): readonly string[] {
+  return hosts.flatMap((host) => {
+    const { configuration, failureMode } = differencesOf(host, own);
+    if (host.silentMs >= hostAliveMs || !(configuration || failureMode)) return [];
+    const what = [
+      ...(configuration ? ["its configuration declares other rules or budgets"] : []),
+      ...(failureMode
+        ? [`its cluster.failure_mode is ${host.failureMode}, not ${own.failureMode}`]
+        : []),
+    ];
+    return [`${host.name} (${host.id}): ${what.join(", ")}`];
+  });
+}
