@@ -15,6 +15,11 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice limits set openai --scope provider --period-seconds 300 --requests 1000",
   ],
   "limits test": ["sluice limits test /team --rpm 60 --tpm 20000 --days 14"],
+  "limits export": ["sluice limits export > limits.yaml"],
+  "limits apply": [
+    "sluice limits apply limits.yaml --dry-run",
+    "sluice limits apply limits.yaml --prune --yes",
+  ],
   "limits delete": ["sluice limits delete /team --period minute"],
   "limits revert": ["sluice limits revert /team --period minute"],
   "limits reset": ["sluice limits reset /team --period minute", "sluice limits reset --all"],

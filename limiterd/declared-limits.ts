@@ -45,9 +45,10 @@ export class DeclaredLimits<Definition> {
     return this.#declared(this.#byId.get(id) ?? -1);
   }
 
-  /** The same, noted or not: one that isn't is looked for among all. */
+  /** The same, noted or not: one that isn't is looked for among all, until all are. */
   find(id: string): Declared<Definition> | null {
     const known = this.#byId.get(id);
+    if (known === undefined && this.#byId.size === this.#definitions.length) return null;
     return this.#declared(known ?? this.#definitions.findIndex((one) => this.#idOf(one) === id));
   }
 

@@ -9,6 +9,7 @@ import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../s
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { typesOf } from "../shared/config/model-name.js";
+import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
 import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
@@ -227,6 +228,7 @@ async function openState(
         "a usage record of a proxy is invalid: its request is counted without it",
       ),
     onForeignVersion: createForeignVersionLog(log),
+    onLimitsApplied: (counts: LimitCounts) => log.info({ ...counts }, "a limits file was applied"),
     measures: {
       monoMs: () => performance.now(),
       readProcess: createProcessReading(limiterMetrics.loopLag.quantiles),

@@ -8,6 +8,7 @@ import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
+import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
@@ -16,6 +17,7 @@ import type { SpendLog } from "./budgets/spend-log.js";
 import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
 import type { ClusterMember } from "./cluster/hosts/cluster-member.js";
 import type { DeclaredLimits } from "./declared-limits.js";
+import type { HeldLimitFiles } from "./handlers/limit-files/held-limit-files.js";
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
@@ -76,6 +78,7 @@ export interface DaemonState {
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
   readonly backTests: BackTests;
+  readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;
   readonly spendLog: SpendLog;
   /**
@@ -116,6 +119,8 @@ export interface DaemonState {
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   /** Called with each hello of a wire version that isn't spoken, for the log. */
   readonly onForeignVersion: (hello: ForeignHello) => void;
+  /** Called when a file of limits has changed something, for the log. */
+  readonly onLimitsApplied: (counts: LimitCounts) => void;
   readonly counts: DaemonCounts;
   readonly measures: DaemonMeasures;
   /** Why the store can't be written, as it was announced to the proxies; null when it can. */

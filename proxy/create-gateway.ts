@@ -3,6 +3,7 @@
  * the clocks and makers of keys that they are handed.
  */
 import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
 import { isLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
@@ -134,6 +135,7 @@ export async function createGateway({
     newKey,
     nowMs: () => Date.now(),
     isUtf8,
+    newId: randomUUID,
     newSpool: createSpoolFile,
     loadOpenapi: createOpenapiLoader(log),
   };

@@ -11,6 +11,8 @@ import type { FreeEndpoint } from "./http/match-route.js";
 const providerCallsMax = 256;
 /** Each is a question to the daemon, of which it answers one at a time for each proxy. */
 const daemonCallsMax = 256;
+/** Each may hold a body of 4 MiB, and the daemon holds four of them. */
+const fileCallsMax = 4;
 /** Answered from memory; or by few questions to the daemon, which equal requests share. */
 const repliesMax = 1000;
 /** Each may be a text of megabytes, and the daemon is asked for one of them. */
@@ -40,6 +42,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "budgets-reset-one": daemonCallsMax,
   "budgets-reset": daemonCallsMax,
   "budgets-settings": daemonCallsMax,
+  limits: fileCallsMax,
   "auth-keys": daemonCallsMax,
   "auth-keys-rotate": daemonCallsMax,
   "auth-keys-deactivate": daemonCallsMax,

@@ -95,6 +95,8 @@ export interface Gateway {
   /** Wall time, for dates. */
   readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;
+  /** A random id. */
+  readonly newId: () => string;
   readonly newSpool: () => Promise<Spool>;
   readonly loadOpenapi: LoadOpenapi;
   readonly loadDashboard: LoadDashboard;

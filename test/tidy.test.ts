@@ -40,6 +40,7 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads modes, the disk and the limits of this host",
   },
+  "bin/limits/read-input.ts": { kind: "adapter", why: "reads a file, or standard input" },
   "bin/checks/write-bundle.ts": { kind: "adapter", why: "writes a report for its owner alone" },
   "bin/text/raw-screen.ts": {
     kind: "adapter",

@@ -33,6 +33,8 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "budgets.reset": ["POST", "/admin/budgets/reset"],
   "budgets.settings": ["GET", "/admin/budgets/settings"],
   "budgets.put-settings": ["PUT", "/admin/budgets/settings"],
+  "limits.plan": ["POST", "/admin/limits"],
+  "limits.apply": ["POST", "/admin/limits"],
   "keys.issue": ["POST", "/admin/auth-keys"],
   "keys.list": ["GET", "/admin/auth-keys"],
   "jwts.list": ["GET", "/admin/denied-jwts"],

@@ -17,6 +17,7 @@ import type { HashKey } from "../counters/child-name.js";
 import { DeclaredLimits } from "../declared-limits.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
+import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
 import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";
@@ -59,6 +60,7 @@ interface StartPorts {
   onDroppedRecord: DaemonState["onDroppedRecord"];
   /** Called for each hello of a wire version that isn't spoken. */
   onForeignVersion: DaemonState["onForeignVersion"];
+  onLimitsApplied: DaemonState["onLimitsApplied"];
   /** Without it nothing is measured. */
   readonly measures?: MeasurePorts;
   /** Resolved in the next turn of the event loop, after all that waits for it. */
@@ -110,6 +112,7 @@ export async function startState(
     onBroken,
     onDroppedRecord,
     onForeignVersion,
+    onLimitsApplied,
     measures: measurePorts,
     yieldToEventLoop,
   }: StartPorts,
@@ -177,6 +180,7 @@ export async function startState(
     denials: restored.denials,
     sessions: new SessionTable(),
     backTests: new BackTests({ hashKey, providers }),
+    limitFiles: new HeldLimitFiles(),
     objects: new ObjectOwners(store),
     writer,
     accountsLoading: true,
@@ -200,6 +204,7 @@ export async function startState(
     onUnreadable,
     onDroppedRecord,
     onForeignVersion,
+    onLimitsApplied,
     counts: newCounts(),
     measures,
     storeFailing: null,

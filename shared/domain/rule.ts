@@ -94,11 +94,6 @@ export function compareRules(a: RuleKey, b: RuleKey): number {
   );
 }
 
-/** Whether both name the same rule. */
-export function isSameKey(a: RuleKey, b: RuleKey): boolean {
-  return a.scope === b.scope && a.periodSeconds === b.periodSeconds && compareRules(a, b) === 0;
-}
-
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -20,6 +20,9 @@ export const adminOps = [
   "budgets.reset",
   "budgets.settings",
   "budgets.put-settings",
+  "limits.stage",
+  "limits.plan",
+  "limits.apply",
   "keys.issue",
   "keys.list",
   "keys.rotate",
@@ -68,6 +71,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "budgets.list",
   "budgets.children",
   "budgets.settings",
+  "limits.plan",
   "keys.list",
   "jwts.list",
   "leases.list",
@@ -91,6 +95,7 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "sessions.check",
   "sessions.close",
   "targets.report",
+  "limits.stage",
 ]);
 
 /** Whether an operation changes nothing, and may take long. */

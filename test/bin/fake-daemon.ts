@@ -254,6 +254,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "refusals.list":
     case "explain":
       return { kind: "answer", body: options.explanation ?? {} };
+    case "limits.stage":
+    case "limits.plan":
+    case "limits.apply":
     case "backup":
     case "usage.records":
     case "usage.status":

@@ -16,6 +16,7 @@ import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
+import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { placeDeclared } from "../../limiterd/lifecycle/place-declared.js";
@@ -42,6 +43,7 @@ import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { IdMap } from "../../shared/id-map.js";
+import type { LimitCounts } from "../../shared/limit-files/limits-plan.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import { wireVersion } from "../../shared/version.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
@@ -73,6 +75,8 @@ export interface TestDaemon {
   readonly droppedRecords: readonly string[];
   /** Role and version of each hello that isn't spoken, as it was reported for the log. */
   readonly foreignVersions: readonly string[];
+  /** What files of limits have changed, as it was reported for the log. */
+  readonly appliedLimits: readonly LimitCounts[];
   /** By the socket for administration, unless it is told otherwise. */
   connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
@@ -118,6 +122,7 @@ export function startDaemon(
   const damageReports: string[] = [];
   const droppedRecords: string[] = [];
   const foreignVersions: string[] = [];
+  const appliedLimits: LimitCounts[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
     digest: configuredText(rules),
@@ -180,6 +185,7 @@ export function startDaemon(
     keys: restored.keys,
     denials: restored.denials,
     sessions: new SessionTable(),
+    limitFiles: new HeldLimitFiles(),
     backTests: new BackTests({ hashKey: [1, 2], providers: typesOf(providers) }),
     objects: new ObjectOwners(store),
     writer,
@@ -204,6 +210,7 @@ export function startDaemon(
     onUnreadable: (error) => void damageReports.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) =>
       void droppedRecords.push(`${proxyId} ${requestId} ${field}`),
+    onLimitsApplied: (counts) => void appliedLimits.push(counts),
     onForeignVersion: ({ wireVersion: theirs, role }) =>
       void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
     counts: newCounts(),
@@ -245,6 +252,7 @@ export function startDaemon(
     damageReports,
     droppedRecords,
     foreignVersions,
+    appliedLimits,
     connect(mayAdminister = true) {
       const received: FromDaemon[] = [];
       const peer: PeerState = {

@@ -202,6 +202,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   model: ["GET", "/v1/models/one/x"],
   models: ["GET", "/v1/models"],
   usage: ["GET", "/v1/usage"],
+  limits: ["GET", "/admin/limits"],
   "rate-limits": ["GET", "/admin/rate-limits"],
   "rate-limits-children": ["GET", "/admin/rate-limits/children"],
   "rate-limits-test": ["POST", "/admin/rate-limits/test"],

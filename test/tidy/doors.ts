@@ -57,6 +57,7 @@ const dialectPairs = [
 ];
 
 const limiterdBelowState = [
+  "limiterd/handlers/limit-files",
   "limiterd/declared",
   "limiterd/cluster/definitions",
   "limiterd/rules/back-tests",
@@ -278,6 +279,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "limiterd/store",
     "limiterd/usage",
   ],
+  "limiterd/handlers/limit-files": [],
   "limiterd/handlers/announcements": ["limiterd/state", "limiterd/peer"],
   "limiterd/handlers/definitions": [
     "limiterd/cluster/engine",
@@ -343,6 +345,15 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     "shared/usage",
   ],
   "shared/api": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/config"],
+  "shared/limit-files": [
+    "shared",
+    "shared/api",
+    "shared/domain",
+    "shared/wire",
+    "shared/config",
+    "shared/config/limits",
+    "shared/config/file",
+  ],
   "shared/export": ["shared", "shared/domain", "shared/api"],
   ...inOrder(
     [

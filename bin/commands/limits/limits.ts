@@ -1,11 +1,14 @@
 /**
  * `sluice limits …`: the commands on rate limit rules, as texts. Their flags are in
- * `limit-commands.ts`; what they do is in `run-limits.ts`, and in `test-limits.ts`.
+ * `limit-commands.ts`; what they do is in `run-limits.ts`, in `test-limits.ts`, and in
+ * `limits-export.ts` and `limits-apply.ts`.
  */
 import type { Command } from "commander";
 import { ruleKind } from "../../limits/limit-kind.js";
 import type { Session } from "../../session/terminal.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
+import { addLimitsApply } from "./limits-apply.js";
+import { addLimitsExport } from "./limits-export.js";
 import { addTestLimits } from "./test-limits.js";
 
 const texts: LimitCommandTexts = {
@@ -32,7 +35,11 @@ const texts: LimitCommandTexts = {
 export function addLimits(program: Command, session: Session): void {
   const limits = program
     .command("limits")
-    .description("list, set, test, delete, revert and reset rules in the running daemon");
+    .description(
+      "rules in the running daemon: list, set, test, delete, revert, reset; with budgets: export, apply",
+    );
   addLimitCommands(limits, ruleKind, texts, session);
   addTestLimits(limits, texts, session);
+  addLimitsExport(limits, session);
+  addLimitsApply(limits, session);
 }

@@ -31,6 +31,7 @@ import { handleBudgets } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleJwts } from "./handle-jwts.js";
 import { handleKeys } from "./handle-keys.js";
+import { handleLimitFiles } from "./handle-limit-files.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
 import { handleUsage } from "./handle-usage.js";
@@ -123,6 +124,10 @@ export function handleAdmin(
     case "budgets.settings":
     case "budgets.put-settings":
       return handleBudgets(state, { op, body }, nowMs, ports);
+    case "limits.stage":
+    case "limits.plan":
+    case "limits.apply":
+      return handleLimitFiles(state, { op, body }, nowMs, ports);
     case "rate-limits.list":
     case "rate-limits.children":
     case "rate-limits.test":

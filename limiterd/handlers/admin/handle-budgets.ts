@@ -32,6 +32,8 @@ import {
   budgetReset,
   budgetReversion,
 } from "../definitions/apply-budgets.js";
+import { parseMove } from "../limit-files/parse-move.js";
+import { parseRemoval } from "../limit-files/parse-removal.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -40,8 +42,6 @@ import {
   makeChange,
 } from "./admin-operation.js";
 import { notOverridden } from "./handle-rules.js";
-import { parseMove } from "./parse-move.js";
-import { parseRemoval } from "./parse-removal.js";
 
 type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 
@@ -72,19 +72,20 @@ export function handleBudgets(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  if (!state.settings.budgetsEnabled)
-    return ports.fail(
-      failure("feature_unavailable", "budgets are disabled: BUDGETS_ENABLED is false"),
-    );
-  if (state.accountsLoading && beginsAnew.has(op))
-    return ports.fail(
-      failure(
-        "overloaded",
-        "the daemon has just started and still reads what budgets have spent: try again in some seconds",
-      ),
-    );
+  if (!state.settings.budgetsEnabled) return ports.fail(budgetsAreDisabled);
+  if (state.accountsLoading && beginsAnew.has(op)) return ports.fail(accountsAreLoading);
   handlers[op](state, body, nowMs, ports);
 }
+
+export const budgetsAreDisabled = failure(
+  "feature_unavailable",
+  "budgets are disabled: BUDGETS_ENABLED is false",
+);
+
+export const accountsAreLoading = failure(
+  "overloaded",
+  "the daemon has just started and still reads what budgets have spent: try again in some seconds",
+);
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, budgetChoices), ports);

@@ -30,6 +30,8 @@ import {
   ruleReset,
   ruleReversion,
 } from "../definitions/apply-rules.js";
+import { parseMove } from "../limit-files/parse-move.js";
+import { parseRemoval } from "../limit-files/parse-removal.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -39,8 +41,6 @@ import {
 } from "./admin-operation.js";
 import { recordsWritten } from "./export-records.js";
 import { answerRead, usageIsOff } from "./handle-usage.js";
-import { parseMove } from "./parse-move.js";
-import { parseRemoval } from "./parse-removal.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
 
@@ -50,10 +50,7 @@ export function handleRules(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  if (!state.settings.rateLimitsEnabled)
-    return ports.fail(
-      failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"),
-    );
+  if (!state.settings.rateLimitsEnabled) return ports.fail(rulesAreDisabled);
   switch (op) {
     case "rate-limits.list":
       return list(state, body, nowMs, ports);
@@ -73,6 +70,11 @@ export function handleRules(
       return unreachable(op);
   }
 }
+
+export const rulesAreDisabled = failure(
+  "feature_unavailable",
+  "rate limits are disabled: RATE_LIMITS_ENABLED is false",
+);
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);

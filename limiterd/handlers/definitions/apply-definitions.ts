@@ -68,9 +68,12 @@ function write(
   const all = [...incomplete.map(budgetChange), ...changes];
   // What a start must know of all rules is in the commit of their changes.
   const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");
-  const written = hasRules
-    ? writer.tryWrite([...all, noteOfRules(state), ...also])
-    : tryWriteSlices(writer, [...all, ...also]);
+  const together = [...all, ...(hasRules ? [noteOfRules(state)] : []), ...also];
+  // Rules and budgets that are defined together are there together after a crash, or none is.
+  const written =
+    hasRules || definitions.some(({ kind }) => kind === "budgets")
+      ? writer.tryWrite(together)
+      : tryWriteSlices(writer, together);
   if (stale.length === 0 && backfill === null) return { written, followed: Promise.resolve() };
   const before = state.accountsWritten;
   // Those that a crash leaves are dropped at the next start, or replaced by the backfill's.

@@ -1,11 +1,6 @@
 /** Definitions of rules, and what applying them does. */
 import { inertRule } from "../../../shared/config/inert-rule.js";
-import {
-  isSameKey,
-  type RuleDefinition,
-  type RuleKey,
-  ruleId,
-} from "../../../shared/domain/rule.js";
+import { type RuleDefinition, type RuleKey, ruleId } from "../../../shared/domain/rule.js";
 import { allRules, type Definition } from "../../cluster/definitions/definition.js";
 import type { Rule } from "../../counters/counter.js";
 import {
@@ -112,7 +107,7 @@ function removeRule(state: DaemonState, id: string, to: Applying): void {
   const { definition } = known;
   book.delete(definition);
   inertRules.delete(id);
-  if (declared.rules.all.some((rule) => isSameKey(rule, definition))) configured.applied = "";
+  if (configured.applied !== "" && declared.rules.find(id) !== null) configured.applied = "";
   for (const change of ruleRemovals(id)) to.changes.push(change);
 }
 

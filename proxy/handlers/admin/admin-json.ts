@@ -9,6 +9,14 @@ const adminBodyBytesMax = 16 * 1024;
 /** A rule is an object with one object in it. */
 const adminBodyDepthMax = 3;
 
+/** Of a body that is larger, and deeper, than those of single rules. */
+interface BodyBounds {
+  readonly bytesMax: number;
+  readonly depthMax: number;
+}
+
+const usual: BodyBounds = { bytesMax: adminBodyBytesMax, depthMax: adminBodyDepthMax };
+
 /** Answers with a failure in the shape of /admin. */
 export function failAdmin(
   { exchange, record }: Pick<RequestContext, "exchange" | "record">,
@@ -23,13 +31,13 @@ export type JsonBody =
   | { readonly ok: false; readonly failure: Failure };
 
 /** The body of an admin request as a JSON value: bounded in bytes and in depth. */
-export async function readJson({
-  gateway,
-  exchange,
-}: Pick<RequestContext<"isUtf8">, "gateway" | "exchange">): Promise<JsonBody> {
-  const body = await exchange.readBody(adminBodyBytesMax);
+export async function readJson(
+  { gateway, exchange }: Pick<RequestContext<"isUtf8">, "gateway" | "exchange">,
+  { bytesMax, depthMax }: BodyBounds = usual,
+): Promise<JsonBody> {
+  const body = await exchange.readBody(bytesMax);
   if (!body.ok)
-    return { ok: false, failure: unreadBody(body, adminBodyBytesMax) ?? invalid("it broke off") };
+    return { ok: false, failure: unreadBody(body, bytesMax) ?? invalid("it broke off") };
   if (!gateway.isUtf8(body.bytes))
     return {
       ok: false,
@@ -37,11 +45,11 @@ export async function readJson({
     };
   try {
     const value: unknown = JSON.parse(body.bytes.toString("utf8"));
-    if (isDeeper(value, adminBodyDepthMax))
+    if (isDeeper(value, depthMax))
       return {
         ok: false,
         failure: invalid(
-          `the body must be a JSON object: it is nested more than ${adminBodyDepthMax} deep`,
+          `the body must be a JSON object: it is nested more than ${depthMax} deep`,
           "body",
         ),
       };

@@ -6,6 +6,7 @@ import { handleAuthKeys } from "./auth-keys-api.js";
 import { handleDeniedJwts } from "./denied-jwts-api.js";
 import { explainRequest } from "./explain-request.js";
 import { handleLimits } from "./limits-api.js";
+import { handleLimitsFile } from "./limits-file-api.js";
 import { observe } from "./observe-api.js";
 import { replyConfig, replyProviders } from "./providers-api.js";
 import { replyRecords } from "./records-api.js";
@@ -28,6 +29,8 @@ export function serveAdmin(
     case "budgets-reset":
     case "budgets-settings":
       return handleLimits(context, endpoint);
+    case "limits":
+      return handleLimitsFile(context);
     case "auth-keys":
     case "auth-keys-rotate":
     case "auth-keys-deactivate":

@@ -11,6 +11,7 @@ export type AdminEndpoint =
   | "budgets-reset-one"
   | "budgets-reset"
   | "budgets-settings"
+  | "limits"
   | "auth-keys"
   | "auth-keys-rotate"
   | "auth-keys-deactivate"
@@ -37,6 +38,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/rate-limits/test", { POST: "rate-limits-test" }],
   ["/admin/rate-limits/reset-one", { POST: "rate-limits-reset-one" }],
   ["/admin/rate-limits/reset", { POST: "rate-limits-reset" }],
+  ["/admin/limits", { GET: "limits", POST: "limits" }],
   ["/admin/auth-keys", { GET: "auth-keys", POST: "auth-keys" }],
   ["/admin/denied-jwts", { GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" }],
   ["/admin/budgets", { GET: "budgets", PUT: "budgets", DELETE: "budgets" }],

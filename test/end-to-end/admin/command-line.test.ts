@@ -78,10 +78,18 @@ async function inThisGateway(
   };
   return argv.map((word) => {
     if (word.startsWith("req_")) return known[0]!.request_id;
-    if (word.endsWith(".csv")) return join(site.directory, word);
+    if (/\.(?:csv|yaml)$/.test(word)) return join(site.directory, word);
     return /^key_\d$/.test(word) ? keys[Number(word.slice(-1)) - 1]! : word;
   });
 }
+
+writeFileSync(
+  join(site.directory, "limits.yaml"),
+  `rate_limits:
+  user_paths: [{ path: /team/from-a-file, limits: [{ period: day, max_tokens: 200000 }] }]
+budgets: {}
+`,
+);
 
 /** Three keys, as the page has them. */
 async function issueKeys(where: readonly string[]): Promise<readonly string[]> {
@@ -120,6 +128,64 @@ for (const [from, where, left] of [
     }
     t.ok(ran > 20, `${ran} commands`);
   });
+
+for (const [from, where] of [
+  ["here", here],
+  ["elsewhere", ["--url", url]],
+] as const)
+  t.test(
+    `limits as a file: the plan, a refusal, all at once, and nothing the second time, from ${from}`,
+    async (t) => {
+      const command = (...argv: string[]): ReturnType<typeof run> =>
+        run([...argv, ...where], {
+          env,
+          cwd: site.directory,
+          answer: argv.includes("-y") ? "y" : null,
+        });
+      const path = `/file/${from}`;
+      const write = (limits: string): void =>
+        writeFileSync(
+          join(site.directory, "reviewed.yaml"),
+          `rate_limits:\n  user_paths:\n    - { path: ${path}, limits: [${limits}] }\n    - { path: ${path}/b, limits: [{ period: day, max_tokens: 5 }] }\n`,
+        );
+      write("{ period: minute, max_requests: 3 }");
+      const plan = await command("limits", "apply", "reviewed.yaml", "--dry-run");
+      t.match(plan, { exitCode: 0, out: new RegExp(`^\\+  rule .* ${path} .* 3 requests$`, "m") });
+      t.match(plan.out, "2 to add");
+      t.notMatch((await command("limits", "list")).out, path, "nothing was changed");
+      t.match(await command("limits", "apply", "reviewed.yaml"), {
+        exitCode: 2,
+        err: /--yes is required/,
+      });
+      t.match(await command("limits", "apply", "reviewed.yaml", "--yes"), {
+        exitCode: 0,
+        out: /applied: 2 added/,
+      });
+      t.match(await command("limits", "apply", "reviewed.yaml", "--yes"), {
+        exitCode: 0,
+        out: "nothing to change: 2 unchanged",
+      });
+      write("{ period: minute, max_requests: 0 }, { period: day, max_requests: 1 }");
+      t.match(await command("limits", "apply", "reviewed.yaml", "--yes"), {
+        exitCode: 2,
+        err: /^reviewed\.yaml:3:\d+: rate_limits\.user_paths\[0\]\.limits\[0\]\.max_requests must be greater than 0, not 0\nnothing was changed$/,
+      });
+      const exported = await command("limits", "export");
+      t.match(
+        exported.out,
+        `    - path: ${path}\n      limits:\n        - { period: minute, max_requests: 3 }`,
+      );
+      writeFileSync(join(site.directory, "exported.yaml"), exported.out);
+      t.match(await command("limits", "apply", "exported.yaml", "--prune", "--yes"), {
+        exitCode: 0,
+        out: /^nothing to change/,
+      });
+      writeFileSync(join(site.directory, "none.yaml"), "rate_limits: {}\n");
+      const pruned = await command("limits", "apply", "none.yaml", "--prune", "--yes", "--json");
+      t.match(JSON.parse(pruned.out), { applied: true, counts: { add: 0 } });
+      t.notMatch((await command("limits", "list")).out, path);
+    },
+  );
 
 t.test("a gateway elsewhere that doesn't know the key says which it was", async (t) => {
   const without = await run(["limits", "list", "--url", url]);

@@ -180,6 +180,8 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/rate-limits"],
   ["PUT", "/admin/rate-limits", { user_path: "/x", limit_key: { period: "day" }, max_requests: 1 }],
   ["DELETE", "/admin/rate-limits", { user_path: "/team", limit_key: { period: "day" } }],
+  ["GET", "/admin/limits"],
+  ["POST", "/admin/limits", { rate_limits: [], prune: true }],
   ["POST", "/admin/rate-limits/test", { user_path: "/x", limit_key: {}, max_requests: 1 }],
   ["POST", "/admin/rate-limits/reset-one", { user_path: "/team", period: "day" }],
   ["POST", "/admin/rate-limits/reset", { confirmation: "reset" }],

@@ -413,6 +413,7 @@ t.test("what does nothing is told once all rules are read", async (t) => {
       onBroken: () => {},
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
+      onLimitsApplied: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
     },

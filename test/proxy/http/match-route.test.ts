@@ -67,6 +67,8 @@ const endpoints: readonly (readonly [
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map(
     (method) => [method, "/p/openai", "passthrough", "model"] as const,
   ),
+  ["GET", "/admin/limits", "limits", "admin"],
+  ["POST", "/admin/limits", "limits", "admin"],
   ["GET", "/admin/rate-limits", "rate-limits", "admin"],
   ["PUT", "/admin/rate-limits", "rate-limits", "admin"],
   ["DELETE", "/admin/rate-limits", "rate-limits", "admin"],

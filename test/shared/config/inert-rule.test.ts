@@ -150,6 +150,7 @@ t.test(
       onBroken: () => {},
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
+      onLimitsApplied: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
     };

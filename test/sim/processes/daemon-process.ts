@@ -158,6 +158,7 @@ export class DaemonProcess {
         onBroken: (error) => world.fail(error.message),
         onDroppedRecord: (proxyId, field) =>
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
+        onLimitsApplied: () => {},
         onForeignVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
         beginCopy: noCopies,

@@ -4,8 +4,9 @@
  */
 import fc from "fast-check";
 import t from "tap";
-import { parseMove } from "../../../../limiterd/handlers/admin/parse-move.js";
-import { parseRemoval } from "../../../../limiterd/handlers/admin/parse-removal.js";
+import { HeldLimitFiles } from "../../../../limiterd/handlers/limit-files/held-limit-files.js";
+import { parseMove } from "../../../../limiterd/handlers/limit-files/parse-move.js";
+import { parseRemoval } from "../../../../limiterd/handlers/limit-files/parse-removal.js";
 import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
 import { type Checked, good, parseConfirmation } from "../../../../shared/checked.js";
@@ -26,6 +27,7 @@ import {
   ruleGrammar,
 } from "../../../../shared/domain/rule.js";
 import { invalid } from "../../../../shared/error-code.js";
+import { applyLimits } from "../../../../shared/limit-files/apply-limits.js";
 import { anyBody, faultsOf } from "../../../support/openapi/any-body.js";
 import { operations, resolved, type Schema } from "../../../support/openapi/document.js";
 import { fakeGateway, operator, served } from "../../fake-gateway.js";
@@ -44,6 +46,22 @@ async function checkQuestion(body: unknown): Promise<Checked<unknown>> {
   return status === 400 ? { ok: false, failure: invalid(message, param) } : good(answer);
 }
 
+/** Whether a file is taken, piece by piece. */
+async function checkLimits(body: unknown): Promise<Checked<unknown>> {
+  const held = new HeldLimitFiles();
+  const done = await applyLimits(body, {
+    call: async (op, asked) => {
+      if (op !== "limits.stage") return { ok: true, body: emptyPlan };
+      const taken = held.take(asked, entitled);
+      return taken.ok ? { ok: true, body: {} } : taken;
+    },
+    newId: () => "file",
+  });
+  return done.ok ? good(done.plan) : done;
+}
+
+const emptyPlan = { changes: [], counts: {}, revision: "", next: null };
+
 /** By `operationId`. */
 const checks: Readonly<Record<string, Check>> = {
   writeRule: (body) => {
@@ -55,6 +73,7 @@ const checks: Readonly<Record<string, Check>> = {
     const removal = parseRemoval(body);
     return removal.ok ? parseRuleKey(removal.value.body) : removal;
   },
+  applyLimits: checkLimits,
   resetRule: parseRuleResetOne,
   resetRules: parseConfirmation,
   writeBudget: (body) => {
@@ -83,7 +102,7 @@ const described = operations.flatMap(({ path, operation: { operationId: id, requ
 
 /** What fields mean together, which the document says in words. */
 const inWords =
-  /exclude each other|can't be combined|is required$|is required for|is for user-path|^exactly one of/;
+  /exclude each other|can't be combined|is required$|is required for|is for user-path|^exactly one of|is there twice$|is required: a list|have changed since/;
 
 async function problemOf(id: string, body: unknown): Promise<string | null> {
   const checked = await checks[id]!(body);

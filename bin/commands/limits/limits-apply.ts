@@ -1,0 +1,145 @@
+/**
+ * `sluice limits apply`: rules and budgets as a file has them. The plan is shown, and then carried
+ * out as a whole, if nothing has changed since.
+ */
+import type { Command } from "commander";
+import { isObject } from "../../../shared/checked.js";
+import { problemLine } from "../../../shared/config/problems.js";
+import type { Failure } from "../../../shared/error-code.js";
+import { invalid, plainFailure } from "../../../shared/error-code.js";
+import { applyLimits } from "../../../shared/limit-files/apply-limits.js";
+import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.js";
+import type { LimitsPlan } from "../../../shared/limit-files/limits-plan.js";
+import {
+  type LimitsFile,
+  placed,
+  readLimitsFile,
+} from "../../../shared/limit-files/read-limits-file.js";
+import { keptLines, lockedText, renderPlan } from "../../limits/plan-text.js";
+import { newFileId, readInput } from "../../limits/read-input.js";
+import { CommandFailure, refusal, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { unreadableAnswer } from "../../session/daemon-answer.js";
+import { exitCodes } from "../../session/exit-code.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+
+interface ApplyFlags extends CommandFlags {
+  readonly dryRun?: boolean;
+  readonly prune?: boolean;
+  readonly takeOver?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Adds `apply` to `limits`. */
+export function addLimitsApply(parent: Command, session: Session): void {
+  parent
+    .command("apply")
+    .description("make rules and budgets as a file has them: all of it, or nothing")
+    .argument("<file>", "what limits export has written; - for standard input")
+    .option("--dry-run", "show what would be changed, and change nothing")
+    .option("--prune", "remove what was made by hand and isn't in the file")
+    .option("--take-over", "put the file's before those of the configuration")
+    .option("--yes", "don't ask; required without a terminal")
+    .addOption(jsonOption("print the response of POST /admin/limits"))
+    .action((file: string, _options, command: Command) =>
+      runApply(session, file, command.optsWithGlobals<ApplyFlags>()),
+    );
+}
+
+async function runApply(session: Session, file: string, flags: ApplyFlags): Promise<void> {
+  const { terminal, env, cwd } = session;
+  if (flags.dryRun !== true && flags.yes !== true && terminal.ask === null)
+    throw usageFailure([
+      {
+        message: "--yes is required to change limits without a terminal; --dry-run shows the plan",
+        param: "--yes",
+      },
+    ]);
+  const { name, text } = readInput(file, cwd);
+  const read = readLimitsFile({ file: name, text, env });
+  if (!read.ok) throw wrongFile(read.problems.map(problemLine));
+  const body = {
+    ...(read.rules === null ? {} : { rate_limits: read.rules.map(ruleEntry) }),
+    ...(read.budgets === null ? {} : { budgets: read.budgets.map(budgetEntry) }),
+    prune: flags.prune === true,
+    take_over: flags.takeOver === true,
+  };
+  const ask = (more: object): Promise<LimitsPlan> =>
+    askPlan(session, flags, { ...body, ...more }, { ...read, name, text });
+  const plan = await ask({ dry_run: true });
+  const isSettled = plan.changes.length === 0 || flags.dryRun === true;
+  if (flags.json !== true) {
+    terminal.out(renderPlan(plan, false));
+    for (const line of keptLines(plan.counts)) terminal.err(line);
+  } else if (isSettled) terminal.out(JSON.stringify(plan));
+  if (isSettled) return;
+  if (plan.counts.locked > 0)
+    throw refusal(plainFailure(409, "invalid_request_error", lockedText(plan)));
+  if (flags.yes !== true) await confirm(session);
+  const done = await ask({ revision: plan.revision });
+  terminal.out(flags.json === true ? JSON.stringify(done) : renderPlan(done, true));
+}
+
+/** The plan, made or carried out; throws what is wrong with it, with its place in the file. */
+async function askPlan(
+  session: Session,
+  flags: ApplyFlags,
+  body: Readonly<Record<string, unknown>>,
+  file: LimitsFile & { readonly name: string; readonly text: string },
+): Promise<LimitsPlan> {
+  const answer = await withDaemon(session, flags, async ({ call, remote }) => {
+    if (remote === null) {
+      const done = await applyLimits(body, { call, newId: newFileId });
+      return done.ok ? { ok: true as const, body: done.plan } : done;
+    }
+    return remote.call(body["dry_run"] === true ? "limits.plan" : "limits.apply", body);
+  });
+  if (!answer.ok) throw located(answer.failure, file);
+  if (!isPlan(answer.body)) throw unreadableAnswer("plan");
+  return answer.body;
+}
+
+function isPlan(body: unknown): body is LimitsPlan {
+  return isObject(body) && Array.isArray(body["changes"]) && isObject(body["counts"]);
+}
+
+/** What the daemon finds wrong with an entry, with the entry's place. */
+function located(
+  failed: Failure,
+  { name, text, ruleAt, budgetAt }: LimitsFile & { readonly name: string; readonly text: string },
+): CommandFailure {
+  const [entry, section, index] = /^(rate_limits|budgets)\[(\d+)\]/.exec(failed.param ?? "") ?? [];
+  const at = (section === "budgets" ? budgetAt : ruleAt)[Number(index)];
+  if (entry === undefined || at === undefined) return refusal(failed);
+  const what = failed.message.replace(`${entry}: `, "");
+  const lines = placed(name, text, [`${at}: ${what}`]).map(problemLine);
+  return new CommandFailure({
+    exitCode: exitCodes.failed,
+    lines: [...lines, nothingChanged],
+    error: { ...failed, message: lines.join("; ") },
+  });
+}
+
+const nothingChanged = "nothing was changed";
+
+function wrongFile(lines: readonly string[]): CommandFailure {
+  const { type, code, param } = invalid("", "file");
+  return new CommandFailure({
+    exitCode: exitCodes.usage,
+    lines: [...lines, nothingChanged],
+    error: { type, message: lines.join("; "), code, param },
+  });
+}
+
+/** Returns if the answer is yes; otherwise throws. */
+async function confirm({ terminal: { ask } }: Session): Promise<void> {
+  const answer = (await ask?.("Apply this? [y/N] ")) ?? "";
+  if (/^y(es)?$/i.test(answer.trim())) return;
+  const error = invalid(nothingChanged);
+  throw new CommandFailure({
+    exitCode: exitCodes.failed,
+    lines: [nothingChanged],
+    error: { type: error.type, message: nothingChanged, code: null, param: null },
+  });
+}

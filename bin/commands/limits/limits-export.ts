@@ -1,0 +1,71 @@
+/** `sluice limits export`: rules and budgets as a file that `sluice limits apply` takes. */
+import type { Command } from "commander";
+import type { Checked } from "../../../shared/checked.js";
+import type { Failure } from "../../../shared/error-code.js";
+import { plainFailure } from "../../../shared/error-code.js";
+import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.js";
+import {
+  budgetLists,
+  isSwitchedOff,
+  readLimits,
+  ruleLists,
+} from "../../../shared/limit-files/read-limits.js";
+import { writeLimitsFile } from "../../../shared/limit-files/write-limits-file.js";
+import { append } from "../../../shared/long-lists.js";
+import { refusal } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+
+type ExportFlags = CommandFlags & { readonly all?: boolean };
+
+/** Adds `export` to `limits`. */
+export function addLimitsExport(parent: Command, session: Session): void {
+  parent
+    .command("export")
+    .description("the rules and budgets that were made by hand, as a file for limits apply")
+    .option("--all", "those of the configuration, too")
+    .addOption(jsonOption("print the response of GET /admin/limits"))
+    .action((_options, command: Command) =>
+      exportLimits(session, command.optsWithGlobals<ExportFlags>()),
+    );
+}
+
+async function exportLimits(session: Session, flags: ExportFlags): Promise<void> {
+  const { terminal } = session;
+  const { rules, budgets } = await withDaemon(session, flags, async (client) => {
+    const asked = { call: client.call, all: flags.all === true };
+    const rules = await allOf(readLimits(ruleLists, asked));
+    const budgets = await allOf(readLimits(budgetLists, asked));
+    if (!rules.ok && !budgets.ok) throw refusal(rules.failure);
+    return { rules: rules.ok ? rules.value : null, budgets: budgets.ok ? budgets.value : null };
+  });
+  if (rules === null) terminal.err("note: rate limits are disabled: the file has none");
+  if (budgets === null) terminal.err("note: budgets are disabled: the file has none");
+  if (flags.json === true)
+    return terminal.out(
+      JSON.stringify({
+        ...(rules === null ? {} : { rate_limits: rules.map(ruleEntry) }),
+        ...(budgets === null ? {} : { budgets: budgets.map(budgetEntry) }),
+      }),
+    );
+  const written = writeLimitsFile({ rules, budgets });
+  if (!written.ok) throw refusal(plainFailure(400, "invalid_request_error", written.why));
+  await terminal.write(written.text);
+}
+
+/** All of them, or that they are switched off. Throws any other failure. */
+async function allOf<D>(
+  pages: AsyncIterable<Checked<readonly D[]>>,
+): Promise<
+  | { readonly ok: true; readonly value: readonly D[] }
+  | { readonly ok: false; readonly failure: Failure }
+> {
+  const all: D[] = [];
+  for await (const page of pages) {
+    if (page.ok) append(all, page.value);
+    else if (isSwitchedOff(page.failure)) return page;
+    else throw refusal(page.failure);
+  }
+  return { ok: true, value: all };
+}

@@ -1,0 +1,117 @@
+/** What a file of limits changes, as text: a table, and what else is to be said. Pure. */
+import type {
+  LimitAction,
+  LimitChangeItem,
+  LimitCounts,
+  LimitsPlan,
+} from "../../shared/limit-files/limits-plan.js";
+import { type Column, renderTable } from "../text/table.js";
+import { formatUsd } from "./budget-table.js";
+import { sourceText } from "./rule-table.js";
+
+const marks: Readonly<Record<LimitAction, string>> = {
+  add: "+",
+  change: "~",
+  take_over: "~",
+  remove: "-",
+  revert: "~",
+  locked: "!",
+};
+
+const columns: readonly Column<LimitChangeItem>[] = [
+  { title: "", align: "left", text: ({ action }) => marks[action] },
+  { title: "KIND", align: "left", text: ({ kind }) => kind },
+  { title: "SCOPE", align: "left", text: ({ scope }) => scope },
+  { title: "SUBJECT", align: "left", text: ({ subject }) => subject },
+  { title: "PERIOD", align: "left", text: ({ period_label: period }) => period },
+  { title: "LIMIT", align: "left", text: limitText },
+];
+
+/** The changes, a line that counts them, and the inert ones. `done`: they are made. */
+export function renderPlan({ changes, counts }: LimitsPlan, done: boolean): string {
+  if (changes.length === 0) return ["nothing to change", ...countsLine(counts, done)].join(": ");
+  const inert = changes.flatMap(({ inert, scope, subject, period_label: period }) =>
+    inert === undefined ? [] : [`inert: ${scope} ${subject} ${period}: ${inert}`],
+  );
+  return [
+    ...(done ? [] : [renderTable(columns, changes), ...new Set(inert)]),
+    `${done ? "applied: " : ""}${countsLine(counts, done).join("")}`,
+  ].join("\n");
+}
+
+/** Why some that are there are left alone; empty where none is. */
+export function keptLines({ kept }: LimitCounts): readonly string[] {
+  if (kept === 0) return [];
+  return [
+    `${kept} made by hand ${kept === 1 ? "isn't" : "aren't"} in the file and ${kept === 1 ? "stays" : "stay"}: --prune removes what the file doesn't have`,
+  ];
+}
+
+/** Why nothing can be changed, where the configuration says something else. */
+export function lockedText({ changes, counts }: LimitsPlan): string {
+  const first = changes.find(({ action }) => action === "locked");
+  const where = first === undefined ? "config" : configText(first);
+  return `nothing was changed: the configuration says something else of ${counts.locked} of them (${where}). Change them there, leave them out of the file, or put the file's before them with --take-over`;
+}
+
+const words: Readonly<Record<LimitAction, readonly [planned: string, done: string]>> = {
+  add: ["to add", "added"],
+  change: ["to change", "changed"],
+  take_over: ["to take over", "taken over"],
+  remove: ["to remove", "removed"],
+  revert: ["back to the configuration's", "back to the configuration's"],
+  locked: ["locked", "locked"],
+};
+
+/** One line, or none where all counts are 0. */
+function countsLine(counts: LimitCounts, done: boolean): readonly string[] {
+  const parts = Object.entries(words).flatMap(([action, [planned, made]]) => {
+    const count = counts[action as LimitAction];
+    return count === 0 ? [] : [`${count} ${done ? made : planned}`];
+  });
+  const all = counts.unchanged === 0 ? parts : [...parts, `${counts.unchanged} unchanged`];
+  return all.length === 0 ? [] : [all.join(", ")];
+}
+
+function limitText(item: LimitChangeItem): string {
+  const { action, before, after } = item;
+  const values =
+    before === undefined || after === undefined
+      ? valuesText(after ?? before!)
+      : `${valuesText(before)} -> ${valuesText(after)}`;
+  return `${values}${remarkOn(action, item)}`;
+}
+
+function remarkOn(action: LimitAction, item: LimitChangeItem): string {
+  const { kind, before, after } = item;
+  switch (action) {
+    case "locked":
+      return `; locked by ${configText(item)}`;
+    case "take_over":
+      return `; stands before ${configText(item)}`;
+    case "revert":
+      return `; back to ${configText(item)}`;
+    default:
+      return kind === "rule" && after !== undefined && before?.per_child === !after.per_child
+        ? "; counters begin anew"
+        : "";
+  }
+}
+
+function configText({ declared_at: at, declared_line: line }: LimitChangeItem): string {
+  return sourceText({ source: "config", declared_at: at, declared_line: line });
+}
+
+function valuesText({
+  max_requests: requests,
+  max_tokens: tokens,
+  amount,
+  per_child: perChild,
+}: NonNullable<LimitChangeItem["after"]>): string {
+  const values = [
+    ...(requests === undefined ? [] : [`${requests} requests`]),
+    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+    ...(amount === undefined ? [] : [formatUsd(amount)]),
+  ];
+  return `${values.join(", ")}${perChild ? " for each child" : ""}`;
+}

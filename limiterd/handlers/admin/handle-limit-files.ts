@@ -1,0 +1,128 @@
+/**
+ * Files of rules and budgets (docs/admin-api.md, "Files of limits"): `limits.stage` takes a piece
+ * of one, `limits.plan` says in pages what it would change, `limits.apply` makes that in one change
+ * that is committed as a whole.
+ */
+import { isCount, isObject } from "../../../shared/checked.js";
+import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { outdated } from "../../../shared/limit-files/apply-limits.js";
+import { changesPerPage } from "../../../shared/limit-files/limit-file-bounds.js";
+import type { LimitsPlanPage } from "../../../shared/limit-files/limits-plan.js";
+import { formatMillis } from "../../../shared/time.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { DaemonState } from "../../state.js";
+import { type HeldLimitFile, unknownFile } from "../limit-files/held-limit-files.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  checkedValue,
+  failed,
+  makeChange,
+} from "./admin-operation.js";
+import { accountsAreLoading, budgetsAreDisabled } from "./handle-budgets.js";
+import { rulesAreDisabled } from "./handle-rules.js";
+import { planLimitFile } from "./plan-limit-file.js";
+
+type LimitFileOp = Extract<AdminOp, `limits.${string}`>;
+
+export function handleLimitFiles(
+  state: DaemonState,
+  { op, body }: AdminRequest<LimitFileOp>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  const { limitFiles, settings, book } = state;
+  if (op === "limits.stage") {
+    const entitled = { perChildEntitled: settings.quotaTemplatesEntitled };
+    if (checkedValue(limitFiles.take(body, entitled), ports) !== null) ports.answer({});
+    return;
+  }
+  const fields = isObject(body) ? body : {};
+  const file = limitFiles.find(fields["id"]);
+  if (file === null) return ports.fail(unknownFile);
+  const disabled = disabledOf(state, file);
+  if (disabled !== null) return ports.fail(disabled);
+  // Right after a start rules are read in slices: to read them all now would hold up verdicts.
+  book.ruleSet.whenRead(() => {
+    if (op === "limits.plan") answerPlan(state, { file, fields }, nowMs, ports);
+    else carryOut(state, { file, fields }, nowMs, ports);
+  });
+}
+
+interface Asked {
+  readonly file: HeldLimitFile;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+function disabledOf(state: DaemonState, { rules, budgets }: HeldLimitFile): Failure | null {
+  const { rateLimitsEnabled, budgetsEnabled } = state.settings;
+  if (rules !== null && !rateLimitsEnabled) return rulesAreDisabled;
+  if (budgets === null) return null;
+  if (!budgetsEnabled) return budgetsAreDisabled;
+  return state.accountsLoading ? accountsAreLoading : null;
+}
+
+/** The body: {id, prune?, take_over?, dry_run?, after?}. */
+function answerPlan(
+  state: DaemonState,
+  { file, fields }: Asked,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  const { id, prune, take_over: takeOver, dry_run: dryRun, after = null } = fields;
+  if (after === null)
+    file.plan = planLimitFile(state, file, {
+      prune: prune === true,
+      takeOver: takeOver === true,
+    }).shown;
+  const from = after === null ? 0 : Number(after);
+  if (file.plan === null || !isCount(from))
+    return ports.fail(invalid("after must be the next of the page before", "after"));
+  const { changes, counts, revision } = file.plan;
+  const end = from + changesPerPage;
+  const answer: LimitsPlanPage = {
+    changes: changes.slice(from, end),
+    counts,
+    revision,
+    next: end < changes.length ? String(end) : null,
+    server_time: formatMillis(nowMs),
+  };
+  // What isn't to be carried out needn't be held.
+  if (answer.next === null && dryRun === true) state.limitFiles.drop(id);
+  ports.answer(answer);
+}
+
+/** The body: {id, revision}: the plan that was answered, if it would be the same now. */
+function carryOut(
+  state: DaemonState,
+  { file, fields }: Asked,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  const { id, revision } = fields;
+  const { plan } = file;
+  if (plan === null || revision !== plan.revision)
+    return ports.fail(invalid("revision must be that of the plan", "revision"));
+  state.limitFiles.drop(id);
+  const then = {
+    fail: ports.fail,
+    answer: (answer: unknown) => {
+      if (plan.changes.length > 0) state.onLimitsApplied(plan.counts);
+      ports.answer(answer);
+    },
+  };
+  makeChange(state, nowMs, then, () => {
+    const now = planLimitFile(state, file, plan.options);
+    if (now.shown.revision !== plan.revision) return failed(ports, outdated);
+    if (plan.counts.locked > 0) return failed(ports, locked(plan.counts.locked));
+    return { definitions: now.definitions(nowMs), answer: () => ({}) };
+  });
+}
+
+function locked(count: number): Failure {
+  return plainFailure(
+    409,
+    "invalid_request_error",
+    `nothing was changed: of ${count} rules or budgets the configuration says something else: change them there, leave them out, or take them over (take_over)`,
+  );
+}

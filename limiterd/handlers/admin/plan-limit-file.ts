@@ -1,0 +1,190 @@
+/**
+ * The plan of a file of limits: what it would change of the rules and budgets that there are now,
+ * as people are shown it, and as definitions.
+ */
+import { budgetsInert } from "../../../shared/config/inert-rule.js";
+import {
+  type BudgetDefinition,
+  budgetId,
+  budgetPeriodLabel,
+  compareBudgets,
+} from "../../../shared/domain/budget.js";
+import {
+  compareRules,
+  periodLabel,
+  type RuleDefinition,
+  ruleId,
+} from "../../../shared/domain/rule.js";
+import {
+  type LimitAction,
+  type LimitChangeItem,
+  limitActions,
+} from "../../../shared/limit-files/limits-plan.js";
+import type { Definition } from "../../cluster/definitions/definition.js";
+import { placed } from "../../lists/list-query.js";
+import type { DaemonState } from "../../state.js";
+import { budgetDefinition, budgetDeletion, budgetReversion } from "../definitions/apply-budgets.js";
+import { ruleDefinitions, ruleDeletions, ruleReversion } from "../definitions/apply-rules.js";
+import type { HeldLimitFile, HeldPlan } from "../limit-files/held-limit-files.js";
+import { type LimitChange, type PlanOptions, planLimits } from "../limit-files/plan-limits.js";
+import { revisionOf } from "../limit-files/revision-of.js";
+
+interface Planned {
+  readonly shown: HeldPlan;
+  definitions(nowMs: number): readonly Definition[];
+}
+
+const ruleSort = {
+  idOf: ruleId,
+  isSame: (a: RuleDefinition, b: RuleDefinition) =>
+    a.maxRequests === b.maxRequests && a.maxTokens === b.maxTokens && a.perChild === b.perChild,
+  compare: compareRules,
+};
+
+const budgetSort = {
+  idOf: budgetId,
+  isSame: (a: BudgetDefinition, b: BudgetDefinition) =>
+    a.amountUsd === b.amountUsd && a.perChild === b.perChild,
+  compare: compareBudgets,
+};
+
+const nothing = { changes: [], unchanged: 0, kept: 0 };
+
+export function planLimitFile(
+  state: DaemonState,
+  { rules, budgets }: Pick<HeldLimitFile, "rules" | "budgets">,
+  options: PlanOptions,
+): Planned {
+  const { declared } = state;
+  const present = {
+    rules: { present: state.book.rules, declared: ofRule(declared.rules) },
+    budgets: { present: state.budgets.budgets, declared: ofRule(declared.budgets) },
+  };
+  const ofRules =
+    rules === null ? nothing : planLimits(ruleSort, present.rules, [...rules.values()], options);
+  const ofBudgets =
+    budgets === null
+      ? nothing
+      : planLimits(budgetSort, present.budgets, [...budgets.values()], options);
+  const changes = [
+    ...ofRules.changes.map((change) => ruleItem(state, change)),
+    ...ofBudgets.changes.map((change) => budgetItem(state, change)),
+  ];
+  const counts = {
+    ...countActions(changes),
+    unchanged: ofRules.unchanged + ofBudgets.unchanged,
+    kept: ofRules.kept + ofBudgets.kept,
+  };
+  return {
+    shown: { options, changes, counts, revision: revisionOf(JSON.stringify(changes)) },
+    definitions: (nowMs) => [
+      ...ofRules.changes.flatMap((change) => ruleChanges(state, change, nowMs)),
+      ...ofBudgets.changes.map((change) => budgetChange(state, change, nowMs)),
+    ],
+  };
+}
+
+function ofRule<D>(declared: {
+  find(id: string): { readonly definition: D } | null;
+}): (id: string) => D | null {
+  return (id) => declared.find(id)?.definition ?? null;
+}
+
+function countActions(changes: readonly LimitChangeItem[]): Record<LimitAction, number> {
+  const counts = Object.fromEntries(limitActions.map((action) => [action, 0]));
+  for (const { action } of changes) counts[action] = (counts[action] ?? 0) + 1;
+  return counts as Record<LimitAction, number>;
+}
+
+function ruleChanges(
+  { book }: DaemonState,
+  { action, id, after }: LimitChange<RuleDefinition>,
+  nowMs: number,
+): readonly Definition[] {
+  const known = book.rules.get(id) ?? null;
+  if (action === "revert") return [ruleReversion(known!, nowMs)];
+  return after === null ? ruleDeletions(known!.definition) : ruleDefinitions(after, known, nowMs);
+}
+
+function budgetChange(
+  { budgets }: DaemonState,
+  { action, id, after }: LimitChange<BudgetDefinition>,
+  nowMs: number,
+): Definition {
+  const known = budgets.budgets.get(id) ?? null;
+  if (action === "revert") return budgetReversion(known!, nowMs);
+  return after === null ? budgetDeletion(known!.definition) : budgetDefinition(after, known, nowMs);
+}
+
+function ruleItem(
+  { book, declared, settings }: DaemonState,
+  { action, id, before, after }: LimitChange<RuleDefinition>,
+): LimitChangeItem {
+  const { scope, subject, periodSeconds } = (after ?? before)!;
+  const inert = after === null ? null : settings.inertReason(after);
+  const at = action === "revert" ? declared.rules.find(id)?.at : book.rules.get(id)?.declaredAt;
+  return {
+    kind: "rule",
+    action,
+    scope,
+    subject,
+    period_label: periodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    ...(before === null ? {} : { before: ruleValues(before) }),
+    ...(after === null ? {} : { after: ruleValues(after) }),
+    ...(concernsConfiguration(action)
+      ? placed({ scope, subject }, at ?? null, {
+          file: settings.configFile,
+          section: "rate_limits",
+        })
+      : {}),
+    ...(inert === null ? {} : { inert }),
+  };
+}
+
+function budgetItem(
+  { budgets, declared, settings }: DaemonState,
+  { action, id, before, after }: LimitChange<BudgetDefinition>,
+): LimitChangeItem {
+  const { scope, subject, periodSeconds } = (after ?? before)!;
+  const inert = after === null ? null : budgetsInert(settings.usageEnabled);
+  const known = budgets.budgets.get(id);
+  const at = action === "revert" ? declared.budgets.find(id)?.at : known?.declaredAt;
+  return {
+    kind: "budget",
+    action,
+    scope,
+    subject,
+    period_label: budgetPeriodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    ...(before === null ? {} : { before: budgetValues(before) }),
+    ...(after === null ? {} : { after: budgetValues(after) }),
+    ...(concernsConfiguration(action)
+      ? placed({ scope, subject }, at ?? null, { file: settings.configFile, section: "budgets" })
+      : {}),
+    ...(inert === null ? {} : { inert }),
+  };
+}
+
+function concernsConfiguration(action: LimitAction): boolean {
+  return action === "revert" || action === "locked" || action === "take_over";
+}
+
+function ruleValues({
+  maxRequests,
+  maxTokens,
+  perChild,
+}: RuleDefinition): NonNullable<LimitChangeItem["after"]> {
+  return {
+    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    per_child: perChild,
+  };
+}
+
+function budgetValues({
+  amountUsd,
+  perChild,
+}: BudgetDefinition): NonNullable<LimitChangeItem["after"]> {
+  return { amount: amountUsd, per_child: perChild };
+}

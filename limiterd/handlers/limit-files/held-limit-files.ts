@@ -1,0 +1,169 @@
+/**
+ * Files of limits that arrive in pieces, each piece checked as it comes: none is in force before
+ * all are there. A daemon that restarts has forgotten them.
+ */
+import {
+  bad,
+  type Checked,
+  good,
+  isAbsent,
+  isCount,
+  isObject,
+  show,
+} from "../../../shared/checked.js";
+import { ruleName } from "../../../shared/config/limits/rule-limits.js";
+import {
+  type BudgetDefinition,
+  budgetId,
+  budgetName,
+  parseBudgetWrite,
+} from "../../../shared/domain/budget.js";
+import { parseRuleWrite, type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { tooManyLimits } from "../../../shared/limit-files/apply-limits.js";
+import {
+  limitFilesHeldMax,
+  limitsPerFileMax,
+} from "../../../shared/limit-files/limit-file-bounds.js";
+import type { LimitChangeItem, LimitCounts } from "../../../shared/limit-files/limits-plan.js";
+import type { PlanOptions } from "./plan-limits.js";
+
+/** A section of a file, by the ids of what it holds. */
+type Section<D> = Map<string, D>;
+
+/** What was last made of a file. */
+export interface HeldPlan {
+  readonly options: PlanOptions;
+  readonly changes: readonly LimitChangeItem[];
+  readonly counts: LimitCounts;
+  readonly revision: string;
+}
+
+export interface HeldLimitFile {
+  /** The next piece. */
+  part: number;
+  /** Null: the file says nothing about them. */
+  rules: Section<RuleDefinition> | null;
+  budgets: Section<BudgetDefinition> | null;
+  plan: HeldPlan | null;
+}
+
+interface Entitled {
+  readonly perChildEntitled: boolean;
+}
+
+export class HeldLimitFiles {
+  /** The one that was touched longest ago is first. */
+  readonly #files = new Map<string, HeldLimitFile>();
+
+  get size(): number {
+    return this.#files.size;
+  }
+
+  /** The body: {id, part, rate_limits?, budgets?}, in their order; part 0 begins a file. */
+  take(body: unknown, entitled: Entitled): Checked<HeldLimitFile> {
+    const { id, part, rate_limits: rules, budgets } = isObject(body) ? body : {};
+    if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id))
+      return bad(`id must be a text of up to 64 letters, not ${show(id)}`, "id");
+    if (!isCount(part)) return bad(`part must be an integer from 0, not ${show(part)}`, "part");
+    if (part === 0) this.#begin(id);
+    const file = this.find(id);
+    if (file === null || file.part < part) return { ok: false, failure: unknownFile };
+    // It was taken, and its answer was lost.
+    if (part < file.part) return good(file);
+    const problem =
+      addRules(file, rules, entitled) ??
+      addBudgets(file, budgets, entitled) ??
+      ((file.rules?.size ?? 0) + (file.budgets?.size ?? 0) > limitsPerFileMax
+        ? tooManyLimits
+        : null);
+    if (problem !== null) {
+      this.drop(id);
+      return { ok: false, failure: problem };
+    }
+    file.part++;
+    return good(file);
+  }
+
+  /** Null: it isn't held, or no more. */
+  find(id: unknown): HeldLimitFile | null {
+    const file = typeof id === "string" ? this.#files.get(id) : undefined;
+    if (file === undefined) return null;
+    this.#files.delete(String(id));
+    this.#files.set(String(id), file);
+    return file;
+  }
+
+  drop(id: unknown): void {
+    this.#files.delete(String(id));
+  }
+
+  #begin(id: string): void {
+    if (this.#files.has(id)) return;
+    const [oldest] = this.#files.keys();
+    if (this.#files.size >= limitFilesHeldMax) this.#files.delete(oldest!);
+    this.#files.set(id, { part: 0, rules: null, budgets: null, plan: null });
+  }
+}
+
+/** It was forgotten: by a restart, or for the sake of others. */
+export const unknownFile: Failure = failure(
+  "overloaded",
+  "nothing was changed: the daemon has restarted, or has got too many files meanwhile; try again",
+);
+
+function addRules(file: HeldLimitFile, list: unknown, entitled: Entitled): Failure | null {
+  if (isAbsent(list)) return null;
+  file.rules ??= new Map();
+  return addAll(file.rules, list, {
+    field: "rate_limits",
+    parse: (entry) => parseRuleWrite(entry, entitled),
+    idOf: ruleId,
+    nameOf: ruleName,
+  });
+}
+
+function addBudgets(file: HeldLimitFile, list: unknown, entitled: Entitled): Failure | null {
+  if (isAbsent(list)) return null;
+  file.budgets ??= new Map();
+  return addAll(file.budgets, list, {
+    field: "budgets",
+    parse: (entry) => parseBudgetWrite(entry, entitled),
+    idOf: budgetId,
+    nameOf: budgetName,
+  });
+}
+
+function addAll<D>(
+  section: Section<D>,
+  list: unknown,
+  {
+    field,
+    parse,
+    idOf,
+    nameOf,
+  }: {
+    readonly field: string;
+    readonly parse: (entry: unknown) => Checked<D>;
+    readonly idOf: (limit: D) => string;
+    readonly nameOf: (limit: D) => string;
+  },
+): Failure | null {
+  if (!Array.isArray(list)) return invalid(`${field} must be a list`, field);
+  for (const entry of list) {
+    const at = `${field}[${section.size}]`;
+    const parsed = parse(entry);
+    if (!parsed.ok) {
+      const { message, param } = parsed.failure;
+      return {
+        ...parsed.failure,
+        message: `${at}: ${message}`,
+        param: param === null ? at : `${at}.${param}`,
+      };
+    }
+    const id = idOf(parsed.value);
+    if (section.has(id)) return invalid(`${at}: ${nameOf(parsed.value)} is there twice`, at);
+    section.set(id, parsed.value);
+  }
+  return null;
+}

@@ -1,0 +1,17 @@
+/** A short name for a text: another text has another one, but for those who make it up. */
+
+/** FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. */
+export function revisionOf(text: string): string {
+  let first = 0x811c9dc5;
+  let second = 0x01000193;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    first = Math.imul(first ^ code, 0x01000193);
+    second = Math.imul(second ^ code, 0x5bd1e995);
+  }
+  return hex(first) + hex(second);
+}
+
+function hex(value: number): string {
+  return (value >>> 0).toString(16).padStart(8, "0");
+}

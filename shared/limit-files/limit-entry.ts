@@ -1,0 +1,99 @@
+/**
+ * Rules and budgets as bodies of the admin API have them (docs/admin-api.md, "PUT"): without
+ * counters, and without what doesn't apply.
+ */
+import type { Checked } from "../checked.js";
+import {
+  type BudgetDefinition,
+  type BudgetScope,
+  budgetGrammar,
+  budgetPeriodLabel,
+  parseBudgetWrite,
+} from "../domain/budget.js";
+import type { KeyGrammar } from "../domain/limit-key.js";
+import {
+  parseRuleWrite,
+  periodLabel,
+  type RuleDefinition,
+  ruleGrammar,
+  type Scope,
+} from "../domain/rule.js";
+
+/** A period by its name where it has one. */
+export type EntryPeriod = { readonly period: string } | { readonly period_seconds: number };
+
+interface EntryKey<S extends string> {
+  readonly scope: S;
+  readonly subject: string;
+  readonly per_child?: true;
+}
+
+interface RuleEntry extends EntryKey<Scope> {
+  readonly limit_key: EntryPeriod;
+  readonly max_requests?: number;
+  readonly max_tokens?: number;
+}
+
+interface BudgetEntry extends EntryKey<BudgetScope> {
+  readonly budget_key: EntryPeriod;
+  readonly amount: number;
+}
+
+export function ruleEntry(rule: RuleDefinition): RuleEntry {
+  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule;
+  return {
+    scope,
+    subject,
+    ...(perChild ? { per_child: true } : {}),
+    limit_key: periodOf(ruleGrammar, periodSeconds, periodLabel),
+    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+  };
+}
+
+export function budgetEntry(budget: BudgetDefinition): BudgetEntry {
+  const { scope, subject, periodSeconds, amountUsd, perChild } = budget;
+  return {
+    scope,
+    subject,
+    ...(perChild ? { per_child: true } : {}),
+    budget_key: periodOf(budgetGrammar, periodSeconds, budgetPeriodLabel),
+    amount: amountUsd,
+  };
+}
+
+function periodOf(
+  { periodNames }: Pick<KeyGrammar<string>, "periodNames">,
+  seconds: number,
+  labelOf: (seconds: number) => string,
+): EntryPeriod {
+  const label = labelOf(seconds);
+  return periodNames[label] === seconds ? { period: label } : { period_seconds: seconds };
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** The rule that an item of a list is about. */
+export function ruleOfItem(item: Item): Checked<RuleDefinition> {
+  const { max_requests, max_tokens } = item;
+  return parseRuleWrite(
+    { ...keyOfItem(item, ruleGrammar), max_requests, max_tokens },
+    { perChildEntitled: true },
+  );
+}
+
+/** The same of a budget. */
+export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
+  const { amount } = item;
+  return parseBudgetWrite(
+    { ...keyOfItem(item, budgetGrammar), amount },
+    { perChildEntitled: true },
+  );
+}
+
+function keyOfItem(
+  { scope, subject, per_child, period_seconds }: Item,
+  { periodField }: Pick<KeyGrammar<string>, "periodField">,
+): Item {
+  return { scope, subject, per_child, [periodField]: { period_seconds } };
+}

@@ -1,0 +1,113 @@
+/**
+ * A file of rules and budgets: the sections `rate_limits` and `budgets` of a configuration file,
+ * with their lists and nothing else, so that both can be moved from one into the other
+ * (docs/command-line.md, "sluice limits apply"). Pure.
+ */
+import { isObject } from "../checked.js";
+import type { Environment } from "../config/environment.js";
+import { locateProblems } from "../config/file/locate-problems.js";
+import { parseYaml } from "../config/file/parse-yaml.js";
+import {
+  budgetSection,
+  listNames,
+  readLimitLists,
+  ruleSection,
+} from "../config/file/read-limit-lists.js";
+import { substituteVariables } from "../config/file/substitute-variables.js";
+import { budgetForm } from "../config/limits/budget-limits.js";
+import { readFileLimits } from "../config/limits/file-limits.js";
+import type { LimitForm, PeriodLimit } from "../config/limits/limit-form.js";
+import { ruleForm } from "../config/limits/rule-limits.js";
+import type { Problem } from "../config/problems.js";
+import { type Mapping, readMapping } from "../config/read-mapping.js";
+import type { BudgetDefinition } from "../domain/budget.js";
+import type { RuleDefinition } from "../domain/rule.js";
+
+/** Null: the file doesn't have the section, and so says nothing about it. */
+export interface LimitsFile {
+  readonly rules: readonly RuleDefinition[] | null;
+  readonly budgets: readonly BudgetDefinition[] | null;
+  /** The place of each in the file, in their order, such as `budgets.labels[0].limits[1]`. */
+  readonly ruleAt: readonly string[];
+  readonly budgetAt: readonly string[];
+}
+
+type LimitsFileRead =
+  | ({ readonly ok: true } & LimitsFile)
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+interface Source {
+  /** What the file is called in problems. */
+  readonly file: string;
+  readonly text: string;
+  /** For `${NAME}`, as in the configuration. */
+  readonly env: Environment;
+}
+
+/** Whether a template is allowed is for the daemon to say. */
+const entitled = { perChildEntitled: true };
+
+/** All that is wrong at once, each with its line and column. */
+export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
+  const yaml = parseYaml(text);
+  const problems = [...yaml.problems];
+  const failed = (): LimitsFileRead => ({ ok: false, problems: placed(file, text, problems) });
+  if (yaml.document === undefined) return failed();
+  const top = readTop(substituteVariables(yaml.document, env, problems), problems);
+  const read = <S extends string, L extends PeriodLimit>(
+    section: Parameters<typeof readLimitLists<S>>[0],
+    form: LimitForm<S, L>,
+  ) => {
+    const lists = sectionOf(top, section, problems);
+    if (lists === null) return null;
+    const entries = readLimitLists(section, lists, Object.keys(form.fields), problems);
+    return {
+      limits: readFileLimits(form, entries, entitled, problems),
+      at: entries.flatMap(({ limits }) => limits.map(({ at }) => at)),
+    };
+  };
+  const rules = read(ruleSection, ruleForm);
+  const budgets = read(budgetSection, budgetForm);
+  if (rules === null && budgets === null && problems.length === 0)
+    problems.push("the file has neither rate_limits nor budgets");
+  if (problems.length > 0) return failed();
+  return {
+    ok: true,
+    rules: rules?.limits ?? null,
+    budgets: budgets?.limits ?? null,
+    ruleAt: rules?.at ?? [],
+    budgetAt: budgets?.at ?? [],
+  };
+}
+
+/** Problems of the file, whose messages begin with a place in it. */
+export function placed(
+  file: string,
+  text: string,
+  messages: readonly string[],
+): readonly Problem[] {
+  return locateProblems(
+    text,
+    messages.map((message) => ({ kind: "file", place: file, message })),
+  );
+}
+
+function readTop(document: unknown, problems: string[]): Mapping {
+  const known = [ruleSection.name, budgetSection.name];
+  if (document === null) return {};
+  return readMapping(document, "", known, problems) ?? {};
+}
+
+/** Null: there is none. One without a value is a mistake: with `--prune` it would remove all. */
+function sectionOf(
+  top: Mapping,
+  section: Parameters<typeof listNames>[0],
+  problems: string[],
+): Mapping | null {
+  const { name } = section;
+  if (!Object.hasOwn(top, name)) return null;
+  const names = listNames(section);
+  if (isObject(top[name])) return readMapping(top[name], name, names, problems) ?? {};
+  problems.push(`${name} must be a mapping of ${names.join(", ")}; {} for none`);
+  return null;
+}

@@ -1,0 +1,67 @@
+/** The rules and budgets that there are, page by page, as a file of limits has them. */
+import { type Checked, good, isObject } from "../checked.js";
+import type { BudgetDefinition } from "../domain/budget.js";
+import type { RuleDefinition } from "../domain/rule.js";
+import { type Failure, failure } from "../error-code.js";
+import type { AdminOp } from "../wire/admin-op.js";
+import { budgetOfItem, ruleOfItem } from "./limit-entry.js";
+
+/** Rules or budgets, as the daemon lists them. */
+interface LimitLists<D> {
+  readonly op: AdminOp;
+  readonly items: "rate_limits" | "budgets";
+  readonly parse: (item: Readonly<Record<string, unknown>>) => Checked<D>;
+}
+
+export const ruleLists: LimitLists<RuleDefinition> = {
+  op: "rate-limits.list",
+  items: "rate_limits",
+  parse: ruleOfItem,
+};
+
+export const budgetLists: LimitLists<BudgetDefinition> = {
+  op: "budgets.list",
+  items: "budgets",
+  parse: budgetOfItem,
+};
+
+type Call = (
+  op: AdminOp,
+  body: unknown,
+) => Promise<
+  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure }
+>;
+
+/** With `all` also those that the configuration declares. It ends with the first failure. */
+export async function* readLimits<D>(
+  { op, items: name, parse }: LimitLists<D>,
+  { call, all }: { readonly call: Call; readonly all: boolean },
+): AsyncGenerator<Checked<readonly D[]>> {
+  const narrowed = all ? {} : { source: "manual" };
+  for (let after: unknown = null; ; ) {
+    const answer = await call(op, { ...narrowed, after });
+    if (!answer.ok) return yield answer;
+    const { [name]: items, next = null } = isObject(answer.body) ? answer.body : {};
+    const limits: D[] = [];
+    for (const item of Array.isArray(items) ? items : [null]) {
+      const parsed = isObject(item) ? parse(item) : unreadable(name);
+      if (!parsed.ok) return yield parsed;
+      limits.push(parsed.value);
+    }
+    yield good(limits);
+    if (next === null) return;
+    after = next;
+  }
+}
+
+function unreadable(name: string): { readonly ok: false; readonly failure: Failure } {
+  return {
+    ok: false,
+    failure: failure("limiter_unavailable", `the list of ${name} can't be read`),
+  };
+}
+
+/** Whether rules, or budgets, are switched off: a file of limits leaves their section out. */
+export function isSwitchedOff({ code }: Failure): boolean {
+  return code === "feature_unavailable";
+}

@@ -1,0 +1,126 @@
+/** Rules and budgets as a file that `read-limits-file.ts` reads. Pure. */
+import { plainScalar } from "../config/file/plain-scalar.js";
+import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
+import { limitsPerEntryMax } from "../config/limits/declared-at.js";
+import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
+import type { LimitKey } from "../domain/limit-key.js";
+import { compareRules, type RuleDefinition } from "../domain/rule.js";
+import { budgetEntry, type EntryPeriod, ruleEntry } from "./limit-entry.js";
+
+interface Limits {
+  /** Null: the file has no such section. */
+  readonly rules: readonly RuleDefinition[] | null;
+  readonly budgets: readonly BudgetDefinition[] | null;
+}
+
+type Written =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly why: string };
+
+/** The same text for the same limits, whatever their order. */
+export function writeLimitsFile({ rules, budgets }: Limits): Written {
+  const odd = [...(rules ?? []), ...(budgets ?? [])].find(({ subject }) => isVariable(subject));
+  if (odd !== undefined)
+    return {
+      ok: false,
+      why: `${odd.scope} ${odd.subject} can't be in a file: it would be read as a variable`,
+    };
+  const lines = [
+    "# Rules and budgets, as sluice limits export wrote them and sluice limits apply takes them.",
+    ...(rules === null ? [] : ["", ...ruleLines(rules)]),
+    ...(budgets === null ? [] : ["", ...budgetLines(budgets)]),
+  ];
+  return { ok: true, text: `${lines.join("\n")}\n` };
+}
+
+function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
+  return sectionLines(ruleSection, [...rules].sort(compareRules), (rule) => {
+    const { limit_key: key, max_requests: requests, max_tokens: tokens } = ruleEntry(rule);
+    return [
+      periodText(key),
+      ...(requests === undefined ? [] : [`max_requests: ${requests}`]),
+      ...(tokens === undefined ? [] : [`max_tokens: ${tokens}`]),
+    ];
+  });
+}
+
+function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
+  return sectionLines(budgetSection, [...budgets].sort(compareBudgets), (budget) => {
+    const { budget_key: key, amount } = budgetEntry(budget);
+    return [periodText(key), `amount: ${amount}`];
+  });
+}
+
+function periodText(key: EntryPeriod): string {
+  return "period" in key ? `period: ${key.period}` : `period_seconds: ${key.period_seconds}`;
+}
+
+interface Section {
+  readonly name: string;
+  readonly lists: readonly {
+    readonly list: string;
+    readonly scope: string;
+    readonly subjectKey: string;
+  }[];
+}
+
+/** Of limits in their order: those on one subject stand together. */
+function sectionLines<D extends LimitKey<string> & { readonly perChild: boolean }>(
+  { name, lists }: Section,
+  limits: readonly D[],
+  fieldsOf: (limit: D) => readonly string[],
+): readonly string[] {
+  if (limits.length === 0) return [`${name}: {}`];
+  const lines = [`${name}:`];
+  for (const { list, scope, subjectKey } of lists) {
+    const ofScope = limits.filter((limit) => limit.scope === scope);
+    if (ofScope.length === 0) continue;
+    lines.push(`  ${list}:`);
+    for (const entry of entriesOf(ofScope)) {
+      const [{ subject, perChild }] = entry;
+      lines.push(`    - ${subjectKey}: ${textOf(subject)}`);
+      if (perChild) lines.push("      per_child: true");
+      lines.push("      limits:");
+      for (const limit of entry) lines.push(`        - { ${fieldsOf(limit).join(", ")} }`);
+    }
+  }
+  return lines;
+}
+
+/** Those that one entry of a list holds: of one subject, for each child or not. */
+function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
+  limits: readonly D[],
+): readonly [D, ...D[]][] {
+  const entries: [D, ...D[]][] = [];
+  const open = new Map<string, [D, ...D[]]>();
+  for (const limit of limits) {
+    const key = `${limit.perChild}\n${limit.subject}`;
+    const entry = open.get(key);
+    if (entry !== undefined && entry.length < limitsPerEntryMax) entry.push(limit);
+    else {
+      const begun: [D, ...D[]] = [limit];
+      open.set(key, begun);
+      entries.push(begun);
+    }
+  }
+  return entries;
+}
+
+/** A text that YAML reads back as it is, and in which no variable is replaced. */
+function textOf(text: string): string {
+  const isPlain = /^[/A-Za-z][\w./-]*$/.test(text) && plainScalar(text) === text;
+  if (isPlain) return text;
+  return JSON.stringify(text.replaceAll("${", () => "$${")).replaceAll(
+    unseen,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** What a reviewer wouldn't see, or would see in another order. */
+const unseen =
+  /[\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\uffff]/g;
+
+/** What the reader refuses: a variable as shells write it. */
+function isVariable(subject: string): boolean {
+  return /^\$[A-Z][A-Z0-9_]*$/.test(subject.trim());
+}

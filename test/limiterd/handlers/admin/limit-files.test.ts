@@ -1,0 +1,381 @@
+/** Files of limits in a daemon: all of one or nothing, also when it is killed in between. */
+import t from "tap";
+import { applyLimits } from "../../../../shared/limit-files/apply-limits.js";
+import { limitFilesHeldMax } from "../../../../shared/limit-files/limit-file-bounds.js";
+import type { LimitsPlan } from "../../../../shared/limit-files/limits-plan.js";
+import type { AdminOp } from "../../../../shared/wire/admin-op.js";
+import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
+import { ask, pathRule, refusal, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+
+let ids = 0;
+
+/** As the command line and the HTTP API do it. */
+function applied(daemon: TestDaemon, body: object): ReturnType<typeof applyLimits> {
+  return applyLimits(body, {
+    call: (op, asked) =>
+      ask(daemon, op, asked).then(
+        (answer) => ({ ok: true, body: answer }),
+        (error) => {
+          if (error.failure === undefined) throw error;
+          return { ok: false, failure: error.failure };
+        },
+      ),
+    newId: () => `file-${++ids}`,
+  });
+}
+
+async function planOf(daemon: TestDaemon, body: object): Promise<LimitsPlan> {
+  const done = await applied(daemon, body);
+  if (!done.ok) throw new Error(done.failure.message);
+  return done.plan;
+}
+
+const rule = (subject: string, requests: number, more: object = {}): object => ({
+  subject,
+  limit_key: { period: "minute" },
+  max_requests: requests,
+  ...more,
+});
+const budget = (subject: string, amount: number): object => ({
+  subject,
+  budget_key: { period: "daily" },
+  amount,
+});
+
+/** False: it isn't answered, for the daemon is killed. */
+async function carriedOut(daemon: TestDaemon, body: object): Promise<boolean> {
+  const { changes: _, revision } = await planOf(daemon, { ...body, dry_run: true });
+  const id = `file-${++ids}`;
+  const { rate_limits: rules, budgets } = body as { rate_limits?: unknown[]; budgets?: unknown[] };
+  await ask(daemon, "limits.stage", { id, part: 0, rate_limits: rules, budgets });
+  await ask(daemon, "limits.plan", { id, prune: true });
+  const peer = daemon.proxy("p1");
+  peer.send({ kind: "admin", id: 2, op: "limits.apply", body: { id, revision } });
+  for (let i = 0; i < 50; i++) await daemon.commit();
+  return peer.received.at(-1)?.kind === "answer";
+}
+
+/** What the store of a daemon that was killed has. */
+function limitsIn(store: MemoryStore): unknown {
+  const { book, budgets } = startDaemon([], { store: store.crash(), budgets: null }).state;
+  return [
+    ...book.sorted().map(({ definition: { subject, maxRequests } }) => [subject, maxRequests]),
+    ...budgets.sorted().map(({ definition: { subject, amountUsd } }) => [subject, amountUsd]),
+  ];
+}
+
+t.test(
+  "a plan says what is changed, changes nothing by itself, and is carried out as a whole",
+  async (t) => {
+    const daemon = startDaemon([], {});
+    await ask(daemon, "rate-limits.put", rule("/old", 1));
+    await ask(daemon, "rate-limits.put", rule("/kept", 3));
+    await ask(daemon, "rate-limits.put", rule("/edited", 5));
+    const body = {
+      rate_limits: [rule("/edited", 50), rule("/kept", 3), rule("/new", 7, { per_child: true })],
+      budgets: [budget("/", 20)],
+      prune: true,
+    };
+    const plan = await planOf(daemon, { ...body, dry_run: true });
+    const minute = { scope: "user_path", period_label: "minute", period_seconds: 60 };
+    t.match(plan, {
+      applied: false,
+      counts: {
+        add: 2,
+        change: 1,
+        remove: 1,
+        revert: 0,
+        take_over: 0,
+        locked: 0,
+        unchanged: 1,
+        kept: 0,
+      },
+      changes: [
+        {
+          ...minute,
+          kind: "rule",
+          action: "change",
+          subject: "/edited",
+          before: { max_requests: 5 },
+          after: { max_requests: 50 },
+        },
+        {
+          ...minute,
+          kind: "rule",
+          action: "add",
+          subject: "/new",
+          after: { max_requests: 7, per_child: true },
+        },
+        { ...minute, kind: "rule", action: "remove", subject: "/old", before: { max_requests: 1 } },
+        {
+          kind: "budget",
+          action: "add",
+          subject: "/",
+          period_label: "daily",
+          after: { amount: 20 },
+        },
+      ],
+    });
+    t.equal(daemon.state.book.rules.size, 3, "nothing was changed");
+    t.same(daemon.appliedLimits, []);
+    t.equal(daemon.state.limitFiles.size, 0, "nothing is held for a plan that is only looked at");
+
+    const done = await planOf(daemon, { ...body, revision: plan.revision });
+    t.same(done, { ...plan, applied: true, server_time: done.server_time });
+    const after = [
+      ["/edited", 50],
+      ["/kept", 3],
+      ["/new", 7],
+      ["/", 20],
+    ];
+    t.same(limitsIn(daemon.store), after, "and it is on the disk");
+    t.match(daemon.appliedLimits, [{ add: 2, change: 1, remove: 1 }]);
+    const again = await planOf(daemon, body);
+    t.match(again, { applied: true, changes: [], counts: { unchanged: 4 } });
+    t.equal(daemon.appliedLimits.length, 1, "the log is told of what was changed alone");
+  },
+);
+
+t.test("a plan that would be another one by now isn't carried out", async (t) => {
+  const daemon = startDaemon([], {});
+  const body = { rate_limits: [rule("/a", 1), rule("/b", 2)] };
+  const { revision } = await planOf(daemon, { ...body, dry_run: true });
+  await ask(daemon, "rate-limits.put", rule("/other", 1));
+  await ask(daemon, "rate-limits.put", rule("/a", 9));
+  t.match(await applied(daemon, { ...body, revision }), {
+    ok: false,
+    failure: { status: 409, message: /^nothing was changed: rules or budgets have changed since/ },
+  });
+  t.equal(daemon.state.book.rules.size, 2);
+
+  // The same between the plan and its carrying out, of one request.
+  let isEdited = false;
+  const raced = await applyLimits(body, {
+    call: async (op, asked) => {
+      if (op === "limits.apply" && !isEdited) {
+        isEdited = true;
+        await ask(daemon, "rate-limits.put", rule("/b", 5));
+      }
+      return ask(daemon, op, asked).then(
+        (answer) => ({ ok: true, body: answer }),
+        (error) => ({ ok: false, failure: error.failure }),
+      );
+    },
+    newId: () => "raced",
+  });
+  t.match(raced, { ok: false, failure: { status: 409 } });
+  t.match(limitsIn(daemon.store), [
+    ["/a", 9],
+    ["/b", 5],
+    ["/other", 1],
+  ]);
+});
+
+t.test("one bad entry is named, and nothing is changed", async (t) => {
+  const daemon = startDaemon([], {});
+  const many = Array.from({ length: 500 }, (_, i) => rule(`/team/${i}`, 1));
+  const rows: readonly (readonly [object, string, string])[] = [
+    [
+      { rate_limits: [...many, rule("/x", 0)] },
+      "rate_limits[500]: max_requests must be greater than 0, not 0",
+      "rate_limits[500].max_requests",
+    ],
+    [
+      { rate_limits: [...many, rule("/team/7", 2)] },
+      "rate_limits[500]: /team/7 minute is there twice",
+      "rate_limits[500]",
+    ],
+    [
+      { budgets: [budget("/", 1), { ...budget("/x", 1), currency: "EUR" }] },
+      "budgets[1]: unknown field currency: expected user_path, scope, subject, per_child, budget_key, amount",
+      "budgets[1].currency",
+    ],
+    [{ rate_limits: {} }, "rate_limits must be a list", "rate_limits"],
+    [{}, "rate_limits or budgets is required: a list, empty for none", "rate_limits"],
+    [{ budgets: [], prune: "yes" }, "prune must be true or false", "prune"],
+    [
+      { budgets: [], dryrun: true },
+      "unknown field dryrun: expected rate_limits, budgets, prune, take_over, dry_run, revision",
+      "dryrun",
+    ],
+    [{ budgets: [budget(`/${"x".repeat(20_000)}`, 1)] }, "budgets[0] is too large", "budgets[0]"],
+    [
+      { rate_limits: Array.from({ length: 10_001 }, () => 0) },
+      "at most 10000 rules and budgets can be applied at once",
+      "rate_limits",
+    ],
+  ];
+  for (const [body, message, param] of rows)
+    t.match(
+      await applied(daemon, { ...body, prune: (body as { prune?: unknown }).prune ?? true }),
+      {
+        ok: false,
+        failure: { status: 400, message, param },
+      },
+    );
+  t.same(limitsIn(daemon.store), []);
+  t.equal(daemon.state.limitFiles.size, 0, "what is wrong isn't held");
+});
+
+t.test(
+  "thousands of rules and budgets are all there or none of them is, wherever the daemon is killed",
+  async (t) => {
+    const body = {
+      rate_limits: Array.from({ length: 600 }, (_, i) => rule(`/team/${i}`, 2)),
+      budgets: Array.from({ length: 600 }, (_, i) => budget(`/team/${i}`, 3)),
+      prune: true,
+    };
+    for (const sections of [body, { budgets: body.budgets, prune: true }]) {
+      const seen = new Set<number>();
+      for (let commits = 0; commits < 3; commits++) {
+        const store = createMemoryStore();
+        const daemon = startDaemon([], { store });
+        await ask(daemon, "rate-limits.put", rule("/before", 1));
+        await ask(daemon, "budgets.put", budget("/before", 1));
+        const before = limitsIn(store);
+        store.commitsLeft = commits;
+        const isAnswered = await carriedOut(daemon, sections);
+        const left = limitsIn(store) as readonly unknown[];
+        seen.add(left.length);
+        if (isAnswered) t.not(left.length, 2, "what was answered is there");
+        if (left.length === 2) t.same(left, before);
+        else t.equal(left.length, "rate_limits" in sections ? 1200 : 601);
+      }
+      t.equal(seen.size, 2, "both were seen");
+    }
+  },
+);
+
+t.test(
+  "what the configuration has otherwise locks the file; taken over, the file's is put before it, and pruned it comes back",
+  async (t) => {
+    const store = createMemoryStore();
+    const configured = [
+      pathRule("/config", 60, { requests: 100 }),
+      pathRule("/same", 60, { requests: 1 }),
+    ];
+    const daemon = startDaemon(configured, { store });
+    const body = { rate_limits: [rule("/config", 7), rule("/same", 1)] };
+    const locked = await planOf(daemon, { ...body, dry_run: true });
+    t.match(locked, {
+      counts: { locked: 1, unchanged: 1 },
+      changes: [
+        {
+          action: "locked",
+          subject: "/config",
+          before: { max_requests: 100 },
+          after: { max_requests: 7 },
+        },
+      ],
+    });
+    t.match(await applied(daemon, body), {
+      ok: false,
+      failure: {
+        status: 409,
+        message: /^nothing was changed: of 1 rules or budgets the configuration says/,
+      },
+    });
+    const taken = await planOf(daemon, { ...body, take_over: true });
+    t.match(taken.counts, { take_over: 2 });
+    t.match(await planOf(daemon, { ...body, take_over: true }), { changes: [] });
+    const sources = (): unknown =>
+      daemon.state.book.sorted().map(({ source, definition }) => [source, definition.maxRequests]);
+    t.same(sources(), [
+      ["manual", 7],
+      ["manual", 1],
+    ]);
+    const pruned = await planOf(daemon, { rate_limits: [], prune: true });
+    t.match(pruned.counts, { revert: 2, remove: 0 });
+    t.same(sources(), [
+      ["config", 100],
+      ["config", 1],
+    ]);
+    t.match(await planOf(daemon, { rate_limits: [], prune: true }), { changes: [] });
+  },
+);
+
+t.test(
+  "counters go on where the caps alone change, and begin anew where a template comes or goes",
+  async (t) => {
+    const daemon = startDaemon([], {});
+    await ask(daemon, "rate-limits.put", rule("/a", 5));
+    const found = daemon.state.book.find({ scope: "user_path", subject: "/a", periodSeconds: 60 })!;
+    daemon.state.book.count(found.own!, daemon.nowMs, 3, 0);
+    await planOf(daemon, { rate_limits: [rule("/a", 6)] });
+    t.match(await ask(daemon, "rate-limits.list", null), {
+      rate_limits: [{ requests_used: 3, max_requests: 6 }],
+    });
+    await planOf(daemon, { rate_limits: [rule("/a", 6, { per_child: true })] });
+    t.match(await ask(daemon, "rate-limits.list", null), {
+      rate_limits: [{ requests_used: 0, per_child: true }],
+    });
+  },
+);
+
+t.test(
+  "a section that the file doesn't have is left alone, and one that is switched off is refused",
+  async (t) => {
+    const daemon = startDaemon([], {});
+    await ask(daemon, "budgets.put", budget("/", 1));
+    t.match((await planOf(daemon, { rate_limits: [], prune: true })).changes, []);
+    t.equal(daemon.state.budgets.budgets.size, 1);
+    const off = startDaemon([], { rateLimitsEnabled: false });
+    t.match(await applied(off, { rate_limits: [] }), {
+      failure: { status: 503, code: "feature_unavailable", message: /^rate limits are disabled/ },
+    });
+    t.ok((await applied(off, { budgets: [budget("/", 1)] })).ok);
+    const starting = startDaemon([], { loads: false });
+    t.match(await applied(starting, { budgets: [] }), { failure: { code: "overloaded" } });
+  },
+);
+
+t.test(
+  "a piece that is asked again counts once; one of a file that isn't held is refused, as after a restart",
+  async (t) => {
+    const daemon = startDaemon([], {});
+    const piece = (part: number, more: object): Promise<unknown> =>
+      ask(daemon, "limits.stage", { id: "f", part, ...more });
+    await piece(0, { rate_limits: [rule("/a", 1)] });
+    await piece(1, { rate_limits: [rule("/b", 1)] });
+    await piece(0, { rate_limits: [rule("/a", 1)] });
+    await piece(1, { rate_limits: [rule("/b", 1)] });
+    const gone = { code: "overloaded", message: /^nothing was changed: the daemon has restarted/ };
+    t.match(await refusal(piece(3, {})), gone);
+    t.match(await refusal(ask(daemon, "limits.stage", { id: "g", part: 1 })), gone);
+    t.match(await refusal(ask(daemon, "limits.plan", { id: "g" })), gone);
+    t.match(await refusal(ask(daemon, "limits.apply", { id: "g" })), gone);
+    t.match(await refusal(ask(daemon, "limits.stage", { id: "a b", part: 0 })), { param: "id" });
+    t.match(await refusal(ask(daemon, "limits.stage", { id: "a", part: -1 })), { param: "part" });
+    t.match(await refusal(ask(daemon, "limits.apply", { id: "f", revision: "x" })), {
+      param: "revision",
+    });
+    t.match(await refusal(ask(daemon, "limits.plan", { id: "f", after: "1" })), { param: "after" });
+    t.match(await ask(daemon, "limits.plan", { id: "f" }), { counts: { add: 2 } });
+    for (let i = 0; i < limitFilesHeldMax; i++)
+      await ask(daemon, "limits.stage", { id: `n${i}`, part: 0 });
+    t.match(
+      await refusal(ask(daemon, "limits.plan", { id: "f" })),
+      gone,
+      "it gave way to newer ones",
+    );
+    t.equal(daemon.state.limitFiles.size, limitFilesHeldMax);
+  },
+);
+
+t.test("these operations are an administrator's", async (t) => {
+  const daemon = startDaemon([], {});
+  const peer = daemon.connect(false);
+  peer.send({
+    kind: "hello",
+    id: 1,
+    wireVersion: 10,
+    role: "cli",
+    proxyId: "cli",
+    leases: [],
+    more: false,
+  });
+  for (const op of ["limits.stage", "limits.plan", "limits.apply"] as readonly AdminOp[]) {
+    peer.send({ kind: "admin", id: 2, op, body: {} });
+    t.match(peer.received.at(-1), { kind: "failed", failure: { status: 403 } });
+  }
+});

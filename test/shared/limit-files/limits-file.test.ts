@@ -1,0 +1,199 @@
+/** Files of limits: what is written is read back, and what is wrong has its place. */
+import fc from "fast-check";
+import t from "tap";
+import { problemLine } from "../../../shared/config/problems.js";
+import {
+  type BudgetDefinition,
+  compareBudgets,
+  parseBudgetWrite,
+} from "../../../shared/domain/budget.js";
+import { compareRules, parseRuleWrite, type RuleDefinition } from "../../../shared/domain/rule.js";
+import { readLimitsFile } from "../../../shared/limit-files/read-limits-file.js";
+import { writeLimitsFile } from "../../../shared/limit-files/write-limits-file.js";
+import { anyBudgets, anyRules } from "./any-limits.js";
+
+const env = { TEAM: "/from-the-environment" };
+
+function read(text: string): ReturnType<typeof readLimitsFile> {
+  return readLimitsFile({ file: "limits.yaml", text, env });
+}
+
+function written(limits: Parameters<typeof writeLimitsFile>[0]): string {
+  const file = writeLimitsFile(limits);
+  if (!file.ok) throw new Error(file.why);
+  return file.text;
+}
+
+t.test("what is written is read back, whatever the names hold, and it is one text", async (t) => {
+  fc.assert(
+    fc.property(anyRules, anyBudgets, fc.boolean(), (rules, budgets, hasBudgets) => {
+      const text = written({ rules, budgets: hasBudgets ? budgets : null });
+      const file = read(text);
+      if (!file.ok) throw new Error(`${file.problems.map(problemLine).join("\n")}\n${text}`);
+      t.same([...file.rules!].sort(compareRules), [...rules].sort(compareRules));
+      t.same(
+        file.budgets === null ? null : [...file.budgets].sort(compareBudgets),
+        hasBudgets ? [...budgets].sort(compareBudgets) : null,
+      );
+      t.equal(written({ rules: file.rules, budgets: file.budgets }), text);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+const entitled = { perChildEntitled: true };
+
+function rule(body: object): RuleDefinition {
+  const parsed = parseRuleWrite(body, entitled);
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  return parsed.value;
+}
+
+function budget(body: object): BudgetDefinition {
+  const parsed = parseBudgetWrite(body, entitled);
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  return parsed.value;
+}
+
+t.test("a file is as a person would write the sections of a configuration", async (t) => {
+  const limitKey = (period: string): object => ({ limit_key: { period } });
+  const text = written({
+    rules: [
+      rule({ scope: "model", subject: "no", ...limitKey("300"), max_requests: 5 }),
+      rule({ subject: "/team", ...limitKey("minute"), max_requests: 9, max_tokens: 100 }),
+      rule({ subject: "/team", ...limitKey("concurrent"), max_requests: 2 }),
+      rule({ subject: "/a b", ...limitKey("day"), max_tokens: 1, per_child: true }),
+    ],
+    budgets: [
+      budget({ scope: "label", subject: "7", budget_key: { period: "monthly" }, amount: 20 }),
+    ],
+  });
+  t.equal(
+    text,
+    `# Rules and budgets, as sluice limits export wrote them and sluice limits apply takes them.
+
+rate_limits:
+  user_paths:
+    - path: "/a b"
+      per_child: true
+      limits:
+        - { period: day, max_tokens: 1 }
+    - path: /team
+      limits:
+        - { period: concurrent, max_requests: 2 }
+        - { period: minute, max_requests: 9, max_tokens: 100 }
+  models:
+    - model: "no"
+      limits:
+        - { period_seconds: 300, max_requests: 5 }
+
+budgets:
+  labels:
+    - label: "7"
+      limits:
+        - { period: monthly, amount: 20 }
+`.replace('model: "no"', "model: no"),
+  );
+  t.equal(
+    written({ rules: [], budgets: null }).split("\n").at(-2),
+    "rate_limits: {}",
+    "none is said, and not left out",
+  );
+});
+
+t.test("a name that a reviewer wouldn't see is escaped", async (t) => {
+  const hidden = rule({
+    subject: "/team\u202e/\u200bapp",
+    limit_key: { period: "day" },
+    max_requests: 1,
+  });
+  t.match(written({ rules: [hidden], budgets: null }), String.raw`"/team\u202e/\u200bapp"`);
+});
+
+const wrong: readonly (readonly [name: string, text: string, problems: readonly string[]])[] = [
+  ["an empty file", "", ["limits.yaml: the file has neither rate_limits nor budgets"]],
+  [
+    "a section without a value, which would be no limits",
+    "budgets:\n",
+    ["limits.yaml:1:1: budgets must be a mapping of user_paths, labels; {} for none"],
+  ],
+  [
+    "a whole configuration",
+    "server: { port: 1 }\nrate_limits: {}\n",
+    ["limits.yaml:1:1: server is not a known key: expected rate_limits, budgets"],
+  ],
+  [
+    "settings of a section",
+    "rate_limits:\n  enabled: true\n",
+    [
+      "limits.yaml:2:3: rate_limits.enabled is not a known key: expected user_paths, providers, models",
+    ],
+  ],
+  [
+    "several mistakes, each in its place",
+    `rate_limits:
+  user_paths:
+    - path: /team
+      limits:
+        - { period: minute, max_requests: 200k }
+        - { period: monthly, max_requests: 2 }
+budgets:
+  labels:
+    - lable: x
+      limits: [{ period: daily, amount: 0 }]
+`,
+    [
+      'limits.yaml:5:29: rate_limits.user_paths[0].limits[0].max_requests must be an integer from 1 to 9007199254740991, not "200k": write 200000',
+      /^limits\.yaml:6:13: rate_limits\.user_paths\[0\]\.limits\[1\]\.period must be /,
+      /^limits\.yaml:9:7: budgets\.labels\[0\]\.lable is not a known key; did you mean label\?/,
+      /^limits\.yaml:9:7: budgets\.labels\[0\]\.label /,
+      /^limits\.yaml:10:\d+: budgets\.labels\[0\]\.limits\[0\]\.amount /,
+    ] as unknown as readonly string[],
+  ],
+  [
+    "the same rule twice",
+    `rate_limits:
+  user_paths:
+    - { path: /a, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /a/, limits: [{ period_seconds: 86400, max_requests: 2 }] }
+`,
+    [
+      "limits.yaml:4:29: rate_limits.user_paths[1].limits[0] declares the same rule as rate_limits.user_paths[0].limits[0] (/a day): keep one of them",
+    ],
+  ],
+  ["no YAML", "rate_limits: [\n", [/^limits\.yaml:\d+:\d+: /] as unknown as readonly string[]],
+  [
+    "a variable that isn't set",
+    'budgets: { labels: [{ label: "${NOWHERE}", limits: [{ period: daily, amount: 1 }] }] }\n',
+    [
+      "limits.yaml:1:23: budgets.labels[0].label needs the environment variable NOWHERE, which isn't set",
+    ],
+  ],
+];
+
+for (const [name, text, expected] of wrong)
+  t.test(`${name} is refused with line and column`, async (t) => {
+    const file = read(text);
+    t.match(file.ok ? [] : file.problems.map(problemLine), expected);
+  });
+
+t.test(
+  "variables are replaced as in the configuration, and one of a shell can't be written",
+  async (t) => {
+    const file = read(
+      'rate_limits: { user_paths: [{ path: "${TEAM}", limits: [{ period: day, max_requests: 1 }] }] }',
+    );
+    t.match(file, { rules: [{ subject: "/from-the-environment" }], budgets: null });
+    t.same(file.ok && file.ruleAt, ["rate_limits.user_paths[0].limits[0]"]);
+    const shell = budget({
+      scope: "label",
+      subject: "$MY_TEAM",
+      budget_key: { period: "daily" },
+      amount: 1,
+    });
+    t.match(writeLimitsFile({ rules: null, budgets: [shell] }), {
+      ok: false,
+      why: "label $MY_TEAM can't be in a file: it would be read as a variable",
+    });
+  },
+);
