@@ -27,6 +27,7 @@ import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import type { Limiter } from "./limiter/limiter.js";
+import { createTracing } from "./metrics/spans/create-tracing.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
@@ -40,6 +41,8 @@ interface GatewayParts {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly open: boolean;
+  /** What this proxy is called. */
+  readonly name: string;
   readonly capacity: ProxyCapacity;
   readonly stopping: () => boolean;
 }
@@ -49,6 +52,7 @@ export async function createGateway({
   log,
   limiter,
   open,
+  name,
   capacity,
   stopping,
 }: GatewayParts): Promise<Gateway> {
@@ -85,6 +89,7 @@ export async function createGateway({
   });
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
+  const metrics = createMetrics(config, { limiter, sessions, capacity, recordedModels });
   return {
     config,
     log,
@@ -110,7 +115,8 @@ export async function createGateway({
     models,
     prices,
     recordedModels,
-    metrics: createMetrics(config, { limiter, sessions, capacity, recordedModels }),
+    metrics,
+    tracing: await createTracing(config, { counts: metrics.counts, log, name }),
     responseCache:
       config.cache === null
         ? null

@@ -25,6 +25,7 @@ import type { Spool } from "./http/body-spool.js";
 import type { FreeEndpoint, Served } from "./http/match-route.js";
 import type { CallOutcome, Limiter } from "./limiter/limiter.js";
 import type { Metrics } from "./metrics/metrics.js";
+import type { Tracing } from "./metrics/spans/request-trace.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
@@ -71,6 +72,8 @@ export interface Gateway {
   readonly prices: PriceTable;
   readonly recordedModels: RecordedModels;
   readonly metrics: Metrics;
+  /** Null: no spans are made. */
+  readonly tracing: Tracing | null;
   /** Null: the cache is off. */
   readonly responseCache: ResponseCaching | null;
   readonly rewriters: RewriterChoice;

@@ -31,6 +31,7 @@ import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import { refuseCaller } from "./handlers/refuse-caller.js";
 import { refuseRoute } from "./handlers/refuse-route.js";
+import { beginTrace, endTrace } from "./handlers/tracing/trace-request.js";
 import type { Exchange } from "./http/exchange.js";
 import {
   areaOf,
@@ -68,6 +69,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
     const ended = { exchange, record, endedMonoMs: gateway.monoMs() };
     logRequest(gateway, ended);
     countRequest(gateway, ended);
+    endTrace(ended);
   } catch (error) {
     logBug(gateway.log, exchange.id, error);
   }
@@ -87,6 +89,7 @@ async function answerRequest(
   const { endpoint, area } = match;
   record.route = match.route;
   if (meetsLimits(endpoint)) record.endpoint = endpoint;
+  if (area === "model") beginTrace(gateway, { exchange, record });
   if (endpoint === "health" || endpoint === "ready") {
     const reply = endpoint === "health" ? replyHealth : replyReady;
     const isDetailed = !gateway.credentials.open || pageProblem(gateway, exchange) === null;

@@ -91,6 +91,7 @@ export async function startProxy({
     log,
     limiter: limiter.client,
     open,
+    name,
     capacity,
     stopping: () => end?.stopping === true,
   }).catch(async (error: unknown) => {
@@ -132,7 +133,7 @@ export async function startProxy({
         // What was cut is settled before its handler ends.
         const answered = Promise.allSettled(answering);
         await Promise.race([answered, delay(settleGraceMs, null, { ref: false })]);
-        await limiter.client.drained(settleGraceMs);
+        await Promise.all([limiter.client.drained(settleGraceMs), gateway.tracing?.close()]);
         await closeAll();
         if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
         log.info("proxy stopped");

@@ -7,6 +7,7 @@ import type { Target } from "../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../shared/domain/verdict.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
+import type { RequestTrace } from "./metrics/spans/request-trace.js";
 import { type Forwarded, goneEnding } from "./upstream/forwarded.js";
 import type { Usage } from "./usage/read-usage.js";
 import { added, type SpentTokens } from "./usage/session-usage.js";
@@ -51,8 +52,10 @@ export class RequestRecord {
   endpoint: string | null = null;
   /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
   route = "";
-  /** Of the trace that its caller says it belongs to; empty: of none. */
+  /** Of the trace that it belongs to, its caller's or our own; empty: of none. */
   traceId = "";
+  /** Its spans; null: it has none. */
+  trace: RequestTrace | null = null;
   /** Whether a stream was asked for; null: it isn't known. */
   stream: boolean | null = null;
   /** What it has waited for others until it was sent: its client, the daemon. */

@@ -145,6 +145,14 @@ const impure: Readonly<
     kind: "adapter",
     why: "reads the limit of open files, and opens one to see whether any is left; a timer",
   },
+  "proxy/metrics/spans/otel-spans.ts": {
+    kind: "adapter",
+    why: "spans by the OpenTelemetry SDK, sent to a collector; a deadline at the end",
+  },
+  "proxy/metrics/spans/create-tracing.ts": {
+    kind: "main",
+    why: "wires the spans: clocks, chance, the log",
+  },
   "proxy/create-metrics.ts": {
     kind: "main",
     why: "wires the metrics: a timer, the clock",
@@ -438,6 +446,10 @@ const impure: Readonly<
 const soleImporters = {
   "node-ipc": "shared/socket/ipc.ts",
   lmdb: "limiterd/store/lmdb/lmdb-file.ts",
+  "@opentelemetry/api": "proxy/metrics/spans/otel-spans.ts",
+  "@opentelemetry/exporter-trace-otlp-http": "proxy/metrics/spans/otel-spans.ts",
+  "@opentelemetry/resources": "proxy/metrics/spans/otel-spans.ts",
+  "@opentelemetry/sdk-trace-base": "proxy/metrics/spans/otel-spans.ts",
   undici: "proxy/upstream/client/connection-pool.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
   pino: "shared/log.ts",

@@ -5,7 +5,7 @@
  */
 import { readFile } from "node:fs/promises";
 import type { Config, JwtIssuerConfig } from "../../shared/config/config.js";
-import { keySecret, masterKey } from "../../shared/config/kinds/secret-kinds.js";
+import { headerList, keySecret, masterKey } from "../../shared/config/kinds/secret-kinds.js";
 import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
 
 /** A secret can't be read, or is none. */
@@ -15,14 +15,19 @@ class SecretFileError extends Error {
 
 /** The configuration with what is in its files. Rejects with `SecretFileError`. */
 export async function withSecrets(config: Config): Promise<Config> {
-  const { server, metrics } = config;
+  const { server, metrics, tracing } = config;
   const key = await keyIn("server.master_key_file", server.masterKeyFile, server.masterKey);
   const token = await keyIn("metrics.token_file", metrics.tokenFile, metrics.token);
+  const headers =
+    tracing.headersFile === null
+      ? tracing.headers
+      : await read("tracing.headers_file", tracing.headersFile, headerList);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
   return {
     ...config,
     server: { ...server, masterKey: key },
     metrics: { ...metrics, token },
+    tracing: { ...tracing, headers },
     jwtIssuers,
   };
 }

@@ -63,6 +63,7 @@ export async function admitRequest(
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
   if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
+  record.trace?.judged(outcome.kind, waitedMs);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
     replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);

@@ -109,7 +109,10 @@ export async function countTokens(
     });
   record.target = target;
   const provider = providerOf(gateway, target);
-  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
+  const startedMonoMs = monoMs();
+  const what = { target, operation, stream: false, resent: 0 };
+  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed, trace);
   describeJson(sent, exchange);
   const {
     operation: sentOperation,
@@ -122,7 +125,6 @@ export async function countTokens(
   );
   const query = translator === null ? exchange.query : "";
   let answered = 0;
-  const startedMonoMs = monoMs();
   const upstream = watched(provider.upstream, (status) => (answered = status));
   const forwarded = await forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
@@ -143,6 +145,7 @@ export async function countTokens(
     hasFallback: false,
     monoMs,
   });
+  trace?.ended(forwarded, monoMs());
   if (forwarded.outcome === "upstream_error" && isNotCounted(answered, translator !== null)) {
     record.note = `the provider answered ${answered}`;
     return answerEstimate(context, operation, { target, promptBytes: call.promptBytes });

@@ -8,26 +8,21 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import { type Gateway, providerOf } from "../gateway.js";
+import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
+import type { AttemptTrace } from "../metrics/spans/request-trace.js";
 import { watchedUpstream } from "../objects/answer-watch.js";
 import { hasSeveralProviders, makerOnly, mayContinue } from "../objects/maker-only.js";
 import { foreignInCall, rememberOwner, remembersOwners } from "../objects/object-access.js";
 import { madeIds } from "../objects/object-ids.js";
 import { isStoredCall } from "../objects/stored-call.js";
 import type { RequestContext } from "../request-context.js";
-import { withOwnFirst } from "../routing/affinity.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
-import {
-  type Route,
-  requestedName,
-  resolveModel,
-  type WeightedTarget,
-} from "../routing/resolve-model.js";
+import { type Route, requestedName, resolveModel } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -39,6 +34,7 @@ import {
 } from "./admit-and-settle.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { failOver } from "./attempts/fail-over.js";
+import { orderedTargets } from "./attempts/ordered-targets.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
 import {
@@ -128,7 +124,8 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
       isRepeatable: call.repeatable,
       operation: call.operation,
       stream: call.stream,
-      send: () => send(context, { target: to, call, route, headers, hasFallback: hasNext }),
+      send: (trace) =>
+        send(context, { target: to, call, route, headers, hasFallback: hasNext, trace }),
     });
   let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
   if (hasFallback && forwarded.failed !== null)
@@ -138,21 +135,6 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
     admission,
     cached.kind === "miss" ? cached.keepAfter(forwarded, admission.target) : forwarded,
   );
-}
-
-/** Best first; a conversation's own target before the others, if the virtual model wants it. */
-function orderedTargets(
-  { targetOrder }: Pick<Gateway, "targetOrder">,
-  call: ModelCall,
-  route: Route,
-): readonly Target[] {
-  const ordered = targetOrder.order(route);
-  if (route.kind !== "virtual" || route.affinity === undefined) return ordered;
-  const conversation = call.conversation();
-  // The order is one of the route's own targets.
-  return conversation === null
-    ? ordered
-    : withOwnFirst(ordered as readonly WeightedTarget[], conversation);
 }
 
 /**
@@ -181,6 +163,7 @@ interface Sending {
   readonly headers: readonly string[];
   /** Whether another target is left. */
   readonly hasFallback: boolean;
+  readonly trace: AttemptTrace | null;
 }
 
 async function send(
@@ -191,7 +174,7 @@ async function send(
   }: RequestContext<
     "config" | "credentials" | "limiter" | "log" | "metrics" | "providers" | "rewriters" | "monoMs"
   >,
-  { target, call, route, headers, hasFallback }: Sending,
+  { target, call, route, headers, hasFallback, trace }: Sending,
 ): Promise<Forwarded> {
   const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
@@ -206,7 +189,7 @@ async function send(
       { request_id: exchange.id, target: targetName(target), dropped },
       "a translation left out what the provider's dialect can't say",
     );
-  const sent = forwardRequestHeaders(exchange.rawHeaders, passed);
+  const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
   let remembered: Promise<void> | null = null;
   if (record.tries === 1)
@@ -217,9 +200,10 @@ async function send(
     const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
   };
-  const reached = isStored ? watchedUpstream(upstream, remember) : upstream;
+  const traced = trace === null ? upstream : trace.watched(upstream);
+  const reached = isStored ? watchedUpstream(traced, remember) : traced;
   const forwarded = await forward(exchange, {
-    upstream: translator === null ? reached : translatedUpstream(upstream, translator),
+    upstream: translator === null ? reached : translatedUpstream(reached, translator),
     provider: target.provider,
     request: {
       method: "POST",

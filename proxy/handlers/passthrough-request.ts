@@ -27,7 +27,6 @@ import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
-import { modelAt } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
@@ -44,10 +43,11 @@ import {
   refuseUnadmitted,
   settleRequest,
 } from "./admit-and-settle.js";
+import { passthroughTarget } from "./attempts/passthrough-target.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
-  const { gateway, exchange } = context;
+  const { gateway, exchange, record } = context;
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
@@ -65,13 +65,15 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const { target, admitted } = at;
   const startedMonoMs = gateway.monoMs();
   const operation = operationAt(exchange.method, route.path);
+  const what = { target, operation, stream: false, resent: 0 };
+  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
   const forwarded = await relayAnswer(exchange, {
     upstream: route.upstream,
     provider: target.provider,
     request: {
       method: exchange.method,
       path: route.path + route.query,
-      headers: forwardRequestHeaders(exchange.rawHeaders, route.passed),
+      headers: forwardRequestHeaders(exchange.rawHeaders, route.passed, trace),
       body: body === null ? null : (body.complete ?? { pieces: body.pieces(), bytes: body.length }),
     },
     limits: successHeaders(admitted.headers),
@@ -80,22 +82,14 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     promptBytes: () => body?.bytes ?? 0,
     monoMs: gateway.monoMs,
   });
+  const endedMonoMs = gateway.monoMs();
+  trace?.ended(forwarded, endedMonoMs);
   if (operation !== null) {
     gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
-    const endedMonoMs = gateway.monoMs();
     const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.attemptEnded(attempt);
   }
   settleRequest(context, admitted.admission, forwarded);
-}
-
-/** The target of a request that passes to a provider, by the one name of its model. */
-export function targetOf(
-  { gateway: { models } }: RequestContext<"models">,
-  { provider: { name } }: Pick<PassthroughRoute, "provider">,
-  model: string,
-): Target {
-  return { provider: name, model: modelAt(models.current(), name, model) };
 }
 
 /**
@@ -113,7 +107,7 @@ export async function admitAt(
     return null;
   }
   context.record.model = model === "" ? null : model;
-  const target = targetOf(context, route, model);
+  const target = passthroughTarget(context, route, model);
   const admitted = await admitRequest(context, { targets: [target], model, modelNames: [] });
   return admitted === null ? null : { target, admitted };
 }

@@ -157,14 +157,20 @@ async function runSession(
   context: RequestContext,
   { webSocket, admitted, target, upstream, path, asIs }: Session,
 ): Promise<void> {
-  const { gateway, exchange } = context;
+  const { gateway, exchange, record } = context;
   const { targetHealth } = gateway;
   const startedMonoMs = gateway.monoMs();
+  const what = { target, operation: asIs ? null : ("realtime" as const), stream: false, resent: 0 };
+  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
   const forwarded = await tunnelSession(exchange, webSocket, {
     upstream,
     provider: target.provider,
     path,
-    requestHeaders: handshakeHeaders(exchange.rawHeaders, providerOf(gateway, target).passed),
+    requestHeaders: handshakeHeaders(
+      exchange.rawHeaders,
+      providerOf(gateway, target).passed,
+      trace,
+    ),
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],
     asIs,
@@ -175,6 +181,7 @@ async function runSession(
     },
     monoMs: gateway.monoMs,
   });
+  trace?.ended(forwarded, gateway.monoMs());
   if (!asIs) targetHealth.noteDirect(target, startedMonoMs, forwarded);
   settleRequest(context, admitted.admission, forwarded);
 }

@@ -8,6 +8,7 @@
  */
 import { append, greatest } from "../../shared/long-lists.js";
 import type { RequestHeaders } from "./exchange.js";
+import { type CarriedSpan, carryTrace } from "./tracing/carry-trace.js";
 
 /**
  * RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix
@@ -58,9 +59,14 @@ const droppedFromPassedResponses = createHeaderNames(notForClients, prefixesNotF
 
 /**
  * The headers for the upstream, as a flat list of names and values. `passed`: the names that pass
- * (`passed-headers.ts`).
+ * (`passed-headers.ts`). `span`: that of the request to the provider, in place of the caller's;
+ * null: it has none.
  */
-export function forwardRequestHeaders(rawHeaders: readonly string[], passed: RegExp): string[] {
+export function forwardRequestHeaders(
+  rawHeaders: readonly string[],
+  passed: RegExp,
+  span: CarriedSpan | null = null,
+): string[] {
   const kept: string[] = [];
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -69,7 +75,9 @@ export function forwardRequestHeaders(rawHeaders: readonly string[], passed: Reg
     else if (name.length === "connection".length)
       named = namedByConnection(name, rawHeaders[i + 1]!, named);
   }
-  return named === null ? kept : without(kept, named);
+  const headers = named === null ? kept : without(kept, named);
+  if (span !== null) carryTrace(headers, passed, span);
+  return headers;
 }
 
 /** Without the headers of the client's dialect, which mean nothing in another one. */

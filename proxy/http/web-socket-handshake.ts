@@ -8,6 +8,7 @@
 import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-headers.js";
 import type { Exchange, RequestHeaders } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
+import type { CarriedSpan } from "./tracing/carry-trace.js";
 
 type Header = (name: string) => string | undefined;
 
@@ -70,10 +71,14 @@ function protocolsIn(header: string | undefined): readonly string[] {
 
 /**
  * The headers of the handshake with the provider, flat, without those of the connection. `passed`:
- * the names that pass.
+ * the names that pass. `span`: as for `forwardRequestHeaders`.
  */
-export function handshakeHeaders(rawHeaders: readonly string[], passed: RegExp): string[] {
-  const headers = forwardRequestHeaders(rawHeaders, passed);
+export function handshakeHeaders(
+  rawHeaders: readonly string[],
+  passed: RegExp,
+  span: CarriedSpan | null = null,
+): string[] {
+  const headers = forwardRequestHeaders(rawHeaders, passed, span);
   for (const name of ["sec-websocket-version", "sec-websocket-key"]) {
     const value = joined(rawHeaders, name);
     if (value !== "") headers.push(name, value);

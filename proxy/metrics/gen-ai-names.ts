@@ -4,6 +4,7 @@
  */
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Operation } from "../../shared/operation.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 
 const operationNames: Partial<Record<Operation, string>> = {
   chat_completions: "chat",
@@ -28,4 +29,10 @@ const providerNames: Partial<Record<ProviderType, string>> = {
 
 export function providerName(type: ProviderType): string {
   return providerNames[type] ?? type;
+}
+
+/** Why an attempt has failed, as the conventions want it: few values; empty for an answer. */
+export function errorType({ outcome, status }: Pick<Forwarded, "outcome" | "status">): string {
+  if (outcome === "complete") return status < 400 ? "" : String(status);
+  return outcome === "upstream_error" ? String(status) : outcome;
 }

@@ -11,7 +11,7 @@ import type { Operation } from "../../shared/operation.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { Usage } from "../usage/read-usage.js";
 import { ModelLabels, PathLabels } from "./bounded-labels.js";
-import { operationName } from "./gen-ai-names.js";
+import { errorType, operationName } from "./gen-ai-names.js";
 import { TargetIndex, type TargetSeries } from "./target-series.js";
 
 interface TargetPorts {
@@ -108,6 +108,7 @@ export class ProxyCounts {
   readonly #failovers: Labelled;
   readonly #cuts: Labelled;
   readonly #cache: Labelled;
+  readonly #spans: Labelled;
   readonly #admission: Series;
   readonly #overhead: Series;
   readonly #saved: Series;
@@ -121,6 +122,7 @@ export class ProxyCounts {
     this.#failovers = new Labelled((key) => table.add(proxyMetrics.failovers, key.split("\n")));
     this.#cuts = new Labelled((key) => table.add(proxyMetrics.streamsCut, [key]));
     this.#cache = new Labelled((key) => table.add(proxyMetrics.cacheRequests, [key]));
+    this.#spans = new Labelled((key) => table.add(proxyMetrics.spans, [key]));
     this.#admission = table.of(proxyMetrics.admission);
     this.#overhead = table.of(proxyMetrics.overhead);
     this.#saved = table.of(proxyMetrics.savedTokens);
@@ -190,6 +192,10 @@ export class ProxyCounts {
     count(this.#cache.of(result));
   }
 
+  spansEnded(result: "exported" | "failed" | "dropped", spans: number): void {
+    count(this.#spans.of(result), spans);
+  }
+
   tokensSaved(tokens: number): void {
     count(this.#saved, tokens);
   }
@@ -214,10 +220,4 @@ export class ProxyCounts {
 
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
-}
-
-/** As the conventions want it: few values; empty for an answer. */
-function errorType({ outcome, status }: EndedAttempt["forwarded"]): string {
-  if (outcome === "complete") return status < 400 ? "" : String(status);
-  return outcome === "upstream_error" ? String(status) : outcome;
 }

@@ -152,6 +152,12 @@ export const proxyMetrics = metricsOf("proxy", {
     kind: "gauge",
     help: "Requests that run.",
   },
+  spans: {
+    name: "sluice_spans_total",
+    kind: "counter",
+    labels: ["result"],
+    help: "Spans that have ended: exported to the collector, failed to be, or dropped because too many waited.",
+  },
   leftOut: {
     name: "sluice_metrics_series_left_out_total",
     kind: "counter",

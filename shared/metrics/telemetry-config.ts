@@ -15,8 +15,28 @@ interface MetricsConfig {
 /** Which providers are told of the trace that a request belongs to (docs/tracing.md). */
 export type TracePropagation = "private" | "all" | "none";
 
-interface TracingConfig {
+/** As `OTEL_TRACES_SAMPLER` has them. */
+export const traceSamplers = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+export type TraceSampler = (typeof traceSamplers)[number];
+
+export interface TracingConfig {
   readonly propagate: TracePropagation;
+  /** A collector's, without a final slash; null: no spans are made. */
+  readonly endpoint: string | null;
+  /** As `parseHeaderList` reads them; null: there are none, or they are in the file. */
+  readonly headers: string | null;
+  /** An absolute path. */
+  readonly headersFile: string | null;
+  readonly sampler: TraceSampler;
+  /** From 0 to 1, for the samplers with a ratio. */
+  readonly sample: number;
 }
 
 interface LoggingConfig {

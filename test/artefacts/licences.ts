@@ -42,13 +42,19 @@ export function licences(
   return { text: `${parts.join(`\n\n${"=".repeat(78)}\n\n`)}\n`, problems };
 }
 
-function manifestIn(folder: string): Manifest {
+export function manifestIn(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** What the dashboard's files hold: the packages whose code `esbuild` has put into them. */
-export function bundledPackages(metafile: { readonly inputs: object }): readonly string[] {
-  const places = Object.keys(metafile.inputs)
+/** Where esbuild says what it has put into the files of the dashboard, and of the spans. */
+export const bundles = { pages: "dist/pages.json", spans: "dist/spans.json" };
+
+/** The packages whose code is in the files of a bundle, by their folders in the tree at `root`. */
+export function bundledPackages(root: string, bundle: string): readonly string[] {
+  const { inputs } = JSON.parse(readFileSync(join(root, bundle), "utf8")) as {
+    readonly inputs: object;
+  };
+  const places = Object.keys(inputs)
     .map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
     .filter((place) => place !== undefined);
   return [...new Set(places)].sort();

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { bundledPackages, bundles, manifestIn } from "./licences.js";
 import { repository, run } from "./run.js";
 
 /** The package's file, in the folder `into`. */
@@ -24,7 +25,8 @@ export async function installNpm(spec: string, project: string, registry?: strin
 }
 
 /**
- * The packages that come with Sluice, with their versions, hashes and licences, as CycloneDX: the
+ * The packages that come with Sluice, with their versions and licences, as CycloneDX: those that
+ * are installed beside it, with their hashes, and those that are bundled into its own files. The
  * file, in the folder `into`. npm is shown a project without what development needs: with
  * `--omit=dev` it leaves out what both need.
  */
@@ -41,9 +43,31 @@ export function writeBillOfMaterials(into: string): string {
   writeFileSync(join(project, "package-lock.json"), JSON.stringify(needed));
   const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
   const file = join(into, `sluice-${manifest.version}.cdx.json`);
-  writeFileSync(file, run("npm", args, { cwd: project }));
+  const told = JSON.parse(run("npm", args, { cwd: project })) as { components: object[] };
+  told.components.push(...bundledComponents());
+  writeFileSync(file, `${JSON.stringify(told, null, 2)}\n`);
   rmSync(project, { recursive: true });
   return file;
+}
+
+/** What isn't installed beside Sluice, but is in its own files. */
+function bundledComponents(): readonly object[] {
+  return Object.values(bundles)
+    .flatMap((bundle) => bundledPackages(repository, bundle))
+    .map((place) => {
+      const { name, version, license } = manifestIn(join(repository, place));
+      const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+      const licence = license === undefined ? {} : { licenses: [{ license: { id: license } }] };
+      return {
+        "bom-ref": purl,
+        type: "library",
+        name,
+        version,
+        scope: "required",
+        purl,
+        ...licence,
+      };
+    });
 }
 
 interface Manifest {

@@ -4,13 +4,17 @@
  * tested: exact versions, and the overrides, which npm takes from no package but the root.
  * `postpack` removes it again.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { bundledPackages, licences } from "./licences.js";
+import { writeFileSync } from "node:fs";
+import { bundledPackages, bundles, licences } from "./licences.js";
 import { lockWithoutTools } from "./npm-package.js";
 
 writeFileSync("npm-shrinkwrap.json", `${JSON.stringify(lockWithoutTools(), null, 2)}\n`);
 
-const bundled = bundledPackages(JSON.parse(readFileSync("dist/pages.json", "utf8")));
-const { text, problems } = licences(".", bundled);
-if (problems.length > 0) throw new Error(problems.join("\n"));
-writeFileSync("dist/programs/dashboard/third-party-licenses.txt", text);
+for (const [bundle, file] of [
+  [bundles.pages, "dist/programs/dashboard/third-party-licenses.txt"],
+  [bundles.spans, "dist/programs/otel-spans-licenses.txt"],
+] as const) {
+  const { text, problems } = licences(".", bundledPackages(".", bundle));
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  writeFileSync(file, text);
+}

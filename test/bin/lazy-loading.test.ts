@@ -35,3 +35,12 @@ t.test("the commands and their help need neither the daemon's socket nor the log
   t.ok(packages.has("commander"), "the packages are seen");
   for (const name of ["node-ipc", "msgpackr", "pino"]) t.notOk(packages.has(name), name);
 });
+
+t.test("a proxy needs nothing of OpenTelemetry, unless spans are wanted", async (t) => {
+  const packages = packagesOf(programPath("sluice-proxy"));
+  t.ok(packages.includes("pino"), "the packages are seen");
+  t.same(
+    packages.filter((name) => name.startsWith("@opentelemetry")),
+    [],
+  );
+});

@@ -116,6 +116,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
       metrics: fakeMetrics(),
+      tracing: null,
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
       credentials: { jwt: null },

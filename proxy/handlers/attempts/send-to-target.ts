@@ -8,6 +8,7 @@ import type { Operation } from "../../../shared/operation.js";
 import type { Gateway } from "../../gateway.js";
 import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
+import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
 import type { RequestContext } from "../../request-context.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
@@ -18,7 +19,8 @@ interface TargetSending {
   readonly isRepeatable: boolean;
   readonly operation: Operation;
   readonly stream: boolean;
-  readonly send: () => Promise<Forwarded>;
+  /** `trace`: its span, of which the provider is told; null: it has none. */
+  readonly send: (trace: AttemptTrace | null) => Promise<Forwarded>;
 }
 
 /** The first answer, or the last failure. Each failure before that is noted in the record. */
@@ -38,10 +40,12 @@ export async function sendToTarget(
   let startedMonoMs = firstMonoMs;
   for (let retried = 0; ; retried++) {
     record.tries++;
+    const what = { target, operation, stream, resent: retried };
+    const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
     let forwarded: Forwarded | null = null;
     targetLoad.begin(target);
     try {
-      forwarded = await send();
+      forwarded = await send(trace);
     } finally {
       targetLoad.end(target, firstByteMs(forwarded, startedMonoMs));
     }
@@ -49,6 +53,7 @@ export async function sendToTarget(
     const endedMonoMs = gateway.monoMs();
     const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.attemptEnded(attempt);
+    trace?.ended(forwarded, endedMonoMs);
     if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
     if (targetHealth.isOpen(target)) return forwarded;
     const elapsedMs = endedMonoMs - firstMonoMs;

@@ -98,13 +98,16 @@ function executionFields(record: RequestRecord): string {
 
 function remarkFields({ breach, note }: RequestRecord): string {
   let fields = "";
-  if (breach !== null) {
-    const { scope, subject, periodSeconds, dimension } = breach;
-    const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
-    fields += `,"rule":${quoted(`${scope} ${subject} ${period} ${dimension}`)}`;
-  }
+  if (breach !== null) fields += `,"rule":${quoted(ruleText(breach))}`;
   if (note !== null) fields += `,"note":${quoted(note)}`;
   return fields;
+}
+
+/** The limit that refused a request, in one text. */
+export function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
+  const { scope, subject, periodSeconds, dimension } = breach;
+  const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
+  return `${scope} ${subject} ${period} ${dimension}`;
 }
 
 function loggedTry({ target, why }: { readonly target: Target; readonly why: string }): object {

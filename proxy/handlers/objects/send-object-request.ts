@@ -89,7 +89,11 @@ interface Sending {
 
 /** The answer, once it is remembered who has made what it tells of. */
 export async function sendObjectRequest(
-  { gateway, exchange }: RequestContext<"config" | "credentials" | "limiter" | "log" | "monoMs">,
+  {
+    gateway,
+    exchange,
+    record,
+  }: RequestContext<"config" | "credentials" | "limiter" | "log" | "monoMs">,
   { provider, operation, body, headers, hasFallback, userPath }: Sending,
 ): Promise<Forwarded> {
   let remembered: Promise<void> | null = null;
@@ -98,8 +102,12 @@ export async function sendObjectRequest(
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
   };
   const isWatched = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
-  headers.push("x-sluice-target", targetHeader({ provider: provider.config.name, model: "" }));
-  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed);
+  const startedMonoMs = gateway.monoMs();
+  const target = { provider: provider.config.name, model: "" };
+  headers.push("x-sluice-target", targetHeader(target));
+  const what = { target, operation, stream: false, resent: 0 };
+  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed, trace);
   if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {
     upstream: isWatched ? watchedUpstream(provider.upstream, remember) : provider.upstream,
@@ -122,6 +130,7 @@ export async function sendObjectRequest(
     hasFallback,
     monoMs: gateway.monoMs,
   });
+  trace?.ended(forwarded, gateway.monoMs());
   // The client may ask for it next.
   await remembered;
   return forwarded;

@@ -27,7 +27,7 @@ import type { Flags } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
 import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 import { buildAliases } from "./aliases.js";
-import { buildMetrics } from "./build-metrics.js";
+import { buildMetrics, buildTracing } from "./build-metrics.js";
 import {
   budgetWarnings,
   providerWarnings,
@@ -161,7 +161,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     cache: buildCache(values),
     metrics,
     cluster,
-    tracing: { propagate: values.tracePropagation },
+    tracing: buildTracing(values, places),
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,

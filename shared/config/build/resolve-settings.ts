@@ -42,6 +42,7 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
     ...all,
     ...keyOrFile(all, ["masterKey", "masterKeyFile"], sources, problems),
     ...keyOrFile(all, ["metricsToken", "metricsTokenFile"], sources, problems),
+    ...keyOrFile(all, ["tracingHeaders", "tracingHeadersFile"], sources, problems),
     ...keyOrFile(all, ["clusterPassword", "clusterPasswordFile"], sources, problems),
   };
 }
@@ -55,6 +56,7 @@ function keyOrFile(
   [keyName, fileName]:
     | readonly ["masterKey", "masterKeyFile"]
     | readonly ["metricsToken", "metricsTokenFile"]
+    | readonly ["tracingHeaders", "tracingHeadersFile"]
     | readonly ["clusterPassword", "clusterPasswordFile"],
   sources: SettingSources,
   problems: Problems,

@@ -18,6 +18,7 @@ const readElsewhere: ReadonlySet<string> = new Set([
   "api_key_file",
   "secret_file",
   "token_file",
+  "headers_file",
 ]);
 const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 

@@ -117,6 +117,47 @@ export const ownHeaders: ValueKind<readonly string[]> = {
   schema: { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } },
 };
 
+/**
+ * Headers in one text, as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value`, with commas between,
+ * the values percent-encoded. Null for what isn't that.
+ */
+export function parseHeaderList(text: string): Readonly<Record<string, string>> | null {
+  const headers: Record<string, string> = {};
+  for (const pair of text.split(",")) {
+    if (pair.trim() === "") continue;
+    const [, name = "", written = ""] =
+      /^\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=(.*)$/.exec(pair) ?? [];
+    const value = decoded(written.trim());
+    if (name === "" || takenHeaders.test(name) || value === null) return null;
+    if (!/^[\x20-\x7e]{1,8192}$/.test(value)) return null;
+    headers[name.toLowerCase()] = value;
+  }
+  return headers;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A percent sign that encodes nothing.
+    return null;
+  }
+}
+
+export const headerList: ValueKind<string | null> = {
+  label: "secret",
+  expected:
+    "must be name=value, several with commas between, values percent-encoded, such as x-api-key=abc",
+  quotable: never,
+  parse: (raw) => {
+    if (typeof raw !== "string") return undefined;
+    const text = raw.trim();
+    if (text === "") return null;
+    return parseHeaderList(text) === null ? undefined : text;
+  },
+  schema: { type: "string" },
+};
+
 /** RFC 7518 requires a key at least as long as the hash: 32 bytes for the shortest. */
 const keySecretCharsMin = 32;
 

@@ -1,8 +1,11 @@
 /** The settings of usage records, metrics and traces: `usage.*`, `metrics.*`, `tracing.*`. */
+
+import { type TraceSampler, traceSamplers } from "../../metrics/telemetry-config.js";
 import { boolean, choice } from "../kinds/choice-kinds.js";
-import { integer } from "../kinds/number-kinds.js";
-import { masterKey } from "../kinds/secret-kinds.js";
+import { fraction, integer } from "../kinds/number-kinds.js";
+import { headerList, masterKey } from "../kinds/secret-kinds.js";
 import { filePath } from "../kinds/text-kinds.js";
+import { baseUrl } from "../kinds/url-kinds.js";
 import { setting } from "./setting.js";
 
 export const usageSettings = {
@@ -107,5 +110,58 @@ export const tracingSettings = {
     unit: null,
     meaning:
       "Which providers are sent a request's traceparent and tracestate: those on this host and in private networks, all, or none.",
+  }),
+  tracingEndpoint: setting({
+    path: "tracing.endpoint",
+    env: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    flag: null,
+    kind: baseUrl,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "Where spans are sent, by OTLP over HTTP: the address of a collector, to which /v1/traces is appended; without it, none are made.",
+  }),
+  tracingHeaders: setting({
+    path: "tracing.headers",
+    env: "OTEL_EXPORTER_OTLP_HEADERS",
+    flag: null,
+    kind: headerList,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "Headers that the collector is sent, such as a key: name=value, several with commas between, values percent-encoded.",
+  }),
+  tracingHeadersFile: setting({
+    path: "tracing.headers_file",
+    env: "SLUICE_TRACING_HEADERS_FILE",
+    flag: null,
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning: "A file that holds these headers, read when a proxy starts.",
+  }),
+  tracingSampler: setting<TraceSampler>({
+    path: "tracing.sampler",
+    env: "OTEL_TRACES_SAMPLER",
+    flag: null,
+    kind: choice(traceSamplers),
+    defaultValue: "parentbased_traceidratio",
+    defaultText: "parentbased_traceidratio",
+    unit: null,
+    meaning:
+      "Which requests have spans: parentbased_… follows what a caller's traceparent says, the rest of the name applies to all others.",
+  }),
+  tracingSample: setting({
+    path: "tracing.sample",
+    env: "OTEL_TRACES_SAMPLER_ARG",
+    flag: null,
+    kind: fraction,
+    defaultValue: 1,
+    defaultText: "1",
+    unit: null,
+    meaning: "Which part of the requests that is where the sampler is a traceidratio.",
   }),
 } as const;

@@ -42,6 +42,8 @@ t.test("the package holds the programs, the pages and the units, and nothing of 
     "package/dist/programs/sluice.js",
     "package/dist/programs/sluice.schema.json",
     "package/dist/programs/dashboard/third-party-licenses.txt",
+    "package/dist/programs/otel-spans.js",
+    "package/dist/programs/otel-spans-licenses.txt",
     "package/systemd/sluice-proxy.service",
     "package/docs/examples/sluice.yaml",
   ])
@@ -62,6 +64,11 @@ t.test("an installation has the versions of the lock, and no tool of development
     lockOf(project),
   ))
     t.ok(name === "sluice" || told.has(`pkg:npm/${name}@${version}`), `${name}@${version}`);
+  for (const name of ["preact", "@opentelemetry/sdk-trace", "@opentelemetry/otlp-exporter-base"])
+    t.ok(
+      [...told].some((purl) => purl.startsWith(`pkg:npm/${name}@`)),
+      `${name}, bundled`,
+    );
   t.notOk(existsSync(join(project, "node_modules/copyfiles")), "an override leaves it out");
   t.end();
 });

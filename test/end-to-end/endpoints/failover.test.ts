@@ -16,20 +16,28 @@ import {
   startScriptedUpstream,
   usageChunk,
 } from "../../support/providers/scripted-upstream.js";
+import { startTraceCollector } from "../../support/providers/trace-collector.js";
 
 const first = await startScriptedUpstream();
 const second = await startScriptedUpstream();
+const collector = await startTraceCollector();
 /** Takes a connection and ends it. */
 const resetting = createServer((socket) => socket.on("data", () => socket.resetAndDestroy()));
 await new Promise<void>((resolve) => resetting.listen(0, "127.0.0.1", resolve));
 t.teardown(() =>
-  Promise.all([first.close(), second.close(), new Promise((resolve) => resetting.close(resolve))]),
+  Promise.all([
+    first.close(),
+    second.close(),
+    collector.close(),
+    new Promise((resolve) => resetting.close(resolve)),
+  ]),
 );
 const resettingPort = (resetting.address() as { port: number }).port;
 const site = makeSite(
   t,
   `
 limiter: { deadline_ms: 60000 }
+tracing: { endpoint: "${collector.url}", sampler: parentbased_always_off }
 providers:
   one: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["*"], retries: 0, breaker_failures: 0, first_byte_timeout_ms: 400, idle_timeout_ms: 400 }
   weak: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["m"], retries: 0, breaker_failures: 2, breaker_open_ms: 1000 }
@@ -500,6 +508,86 @@ t.test(
     );
     replyCompletion(call, 10);
     await held;
+    await counted();
+  },
+);
+
+t.test(
+  "a request whose caller records its trace leaves spans: its own, and one for each attempt",
+  async (t) => {
+    first.answer = fails(503, error("a secret of the provider"));
+    second.answer = (taken) => replyCompletion(taken, 10);
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    const ask = (flags: string): Promise<Response> =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...json, traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` },
+        body: JSON.stringify({
+          model: "smart",
+          messages: [{ role: "user", content: "my prompt" }],
+        }),
+      });
+    await (await ask("00")).text();
+    t.match(second.calls.at(-1)!.headers["traceparent"], /-b7ad6b7169203331-00$/);
+    const response = await ask("01");
+    await response.text();
+    t.match(await logged(response), { trace_id: traceId, tries: 2 });
+    const { spans } = await until(
+      async () => collector,
+      (c) => c.spans.length >= 3,
+    );
+    const [server, failed, answered] = ["POST /v1/chat/completions", "chat a", "chat b"].map(
+      (name) => spans.find((span) => span.name === name)!,
+    );
+    t.match(server, {
+      traceId,
+      parentSpanId: "b7ad6b7169203331",
+      kind: 2,
+      events: [{ name: "sluice.admission", attributes: { "sluice.verdict": "admitted" } }],
+      attributes: {
+        "http.route": "/v1/chat/completions",
+        "http.response.status_code": 200,
+        "gen_ai.request.model": "smart",
+        "sluice.target": "two/b",
+        "sluice.tries": 2,
+        "sluice.request_id": response.headers.get("x-request-id"),
+      },
+    });
+    const below = { traceId, parentSpanId: server!.spanId, kind: 3 };
+    t.match(failed, {
+      ...below,
+      status: { code: 2 },
+      attributes: { "error.type": "503", "http.response.status_code": 503 },
+    });
+    t.match(answered, {
+      ...below,
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "b",
+        "gen_ai.response.model": "test",
+        "gen_ai.usage.input_tokens": 10,
+        "sluice.provider": "two",
+        "server.address": "127.0.0.1",
+      },
+    });
+    for (const [upstream, span] of [
+      [first, failed],
+      [second, answered],
+    ] as const)
+      t.equal(
+        upstream.calls.at(-1)!.headers["traceparent"],
+        `00-${traceId}-${span!.spanId}-01`,
+        "each provider is told of the span of its own request",
+      );
+    t.equal(spans.length, 3, "and of the caller that doesn't record it there are none");
+    const sent = collector.requests.map(({ body }) => body).join("");
+    for (const secret of ["my prompt", "a secret", "hello"]) t.notMatch(sent, secret);
+    const metrics = await until(
+      async () => (await fetch(`${url}/metrics`)).text(),
+      (text) => text.includes("sluice_spans_total"),
+    );
+    t.match(metrics, /^sluice_spans_total\{result="exported"\} 3$/m);
     await counted();
   },
 );

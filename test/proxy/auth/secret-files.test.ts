@@ -38,6 +38,14 @@ t.test(
   },
 );
 
+t.test("a proxy reads the headers for a collector from their file", async (t) => {
+  writeFileSync(path("headers"), "x-api-key=a%20b,\n");
+  const { config } = accepted(`tracing: { headers_file: ${path("headers")} }\n`);
+  t.equal((await withSecrets(config)).tracing.headers, "x-api-key=a%20b,");
+  const wrong = accepted(`tracing: { headers_file: ${path("two")} }\n`).config;
+  await t.rejects(withSecrets(wrong), { message: /headers_file, .*, must be name=value/ });
+});
+
 t.test("what has no files stays as it is", async (t) => {
   const { config } = accepted("server: { master_key: mk }\n");
   t.same(await withSecrets(config), config);

@@ -5,7 +5,7 @@
 import t from "tap";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { chooseRewriters } from "../../../proxy/body/rewriters/rewrite-request.js";
-import { targetOf } from "../../../proxy/handlers/passthrough-request.js";
+import { passthroughTarget } from "../../../proxy/handlers/attempts/passthrough-target.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { createPriceTable } from "../../../proxy/routing/price-table.js";
 import { buildCatalog, listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
@@ -51,7 +51,7 @@ for (const [provider, type, name, others] of table)
           t.match(resolveModel(catalog, asked), { targets: [target] }, asked);
         const gateway = { models: { current: () => catalog } };
         t.same(
-          targetOf(
+          passthroughTarget(
             { gateway } as unknown as RequestContext,
             { provider: config.providers[0]! },
             spelling,

@@ -71,6 +71,7 @@ async function run(
     targetHealth,
     targetLoad: new TargetLoad([], () => 0),
     metrics: fakeMetrics(),
+    tracing: null,
     setTimer(ms: number, then: () => void) {
       waits.push(ms);
       if (waits.length === leavesBefore) queueMicrotask(() => exchange.leave());

@@ -38,6 +38,14 @@ t.test("so is the token for scrapes", async (t) => {
   t.equal(unset.token, null);
 });
 
+t.test("so are the headers for a collector", async (t) => {
+  const { tracing } = accepted("tracing: { headers_file: t }\n").config;
+  t.same([tracing.headers, tracing.headersFile], [null, "/srv/t"]);
+  t.same(refused("tracing: { headers: a=b, headers_file: f }\n"), [
+    "tracing.headers and tracing.headers_file are both set: keep one of them",
+  ]);
+});
+
 t.test("a gateway with a file for its master key isn't open", async (t) => {
   const { settings } = accepted("server: { master_key_file: /run/key }\n").config;
   t.match(

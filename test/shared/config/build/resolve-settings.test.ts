@@ -93,6 +93,11 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     metricsRulesMax: ["", 20, 20],
     metricsUserPathDepth: ["", 2, 2],
     tracePropagation: ["", "all", "all"],
+    tracingEndpoint: ["http://a:4318/", "http://b:4318", "http://a:4318"],
+    tracingHeaders: ["a=1, b=2%203", "c=4", "a=1, b=2%203"],
+    tracingHeadersFile: ["/a", "/b", "/a"],
+    tracingSampler: ["Always_On", "always_off", "always_on"],
+    tracingSample: ["0.25", 0.5, 0.25],
     clusterUrl: [
       "valkey://a, redis://b:1",
       "valkey://c",

@@ -1,0 +1,67 @@
+/** Wires the spans of a proxy: the SDK, clocks, what is counted and logged of them. */
+import type { Config } from "../../../shared/config/config.js";
+import type { Log } from "../../../shared/log.js";
+import type { ProxyCounts } from "../proxy-counts.js";
+import type { TracedProvider } from "./attempt-span.js";
+import type { ExportEvents } from "./otel-spans.js";
+import { Tracing } from "./request-trace.js";
+
+interface TracingParts {
+  readonly counts: Pick<ProxyCounts, "spansEnded">;
+  readonly log: Log;
+  /** The name of this proxy. */
+  readonly name: string;
+}
+
+/** Null where no collector is configured: nothing is loaded then. */
+export async function createTracing(
+  { tracing, providers }: Pick<Config, "tracing" | "providers">,
+  { counts, log, name }: TracingParts,
+): Promise<Tracing | null> {
+  const { endpoint, headers } = tracing;
+  if (endpoint === null) return null;
+  // A file of its own beside the program, with the packages in it.
+  const { createSpanMaker } = await import("./otel-spans.js");
+  const traced = new Map(providers.map((provider) => [provider.name, tracedProvider(provider)]));
+  const maker = await createSpanMaker({ endpoint, headers }, name, exportEvents(counts, log));
+  return new Tracing(tracing, {
+    maker,
+    // Targets come from the configuration's providers, so there is one.
+    providerOf: ({ provider }) => traced.get(provider)!,
+    monoMs: () => performance.now(),
+    nowMs: () => Date.now(),
+    random: Math.random,
+  });
+}
+
+/** Logged once, until some are sent again. */
+function exportEvents(counts: TracingParts["counts"], log: Log): ExportEvents {
+  let isLosing = false;
+  const lost = (reason: string): void => {
+    if (!isLosing)
+      log.warn({ reason }, "spans can't be sent to tracing.endpoint: they are dropped");
+    isLosing = true;
+  };
+  return {
+    onExported(spans) {
+      counts.spansEnded("exported", spans);
+      if (isLosing) log.info("spans are sent to tracing.endpoint again");
+      isLosing = false;
+    },
+    onDropped(spans) {
+      counts.spansEnded("dropped", spans);
+      lost("more end than it takes");
+    },
+    onFailed(spans, reason) {
+      counts.spansEnded("failed", spans);
+      lost(reason);
+    },
+  };
+}
+
+function tracedProvider({ type, baseUrl }: Config["providers"][number]): TracedProvider {
+  if (baseUrl === "") return { type, address: "", port: 0 };
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const usual = protocol === "https:" ? 443 : 80;
+  return { type, address: hostname, port: port === "" ? usual : Number(port) };
+}

@@ -1,0 +1,172 @@
+/**
+ * Spans by the OpenTelemetry SDK, sent by OTLP over HTTP. This file alone knows the packages, and
+ * is loaded, with them, when a collector is configured, and not otherwise: they take some 5 MB.
+ *
+ * The SDK sends what has ended in batches, off the way of requests. What doesn't fit into its queue
+ * is dropped, as is what can't be sent; either is counted.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type HrTime,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { parseHeaderList } from "../../../shared/config/kinds/secret-kinds.js";
+import type { TracingConfig } from "../../../shared/metrics/telemetry-config.js";
+import { version } from "../../../shared/version.js";
+import {
+  closeMsMax,
+  exportMsMax,
+  gatherMs,
+  spansPerBatch,
+  spansWaitingMax,
+  spanTextCharsMax,
+} from "./span-bounds.js";
+import type { SpanMaker } from "./spans.js";
+
+/** What becomes of spans that have ended. */
+export interface ExportEvents {
+  onExported(spans: number): void;
+  /** There are too many to be sent in time. */
+  onDropped(spans: number): void;
+  /** They couldn't be sent; `reason` is no text of a caller's. */
+  onFailed(spans: number, reason: string): void;
+}
+
+/** `endpoint`: the collector's. `proxy`: what this proxy is called among those of its host. */
+export function createSpanMaker(
+  { endpoint, headers }: { readonly endpoint: string } & Pick<TracingConfig, "headers">,
+  proxy: string,
+  events: ExportEvents,
+  { exportMs, closeMs } = { exportMs: exportMsMax, closeMs: closeMsMax },
+): SpanMaker {
+  const exporter = new CountingExporter(
+    new OTLPTraceExporter({
+      url: `${endpoint}/v1/traces`,
+      headers: headers === null ? {} : { ...parseHeaderList(headers) },
+      timeoutMillis: exportMs,
+    }),
+    events,
+  );
+  const processor = new BatchSpanProcessor(exporter, {
+    maxQueueSize: spansWaitingMax,
+    maxExportBatchSize: spansPerBatch,
+    scheduledDelayMillis: gatherMs,
+    exportTimeoutMillis: 2 * exportMs,
+  });
+  const named = { "service.name": "sluice", "service.version": version, "sluice.proxy": proxy };
+  const provider = new BasicTracerProvider({
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say more, or otherwise.
+    resource: resourceFromAttributes(named).merge(detectResources({ detectors: [envDetector] })),
+    sampler: new AlwaysOnSampler(),
+    generalLimits: { attributeValueLengthLimit: spanTextCharsMax },
+    spanProcessors: [new BoundedProcessor(processor, exporter, events)],
+  });
+  const tracer = provider.getTracer("sluice", version);
+  const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT };
+  return {
+    start({ name, kind, parent, startMs }) {
+      const context =
+        parent === null
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, {
+              traceId: parent.traceId,
+              spanId: parent.spanId,
+              traceFlags: TraceFlags.SAMPLED,
+              isRemote: kind === "server",
+            });
+      const startTime = hrTime(startMs);
+      const span = tracer.startSpan(name, { kind: kinds[kind], startTime }, context);
+      const { traceId, spanId } = span.spanContext();
+      return {
+        traceId,
+        spanId,
+        event: (of, attributes, atMs) => void span.addEvent(of, attributes, hrTime(atMs)),
+        end({ attributes, error, atMs }) {
+          span.setAttributes(attributes);
+          if (error) span.setStatus({ code: SpanStatusCode.ERROR });
+          span.end(hrTime(atMs));
+        },
+      };
+    },
+    async close() {
+      // What it couldn't send is counted.
+      const sent = provider.shutdown().catch(() => {});
+      await Promise.race([sent, delay(closeMs, null, { ref: false })]);
+    },
+  };
+}
+
+/** Not a number: of that the SDK would have to guess what it is. */
+function hrTime(ms: number): HrTime {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
+}
+
+/** Counts what is sent and what can't be. */
+class CountingExporter implements SpanExporter {
+  /** What has ended and isn't on its way yet. */
+  waiting = 0;
+  readonly #exporter: SpanExporter;
+  readonly #events: ExportEvents;
+
+  constructor(exporter: SpanExporter, events: ExportEvents) {
+    this.#exporter = exporter;
+    this.#events = events;
+  }
+
+  export(spans: ReadableSpan[], done: Parameters<SpanExporter["export"]>[1]): void {
+    this.waiting -= spans.length;
+    this.#exporter.export(spans, (result) => {
+      if (result.code === 0) this.#events.onExported(spans.length);
+      else this.#events.onFailed(spans.length, result.error?.message ?? "no reason given");
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown();
+  }
+}
+
+/** Lets the SDK's processor have what fits into its queue, and counts the rest. */
+class BoundedProcessor implements SpanProcessor {
+  readonly #processor: SpanProcessor;
+  readonly #exporter: CountingExporter;
+  readonly #events: ExportEvents;
+
+  constructor(processor: SpanProcessor, exporter: CountingExporter, events: ExportEvents) {
+    this.#processor = processor;
+    this.#exporter = exporter;
+    this.#events = events;
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#exporter.waiting >= spansWaitingMax) return this.#events.onDropped(1);
+    this.#exporter.waiting++;
+    this.#processor.onEnd(span);
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#processor.forceFlush();
+  }
+
+  shutdown(): Promise<void> {
+    return this.#processor.shutdown();
+  }
+}

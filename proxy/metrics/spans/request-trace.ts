@@ -1,0 +1,151 @@
+/**
+ * The spans of one request: its own, whose parent is the caller's, and one for each attempt at a
+ * provider. Nothing here decides what becomes of the request.
+ */
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { TracingConfig } from "../../../shared/metrics/telemetry-config.js";
+import type { Upstream } from "../../upstream/upstream.js";
+import { modelWatchedUpstream } from "./answered-model.js";
+import {
+  attemptAttributes,
+  attemptName,
+  type EndedCall,
+  type TracedAttempt,
+  type TracedProvider,
+} from "./attempt-span.js";
+import { isSampled } from "./sampler.js";
+import type { OpenSpan, SpanAttributes, SpanId, SpanMaker } from "./spans.js";
+
+interface TracingPorts {
+  readonly maker: SpanMaker;
+  readonly providerOf: (target: Target) => TracedProvider;
+  readonly monoMs: () => number;
+  /** Wall time. */
+  readonly nowMs: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+/** Decides which requests have spans, and begins them. */
+export class Tracing {
+  readonly #config: Pick<TracingConfig, "sampler" | "sample">;
+  readonly #ports: TracingPorts;
+
+  constructor(config: Pick<TracingConfig, "sampler" | "sample">, ports: TracingPorts) {
+    this.#config = config;
+    this.#ports = ports;
+  }
+
+  /** Null: it has none. `parent`: the caller's span, and whether the caller records it. */
+  begin(
+    name: string,
+    parent: (SpanId & { readonly sampled: boolean }) | null,
+    startedMonoMs: number,
+  ): RequestTrace | null {
+    const { maker, monoMs, nowMs, random } = this.#ports;
+    if (!isSampled(this.#config, parent, random)) return null;
+    const monoToWallMs = nowMs() - monoMs();
+    const startMs = startedMonoMs + monoToWallMs;
+    const span = maker.start({ name, kind: "server", parent, startMs });
+    return new RequestTrace(this.#ports, span, monoToWallMs);
+  }
+
+  close(): Promise<void> {
+    return this.#ports.maker.close();
+  }
+}
+
+export class RequestTrace {
+  readonly #ports: TracingPorts;
+  readonly #span: OpenSpan;
+  readonly #monoToWallMs: number;
+  #attempt: AttemptTrace | null = null;
+
+  constructor(ports: TracingPorts, span: OpenSpan, monoToWallMs: number) {
+    this.#ports = ports;
+    this.#span = span;
+    this.#monoToWallMs = monoToWallMs;
+  }
+
+  get traceId(): string {
+    return this.#span.traceId;
+  }
+
+  /** The daemon has given its verdict, or none, after so long. */
+  judged(verdict: string, waitedMs: number): void {
+    const attributes = { "sluice.verdict": verdict, "sluice.wait_seconds": waitedMs / 1000 };
+    this.#span.event("sluice.admission", attributes, this.#ports.nowMs());
+  }
+
+  /** One begins; the one before has ended. */
+  attempt(what: TracedAttempt, startedMonoMs: number): AttemptTrace {
+    const span = this.#ports.maker.start({
+      name: attemptName(what),
+      kind: "client",
+      parent: this.#span,
+      startMs: startedMonoMs + this.#monoToWallMs,
+    });
+    const times = { startedMonoMs, monoToWallMs: this.#monoToWallMs };
+    this.#attempt = new AttemptTrace(span, what, this.#ports.providerOf(what.target), times);
+    return this.#attempt;
+  }
+
+  end(attributes: SpanAttributes, error: boolean, endedMonoMs: number): void {
+    this.#attempt?.abandoned(endedMonoMs);
+    this.#span.end({ attributes, error, atMs: endedMonoMs + this.#monoToWallMs });
+  }
+}
+
+export class AttemptTrace implements SpanId {
+  /** What the provider calls the model that answers; empty: it hasn't said. */
+  #answeredModel = "";
+  readonly #span: OpenSpan;
+  readonly #what: TracedAttempt;
+  readonly #provider: TracedProvider;
+  readonly #times: { readonly startedMonoMs: number; readonly monoToWallMs: number };
+  #ended = false;
+
+  constructor(
+    span: OpenSpan,
+    what: TracedAttempt,
+    provider: TracedProvider,
+    times: { readonly startedMonoMs: number; readonly monoToWallMs: number },
+  ) {
+    this.#span = span;
+    this.#what = what;
+    this.#provider = provider;
+    this.#times = times;
+  }
+
+  get traceId(): string {
+    return this.#span.traceId;
+  }
+
+  get spanId(): string {
+    return this.#span.spanId;
+  }
+
+  /** The upstream that it is sent to, which then tells the model that answers. */
+  watched(upstream: Upstream): Upstream {
+    return modelWatchedUpstream(upstream, (model) => {
+      this.#answeredModel = model;
+    });
+  }
+
+  ended(forwarded: EndedCall, endedMonoMs: number): void {
+    const { startedMonoMs } = this.#times;
+    const ended = { forwarded, startedMonoMs, answeredModel: this.#answeredModel };
+    const attributes = attemptAttributes(this.#what, this.#provider, ended);
+    this.#end(attributes, "error.type" in attributes, endedMonoMs);
+  }
+
+  /** An exception has ended the request, and nobody said how the attempt ended. */
+  abandoned(endedMonoMs: number): void {
+    if (!this.#ended) this.#end({ "error.type": "internal_error" }, true, endedMonoMs);
+  }
+
+  #end(attributes: SpanAttributes, error: boolean, endedMonoMs: number): void {
+    this.#ended = true;
+    this.#span.end({ attributes, error, atMs: endedMonoMs + this.#times.monoToWallMs });
+  }
+}
