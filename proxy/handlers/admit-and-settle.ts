@@ -1,7 +1,4 @@
-/**
- * What every limited request goes through, whatever it is for: it is admitted or refused before it
- * is sent, and settled after it has ended.
- */
+/** How each limited request is admitted or refused before it is sent, and settled at its end. */
 
 import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
