@@ -60,19 +60,28 @@ process.once("exit", () => {
   for (const copy of copies) copy.remove();
 });
 const measured = new MeasuredTests(copies[0]!.dist);
-const tests: TestFile[] = [];
-await atOnce(testFiles(), async (file, copy) => {
-  const test = await measured.get(file, copy);
-  if (test === null) console.log(`${file} fails without any fault: it is left out`);
-  else tests.push(test);
-});
-console.log(`${tests.length} test files pass; ${planted.length} of ${faults.length} faults drawn`);
+const tests = new Map<string, TestFile>();
 const tried: { file: string; outcome: Outcome; text: string }[] = [];
+console.log(`${planted.length} of ${faults.length} faults drawn`);
+// The tests of other rooms are measured and run only for what the room's own don't notice.
+await measure(planted.map(({ file }) => dirname(file)));
+const left: Fault[] = [];
 await atOnce(planted, async (fault, copy) => {
-  const outcome = isEquivalent(fault) ? "equivalent" : await outcomeOf(fault, copy);
-  const text = `${outcome.padEnd(10)} ${fault.file}:${fault.line} ${fault.what}: ${fault.lineText}`;
-  tried.push({ file: fault.file, outcome, text });
-  console.log(`${tried.length}/${planted.length} ${text}`);
+  if (isEquivalent(fault)) tell(fault, "equivalent");
+  else if (await isNoticed(fault, copy, testsOfRoom(fault))) tell(fault, "noticed");
+  else {
+    left.push(fault);
+    console.log(`  not noticed in its room: ${shown(fault)}`);
+  }
+});
+const roomTestsOnly = values["room-tests-only"];
+if (!roomTestsOnly) await measure(left.map(({ file }) => file.split("/")[0]!));
+await atOnce(left, async (fault, copy) => {
+  const near = testsOfRoom(fault);
+  const far = testsOf([...tests.values()], fault).filter((test) => !near.includes(test));
+  if (near.length === 0 && (roomTestsOnly || far.length === 0)) tell(fault, "not run");
+  else if (!roomTestsOnly && (await isNoticed(fault, copy, far))) tell(fault, "noticed");
+  else tell(fault, "survived");
 });
 tried.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0));
 const unnoticed = tried.filter(({ outcome }) => outcome === "survived" || outcome === "not run");
@@ -93,20 +102,45 @@ async function atOnce<T>(
   await Promise.all(copies.map(runLeft));
 }
 
-async function outcomeOf({ file, text, start, end, put }: Fault, copy: Copy): Promise<Outcome> {
-  const answering = testsOf(tests, { file, start });
-  if (answering.length === 0) return "not run";
-  copy.put(file, text.slice(0, start) + put + text.slice(end));
-  const survived = await copy.passes(answering, file);
-  copy.put(file, text);
-  return survived ? "survived" : "noticed";
+/** Measures the test files below these folders of `test/`, each once. */
+async function measure(folders: readonly string[]): Promise<void> {
+  const files = new Set([...new Set(folders)].flatMap(testFilesIn));
+  await atOnce(
+    [...files].filter((file) => !tests.has(file)),
+    async (file, copy) => {
+      const test = await measured.get(file, copy);
+      if (test === null) console.log(`${file} fails without any fault: it is left out`);
+      else tests.set(file, test);
+    },
+  );
+  console.log(`${tests.size} test files pass without any fault`);
 }
 
-function testFiles(): string[] {
-  const folders = planted.map(({ file }) =>
-    values["room-tests-only"] ? dirname(file) : file.split("/")[0]!,
-  );
-  return [...new Set([...new Set(folders)].flatMap(testFilesIn))];
+function testsOfRoom(fault: Fault): TestFile[] {
+  const room = `test/${dirname(fault.file)}/`;
+  return testsOf([...tests.values()], fault).filter(({ file }) => file.startsWith(room));
+}
+
+/** Whether one of these tests fails. */
+async function isNoticed(
+  { file, text, start, end, put }: Fault,
+  copy: Copy,
+  some: readonly TestFile[],
+): Promise<boolean> {
+  copy.put(file, text.slice(0, start) + put + text.slice(end));
+  const passes = await copy.passes(some, file);
+  copy.put(file, text);
+  return !passes;
+}
+
+function shown({ file, line, what, lineText }: Fault): string {
+  return `${file}:${line} ${what}: ${lineText}`;
+}
+
+function tell(fault: Fault, outcome: Outcome): void {
+  const text = `${outcome.padEnd(10)} ${shown(fault)}`;
+  tried.push({ file: fault.file, outcome, text });
+  console.log(`${tried.length}/${planted.length} ${text}`);
 }
 
 function faultsIn(room: string): Fault[] {

@@ -61,12 +61,14 @@ export class Copy {
   }
 
   /**
-   * Whether these tests pass: the source file's own, then the others of its room, then the rest; a
-   * process each, since most faults are noticed at once and to load a test takes longer than to run
-   * it. One that takes several times as long as without a fault hangs.
+   * Whether these tests pass: a source file's own, and then the others, in a process for each of
+   * the two: most faults are noticed at once, and to load a test takes longer than to run it. One
+   * that takes several times as long as without a fault hangs.
    */
   async passes(tests: readonly TestFile[], source: string): Promise<boolean> {
-    for (const some of nearestFirst(tests, source)) {
+    const own = `test/${source.replace(/js$/, "test.js")}`;
+    const isOwn = ({ file }: TestFile): boolean => file === own;
+    for (const some of [tests.filter(isOwn), tests.filter((test) => !isOwn(test))]) {
       if (some.length === 0) continue;
       const ms = some.reduce((sum, test) => sum + test.ms, 0);
       const files = some.map(({ file }) => file);
@@ -84,7 +86,6 @@ export class Copy {
       const child = spawn(
         process.execPath,
         [
-          "--enable-source-maps",
           join(this.dist, "test/mutation/run-files.js"),
           ...files.map((file) => join(this.dist, file)),
         ],
@@ -118,16 +119,6 @@ export function testsOf(
   { file, start }: { readonly file: string; readonly start: number },
 ): TestFile[] {
   return tests.filter(({ coverage }) => isRun(coverage, file, start)).sort((a, b) => a.ms - b.ms);
-}
-
-/** Those of a source file, those of its room and those of other rooms. */
-function nearestFirst(tests: readonly TestFile[], source: string): TestFile[][] {
-  const own = `test/${source.replace(/js$/, "test.js")}`;
-  const room = `${dirname(own)}/`;
-  const near: TestFile[][] = [[], [], []];
-  for (const test of tests)
-    near[test.file === own ? 0 : test.file.startsWith(room) ? 1 : 2]!.push(test);
-  return near;
 }
 
 /**

@@ -1,4 +1,5 @@
 import t from "tap";
+import { periodSecondsMax } from "../../../shared/bounds.js";
 import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
@@ -84,9 +85,18 @@ t.test("what doesn't name a token is refused, and so is one too many", async (t)
     [{ jti: "a", expires_at: "2025-01-01T00:00:00Z" }, "expires_at"],
   ] as const)
     t.match(await refusal(ask(daemon, "jwts.deny", { jwt })), { status: 400, param });
-  t.match(await refusal(ask(daemon, "jwts.deny", { jwt: { jti: "a" }, expires_in_seconds: 0 })), {
-    param: "expires_in_seconds",
-  });
+  for (const expires_in_seconds of [0, 1.5, "5", periodSecondsMax + 1])
+    t.match(await refusal(ask(daemon, "jwts.deny", { jwt: { jti: "a" }, expires_in_seconds })), {
+      param: "expires_in_seconds",
+    });
+  for (const [expires_in_seconds, expires_at] of [
+    [1, "2026-01-01T00:00:01Z"],
+    [periodSecondsMax, "2125-12-08T00:00:00Z"],
+  ] as const)
+    t.match(await ask(daemon, "jwts.deny", { jwt: { jti: "a" }, expires_in_seconds }), {
+      expires_at,
+    });
+  await ask(daemon, "jwts.allow", { jti: "a" });
   t.match(await refusal(ask(daemon, "jwts.list", { after: "x" })), { param: "after" });
   const { denials } = daemon.state;
   const denial = { claim: "jti", issuer: null, expiresAtMs: null, deniedAtMs: 0 } as const;
@@ -96,13 +106,15 @@ t.test("what doesn't name a token is refused, and so is one too many", async (t)
   const parts = jwtsOf(daemon.proxy("p1"));
   t.equal(parts.length, deniedJwtsMax / deniedJwtsPerPage);
   t.same(parts.map(({ complete }) => complete).lastIndexOf(false), parts.length - 2);
-  let after: unknown = null;
-  let pages = 0;
-  do {
-    after = (await ask(daemon, "jwts.list", { after }))["next"];
-    pages++;
-  } while (after !== null);
-  t.equal(pages, deniedJwtsMax / deniedJwtsPerPage);
+  const listed: unknown[] = [];
+  for (let after: unknown = null, pages = 0; pages === 0 || after !== null; pages++) {
+    t.ok(pages < deniedJwtsMax / deniedJwtsPerPage, `page ${pages}`);
+    const page = await ask(daemon, "jwts.list", { after });
+    listed.push(...(page["denied_jwts"] as { jti: string }[]).map(({ jti }) => jti));
+    after = page["next"];
+  }
+  t.equal(new Set(listed).size, deniedJwtsMax);
+  t.equal(listed.length, deniedJwtsMax);
 });
 
 t.test("an entry of the store that isn't a denial stops the start", async (t) => {

@@ -1,7 +1,8 @@
 import t from "tap";
 import { daemonStatus } from "../../../../limiterd/handlers/admin/daemon-status.js";
 import { wireVersions } from "../../../../shared/wire/wire-versions.js";
-import { ask, askFor, pathRule, startDaemon, submit } from "../../in-memory-daemon.js";
+import { budget } from "../../budgets/budget-fixture.js";
+import { ask, askFor, pathRule, settleOf, startDaemon, submit } from "../../in-memory-daemon.js";
 
 t.test(
   "proxies and what they have in flight are counted, command lines and submissions aren't",
@@ -72,4 +73,38 @@ t.test("targets that proxies leave alone are named as long as they are connected
   t.same(status(), ["one/a: 503 (7 failures in a row)"]);
   other.close();
   t.same(status(), []);
+});
+
+t.test("of many proxies and of many limits that do nothing, a hundred are named", async (t) => {
+  for (const count of [100, 101]) {
+    const paths = Array.from({ length: count }, (_, i) => `/p${i}`);
+    const daemon = startDaemon(
+      paths.map((path) => pathRule(path, 60, { tokens: 5 })),
+      { usageEnabled: false, budgets: paths.map((path) => budget(path, 3600, 1)) },
+    );
+    for (const path of paths) daemon.proxy(path.slice(1));
+    const status = daemonStatus(daemon.state, daemon.nowMs + 5_000_000);
+    t.match(status, { proxies: count, inert_rules: count, inert_budgets: count });
+    t.equal(status.uptime_seconds, 5000);
+    t.equal(status.proxy_ids.length, 100);
+    t.same(
+      status.inert.map((name) => name.startsWith("budget ")),
+      [...Array(100).fill(false), ...Array(100).fill(true)],
+    );
+  }
+});
+
+t.test("settles of every part are counted, repeated ones apart", async (t) => {
+  const daemon = startDaemon([pathRule("/", 60, { requests: 10 })]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/a")!;
+  const parts = ["progress", "attempt", "request"] as const;
+  for (const [i, part] of parts.entries()) peer.send({ ...settleOf(lease, i + 1, 5), part });
+  peer.send(settleOf(lease, 3, 5));
+  t.match(daemonStatus(daemon.state, daemon.nowMs), {
+    settled: 3,
+    tokens: 15,
+    repeated_settles: 1,
+    inert_rules: 0,
+  });
 });
