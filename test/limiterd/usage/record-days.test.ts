@@ -3,9 +3,15 @@ import fc from "fast-check";
 import t from "tap";
 import { type KeyRun, RecordDays, storedRecordDays } from "../../../limiterd/usage/record-days.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import { labelPrefix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { batchesIn } from "../../../limiterd/usage/usage-reader.js";
-import { recordLatenessMs } from "../../../shared/bounds.js";
+import {
+  batchesPerTrim,
+  recordLatenessMs,
+  rollupDaysMin,
+  sumsPerTrim,
+} from "../../../shared/bounds.js";
 import { dayOf } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, startDaemon } from "../in-memory-daemon.js";
@@ -253,3 +259,78 @@ t.test("a run that the store lacks is written with the next batch, once", async 
   t.same(keys(4, next), [4], "a day of its own");
   t.same(keys(5, next), []);
 });
+
+const daysAgo = (days: number): string => dayOf(noonMs - days * dayMs);
+
+t.test("sums are walked through once a day, some at a time, and the old ones go", async (t) => {
+  for (const [retentionDays, keptDays] of [
+    [30, rollupDaysMin],
+    [rollupDaysMin + 1, rollupDaysMin + 1],
+  ] as const)
+    for (const count of [0, sumsPerTrim - 1, sumsPerTrim, 2 * sumsPerTrim - 1, 2 * sumsPerTrim]) {
+      const store = createMemoryStore();
+      const keys = Array.from({ length: count }, (_, i) => {
+        const day = daysAgo(i % 2 === 0 ? keptDays : keptDays + 1);
+        return `${i % 3 === 0 ? labelPrefix(`l${i}`) : totalPrefix(`/p${i}`)}${day}`;
+      });
+      await store.commit(keys.map((key) => ({ table: "rollups", key, value: [1] })));
+      const trimmer = createUsageTrimmer(store, new RecordDays([]), retentionDays);
+      const removed: unknown[] = [];
+      const turn = async (atMs: number): Promise<number> => {
+        const changes = trimmer.next(atMs, 0);
+        removed.push(...changes.map(({ key }) => key));
+        await store.commit(changes);
+        return changes.length;
+      };
+      for (let turns = 0; turns < 4; turns++)
+        t.ok((await turn(noonMs)) <= Math.ceil(sumsPerTrim / 2) + 1, `${count}: one turn`);
+      const old = keys.filter((key) => key.endsWith(daysAgo(keptDays + 1)));
+      t.same(removed.sort(), old.sort(), `${count} sums, kept for ${keptDays} days`);
+      await store.commit(old.map((key) => ({ table: "rollups", key, value: [1] })));
+      t.equal(await turn(noonMs), 0, "not again on this day");
+      if (count === 0) continue;
+      t.ok((await turn(noonMs + dayMs)) > 0, "but on the next");
+    }
+});
+
+t.test(
+  "records go by their runs, so many batches at a call, and none that isn't summed",
+  async (t) => {
+    const today = Math.floor(noonMs / dayMs);
+    const run = (firstKey: number, ago: number) => ({
+      firstKey,
+      fromDay: today - ago,
+      toDay: today - ago,
+    });
+    const store = createMemoryStore();
+    const last = batchesPerTrim + 30;
+    const keys = Array.from({ length: last }, (_, i) => i + 1);
+    await store.commit(keys.map((key) => ({ table: "usage", key, value: [] })));
+    const days = new RecordDays([run(1, 40), run(11, 31), run(last - 9, 30)]);
+    const trimmer = createUsageTrimmer(store, days, 30);
+    const next = async (rolledUpKey: number): Promise<string[]> => {
+      const changes = trimmer.next(noonMs, rolledUpKey);
+      await store.commit(changes);
+      return changes.map(({ table, key }) => `${table} ${key}`);
+    };
+    t.same(await next(0), []);
+    t.same(
+      await next(5),
+      keys.slice(0, 5).map((key) => `usage ${key}`),
+      "up to what is summed",
+    );
+    t.same(await next(10), [...keys.slice(5, 10).map((key) => `usage ${key}`), "days 1"]);
+    const rest = keys.slice(10, last - 10);
+    t.same(
+      await next(last),
+      rest.slice(0, batchesPerTrim).map((key) => `usage ${key}`),
+      "so many at a call",
+    );
+    t.same(await next(last), [
+      ...rest.slice(batchesPerTrim).map((key) => `usage ${key}`),
+      "days 11",
+    ]);
+    t.same(await next(last), [], "a day that is kept stays whole");
+    t.equal([...store.entries("usage")].length, 10);
+  },
+);

@@ -1,6 +1,7 @@
 import t from "tap";
 import {
   amountSum,
+  budgetName,
   budgetPeriodLabel,
   compareBudgets,
   parseBudgetKey,
@@ -358,4 +359,10 @@ t.test("each anchor has its bounds", async (t) => {
       "monthly_reset_minute 0-59 0",
     ],
   );
+});
+
+t.test("a budget is named by its subject and period, and one on a label as such", async (t) => {
+  const key = { subject: "research", periodSeconds: 86_400 };
+  t.equal(budgetName({ scope: "label", ...key }), "label research daily");
+  t.equal(budgetName({ scope: "user_path", ...key, subject: "/team" }), "/team daily");
 });

@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import t from "tap";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import {
+  isFirstKey,
+  isKeyHash,
+  isRedactedKey,
   keyId,
   keyNumber,
   looksLikeManagedKey,
@@ -196,4 +199,15 @@ t.test("a timestamp is RFC 3339 with its offset, on a day that there is", async 
     "",
   ])
     t.equal(parseTimestamp(text), null, text);
+});
+
+t.test("what may be shown of a key, and its hash, have a shape of their own", async (t) => {
+  const { value, hash, redacted } = newKey();
+  t.ok(isRedactedKey(redacted));
+  t.ok(isKeyHash(hash));
+  for (const other of [value, hash, `${redacted}x`, ` ${redacted}`, "", null, [redacted]])
+    t.notOk(isRedactedKey(other));
+  for (const other of [value, redacted, `${hash}x`, hash.slice(1), null, [hash]])
+    t.notOk(isKeyHash(other));
+  t.same([keyId(1), keyId(2), keyId(11), ""].map(isFirstKey), [true, false, false, false]);
 });

@@ -1,6 +1,7 @@
 import t from "tap";
 import {
   blendedUsdPerMillion,
+  kindRate,
   type Price,
   rateFromUsdPerMillion,
   ratesFor,
@@ -50,4 +51,50 @@ t.test("models are compared by three parts input and one part output", async (t)
   t.equal(blendedUsdPerMillion(price(rates(2_000_000, 6_000_000))), 3);
   t.equal(blendedUsdPerMillion(price(rates(4_000_000))), 3);
   t.equal(blendedUsdPerMillion(price(rates(null, 6_000_000))), null);
+});
+
+t.test("a service tier multiplies every rate that there is, rounded to integers", async (t) => {
+  const base: TokenRates = {
+    input: 1001,
+    output: null,
+    cachedInput: 10,
+    cacheWrite: null,
+    kinds: { reasoning: 30, audioInput: 0 },
+  };
+  const tiered = { ...price(base), serviceTiers: { flex: 500, priority: 1000 } };
+  t.same(ratesFor(tiered, 0, "flex"), {
+    input: 501,
+    output: null,
+    cachedInput: 5,
+    cacheWrite: null,
+    kinds: { reasoning: 15, audioInput: 0 },
+  });
+  for (const tier of ["priority", "batch", null] as const)
+    t.equal(ratesFor(tiered, 0, tier as never), base, `${tier}: as it is`);
+  t.equal(ratesFor(price(base), 0, "flex"), base, "none is told");
+  t.same(ratesFor({ ...tiered, rates: rates(7, 9) }, 0, "flex"), {
+    ...rates(4, 5),
+    kinds: {},
+  });
+});
+
+t.test("a kind of tokens costs its own rate, or that of what it is a part of", async (t) => {
+  const bare: TokenRates = { input: 1, output: 2, cachedInput: null, cacheWrite: null };
+  const table = [
+    ["cacheWrite1h", 1, { cacheWrite: 5 }, 5],
+    ["cachedAudioInput", 1, { cachedInput: 6 }, 6],
+    ["cachedImageInput", 1, { cachedInput: 6 }, 6],
+    ["audioInput", 1, { cachedInput: 6 }, 1],
+    ["imageInput", 1, { cacheWrite: 5 }, 1],
+    ["reasoning", 2, { cachedInput: 6 }, 2],
+    ["audioOutput", 2, {}, 2],
+    ["imageOutput", 2, {}, 2],
+  ] as const;
+  for (const [kind, ofBare, more, ofMore] of table) {
+    t.equal(kindRate(bare, kind), ofBare, kind);
+    t.equal(kindRate({ ...bare, ...more }, kind), ofMore, kind);
+    t.equal(kindRate({ ...bare, ...more, kinds: { [kind]: 0 } }, kind), 0, "a price of nothing");
+  }
+  t.equal(kindRate({ ...bare, kinds: { audioInput: 8 } }, "cachedAudioInput"), 8);
+  t.equal(kindRate({ ...bare, kinds: { imageInput: 9 } }, "cachedImageInput"), 9);
 });

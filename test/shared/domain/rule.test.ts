@@ -7,6 +7,7 @@ import {
   compareRules,
   declaredPlace,
   effectiveSubject,
+  namesProvider,
   parseCaps,
   parseRuleKey,
   parseRuleResetOne,
@@ -490,4 +491,18 @@ t.test("a place in the configuration is said in as many words as a row has room 
     within: "labels[0].limits[0]",
   });
   t.same(declaredPlace("SET_RATE_LIMIT_TEAM"), { file: null, within: "SET_RATE_LIMIT_TEAM" });
+});
+
+t.test("a model's id names a provider up to its first slash", async (t) => {
+  const providers = new Set(["groq", "open/ai"]);
+  for (const [id, names] of [
+    ["groq/llama", true],
+    ["groq/openai/gpt-4o", true],
+    ["groq", false],
+    ["/groq", false],
+    ["openai/groq/llama", false],
+    ["open/ai/gpt", false],
+    ["", false],
+  ] as const)
+    t.equal(namesProvider(id, providers), names, id);
 });
