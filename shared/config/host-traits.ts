@@ -32,6 +32,8 @@ export interface NativeRules {
   readonly assistantFields: readonly string[];
   /** Whether messages other than a tool's may have a `name`. */
   readonly takesNames: boolean;
+  /** Whether it knows the role `developer`, which is OpenAI's name for `system`. */
+  readonly takesDeveloper: boolean;
   /** Whether it knows that name for the limit of the output, whichever its own is. */
   readonly takesMaxCompletionTokens: boolean;
 }
@@ -47,6 +49,8 @@ export interface ChatTraits {
    * refused. Hosts that ignore it count as `refused`, which saves the tokens.
    */
   readonly earlierReasoning: "required" | "taken" | "refused";
+  /** Whether the arguments of an earlier call may be any text; else they must be a JSON object. */
+  readonly takesAnyArguments: boolean;
   /** Whether a message's content may be a list of text parts, rather than one string. */
   readonly takesTextParts: boolean;
   /**
@@ -79,6 +83,7 @@ export const lenientHost: NativeRules = {
   refusesUnknown: false,
   assistantFields: [],
   takesNames: true,
+  takesDeveloper: true,
   takesMaxCompletionTokens: true,
 };
 
@@ -90,6 +95,7 @@ export const plainChat: ChatTraits = {
   maxTokensField: "max_tokens",
   optionalFields: new Set(["parallel_tool_calls"]),
   earlierReasoning: "taken",
+  takesAnyArguments: false,
   takesTextParts: true,
   messageOrder: "system_first",
   callIds: "any",
@@ -117,6 +123,7 @@ export const openaiChat: ChatTraits = {
   maxTokensField: "max_completion_tokens",
   optionalFields: new Set([...openaiFields, "service_tier", "parallel_tool_calls"]),
   earlierReasoning: "refused",
+  takesAnyArguments: true,
   messageOrder: "any",
   callIds: "forty_characters",
   reasoningWithTools: "in_responses",

@@ -133,14 +133,14 @@ export const chatToolCallFields: FieldTable = fieldTable({
     "`id`; Anthropic accepts letters, digits, `_` and `-`, and any other character becomes `_`",
   ),
   type: mapped("types other than `function` are refused"),
-  function: mapped("`name`; `arguments`, a string that must hold a JSON object → `input`"),
+  function: mapped("`name`; `arguments`, a string with a JSON object → `input`"),
   index: leftOut("the position in a stream"),
   extra_content: onlyGemini,
 });
 
 export const chatFunctionCallFields: FieldTable = fieldTable({
   name: mapped("`name`"),
-  arguments: mapped("`input`"),
+  arguments: mapped('`input`; what is no JSON object → `{"unreadable_arguments": …}`, and told'),
   parsed_arguments: leftOut("added by OpenAI's SDK: the parsed `arguments`"),
 });
 

@@ -12,7 +12,7 @@ import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import { carriesReasoning, noSignature } from "../translation/thinking-blocks.js";
-import { readToolInput } from "../translation/tool-call.js";
+import { readToolInput, unreadableInput } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatContentToMessages, textBlock } from "./chat-content-to-messages.js";
 import {
@@ -170,11 +170,9 @@ function callId(value: unknown, at: string, reader: RequestReader): string {
 function toolInput(text: string, at: string, reader: RequestReader): JsonObject {
   const input = readToolInput(text);
   if (input !== null) return input;
-  reader.refuse(
-    at,
-    `must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep`,
-  );
-  return {};
+  const must = `must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep`;
+  reader.drop(at, must, "which takes no other input of a call");
+  return unreadableInput(text);
 }
 
 function toolResult(message: JsonObject, at: string, reader: RequestReader): JsonObject {

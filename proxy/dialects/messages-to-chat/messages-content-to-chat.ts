@@ -4,11 +4,14 @@ import { chatContent } from "../to-chat/chat-content.js";
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
 import type { RequestReader } from "../translation/request-reader.js";
+import { fittingToolName } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
   messagesDocumentFields,
   messagesImageFields,
+  messagesSearchResultFields,
   messagesTextFields,
+  messagesToolReferenceFields,
 } from "./messages-request-fields.js";
 
 const translations: ReadonlyMap<
@@ -21,12 +24,14 @@ const translations: ReadonlyMap<
   ["text", { fields: messagesTextFields, part: textPart }],
   ["image", { fields: messagesImageFields, part: imagePart }],
   ["document", { fields: messagesDocumentFields, part: filePart }],
+  ["search_result", { fields: messagesSearchResultFields, part: searchResultPart }],
+  ["tool_reference", { fields: messagesToolReferenceFields, part: toolReferencePart }],
 ]);
 
 /** The blocks that are allowed in each place, for error messages. */
 const supported = {
-  user: "text, image, document or tool_result",
-  result: "text, image or document",
+  user: "text, image, document, search_result or tool_result",
+  result: "text, image, document, search_result or tool_reference",
   assistant: "text, thinking or tool_use",
   system: "text",
 } as const;
@@ -38,8 +43,10 @@ export function messagesBlockToChat(
   at: string,
   reader: RequestReader,
 ): JsonObject {
+  const { type } = block;
   const textOnly = where === "assistant" || where === "system";
-  const known = textOnly && block["type"] !== "text" ? undefined : translations.get(block["type"]);
+  const isElsewhere = textOnly ? type !== "text" : type === "tool_reference" && where !== "result";
+  const known = isElsewhere ? undefined : translations.get(type);
   if (known === undefined) {
     reader.unsupported(
       `${at}.type`,
@@ -69,6 +76,21 @@ export function messagesTextsToChat(
 
 function textPart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
   return { type: "text", text: reader.text(block["text"], `${at}.text`) };
+}
+
+/** What a client has found for the model. */
+function searchResultPart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
+  const title = reader.text(block["title"], `${at}.title`);
+  const source = reader.text(block["source"], `${at}.source`);
+  const content = messagesTextsToChat(block["content"], `${at}.content`, reader);
+  const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
+  return { type: "text", text: [`${title} (${source})`, ...texts].join("\n") };
+}
+
+/** Of a client that loads tools when the model has searched for them, as Claude Code may. */
+function toolReferencePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
+  const name = fittingToolName(reader.name(block["tool_name"], `${at}.tool_name`));
+  return { type: "text", text: `The tool ${name} is loaded.` };
 }
 
 function imagePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {

@@ -103,6 +103,25 @@ export const messagesDocumentFields: FieldTable = fieldTable({
   context: refused("which has no such field"),
 });
 
+export const messagesSearchResultFields: FieldTable = fieldTable({
+  type: mapped("`text`, with all of the block"),
+  source: mapped("its first line"),
+  title: mapped("its first line"),
+  content: mapped("its other lines"),
+  cache_control: cacheHint,
+  citations: dropped(
+    "which has no citations",
+    "must not be enabled",
+    (value) => isObject(value) && value["enabled"] !== true,
+  ),
+});
+
+export const messagesToolReferenceFields: FieldTable = fieldTable({
+  type: mapped("`text`"),
+  tool_name: mapped("`The tool … is loaded.`: all tools are, from the beginning"),
+  cache_control: cacheHint,
+});
+
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`thinking`, `redacted_thinking`"),
   thinking: mapped(

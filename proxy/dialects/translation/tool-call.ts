@@ -19,6 +19,14 @@ export function readToolInput(text: string): JsonObject | null {
   return isObject(input) && !nestedDeeperThan(input, jsonDepthMax) ? input : null;
 }
 
+/**
+ * Arguments that are no JSON object, in one: a model has written them so, or was cut off in them,
+ * and the conversation must go on. Nothing of the text is lost.
+ */
+export function unreadableInput(text: string): JsonObject {
+  return { unreadable_arguments: text };
+}
+
 const fitting = /^[\w-]{1,64}$/;
 
 /** The same for the same name, and with a check value, so that names with one beginning differ. */

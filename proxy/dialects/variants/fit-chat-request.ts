@@ -3,7 +3,7 @@
  * word where the answer may turn out differently, and messages are put where they are taken.
  */
 
-import { isObject } from "../../../shared/checked.js";
+import { isObject, parseJson } from "../../../shared/checked.js";
 import type {
   ChatTraits,
   MaxTokensField,
@@ -12,6 +12,7 @@ import type {
 import type { Effort } from "../../../shared/config/model-traits.js";
 import type { RequestCheck } from "../translation/request-check.js";
 import { withoutSignatures, withSignatures } from "../translation/thought-signature.js";
+import { unreadableInput } from "../translation/tool-call.js";
 import type { JsonObject } from "../translation/translation.js";
 import { nineCharacterId, shortCallId } from "./call-id.js";
 import { orderMessages, withTexts } from "./message-order.js";
@@ -197,7 +198,9 @@ export function fitMessages(
   messages: readonly JsonObject[],
   { chat, model }: Pick<ChatHost, "chat" | "model">,
 ): readonly JsonObject[] {
-  const fitted = messages.map((message) => withIds(withReasoning(message, chat), chat));
+  const fitted = messages.map((message) =>
+    withArguments(withIds(withReasoning(message, chat), chat), chat),
+  );
   const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);
   const ordered = orderMessages(signed, chat.messageOrder);
   return chat.takesTextParts ? ordered : withTexts(ordered);
@@ -233,4 +236,22 @@ function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
       id: fit(String(call["id"])),
     })),
   };
+}
+
+/** Arguments that are no JSON object, as models write them at times, become one. */
+function withArguments(message: JsonObject, { takesAnyArguments }: ChatTraits): JsonObject {
+  const { tool_calls: calls } = message;
+  if (takesAnyArguments || !Array.isArray(calls)) return message;
+  const fitted = calls.map(withReadableArguments);
+  return fitted.every((call, i) => call === calls[i])
+    ? message
+    : { ...message, tool_calls: fitted };
+}
+
+function withReadableArguments(call: JsonObject): JsonObject {
+  const { function: called } = call;
+  const text = isObject(called) ? called["arguments"] : undefined;
+  if (!isObject(called) || typeof text !== "string" || isObject(parseJson(text))) return call;
+  const input = text.trim() === "" ? {} : unreadableInput(text);
+  return { ...call, function: { ...called, arguments: JSON.stringify(input) } };
 }

@@ -39,7 +39,9 @@ export function fitNativeChat(
     fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
   const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
-  const known = given.map((message) => withKnownFields(message, native, check));
+  const known = given.map((message) =>
+    withKnownFields(asKnownRole(message, native), native, check),
+  );
   const messages = fitMessages([...instructions, ...known], { chat: asFarAsKnown(chat), model });
   const isSame =
     messages.length === given.length && messages.every((message, i) => message === given[i]);
@@ -77,6 +79,12 @@ function isMessage(value: unknown): value is JsonObject {
     (Array.isArray(calls) &&
       calls.every((call) => isObject(call) && typeof call["id"] === "string"));
   return isContent && isCalls;
+}
+
+function asKnownRole(message: JsonObject, { takesDeveloper }: NativeRules): JsonObject {
+  return message["role"] !== "developer" || takesDeveloper
+    ? message
+    : { ...message, role: "system" };
 }
 
 /** No object: clients name roles such as `constructor`. */

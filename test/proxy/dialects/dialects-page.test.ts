@@ -62,6 +62,8 @@ const fromMessages: Readonly<Record<string, FieldTable>> = {
   "`text`": messages.messagesTextFields,
   "`image`": messages.messagesImageFields,
   "`document`": messages.messagesDocumentFields,
+  "`search_result`": messages.messagesSearchResultFields,
+  "`tool_reference`": messages.messagesToolReferenceFields,
   "`tool_use`": messages.messagesToolUseFields,
   "`tool_result`": messages.messagesToolResultFields,
   "`thinking` and `redacted_thinking`": messages.messagesThinkingFields,

@@ -1,6 +1,8 @@
 import t from "tap";
+import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
 import { jsonDepthMax } from "../../../../shared/bounds.js";
-import { hello, refusal, translated } from "./translate-chat-request.js";
+import { options } from "../request-options.js";
+import { base, hello, refusal, translated } from "./translate-chat-request.js";
 
 t.test("messages become turns of the user and the assistant", async (t) => {
   const text = (content: string): object => ({ type: "text", text: content });
@@ -287,6 +289,22 @@ t.test("messages and parts without a counterpart at Anthropic are refused by nam
     t.strictSame(refusal(more), [param, message], JSON.stringify(more));
 });
 
+t.test(
+  "a call whose arguments a model has written wrongly stays in the conversation, with a word",
+  async (t) => {
+    for (const text of ['{"a":', "[1]", "a"]) {
+      const call = { id: "1", type: "function", function: { name: "f", arguments: text } };
+      const messages = [hello, { role: "assistant", tool_calls: [call] }];
+      const result = chatToMessages.request({ ...base, messages }, options);
+      t.match(result, {
+        ok: true,
+        body: { messages: [{}, { content: [{ input: { unreadable_arguments: text } }] }] },
+        dropped: ["messages[].tool_calls[].function.arguments"],
+      });
+    }
+  },
+);
+
 t.test("invalid messages and parts are refused by name", async (t) => {
   const part = (value: object): object => ({ messages: [{ role: "user", content: [value] }] });
   const called = (value: unknown): object => ({
@@ -298,7 +316,7 @@ t.test("invalid messages and parts are refused by name", async (t) => {
       },
     ],
   });
-  const argumentsMust = `messages[1].tool_calls[0].function.arguments must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep`;
+  const argumentsMust = `messages[1].tool_calls[0].function.arguments must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep: the model's provider speaks Anthropic messages, which takes no other input of a call`;
   const deep = `${'{"a":'.repeat(jsonDepthMax + 1)}1${"}".repeat(jsonDepthMax + 1)}`;
   const cases: readonly (readonly [object, string, string])[] = [
     [{ messages: "hi" }, "messages", "messages must be an array, not a string"],

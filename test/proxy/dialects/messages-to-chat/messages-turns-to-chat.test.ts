@@ -1,4 +1,5 @@
 import t from "tap";
+import { fittingToolName } from "../../../../proxy/dialects/translation/tool-call.js";
 import { base, hello, refusal, translated } from "./translate-messages-request.js";
 
 t.test("turns become messages", async (t) => {
@@ -107,6 +108,38 @@ t.test("turns become messages", async (t) => {
             { type: "image_url", image_url: { url: "https://example.com/a.png" } },
           ],
         },
+      ],
+    ],
+    [
+      "what a client has found, and tools that it has loaded, are texts",
+      {
+        messages: [
+          {
+            role: "user",
+            content: [
+              {
+                type: "tool_result",
+                tool_use_id: "1",
+                content: [{ type: "tool_reference", tool_name: "mcp__db.run" }],
+              },
+              {
+                type: "search_result",
+                source: "https://example.com/a",
+                title: "A",
+                content: [text("b"), text("c")],
+                citations: { enabled: false },
+              },
+            ],
+          },
+        ],
+      },
+      [
+        {
+          role: "tool",
+          tool_call_id: "1",
+          content: `The tool ${fittingToolName("mcp__db.run")} is loaded.`,
+        },
+        { role: "user", content: "A (https://example.com/a)\nb\nc" },
       ],
     ],
     [
@@ -220,9 +253,9 @@ t.test(
         `messages[1] must not be an assistant message: ${provider}, which can't continue one`,
       ],
       [
-        block({ type: "search_result" }),
+        block({ type: "container_upload" }),
         "messages[0].content[0].type",
-        `messages[0].content[0].type must be text, image, document or tool_result: ${provider}, which supports nothing else there`,
+        `messages[0].content[0].type must be text, image, document, search_result or tool_result: ${provider}, which supports nothing else there`,
       ],
       [
         block({ type: "image", source: { type: "file", file_id: "f" } }),
@@ -252,10 +285,10 @@ t.test(
         block({
           type: "tool_result",
           tool_use_id: "1",
-          content: [{ type: "tool_reference", tool_name: "a" }],
+          content: [{ type: "container_upload" }],
         }),
         "messages[0].content[0].content[0].type",
-        `messages[0].content[0].content[0].type must be text, image or document: ${provider}, which supports nothing else there`,
+        `messages[0].content[0].content[0].type must be text, image, document, search_result or tool_reference: ${provider}, which supports nothing else there`,
       ],
       [
         answered({ type: "server_tool_use" }),

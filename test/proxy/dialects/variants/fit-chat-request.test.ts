@@ -203,6 +203,27 @@ t.test("a host's ids of calls match those of the results", async (t) => {
   t.equal(answered!["tool_call_id"], id);
 });
 
+t.test(
+  "arguments that a model has written wrongly go on as an object, but to OpenAI",
+  async (t) => {
+    const sentTo = (host: string, text: string): unknown => {
+      const calls = [{ ...call, function: { name: "f", arguments: text } }];
+      const body = { messages: [hello, { ...called, tool_calls: calls }] };
+      return (fitted(host, "m", body) as { body: JsonObject }).body["messages"];
+    };
+    for (const [text, sent] of [
+      ['{"a":', '{"unreadable_arguments":"{\\"a\\":"}'],
+      ["[1]", '{"unreadable_arguments":"[1]"}'],
+      ["", "{}"],
+      ['{"a": 12345678901234567890}', '{"a": 12345678901234567890}'],
+    ] as const) {
+      for (const host of ["vllm", "groq"])
+        t.match(sentTo(host, text), [hello, { tool_calls: [{ function: { arguments: sent } }] }]);
+      t.match(sentTo("openai", text), [hello, { tool_calls: [{ function: { arguments: text } }] }]);
+    }
+  },
+);
+
 t.test("signatures are for Gemini alone, at Vertex AI, too", async (t) => {
   const extra_content = { google: { thought_signature: "s" } };
   const signed = { ...called, tool_calls: [{ ...call, extra_content }] };

@@ -36,6 +36,10 @@ const calling = (more: JsonObject = {}, ...calls: readonly JsonObject[]): JsonOb
   ...more,
   tool_calls: calls.length === 0 ? [call("a")] : calls,
 });
+const brokenCall = call("a", { function: { name: "f", arguments: '{"a' } });
+const mendedCall = call("a", {
+  function: { name: "f", arguments: '{"unreadable_arguments":"{\\"a"}' },
+});
 const result = { role: "tool", tool_call_id: "a", content: "r" };
 const dummy = {
   extra_content: { google: { thought_signature: "skip_thought_signature_validator" } },
@@ -82,6 +86,18 @@ const cases: readonly Case[] = [
       "messages[].reasoning_content",
       "messages[].content[].role",
     ],
+  },
+  ...["mistral", "deepseek", "moonshot"].map((host) => ({
+    name: `${host} has no developers`,
+    host,
+    given: { messages: [{ role: "developer", content: "s" }, hello] },
+    sent: { messages: [{ role: "system", content: "s" }, hello] },
+  })),
+  {
+    name: "what a model has written as arguments is an object",
+    host: "deepseek",
+    given: { messages: [hello, calling({ reasoning_content: "hm" }, brokenCall), result] },
+    sent: { messages: [hello, calling({ reasoning_content: "hm" }, mendedCall), result] },
   },
   {
     name: "Groq and Cerebras call it reasoning",
