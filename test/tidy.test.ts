@@ -41,6 +41,12 @@ const impure: Readonly<
     why: "reads modes, the disk and the limits of this host",
   },
   "bin/limits/read-input.ts": { kind: "adapter", why: "reads a file, or standard input" },
+  "bin/checks/host-clock.ts": {
+    kind: "adapter",
+    why: "asks systemd and the kernel about the clock and a process",
+  },
+  "bin/checks/installed-units.ts": { kind: "adapter", why: "reads systemd's units" },
+  "bin/checks/try-write.ts": { kind: "adapter", why: "writes a file and removes it" },
   "bin/checks/write-bundle.ts": { kind: "adapter", why: "writes a report for its owner alone" },
   "bin/text/raw-screen.ts": {
     kind: "adapter",

@@ -1,8 +1,10 @@
 /** What the doctor makes of the host: files, disk, limits. Pure. */
 import type { Config } from "../../shared/config/config.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
+import { append } from "../../shared/long-lists.js";
 import { type Finding, failed, ok, warning } from "./finding.js";
 import type { HostFacts, PlaceFacts } from "./host-facts.js";
+import type { InstalledUnits } from "./installed-units.js";
 
 const othersMask = 0o007;
 const gibibyte = 1024 ** 3;
@@ -13,10 +15,8 @@ const backlogMin = 511;
 /** Besides connections: the store, logs, sockets. */
 const filesBesides = 200;
 
-export function checkHost(
-  config: Pick<Config, "server">,
-  { nodeVersion, filesMax, backlogMax, configFile, dataDir, disk }: HostFacts,
-): readonly Finding[] {
+export function checkHost(config: Pick<Config, "server">, facts: HostFacts): readonly Finding[] {
+  const { nodeVersion, filesMax, backlogMax, configFile, dataDir, disk, trialWrite } = facts;
   const { server } = config;
   const findings = [ok("node", nodeVersion), ...checkOpen(config)];
   if (configFile !== null) findings.push(checkReadable("configuration file", configFile));
@@ -38,6 +38,16 @@ export function checkHost(
         ),
       );
   }
+  if (trialWrite !== null)
+    findings.push(
+      trialWrite === ""
+        ? ok("trial write", "the data directory takes files")
+        : failed(
+            "trial write",
+            `the data directory takes no file: ${trialWrite}: make room, or see why the disk is read-only`,
+          ),
+    );
+  append(findings, checkUnits(facts.units));
   if (filesMax !== null) {
     // A request has a connection to its client and one to its provider.
     const needed = 2 * server.connectionsMax + filesBesides;
@@ -60,6 +70,20 @@ export function checkHost(
         : ok("backlog", String(backlogMax)),
     );
   return findings;
+}
+
+function checkUnits({ units, dropIns }: InstalledUnits): readonly Finding[] {
+  if (units.length === 0) return [];
+  const edited = units.filter(({ isShipped }) => !isShipped);
+  const changed = dropIns.length === 0 ? "" : `, changed by ${dropIns.join(", ")}`;
+  return edited.length === 0
+    ? [ok("units", `${units.length} as shipped${changed}`)]
+    : edited.map(({ path }) =>
+        warning(
+          "units",
+          `${path} isn't this release's: keep changes in a drop-in (systemctl edit), install the unit of systemd/ again, systemctl daemon-reload`,
+        ),
+      );
 }
 
 function checkOpen(config: Pick<Config, "server">): readonly Finding[] {

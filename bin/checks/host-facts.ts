@@ -1,6 +1,12 @@
-/** What the doctor reads of this host. Whatever can't be read is null; nothing is changed. */
+/**
+ * What the doctor reads of this host. Whatever can't be read is null; nothing is changed, but for a
+ * file in the data directory that is removed at once.
+ */
 import { readFileSync, statfsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+import { readSynchronized } from "./host-clock.js";
+import { type InstalledUnits, readInstalledUnits } from "./installed-units.js";
+import { tryWrite } from "./try-write.js";
 
 /** A file or directory; null: it isn't there, or may not be looked at. */
 export interface PlaceFacts {
@@ -26,13 +32,20 @@ export interface HostFacts {
   readonly configFile: PlaceFacts | null;
   readonly dataDir: PlaceFacts | null;
   readonly disk: DiskFacts | null;
+  /** Why the data directory takes no file, "" if it does; null: this user may not try. */
+  readonly trialWrite: string | null;
+  readonly units: InstalledUnits;
+  /** Whether something keeps the clock right; null: nobody says. */
+  readonly synchronized: boolean | null;
 }
 
 export function readHostFacts(paths: {
   readonly configFile: string | null;
   readonly dataDir: string | null;
+  /** The directory of the program that runs. */
+  readonly programs: string;
 }): HostFacts {
-  const { configFile, dataDir } = paths;
+  const { configFile, dataDir, programs } = paths;
   const limits = /^Max open files\s+(\d+)/m.exec(readText("/proc/self/limits") ?? "")?.[1];
   const backlog = readText("/proc/sys/net/core/somaxconn");
   return {
@@ -42,6 +55,9 @@ export function readHostFacts(paths: {
     configFile: configFile === null ? null : placeOf(configFile),
     dataDir: dataDir === null ? null : placeOf(dataDir),
     disk: dataDir === null ? null : diskOf(dataDir),
+    trialWrite: dataDir === null ? null : tryWrite(dataDir),
+    units: readInstalledUnits(join(programs, "../../systemd")),
+    synchronized: readSynchronized(),
   };
 }
 

@@ -9,7 +9,9 @@ import { version } from "../../shared/version.js";
 import { askProvider } from "../checks/ask-provider.js";
 import { checkClock, checkDaemon, checkPrices, checkProxy } from "../checks/check-daemon.js";
 import { checkHost } from "../checks/check-host.js";
+import { checkCluster, checkHostClock, checkStore } from "../checks/check-store.js";
 import { type Finding, failed, ok, renderFindings, warning } from "../checks/finding.js";
+import { readDaemonAge } from "../checks/host-clock.js";
 import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
@@ -53,13 +55,14 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
   const host = readHostFacts({
     configFile: config?.file ?? null,
     dataDir: config?.limiter.dataDir ?? null,
+    programs: session.programs,
   });
   const found = await Promise.all([
     loaded.ok
       ? checkConfiguration(loaded.config, loaded.warnings)
       : loaded.problems.map((problem) => failed("configuration", problemLine(problem))),
     config === null ? [] : checkHost(config, host),
-    checkServices(session, flags, config),
+    checkServices(session, flags, { config, host }),
     config === null || flags.offline === true ? [] : checkProviders(session, config),
   ]);
   const findings = found.flat();
@@ -82,14 +85,20 @@ function checkConfiguration(config: Config, warnings: readonly string[]): readon
 async function checkServices(
   session: Session,
   flags: DoctorFlags,
-  config: Config | null,
+  { config, host }: { readonly config: Config | null; readonly host: HostFacts },
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   try {
     await withDaemon(session, flags, async (client) => {
-      const status = answered(await client.call("status", null));
-      append(findings, checkDaemon(isObject(status) ? status : {}, version));
+      const answer = answered(await client.call("status", null));
+      const status = isObject(answer) ? answer : {};
+      append(findings, checkDaemon(status, version));
       const nowMs = session.nowMs();
+      const freeBytes = host.disk?.freeBytes ?? null;
+      if (config !== null) append(findings, checkStore(config, { status, nowMs, freeBytes }));
+      append(findings, checkCluster(status, config !== null && config.cluster !== null));
+      const daemonAgeSeconds = readDaemonAge(Number(status["pid"]));
+      append(findings, checkHostClock({ ...host, daemonAgeSeconds }, status));
       const summary = await client.call("usage.summary", {
         user_path: "/",
         start_date: dayOf(nowMs - 6 * dayMs),

@@ -105,7 +105,7 @@ function footLine({ mode, filter, message }: TopState): string {
 const help = [
   "keys",
   "q, Ctrl-C    quit",
-  "Tab          rules, budgets, in flight, refusals",
+  "Tab          rules, budgets, today's usage by path and provider, in flight, refusals",
   "up, down     mark a line",
   "s            the fullest first, or by name",
   "/            show lines with a text in them; Esc forgets it",
@@ -127,7 +127,22 @@ function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly L
     JSON.stringify(Object.values(item)).toLowerCase().includes(text),
   );
   if (tab === "refusals" || tab === "in flight") return kept;
+  if (tab === "paths" || tab === "providers") return [...kept].sort(usageOrder[sort]);
   return sort === "use" ? [...kept].sort((a, b) => usedShare(b) - usedShare(a)) : kept;
+}
+
+/** What was used today: the dearest first, then those with most tokens, then by name. */
+const usageOrder: Readonly<Record<TopState["sort"], (a: Listed, b: Listed) => number>> = {
+  use: (a, b) =>
+    numberIn(b, "total_cost") - numberIn(a, "total_cost") ||
+    numberIn(b, "total_tokens") - numberIn(a, "total_tokens") ||
+    usageOrder.name(a, b),
+  name: (a, b) => (String(a["key"]) < String(b["key"]) ? -1 : 1),
+};
+
+function numberIn(item: Listed, field: string): number {
+  const value = item[field];
+  return typeof value === "number" ? value : 0;
 }
 
 /** The used share of the cap of which most is used. */
@@ -150,6 +165,10 @@ function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {
       return [used, ...ruleColumns(nowMs)];
     case "budgets":
       return budgetColumns(nowMs);
+    case "paths":
+      return [text("PATH", "key"), ...usageColumns];
+    case "providers":
+      return [text("PROVIDER", "key"), ...usageColumns];
     case "in flight":
       return [
         text("PATH", "user_path"),
@@ -176,6 +195,20 @@ const used: Column<Listed> = {
   align: "right",
   text: (item) => (item["per_child"] === true ? "-" : `${Math.floor(usedShare(item) * 100)}%`),
 };
+
+const usageColumns: readonly Column<Listed>[] = [
+  counted("REQUESTS TODAY", "requests"),
+  counted("TOKENS", "total_tokens"),
+  {
+    title: "COST",
+    align: "right",
+    text: ({ total_cost: cost }) => (typeof cost === "number" ? formatUsd(cost, 2) : "-"),
+  },
+];
+
+function counted(title: string, field: string): Column<Listed> {
+  return { title, align: "right", text: (item) => formatCount(numberIn(item, field)) };
+}
 
 function text(title: string, field: string): Column<Listed> {
   return { title, align: "left", text: (item) => String(item[field] ?? "-") };

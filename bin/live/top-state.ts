@@ -1,6 +1,6 @@
 /** What `sluice top` shows and how keys change it. Pure; drawing is in `top-screen.ts`. */
 
-export const tabs = ["rules", "budgets", "in flight", "refusals"] as const;
+export const tabs = ["rules", "budgets", "paths", "providers", "in flight", "refusals"] as const;
 export type Tab = (typeof tabs)[number];
 
 export interface TopState {

@@ -26,6 +26,8 @@ interface TopFlags extends CommandFlags {
 const everyMsDefault = 1_000;
 /** What was spent today is a sum over records: it is asked for less often. */
 const spentEveryMs = 15_000;
+/** So are its sums by path and by provider. */
+const usageEveryMs = 5_000;
 
 /** Adds `top` to the program. */
 export function addTop(program: Command, session: Session): void {
@@ -77,17 +79,49 @@ async function runTop(session: Session, flags: TopFlags): Promise<void> {
   }
 }
 
-const ops: Readonly<Record<Tab, { readonly op: AdminOp; readonly items: string }>> = {
-  rules: { op: "rate-limits.list", items: "rate_limits" },
-  budgets: { op: "budgets.list", items: "budgets" },
-  "in flight": { op: "leases.list", items: "in_flight" },
-  refusals: { op: "refusals.list", items: "refusals" },
-};
+interface Question {
+  readonly op: AdminOp;
+  /** What the items of the answer are called. */
+  readonly items: string;
+  readonly body: object;
+}
+
+/** What a table asks for. `today`: the day in UTC. */
+function questionOf(tab: Tab, today: string): Question {
+  const limit = 200;
+  const usage = { user_path: "/", start_date: today, end_date: today };
+  switch (tab) {
+    case "rules":
+      return { op: "rate-limits.list", items: "rate_limits", body: { limit, order: "use" } };
+    case "budgets":
+      return { op: "budgets.list", items: "budgets", body: { limit, order: "use" } };
+    case "paths":
+      return { op: "usage.summary", items: "groups", body: { ...usage, by: "path" } };
+    case "providers":
+      return { op: "usage.summary", items: "groups", body: { ...usage, by: "provider" } };
+    case "in flight":
+      return { op: "leases.list", items: "in_flight", body: { limit } };
+    case "refusals":
+      return { op: "refusals.list", items: "refusals", body: { limit } };
+  }
+}
 
 /** One page of a table, whose daemon puts the fullest first, and the counts beside it. */
 function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<TopData> {
   let last: TopData | null = null;
   let spent: { readonly usd: number | null; readonly untilMs: number } = { usd: null, untilMs: 0 };
+  let usage: { readonly tab: Tab; readonly page: Fields; readonly untilMs: number } | null = null;
+  async function pageOf(client: AdminClient, tab: Tab): Promise<Fields> {
+    if (usage?.tab === tab && session.monoMs() < usage.untilMs) return usage.page;
+    const { op, body } = questionOf(tab, dayOf(session.nowMs()));
+    const answer = await client.call(op, body);
+    if (op !== "usage.summary") return fieldsOf(answered(answer));
+    // Where usage isn't tracked, there is none.
+    const isOff = !answer.ok && answer.failure.code === "feature_unavailable";
+    const page = isOff ? {} : fieldsOf(answered(answer));
+    usage = { tab, page, untilMs: session.monoMs() + usageEveryMs };
+    return page;
+  }
   return async (tab) => {
     try {
       last = await withDaemon(session, flags, async (client) => {
@@ -96,7 +130,10 @@ function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<T
             usd: await spentToday(client, session),
             untilMs: session.monoMs() + spentEveryMs,
           };
-        return look(client, { session, tab, before: last?.now ?? null, spentTodayUsd: spent.usd });
+        const page = await pageOf(client, tab);
+        const { items } = questionOf(tab, "");
+        const before = last?.now ?? null;
+        return look(client, { session, before, spentTodayUsd: spent.usd, list: page[items], page });
       });
     } catch (error) {
       // The first look fails as any command does; a later one says so on the screen.
@@ -111,20 +148,20 @@ async function look(
   client: AdminClient,
   {
     session,
-    tab,
     before,
     spentTodayUsd,
+    page,
+    list,
   }: {
     readonly session: Session;
-    readonly tab: Tab;
     readonly before: Counts | null;
     readonly spentTodayUsd: number | null;
+    /** The answer of the table's question, and its items. */
+    readonly page: Fields;
+    readonly list: unknown;
   },
 ): Promise<TopData> {
   const status = fieldsOf(answered(await client.call("status", null)));
-  const { op, items } = ops[tab];
-  const order = tab === "rules" || tab === "budgets" ? { order: "use" } : {};
-  const page = fieldsOf(answered(await client.call(op, { limit: 200, ...order })));
   const store = fieldsOf(status["store"]);
   const now: Counts = {
     atMs: session.monoMs(),
@@ -132,7 +169,6 @@ async function look(
     refused: count(status["refused"]),
     tokens: count(status["tokens"]),
   };
-  const list = page[items];
   return {
     // Smaller counts are another daemon's.
     before: before !== null && before.admitted <= now.admitted ? before : null,
@@ -183,7 +219,9 @@ async function reset(
 
 function explained(state: TopState, data: TopData): string {
   const item: Listed = selectedItem(state, data) ?? {};
-  const { request_id: id, user_path: path, subject, target } = item;
+  const { request_id: id, user_path: path, subject, target, key } = item;
+  if (state.tab === "paths") return `sluice usage --path ${String(key ?? "/")} --by model`;
+  if (state.tab === "providers") return "sluice usage --by model";
   if (typeof id === "string") return `sluice explain --request ${id}`;
   return `sluice explain --path ${String(path ?? subject ?? "/")} --model ${String(target ?? "MODEL")}`;
 }
@@ -204,7 +242,9 @@ async function printAgain(session: Session, flags: TopFlags, everyMs: number): P
   }
 }
 
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
 

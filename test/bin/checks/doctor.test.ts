@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import {
@@ -8,7 +8,11 @@ import {
   checkProxy,
 } from "../../../bin/checks/check-daemon.js";
 import { checkHost } from "../../../bin/checks/check-host.js";
+import { checkCluster, checkHostClock, checkStore } from "../../../bin/checks/check-store.js";
+import { readDaemonAge } from "../../../bin/checks/host-clock.js";
 import type { HostFacts } from "../../../bin/checks/host-facts.js";
+import { readInstalledUnits } from "../../../bin/checks/installed-units.js";
+import { tryWrite } from "../../../bin/checks/try-write.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
 
@@ -20,6 +24,9 @@ const well: HostFacts = {
   configFile: { path: "/etc/sluice/sluice.yaml", mode: 0o640, uid: 0 },
   dataDir: { path: "/var/lib/sluice", mode: 0o700, uid: 0 },
   disk: { freeBytes: 50 * gib, totalBytes: 100 * gib, fileSystem: null },
+  trialWrite: "",
+  units: { units: [{ path: "/etc/systemd/system/sluice.target", isShipped: true }], dropIns: [] },
+  synchronized: true,
 };
 const config = { server: { masterKey: "k", host: "127.0.0.1", connectionsMax: 1000 } };
 
@@ -45,6 +52,12 @@ t.test("what is wrong with a host is named with what to do", async (t) => {
     ],
     [{ disk: { freeBytes: 50 * gib, totalBytes: 99 * gib, fileSystem: "NFS" } }, "failure", /NFS/],
     [{ filesMax: 1024 }, "warning", /1024 may be open, and 2200 can be needed/],
+    [{ trialWrite: "ENOSPC: no space left on device" }, "failure", /takes no file: ENOSPC/],
+    [
+      { units: { units: [{ path: "/u", isShipped: false }], dropIns: ["/u.d/a.conf"] } },
+      "warning",
+      /\/u isn't this release's: keep changes in a drop-in/,
+    ],
     [{ backlogMax: 128 }, "warning", /somaxconn is 128/],
     [{ configFile: { path: "/c", mode: 0o644, uid: 0 } }, "warning", /chmod o= \/c/],
     [{ dataDir: { path: "/d", mode: 0o755, uid: 0 } }, "warning", /chmod o= \/d/],
@@ -93,6 +106,92 @@ t.test("what daemon and proxy say of themselves is judged", async (t) => {
   t.match(checkClock([-200, 300]), [{ state: "ok" }]);
   t.same(checkClock([]), []);
 });
+
+const limits = {
+  storeBytesMax: 10 * gib,
+  rateLimits: { flushIntervalMs: 1000 },
+} as Parameters<typeof checkStore>[0];
+
+t.test("a store that fills up, or isn't written, and what hosts share is judged", async (t) => {
+  const nowMs = Date.parse("2026-11-23T12:00:00Z");
+  const store = { bytes: 4 * gib, used_bytes: gib, last_flush_at: "2026-11-23T11:59:59Z" };
+  const judged = (change: object, freeBytes = 50 * gib, uptime = 1000): unknown =>
+    checkStore(limits, {
+      status: { uptime_seconds: uptime, store: { ...store, ...change } },
+      nowMs,
+      freeBytes,
+    }).filter(({ state }) => state !== "ok");
+  t.same(judged({}), []);
+  t.match(judged({ used_bytes: 8 * gib }), [{ text: /^8\.0 GiB of 10\.0 GiB .*the oldest usage/ }]);
+  t.match(judged({}, 3 * gib), [{ text: /^4\.0 GiB, and 3\.0 GiB are free: a backup/ }]);
+  t.match(judged({ last_flush_at: "2026-11-23T11:58:00Z" }), [{ text: /written 120 s ago/ }]);
+  t.match(judged({ last_flush_at: null }), [{ text: /written 1000 s ago/ }]);
+  t.same(judged({ last_flush_at: null }, 50 * gib, 30), [], "it has just started");
+
+  const host = (name: string, more: object = {}): object => ({ name, alive: true, ...more });
+  const cluster = { engine: "connected", hosts: [host("a"), host("b")] };
+  t.match(checkCluster({ cluster }, true), [{ state: "ok", text: /2 of 2 hosts/ }]);
+  t.same(checkCluster({ cluster: null }, false), []);
+  t.match(checkCluster({ cluster: null }, true), [{ state: "warning", text: /sluice reload/ }]);
+  t.match(
+    checkCluster({ cluster: { ...cluster, engine: "away", engine_failing: "no answer" } }, true),
+    [{ state: "failure", text: /isn't reached \(no answer\)/ }],
+  );
+  const hosts = [
+    host("a", { alive: false, silent_seconds: 40 }),
+    host("b", { configuration_differs: true }),
+  ];
+  t.match(checkCluster({ cluster: { ...cluster, hosts } }, true).slice(1), [
+    { text: /^a has been silent for 40 s/ },
+    { text: /^the configuration of b declares other limits/ },
+  ]);
+});
+
+t.test("a clock that nothing keeps, or that was set while the daemon ran, is told", async (t) => {
+  const found = (synchronized: boolean | null, age: number | null, up: number): unknown =>
+    checkHostClock({ synchronized, daemonAgeSeconds: age }, { uptime_seconds: up });
+  t.same(found(null, null, 100), []);
+  t.match(found(true, 100.4, 100), [{ state: "ok" }]);
+  t.match(found(false, null, 100), [{ state: "warning", text: /timedatectl set-ntp true/ }]);
+  t.match(found(null, 100, 3700), [{ text: /^was set 3600 s forward since the daemon's start/ }]);
+  t.match(found(null, 7300, 100), [{ text: /^was set 7200 s back/ }]);
+  t.same(found(null, 120, 100), [], "a large store takes its time to be read");
+});
+
+t.test("units are those that are shipped wherever Sluice is, and drop-ins are named", async (t) => {
+  const unit = "ExecStart=/usr/bin/node /opt/sluice/dist/programs/sluice-proxy.js --port %i\n";
+  const directory = t.testdir({
+    shipped: { "sluice-proxy.service": unit, "sluice.target": "[Unit]\n", "sluice.yaml": "" },
+    etc: {
+      "sluice-proxy.service": unit.replace(
+        "/usr/bin/node /opt",
+        "/usr/lib/sluice/node/bin/node /srv",
+      ),
+      "sluice-proxy.service.d": { "own.conf": "[Service]\n", "own.conf~": "" },
+    },
+    lib: { "sluice-proxy.service": "old", "sluice.target": "[Unit]\nAfter=x\n" },
+  });
+  const at = (name: string): string => join(directory, name);
+  t.same(readInstalledUnits(at("shipped"), [at("etc"), at("lib")]), {
+    units: [
+      { path: at("etc/sluice-proxy.service"), isShipped: true },
+      { path: at("lib/sluice.target"), isShipped: false },
+    ],
+    dropIns: [at("etc/sluice-proxy.service.d/own.conf")],
+  });
+  t.same(readInstalledUnits(at("nowhere")), { units: [], dropIns: [] });
+});
+
+t.test(
+  "a trial leaves nothing behind, and is left out where this user may not write",
+  async (t) => {
+    const directory = t.testdir({});
+    t.equal(tryWrite(directory), "");
+    t.same(readdirSync(directory), []);
+    t.equal(tryWrite(join(directory, "none")), null);
+    t.ok(readDaemonAge(process.pid) === null, "this process is no daemon");
+  },
+);
 
 t.test("it ends with 0, with 1 for warnings that count, and with 2 for failures", async (t) => {
   const { socket } = await startFakeDaemon(t);

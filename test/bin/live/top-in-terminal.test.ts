@@ -60,6 +60,14 @@ t.test("the terminal is put back on every way out", { skip: without }, async (t)
   await showsText("[budgets]");
   await showsText("/team");
 
+  await tmux("send-keys", "Tab");
+  await showsText("[paths]");
+  await showsText("REQUESTS TODAY");
+  await tmux("send-keys", "Tab");
+  await showsText("PROVIDER");
+  for (let i = 0; i < 4; i++) await tmux("send-keys", "Tab");
+  await showsText("[budgets]");
+
   await tmux("send-keys", "C-z");
   await showsText("Stopped");
   t.match(await screen(), "before");

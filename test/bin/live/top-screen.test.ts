@@ -45,6 +45,29 @@ t.test("the fullest are first, unless names are, and a filter leaves out others"
   t.equal(selectedItem({ ...firstState, filter: "/x" }, data), undefined);
 });
 
+t.test(
+  "today's usage has the dearest first, then most tokens, or is in order of names",
+  async (t) => {
+    const items = [
+      { key: "/b", requests: 1200, total_tokens: 50_000, total_cost: 0 },
+      { key: "/a", requests: 2, total_tokens: 10, total_cost: 1.25 },
+      { key: "/c", requests: 3, total_tokens: 90_000, total_cost: 0 },
+    ];
+    const shown = (changes: Partial<typeof firstState>): readonly string[] =>
+      drawTop({ ...firstState, ...changes }, { ...data, items }, { columns: 80, rows: 24 }).slice(
+        2,
+      );
+    const [title, ...rows] = shown({ tab: "paths" });
+    t.equal(title, " PATH  REQUESTS TODAY  TOKENS   COST");
+    t.same(rows.slice(0, 3), [
+      ">/a                 2      10  $1.25",
+      " /c                 3  90,000  $0.00",
+      " /b             1,200  50,000  $0.00",
+    ]);
+    t.match(shown({ tab: "providers", sort: "name" }).slice(0, 2), [/^ PROVIDER /, /^>\/a /]);
+  },
+);
+
 t.test("a picture always has the terminal's size, whatever names are in it", async (t) => {
   const size = fc.record({
     columns: fc.integer({ min: 1, max: 200 }),

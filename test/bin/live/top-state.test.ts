@@ -10,7 +10,7 @@ t.test("keys mark lines, change the table, sort, pause and filter", async (t) =>
     [["down", "down", "down", "down"], { selected: 2 }],
     [["up"], { selected: 0 }],
     [["tab"], { tab: "budgets", selected: 0 }],
-    [["down", "tab", "tab", "tab", "tab"], { tab: "rules", selected: 0 }],
+    [["down", "tab", "tab", "tab", "tab", "tab", "tab"], { tab: "rules", selected: 0 }],
     [["s"], { sort: "name" }],
     [["p"], { isPaused: true }],
     [["/", "q", "a", "backspace", "b", "enter", "s"], { filter: "qb", mode: "table" }],
