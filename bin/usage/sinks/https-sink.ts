@@ -18,9 +18,11 @@ interface HttpsOptions {
   /** Null: none is sent. */
   readonly token: string | null;
   readonly cursor: CursorFile;
+  /** Until an answer has come as a whole; tests don't wait so long. */
+  readonly deadlineMs?: number;
 }
 
-const deadlineMs = 30_000;
+const deadlineMsDefault = 30_000;
 /** Of an answer that isn't wanted. */
 const answerBytesMax = 2048;
 
@@ -51,7 +53,7 @@ export function httpsSink(options: HttpsOptions): Sink {
 
 async function post(
   batch: Batch,
-  { url, shown, token }: HttpsOptions,
+  { url, shown, token, deadlineMs = deadlineMsDefault }: HttpsOptions,
   { client, agent }: { readonly client: typeof http | typeof https; readonly agent: http.Agent },
 ): Promise<void> {
   const body = Buffer.from(recordLines(batch));

@@ -14,8 +14,14 @@ const passingCodes = /^E(?:CONN|PIPE|HOST|NET|TIMEDOUT|NOTFOUND|AI_AGAIN|NOENT)/
 /** Those that the client library finds have no code. */
 const passingMessages = /^(?:Connection terminated|Query read timeout|timeout expired|Client )/;
 
+const authorities = "name its authorities: sslrootcert=FILE in the address";
+
 /** What there is to do about what doesn't pass. */
 const advice: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: authorities,
+  SELF_SIGNED_CERT_IN_CHAIN: authorities,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: authorities,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: authorities,
   "42P01": `make the tables with --create-table, or by docs/examples/usage-records.sql`,
   "42703": `the tables are of an earlier release: run it once with --create-table`,
   "42501": `the user needs SELECT and INSERT on ${recordsTable}, SELECT, INSERT and UPDATE on ${followersTable}, and to make partitions it has to own ${recordsTable}`,

@@ -1,8 +1,10 @@
 /**
  * `sluice usage follow` into a real PostgreSQL: each record is there once, whatever is killed.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import type { Execution } from "../../../shared/wire/execution.js";
@@ -158,3 +160,83 @@ t.test("a follower goes on when the server, or the daemon, was away", { skip }, 
   t.equal(await follower.ended, 0);
   t.equal(server.query(counts), "3000|3000|3000|0.003703701000|t");
 });
+
+t.test("TLS: the server's certificate is checked, and its name", { skip }, async (t) => {
+  const directory = t.testdir();
+  const [key, ca] = [join(directory, "key.pem"), join(directory, "ca.pem")];
+  const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${ca}`;
+  if (spawnSync("openssl", words.split(" "), { stdio: "ignore" }).status !== 0) {
+    t.comment("needs openssl");
+    return;
+  }
+  const read = (file: string): string => readFileSync(file, "utf8");
+  const server = await startPostgres(t, programs!, read(key) + read(ca));
+  const plain = await startPostgres(t, programs!);
+  const site = makeSite(t, config);
+  await site.startDaemon();
+  await settleMany(site.socket, 3, (index) => ({ userPath: "/team", record: record(index) }));
+  const byName = server.url.replace("127.0.0.1", "localhost");
+  const trusted = `&sslrootcert=${ca}`;
+  const full = "?sslmode=verify-full";
+  for (const [to, code, said] of [
+    [`${byName}${full}`, 1, /self-signed certificate.*: name its authorities: sslrootcert=FILE/],
+    [`${server.url}${full}${trusted}`, 1, /IP: 127\.0\.0\.1 is not in the cert's list/],
+    [`${byName}${full}&sslrootcert=${ca}.gone`, 1, /sslrootcert .*\.gone can't be read/],
+    [`${plain.url}${full}${trusted}`, 1, /does not support SSL/],
+    [`${byName}${full}${trusted}`, 0, /handed on: 3 records/],
+    [`${server.url}?sslmode=require`, 0, /handed on: 0 records/],
+  ] as const) {
+    const { ended, output } = follow(site, to, "--once", "--create-table");
+    t.equal(await ended, code, to);
+    t.match(output(), said, to);
+  }
+  t.equal(server.query(counts), "3|3|3|0.000003703701|t");
+  const follower = follow(site, `${byName}${full}${trusted}`);
+  const tls =
+    "select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'sluice usage follow'";
+  await until(() => server.query(tls) === "t");
+  follower.child.kill("SIGTERM");
+  t.equal(await follower.ended, 0);
+});
+
+t.test("SIGTERM in the middle of a batch: it is handed on, and not again", { skip }, async (t) => {
+  const server = await startPostgres(t, programs!);
+  const site = makeSite(t, config);
+  await site.startDaemon();
+  await settleMany(site.socket, 300, (index) => ({ userPath: "/team", record: record(index) }));
+  t.equal(await follow(site, server.url, "--once", "--create-table", "--from-now").ended, 0);
+  server.query("update sluice_usage_followers set cursor = null");
+  const waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+  const locking = lock(server, "sluice_usage_followers");
+  await locking.held;
+  const { child, ended, output } = follow(site, server.url, "--batch", "100");
+  await until(() => server.query(waits) === "1");
+  child.kill("SIGTERM");
+  await locking.release();
+  t.equal(await ended, 0);
+  t.match(output(), /handed on: 100 records/);
+  t.equal(server.query(counts).split("|")[0], "100", "the batch that it had begun, and no other");
+  t.equal(await follow(site, server.url, "--once").ended, 0);
+  t.equal(server.query(counts).slice(0, 11), "300|300|300");
+});
+
+/** Holds a table against all writes, in a session of its own, until it is released. */
+function lock(
+  server: PostgresServer,
+  table: string,
+): { held: Promise<void>; release(): Promise<void> } {
+  const child = spawn(join(programs!, "psql"), ["-X", "-q", "-A", "-t", server.url], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  t.teardown(() => void child.kill("SIGKILL"));
+  child.stdin.write(`begin; lock table ${table} in exclusive mode; select 'held';\n`);
+  const held = once(child.stdout, "data").then(() => {});
+  return {
+    held,
+    async release() {
+      const ended = once(child, "close");
+      child.stdin.end("commit;\n");
+      await ended;
+    },
+  };
+}

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -34,10 +34,11 @@ export function postgresPrograms(): string | null {
   return releases[0] === undefined ? null : join(packages, releases[0], "bin");
 }
 
-/** Started; it ends with the test. */
+/** With TLS, if it has a certificate; its key is in the same file. Started; it ends with the test. */
 export async function startPostgres(
   t: Pick<Test, "teardown">,
   programs: string,
+  certificate?: string,
 ): Promise<PostgresServer> {
   const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const directory = mkdtempSync(join(tmpdir(), "sluice-postgres-"));
@@ -48,6 +49,13 @@ export async function startPostgres(
     ["-D", data, "-U", "sluice", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"],
     { ...asUser, cwd: directory, stdio: "ignore" },
   );
+  const tls: string[] = [];
+  if (certificate !== undefined) {
+    const file = join(directory, "certificate.pem");
+    writeFileSync(file, certificate, { mode: 0o600 });
+    if ("uid" in asUser) chownSync(file, nobody, nobody);
+    tls.push("-c", "ssl=on", "-c", `ssl_cert_file=${file}`, "-c", `ssl_key_file=${file}`);
+  }
   const port = await freePort();
   const url = `postgres://sluice@127.0.0.1:${port}/postgres`;
   const query = (sql: string): string =>
@@ -73,7 +81,7 @@ export async function startPostgres(
   const start = async (): Promise<void> => {
     child = spawn(
       join(programs, "postgres"),
-      ["-D", data, "-p", String(port), "-k", directory, "-c", "listen_addresses=127.0.0.1"],
+      ["-D", data, "-p", String(port), "-k", directory, "-c", "listen_addresses=127.0.0.1", ...tls],
       { ...asUser, cwd: directory, stdio: "ignore" },
     );
     for (;;) {
