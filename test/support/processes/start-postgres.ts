@@ -34,7 +34,9 @@ export function postgresPrograms(): string | null {
   return releases[0] === undefined ? null : join(packages, releases[0], "bin");
 }
 
-/** With TLS, if it has a certificate; its key is in the same file. Started; it ends with the test. */
+/**
+ * Started; it ends with the test. With a certificate, whose key is in the same text, it has TLS.
+ */
 export async function startPostgres(
   t: Pick<Test, "teardown">,
   programs: string,

@@ -56,7 +56,7 @@ export const hostsTexts = {
   title: "Hosts",
   caption: "Hosts that share limits, with their state",
   engine: (name: string, state: string) => `cluster ${name}, engine ${state}`,
-  failing: (name: string, reason: string) => `cluster ${name}, engine away: ${reason}`,
+  failing: (name: string, reason: string) => `cluster ${name}: ${reason}`,
   none: { title: "No host was heard of", text: "The engine hasn't been reached yet." },
   columns: {
     name: "Host",
