@@ -131,6 +131,7 @@ export function socketIn(dir: string): string {
 
 /** What of a `sluice.yaml` isn't the same in every run. */
 export interface ConfigParts {
+  readonly server?: object;
   readonly providers: object;
   readonly rate_limits: object;
   readonly usage?: object;
