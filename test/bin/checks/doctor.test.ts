@@ -1,5 +1,5 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import t from "tap";
 import {
   checkClock,
@@ -200,7 +200,7 @@ t.test("it ends with 0, with 1 for warnings that count, and with 2 for failures"
   const doctor = ["doctor", "--offline", "--socket", socket];
   t.match(await run(doctor, { cwd }), { exitCode: 0, out: /^CHECK +STATE +FOUND[^]*warnings$/ });
   t.equal((await run([...doctor, "--strict"], { cwd })).exitCode, 1);
-  t.match(await run(["doctor", "--offline", "--socket", join(cwd, "none")], { cwd }), {
+  t.match(await run(["doctor", "--offline", "--socket", join(dirname(socket), "none")], { cwd }), {
     exitCode: 2,
     out: /daemon +failure +no daemon listens/,
   });
