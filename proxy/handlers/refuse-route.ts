@@ -12,7 +12,7 @@ export function refuseRoute(
   match: Exclude<RouteMatch, { readonly kind: "endpoint" }>,
 ): void {
   const { method, path } = exchange;
-  if (match.kind === "unknown") {
+  if (match.kind === "unknown" || isMethodOfGoogle(exchange)) {
     record.end(404, "refused");
     const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
     return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
@@ -34,6 +34,11 @@ export function refuseRoute(
     ),
     ["allow", match.allow],
   );
+}
+
+/** One that Sluice doesn't have, after the name of a model, of which there is a GET. */
+function isMethodOfGoogle({ method, path }: Exchange): boolean {
+  return method === "POST" && /^\/v1beta\/models\/.+:\w+$/.test(path);
 }
 
 /** Codex does first, and takes to HTTP at a 426 alone. */

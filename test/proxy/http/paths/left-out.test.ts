@@ -11,6 +11,13 @@ t.test("what is left out says why, and where it works instead", async (t) => {
     "/v1/videos",
     "/v1/assistants",
     "/v1/threads/thread_1/runs",
+    "/v1/skills",
+    "/v1/agents/agent_1",
+    "/v1/chatkit/sessions",
+    "/v1/complete",
+    "/v1/chat/completions/chatcmpl-1",
+    "/v1beta/cachedContents",
+    "/upload/v1beta/files",
   ]) {
     t.match(leftOut(path), `/p/{provider}${path},`);
     t.equal(matchRoute("POST", path).kind, "unknown");
@@ -37,6 +44,9 @@ t.test("anything else is unknown", async (t) => {
     "/evals",
     "/p/x/v1/evals",
     "/v1/constructor",
+    "/v1/chat/completionsx",
+    "/upload/v1/files",
+    "/v1/organization/projects",
     "/v1/realtime/callsx",
   ])
     t.equal(leftOut(path), null, path);
