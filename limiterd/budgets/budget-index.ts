@@ -27,9 +27,7 @@ export class BudgetIndex {
 
   remove(budget: Budget): void {
     const { scope, subject } = budget.definition;
-    const others = (this.#bySubject[scope].get(subject) ?? noBudgets).filter(
-      (other) => other !== budget,
-    );
+    const others = this.#bySubject[scope].get(subject)!.filter((other) => other !== budget);
     if (others.length === 0) this.#bySubject[scope].delete(subject);
     else this.#bySubject[scope].set(subject, others);
     this.#size--;

@@ -32,8 +32,7 @@ export function applySettle(
   }
   proxy.settledSeq = message.seq;
   counts.settledParts[message.part]++;
-  if (message.part !== "cached")
-    counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
+  counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   const { seq } = message;
   const arrived = { proxy, message, held, infersLate: peer.wireVersion < tellsVerdictsRead };
   // First: what is counted now is in the batch that holds the settle.

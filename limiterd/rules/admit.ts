@@ -115,8 +115,7 @@ function countRequest(
   { slots, nowMs }: { readonly slots: boolean; readonly nowMs: number },
 ): void {
   for (const counter of counters) {
-    // A submission isn't counted by a gauge.
-    if (slots || counter.rule.periodMs > 0) keepChild(counter);
+    keepChild(counter);
     if (slots) counter.inFlight++;
     shareOf(counter)?.counted(counter.window);
     if (counter.rule.periodMs === 0) continue;

@@ -422,6 +422,12 @@ export const equivalents: readonly Equivalent[] = [
     why: "a promise that is resolved isn't rejected any more",
   },
   {
+    file: "shared/wire/daemon-client.ts",
+    line: "this.#waiting.delete(0);",
+    what: "0 becomes 1",
+    why: "nothing else waits yet, and a promise that is resolved isn't rejected any more",
+  },
+  {
     file: "shared/wire/jwt-change.ts",
     line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
     what: "3 becomes 4",
@@ -456,6 +462,12 @@ export const equivalents: readonly Equivalent[] = [
     line: "return b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1);",
     what: "1 becomes 2",
     why: "of what a comparison says the sign alone counts",
+  },
+  {
+    file: "limiterd/rules/longest-breach.ts",
+    line: "return a.waitSeconds > b.waitSeconds ? a : b;",
+    what: "> becomes >=",
+    why: "the two differ here",
   },
   {
     file: "limiterd/rules/stored-rule.ts",

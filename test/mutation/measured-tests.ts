@@ -27,7 +27,6 @@ export class MeasuredTests {
   /** `dist`: of a copy in which nothing is planted yet; what was compiled may change meanwhile. */
   constructor(dist: string) {
     this.#dist = dist;
-    mkdirSync(this.#directory, { recursive: true });
   }
 
   /** Null for a test that fails without any fault. */
@@ -59,6 +58,8 @@ export class MeasuredTests {
       ms: test.ms,
       coverage: [...test.coverage],
     };
+    // Here each time: an `npm ci` takes it away.
+    mkdirSync(this.#directory, { recursive: true });
     writeFileSync(this.#placeOf(file), JSON.stringify(kept));
     return test;
   }

@@ -1,7 +1,7 @@
 /**
  * Runs tests against a copy of the compiled product in which one fault was planted.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -33,6 +33,7 @@ export interface TestFile {
 export class Copy {
   readonly #directory = mkdtempSync(join(tmpdir(), "sluice-mutation-"));
   readonly dist = join(this.#directory, "dist");
+  readonly #running = new Set<ChildProcess>();
 
   constructor() {
     cpSync(dist, this.dist, { recursive: true });
@@ -100,16 +101,20 @@ export class Copy {
           },
         },
       );
+      this.#running.add(child);
       const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
       child.on("exit", (code) => {
         clearTimeout(timer);
+        this.#running.delete(child);
         resolve(code === 0);
       });
     });
   }
 
   remove(): void {
-    rmSync(this.#directory, { recursive: true, force: true });
+    for (const child of this.#running) child.kill("SIGKILL");
+    // One that is being killed may still write something.
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

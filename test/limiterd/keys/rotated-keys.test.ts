@@ -127,6 +127,31 @@ t.test(
   },
 );
 
+t.test("no key is rotated while its new secret could be lost", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer);
+  daemon.store.broken = true;
+  await call(daemon, peer, "keys.deactivate", { id: "key_9" });
+  daemon.state.denials.put({
+    claim: "jti",
+    value: "a",
+    issuer: null,
+    expiresAtMs: null,
+    deniedAtMs: 0,
+  });
+  await call(daemon, peer, "jwts.allow", { jti: "a" });
+  const { answer, hash } = await rotate(daemon, peer, { id: key.id });
+  t.match(answer, {
+    kind: "failed",
+    failure: {
+      status: 503,
+      message: "no key is rotated: the store can't be written (the disk is broken)",
+    },
+  });
+  t.same(accepted(peer, key.hash, hash), [true, false]);
+});
+
 t.test("what isn't a rotation is refused and changes nothing", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");

@@ -109,6 +109,7 @@ t.test("from now on there is nothing, until a record comes", async (t) => {
   recordBatch(daemon, "new");
   await daemon.commit();
   t.same(idsOf(await follow(daemon, { after: page.next })), ["new"]);
+  t.same(daemon.state.followers.all(), [], "who gives no name isn't listed");
 });
 
 t.test("what was removed before it was read is told, and the others follow", async (t) => {

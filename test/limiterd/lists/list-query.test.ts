@@ -3,6 +3,7 @@ import {
   itemsExaminedMax,
   matches,
   pageOf,
+  parseChildrenQuery,
   parseListQuery,
 } from "../../../limiterd/lists/list-query.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
@@ -36,6 +37,16 @@ t.test("a field that makes no sense is named, with what was expected", (t) => {
   for (const [body, param, message] of table)
     t.match(parseListQuery(body, choices), { ok: false, failure: { param, message } }, param);
   t.end();
+});
+
+t.test("a list of children is asked for by what names the template", async (t) => {
+  t.same(parseChildrenQuery({ subject: "/a", limit: 7, search: "X" }), {
+    ok: true,
+    value: { key: { subject: "/a" }, query: { ...wholeList, limit: 7, search: "x" } },
+  });
+  for (const body of [null, undefined, 7, "x"])
+    t.same(parseChildrenQuery(body), { ok: true, value: { key: {}, query: wholeList } });
+  t.match(parseChildrenQuery({ limit: 0 }), { ok: false, failure: { param: "limit" } });
 });
 
 t.test("a search finds a part of a name, in capitals or not", (t) => {

@@ -1,6 +1,9 @@
 import t from "tap";
+import type { Counter } from "../../../limiterd/counters/counter.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { recountLease } from "../../../limiterd/rules/recount.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import {
   askFor,
   counts,
@@ -115,7 +118,6 @@ t.test("of a lease that is named, what is forgotten is counted, and remembered a
   const daemon = startDaemon([minute]);
   const lost = 500;
   const ledger = {
-    book: daemon.state.book,
     epochs: { startLsn: 1000, lost: [{ afterLsn: 400, beforeLsn: 1000 }] },
   };
   const target = { provider: "p", model: "m" };
@@ -142,12 +144,23 @@ t.test("of a lease that is named, what is forgotten is counted, and remembered a
       targetLsn,
       submission: false,
     };
-    const named = { lease, ofPath: [], ofTarget: [] };
+    const book = new RuleBook([1, 2]);
+    const ofPath = pathRule("/team", 60, { requests: 9 });
+    const ofTarget = { ...ofPath, scope: "model", subject: "m" } as const;
+    for (const rule of [ofPath, ofTarget])
+      book.put(rule, { source: "manual", nowMs: daemon.nowMs, lsn: 0 });
+    const counterOf = (rule: RuleDefinition): Counter => book.find(rule)!.own!;
+    const named = { lease, ofPath: [counterOf(ofPath)], ofTarget: [counterOf(ofTarget)] };
     const is = path || attempts > 0;
-    t.equal(recountLease(ledger, { recounted }, named, daemon.nowMs), is, name);
+    t.equal(recountLease({ ...ledger, book }, { recounted }, named, daemon.nowMs), is, name);
     t.equal(recounted.size, is ? 1 : 0, name);
     if (is) t.match(recounted.get(7), { path, attempts: { length: attempts } }, name);
-    t.notOk(recountLease(ledger, { recounted }, named, daemon.nowMs), `${name}: once`);
+    t.notOk(recountLease({ ...ledger, book }, { recounted }, named, daemon.nowMs), `${name}: once`);
+    t.same(
+      [ofPath, ofTarget].map((rule) => counterOf(rule).window.currentRequests),
+      [Number(path), attempts],
+      `${name}: each where it was forgotten`,
+    );
   }
   t.end();
 });

@@ -1,4 +1,5 @@
 /** What is said of whoever listens in the lock's place, whatever it answers. */
+import { once } from "node:events";
 import { existsSync, readdirSync, readlinkSync, renameSync, statSync } from "node:fs";
 import net from "node:net";
 import { hostname } from "node:os";
@@ -51,10 +52,11 @@ t.test("an owner is named as far as it says its name", async (t) => {
 t.test("an owner that says nothing is one all the same", async (t) => {
   const directory = temporary(t);
   const sockets: net.Socket[] = [];
-  const server = net.createServer((socket) => void sockets.push(socket));
+  const server = net.createServer((socket) => void sockets.push(socket.resume()));
   await new Promise<void>((resolve) => server.listen(join(directory, "limiterd.lock"), resolve));
   await t.rejects(lockDirectory(directory), { message: /is in use by another daemon$/ });
-  for (const socket of sockets) socket.destroy();
+  for (const socket of sockets) if (!socket.destroyed) await once(socket, "close");
+  t.ok(sockets.length > 0, "and whoever has asked it leaves");
   await new Promise((resolve) => server.close(resolve));
 });
 

@@ -1,0 +1,22 @@
+/** Holds the values on docs/bounds.md to the bounds of backups and of a full store. */
+import { readFileSync } from "node:fs";
+import t from "tap";
+import {
+  backupPieceBytes,
+  backupSpareBytes,
+  backupWaitMs,
+  batchesPerTrimWhenFull,
+} from "../../../limiterd/store/store-bounds.js";
+
+// The compiled test is four directories below the repository.
+const page = readFileSync(new URL("../../../../docs/bounds.md", import.meta.url), "utf8");
+
+t.test("the page on bounds has the values of the code", async (t) => {
+  for (const row of [
+    `| a piece of a backup | ${backupPieceBytes / 1024 ** 2} MiB |`,
+    `| wait of an answer about a copy that is being made | ${backupWaitMs / 1000} s |`,
+    `| room that a copy of the store leaves on the disk | ${backupSpareBytes / 1024 ** 2} MiB |`,
+    `| batches of records that a full store gives up per second | ${batchesPerTrimWhenFull} |`,
+  ])
+    t.ok(page.includes(row), row);
+});
