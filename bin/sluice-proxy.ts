@@ -3,7 +3,11 @@
 import { withSecrets } from "../proxy/auth/secret-files.js";
 import { startProxy } from "../proxy/main.js";
 import { socketNames } from "../proxy/open-listeners.js";
+import { proxyChannel } from "./supervisor/metrics/proxy-channel.js";
 import { runService } from "./supervisor/run-service.js";
+
+// Now: the variable is removed when the service runs.
+const group = proxyChannel();
 
 await runService({
   process: "proxy",
@@ -12,7 +16,11 @@ await runService({
   flags: ["config", "socket", "dataDir", "host", "port", "logLevel"],
   socketNames,
   async start(options) {
-    const proxy = await startProxy({ ...options, config: await withSecrets(options.config) });
+    const proxy = await startProxy({
+      ...options,
+      config: await withSecrets(options.config),
+      group,
+    });
     return {
       ready: { ready: proxy.url, admin: proxy.adminUrl, open: proxy.open },
       survives: (error) => proxy.survives(error),

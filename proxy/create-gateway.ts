@@ -27,6 +27,7 @@ import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import type { Limiter } from "./limiter/limiter.js";
+import type { ProxyGroup } from "./metrics/metrics.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
@@ -43,6 +44,8 @@ interface GatewayParts {
   readonly open: boolean;
   /** What this proxy is called. */
   readonly name: string;
+  /** The other proxies of its supervisor; null: it is alone. */
+  readonly group: ProxyGroup | null;
   readonly capacity: ProxyCapacity;
   readonly stopping: () => boolean;
 }
@@ -53,6 +56,7 @@ export async function createGateway({
   limiter,
   open,
   name,
+  group,
   capacity,
   stopping,
 }: GatewayParts): Promise<Gateway> {
@@ -89,7 +93,8 @@ export async function createGateway({
   });
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
-  const metrics = createMetrics(config, { limiter, sessions, capacity, recordedModels });
+  const parts = { limiter, sessions, capacity, recordedModels };
+  const metrics = createMetrics(config, parts, group);
   return {
     config,
     log,

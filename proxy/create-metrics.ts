@@ -2,9 +2,11 @@
 import type { Config } from "../shared/config/config.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { proxyMetrics } from "../shared/metrics/proxy-metrics.js";
+import type { Family } from "../shared/metrics/series.js";
+import { familiesOfAll, tellMetrics } from "../shared/metrics/told-metrics.js";
 import { version } from "../shared/version.js";
 import type { Gateway } from "./gateway.js";
-import type { Metrics } from "./metrics/metrics.js";
+import type { Metrics, ProxyGroup } from "./metrics/metrics.js";
 import { ProxyCounts } from "./metrics/proxy-counts.js";
 import { Gauges } from "./metrics/read-gauges.js";
 
@@ -14,6 +16,7 @@ const lookMs = 1000;
 export function createMetrics(
   { metrics, providers }: Pick<Config, "metrics" | "providers">,
   parts: Pick<Gateway, "limiter" | "sessions" | "capacity" | "recordedModels">,
+  group: ProxyGroup | null,
 ): Metrics {
   const types = new Map(providers.map(({ name, type }) => [name, type]));
   const counts = new ProxyCounts(
@@ -27,11 +30,17 @@ export function createMetrics(
   const gauges = new Gauges(counts.table, { ...parts, version, nodeVersion }, performance.now());
   const looking = setInterval(() => gauges.lookAtLimiter(performance.now()), lookMs).unref();
   const readProcess = createProcessReading(proxyMetrics.loopLag.quantiles);
+  const readOwn = async (): Promise<readonly Family[]> => {
+    gauges.update(await readProcess());
+    return counts.table.families();
+  };
+  group?.answerWith(async () => tellMetrics(await readOwn()));
   return {
     counts,
     async read() {
-      gauges.update(await readProcess());
-      return counts.table.families();
+      if (group === null) return readOwn();
+      const all = await group.gather();
+      return all === null ? null : familiesOfAll(all);
     },
     yieldToEventLoop: () => new Promise<void>((resolve) => void setImmediate(resolve)),
     close: () => clearInterval(looking),

@@ -15,6 +15,7 @@ import { listenHttp } from "./http/http-listener.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
+import type { ProxyGroup } from "./metrics/metrics.js";
 import { type Listeners, openListeners } from "./open-listeners.js";
 import { statusLine } from "./status-line.js";
 
@@ -25,6 +26,8 @@ interface ProxyOptions {
   readonly sockets?: InheritedSockets;
   /** What the daemon calls it, before a part that no other process has. */
   readonly name?: string;
+  /** The other proxies of its supervisor. */
+  readonly group?: ProxyGroup | null;
 }
 
 interface RunningProxy {
@@ -65,6 +68,7 @@ export async function startProxy({
   log,
   sockets = noSockets,
   name = "proxy",
+  group = null,
 }: ProxyOptions): Promise<RunningProxy> {
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
@@ -92,6 +96,7 @@ export async function startProxy({
     limiter: limiter.client,
     open,
     name,
+    group,
     capacity,
     stopping: () => end?.stopping === true,
   }).catch(async (error: unknown) => {
@@ -136,6 +141,7 @@ export async function startProxy({
         await Promise.all([limiter.client.drained(settleGraceMs), gateway.tracing?.close()]);
         await closeAll();
         if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
+        await group?.leave();
         log.info("proxy stopped");
       },
     },

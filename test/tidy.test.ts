@@ -116,6 +116,14 @@ const impure: Readonly<
     kind: "main",
     why: "wires how a service reloads itself: its own script and process id",
   },
+  "bin/supervisor/metrics/watch-proxy.ts": {
+    kind: "adapter",
+    why: "the messages of a child process",
+  },
+  "bin/supervisor/metrics/proxy-channel.ts": {
+    kind: "adapter",
+    why: "the channel of this process to the one that has started it, with deadlines",
+  },
   "bin/supervisor/reload/bind-socket.ts": {
     kind: "adapter",
     why: "binds a socket by node:net, and looks its address up",

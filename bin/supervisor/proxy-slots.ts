@@ -6,13 +6,13 @@
  */
 import { proxyNameVariable } from "../../shared/supervision/proxy-name.js";
 import { exitCodes } from "../session/exit-code.js";
+import type { ServiceReady } from "./ready-message.js";
 import { successorReadyMs } from "./reload/hand-over.js";
 import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
 import {
   type ServiceEvents,
   type ServiceOptions,
-  type ServiceReady,
   type StopSignal,
   SupervisedService,
 } from "./supervised-service.js";

@@ -8,14 +8,15 @@
 import { lineText } from "../../shared/logging/line-text.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Terminal } from "../session/terminal.js";
+import { gatheredMetrics, watchProxy } from "./metrics/watch-proxy.js";
 import { type ProxyOptions, ProxySlots } from "./proxy-slots.js";
+import type { ServiceReady } from "./ready-message.js";
 import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
 import {
   howItEnded,
   type ServiceEvents,
   type ServiceOptions,
-  type ServiceReady,
   type StopSignal,
   SupervisedService,
 } from "./supervised-service.js";
@@ -59,6 +60,7 @@ class Supervision implements Supervisor {
   readonly done: Promise<number>;
   readonly #options: SuperviseOptions;
   #onDone: (exitCode: number) => void = () => {};
+  readonly #metrics = gatheredMetrics();
   readonly #limiterd: SupervisedService | null;
   readonly #proxies: ProxySlots;
   #proxiesStarted = false;
@@ -74,7 +76,10 @@ class Supervision implements Supervisor {
     this.#proxies = new ProxySlots(
       proxies,
       {
-        events: (name, onReady) => this.#events(name, onReady),
+        events: (name, onReady) => ({
+          ...this.#events(name, onReady),
+          onStarted: (child) => watchProxy(this.#metrics, name, child),
+        }),
         onReady: (ready) => options.onReady(ready),
       },
       stopDeadlineMs,

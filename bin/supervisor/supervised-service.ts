@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { handOverVariables } from "../../shared/supervision/inherited-sockets.js";
+import { readyFrom, type ServiceReady } from "./ready-message.js";
 import { afterExit, type ServiceExit } from "./restart-pause.js";
 
 export interface ServiceOptions {
@@ -36,18 +37,12 @@ export interface ServiceEvents {
   onReady(ready: ServiceReady): void;
   /** It can't start; it has printed why. */
   onGiveUp(exitCode: number | null): void;
+  /** Another process of it has been started. */
+  onStarted?(child: ChildProcess): void;
   /** A line of its standard output, which is its log. */
   onLogLine(line: string): void;
   /** A line to print: from its standard error, or about its end or restart. */
   onRemark(line: string): void;
-}
-
-/** The message that a service sends when it is ready. */
-export interface ServiceReady {
-  readonly ready: string;
-  /** The proxy's: where /admin and the dashboard are. */
-  readonly admin: string;
-  readonly open: boolean;
 }
 
 /** A child process that is restarted until it is stopped. */
@@ -95,6 +90,7 @@ export class SupervisedService {
         this.#onExit(child, { code: null, signal: null }, { livedMs: 0, failed });
     });
     child.on("message", (message) => this.#onMessage(message));
+    this.#events.onStarted?.(child);
     forEachLine(child.stdout, (line) => this.#events.onLogLine(line));
     forEachLine(child.stderr, (line) => this.#events.onRemark(`${this.name}: ${line}`));
     // Not `exit`: `close` follows the last lines of output, which must be printed before the line
@@ -239,19 +235,6 @@ const ownAlone = {
 
 function nameOf({ name }: HandedSocket): string {
   return name;
-}
-
-function readyFrom(message: unknown): ServiceReady | null {
-  if (
-    typeof message !== "object" ||
-    message === null ||
-    !("ready" in message) ||
-    typeof message.ready !== "string"
-  )
-    return null;
-  const { ready } = message;
-  const admin = "admin" in message && typeof message.admin === "string" ? message.admin : ready;
-  return { ready, admin, open: "open" in message && message.open === true };
 }
 
 function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {

@@ -24,13 +24,17 @@ export function parseMetricsQuestion(body: unknown): Checked<number> {
 }
 
 /**
- * The families of an answer, in the order of the table. What a daemon of another release tells and
+ * The families of an answer, in the order of the table, the daemon's unless said otherwise. What
+ * another release tells and
  * the table doesn't have, or has otherwise, is passed over.
  */
-export function familiesOf(answer: unknown): readonly Family[] {
+export function familiesOf(
+  answer: unknown,
+  metrics: readonly Metric[] = Object.values(limiterMetrics),
+): readonly Family[] {
   const told = isObject(answer) && Array.isArray(answer["series"]) ? answer["series"] : [];
   const byName = new Map<string, { readonly metric: Metric; readonly series: Series[] }>(
-    Object.values<Metric>(limiterMetrics).map((metric) => [metric.name, { metric, series: [] }]),
+    metrics.map((metric) => [metric.name, { metric, series: [] }]),
   );
   for (const one of told as readonly unknown[]) {
     if (!Array.isArray(one)) continue;

@@ -16,3 +16,8 @@ export function takeProxyName(env: Record<string, string | undefined>): string |
   delete env[proxyName];
   return name !== undefined && /^proxy(?:-\d{1,4})?$/.test(name) ? name : null;
 }
+
+/** Whether a supervisor of Sluice has started this process as one of its proxies. */
+export function isNamedProxy(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env[proxyName] !== undefined;
+}

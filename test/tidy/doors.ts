@@ -404,7 +404,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "bin/live": ["bin/limits", "bin/session", "bin/text"],
   "bin/store": ["bin/session", "bin/text", "bin/usage", "limiterd/maintenance"],
   "bin/supervisor/reload": ["bin/session"],
-  "bin/supervisor": ["bin/supervisor/reload", "bin/session", "bin/text"],
+  "bin/supervisor/metrics": ["proxy/metrics"],
+  "bin/supervisor": ["bin/supervisor/metrics", "bin/supervisor/reload", "bin/session", "bin/text"],
   "bin/commands/limits": ["bin/limits", "bin/session", "bin/text"],
   "bin/commands/keys": ["bin/keys", "bin/session", "bin/text"],
   "bin/commands/usage": [

@@ -2,6 +2,7 @@
  * GET /metrics and /metrics/limiter (docs/metrics.md): the text is made in slices, so that however
  * many series there are, requests have their turn between.
  */
+import { plainFailure } from "../../../shared/error-code.js";
 import { chooseFormat } from "../../../shared/metrics/choose-format.js";
 import { familiesOf } from "../../../shared/metrics/metrics-answer.js";
 import type { Family } from "../../../shared/metrics/series.js";
@@ -13,9 +14,12 @@ import { failAdmin } from "../admin/admin-json.js";
 /** Of text, after which others have their turn: some 500 lines, made in half a millisecond. */
 const sliceChars = 48 * 1024;
 
-/** Of this proxy. */
+/** Of this proxy, and of those that its supervisor has beside it. */
 export async function serveMetrics(context: RequestContext<"metrics">): Promise<void> {
-  await replyFamilies(context, await context.gateway.metrics.read());
+  const families = await context.gateway.metrics.read();
+  if (families !== null) return replyFamilies(context, families);
+  const message = "the process that supervises the proxies doesn't answer";
+  failAdmin(context, plainFailure(503, "internal_error", message));
 }
 
 /** Of the daemon, which has no network of its own. */

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { bindSocket } from "../../../bin/supervisor/reload/bind-socket.js";
 import {
@@ -10,6 +11,8 @@ import {
   startProgram,
   temporaryDirectory,
 } from "../../bin/program-run.js";
+import { until } from "../../support/client.js";
+import { parseMetrics } from "../../support/parse-metrics.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
 import { startLoad } from "../../support/processes/steady-load.js";
@@ -65,6 +68,37 @@ rate_limits:
     - { path: /load, limits: [ { period: day, max_requests: 1000000 } ] }
 `;
 
+/** The sum of the requests to models that a scrape counts, and which proxies say something. */
+async function scraped(url: string): Promise<{ requests: number; proxies: readonly string[] }> {
+  const families = parseMetrics(await (await fetch(`${url}/metrics`)).text());
+  const samples = families.get("sluice_requests_total")?.samples ?? [];
+  const gauges = families.get("sluice_limiter_reachable")!.samples;
+  return {
+    requests: samples.reduce((sum, { value }) => sum + value, 0),
+    proxies: gauges.map(({ labels }) => labels["proxy"] ?? "").sort(),
+  };
+}
+
+/** Scrapes until it is told to stop: whatever is replaced meanwhile, no sum may fall. */
+function watchSums(t: Test, url: string): { stop(): Promise<void> } {
+  let stopping = false;
+  let highest = 0;
+  const watching = (async () => {
+    while (!stopping) {
+      const { requests } = await scraped(url);
+      if (requests < highest) t.fail(`${requests} after ${highest}`);
+      highest = requests;
+      await delay(50);
+    }
+  })();
+  return {
+    stop() {
+      stopping = true;
+      return watching;
+    },
+  };
+}
+
 /** Tells `up` to reload as a signal does, and waits for its word. */
 async function hangUp({ up }: Gateway): Promise<void> {
   const reloads = (): number => up.err.filter((line) => line === "reloaded").length;
@@ -83,6 +117,7 @@ t.test("reloads under load refuse, reset and cut nothing, and all is counted onc
     streaming: 2,
     model: "sim-fast",
   });
+  const sums = watchSums(t, gateway.url);
   for (let reload = 1; reload <= reloads; reload++) await hangUp(gateway);
   // New rules: the daemon is replaced, too. And there are more proxies from now on.
   const changed = yaml.replace("proxies: 1", "proxies: 2");
@@ -97,6 +132,13 @@ t.test("reloads under load refuse, reset and cut nothing, and all is counted onc
   t.same(failures, [], `${answered} answered, ${streams} of them streams, slowest ${slowestMs} ms`);
   t.ok(answered > 100 && streams > 2, `${answered}, ${streams}`);
   t.equal(await counted(gateway, "/load"), answered);
+  await sums.stop();
+  const { requests, proxies } = await until(
+    () => scraped(gateway.url),
+    (all) => all.proxies.length === 2,
+  );
+  t.equal(requests, answered, "a scrape of any proxy has all, of those that were replaced too");
+  t.same(proxies, ["proxy-1", "proxy-2"]);
   t.equal(await counted(gateway, "/other"), 0, "and the new rule is there");
 
   writeFileSync(gateway.file, `${changed}nonsense: 1\n`);

@@ -212,7 +212,7 @@ t.test("hostile names make neither unread text nor more series than allowed", as
         });
       }
     }
-    const families = await metrics.read();
+    const families = (await metrics.read())!;
     const lines = families
       .flatMap(({ metric, series }) => series.map(() => linesOf(metric)))
       .reduce((sum, own) => sum + own, 0);

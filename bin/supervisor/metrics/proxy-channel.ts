@@ -1,0 +1,49 @@
+/** The proxy's end of the channel to its supervisor, as far as metrics go. */
+import type { ProxyGroup } from "../../../proxy/metrics/metrics.js";
+import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import { isNamedProxy } from "../../../shared/supervision/proxy-name.js";
+
+/** A supervisor that takes longer is stuck. */
+const answerMs = 3_000;
+/** How long the last numbers have to leave. */
+const leaveMs = 500;
+
+/** Null for a process that no supervisor of Sluice has started. */
+export function proxyChannel(): ProxyGroup | null {
+  if (!isNamedProxy(process.env)) return null;
+  const waiting = new Map<number, (all: ToldMetrics | null) => void>();
+  let asked = 0;
+  let read: (() => Promise<ToldMetrics>) | null = null;
+  const tell = async (id: number): Promise<void> => {
+    if (read === null) return;
+    const told = await read();
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, leaveMs).unref();
+      if (process.connected) process.send?.({ metrics: "told", id, ...told }, () => resolve());
+      else resolve();
+    });
+  };
+  process.on("message", (message) => {
+    const said = parseMetricsMessage(message);
+    if (said?.metrics === "tell") void tell(said.id);
+    if (said?.metrics !== "all") return;
+    waiting.get(said.id)?.(said);
+    waiting.delete(said.id);
+  });
+  return {
+    gather: () =>
+      new Promise((resolve) => {
+        const id = ++asked;
+        waiting.set(id, resolve);
+        setTimeout(() => {
+          if (waiting.delete(id)) resolve(null);
+        }, answerMs).unref();
+        if (process.connected) process.send?.({ metrics: "ask", id }, () => {});
+      }),
+    answerWith(own) {
+      read = own;
+    },
+    // No question has this number.
+    leave: () => tell(0),
+  };
+}

@@ -1,0 +1,46 @@
+/** Series of several processes, added up: counters, and the buckets of histograms. */
+import type { ToldSeries } from "../../../shared/metrics/metrics-answer.js";
+
+/** Sets of labels: twice what a proxy keeps by default. Those of proxies that end are kept. */
+const summedSeriesMax = 20_000;
+
+export class SummedSeries {
+  readonly #max: number;
+  readonly #byLabels = new Map<string, ToldSeries & { readonly 2: number[] }>();
+
+  constructor(max = summedSeriesMax) {
+    this.#max = max;
+  }
+
+  copy(): SummedSeries {
+    const copy = new SummedSeries(Number.POSITIVE_INFINITY);
+    copy.add(this.series());
+    return copy;
+  }
+
+  /** Beyond the bound new sets of labels are counted together, as `other`. */
+  add(series: readonly ToldSeries[]): void {
+    for (const [name, labels, values] of series) {
+      const isKnown = this.#byLabels.has(keyOf(name, labels));
+      const isOther = !isKnown && this.#byLabels.size >= this.#max;
+      this.#addOne(name, isOther ? labels.map(() => "other") : labels, values);
+    }
+  }
+
+  series(): readonly ToldSeries[] {
+    return [...this.#byLabels.values()];
+  }
+
+  #addOne(name: string, labels: readonly string[], values: readonly number[]): void {
+    const key = keyOf(name, labels);
+    const sums = this.#byLabels.get(key);
+    if (sums === undefined) this.#byLabels.set(key, [name, labels, [...values]]);
+    // Other buckets are those of another release: nobody could read them together.
+    else if (sums[2].length === values.length)
+      for (const [i, value] of values.entries()) sums[2][i]! += value;
+  }
+}
+
+function keyOf(name: string, labels: readonly string[]): string {
+  return `${name}\n${labels.join("\n")}`;
+}

@@ -1,0 +1,22 @@
+/** A proxy's process as a source of metrics: the messages between it and its supervisor. */
+import type { ChildProcess } from "node:child_process";
+import { GatheredMetrics, type ProxyProcess } from "./gathered-metrics.js";
+
+/** Of no proxy yet. */
+export function gatheredMetrics(): GatheredMetrics {
+  return new GatheredMetrics((ms, run) => void setTimeout(run, ms).unref());
+}
+
+/** From its start to its end; until it is ready it serves nobody, and is asked nothing. */
+export function watchProxy(metrics: GatheredMetrics, name: string, child: ChildProcess): void {
+  const process: ProxyProcess = {
+    name,
+    // If it has just died, its end is reported.
+    send: (message) => void (child.connected && child.send(message, () => {})),
+  };
+  child.on("message", (message) => {
+    if (typeof message === "object" && "ready" in message) metrics.joined(process);
+    else metrics.said(process, message);
+  });
+  child.once("close", () => metrics.ended(process));
+}
