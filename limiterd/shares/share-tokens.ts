@@ -27,15 +27,24 @@ export class ShareTokens {
     };
   }
 
-  /** Of all hosts, in a window of the engine's. */
-  counted(own: Window, periodMs: number, window: number): Halves {
-    const others = rollHalves(this.#others, window);
-    const tokens = rollHalves(tokensOf(own, periodMs), window);
-    return {
-      window,
-      current: addCount(others.current, tokens.current),
-      previous: addCount(others.previous, tokens.previous),
-    };
+  /**
+   * Of all hosts, in a window of the engine's and in the one before it, into `view`. Each admission
+   * asks for it, so nothing is made on the way where all are of one window.
+   */
+  addTo(view: Window, own: Window, periodMs: number): void {
+    const { startMs } = view;
+    const window = startMs / periodMs;
+    const others = this.#others.window === window ? this.#others : rollHalves(this.#others, window);
+    view.currentTokens = others.current;
+    view.previousTokens = others.previous;
+    if (own.startMs === startMs) {
+      view.currentTokens = addCount(view.currentTokens, own.currentTokens);
+      view.previousTokens = addCount(view.previousTokens, own.previousTokens);
+    } else {
+      const tokens = rollHalves(tokensOf(own, periodMs), window);
+      view.currentTokens = addCount(view.currentTokens, tokens.current);
+      view.previousTokens = addCount(view.previousTokens, tokens.previous);
+    }
   }
 
   clear(): void {

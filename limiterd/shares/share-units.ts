@@ -82,13 +82,23 @@ export class ShareUnits {
     return anchor === null ? null : Math.floor(latestMs(anchor, monoMs));
   }
 
-  /** What all hosts have counted, without the units that this one holds. */
-  get counted(): Halves {
-    return {
-      window: this.#window,
-      current: addCount(this.#others, this.#spent),
-      previous: addCount(this.#othersBefore, this.#spentBefore),
+  /**
+   * What all hosts have counted in a window of the engine's, without the units that this one holds.
+   * The tokens are 0.
+   */
+  view(window: number): Window {
+    const current = addCount(this.#others, this.#spent);
+    const previous = addCount(this.#othersBefore, this.#spentBefore);
+    const view = {
+      startMs: window * this.#periodMs,
+      previousRequests: previous,
+      currentRequests: current,
+      previousTokens: 0,
+      currentTokens: 0,
     };
+    if (window === this.#window) return view;
+    const rolled = rollHalves({ window: this.#window, current, previous }, window);
+    return { ...view, previousRequests: rolled.previous, currentRequests: rolled.current };
   }
 
   /** Whether a unit may be used now. */

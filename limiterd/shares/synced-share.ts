@@ -4,7 +4,6 @@
  * it is in `share.ts`; when it is asked, in `share-schedule.ts`.
  */
 import { assert } from "../../shared/assert.js";
-import { rollHalves } from "../cluster/halves.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { estimateRequests, type SharedView, type Window } from "../counters/window.js";
@@ -79,20 +78,9 @@ export class SyncedShare {
     const engineMs = this.units.engineMs(this.#turn.monoMs);
     if (periodMs === 0) return { window: own, nowMs, inFlight: this.slots.counted(inFlight) };
     if (engineMs === null) return { window: own, nowMs, inFlight };
-    const window = Math.floor(engineMs / periodMs);
-    const requests = rollHalves(this.units.counted, window);
-    const tokens = this.#tokens.counted(own, periodMs, window);
-    return {
-      window: {
-        startMs: window * periodMs,
-        previousRequests: requests.previous,
-        currentRequests: requests.current,
-        previousTokens: tokens.previous,
-        currentTokens: tokens.current,
-      },
-      nowMs: engineMs,
-      inFlight,
-    };
+    const window = this.units.view(Math.floor(engineMs / periodMs));
+    this.#tokens.addTo(window, own, periodMs);
+    return { window, nowMs: engineMs, inFlight };
   }
 
   /** When the engine is to be asked next; infinite while it is asked, or has been told all. */

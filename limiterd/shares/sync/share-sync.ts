@@ -67,7 +67,7 @@ export class ShareSync {
   enter(): void {
     this.turn.monoMs = this.#ports.monoMs();
     this.turn.lsn = this.#ports.lsn();
-    this.turn.looked.clear();
+    if (this.turn.looked.size > 0) this.turn.looked.clear();
   }
 
   /** What a rule's counters share. */
