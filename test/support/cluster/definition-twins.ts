@@ -42,9 +42,7 @@ class Definitions {
   }
 
   page(after: number, most: number): readonly string[] {
-    const all = [...this.#order]
-      .filter(([, at]) => at > after)
-      .sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1));
+    const all = [...this.#order].filter(([, at]) => at > after).sort(byScore);
     let found = all.slice(0, most);
     if (found.length === most) {
       const last = found.at(-1)![1];
@@ -74,7 +72,10 @@ class Definitions {
   }
 
   trim(before: number, most: number): number {
-    const gone = [...this.#deleted].filter(([, stamp]) => stamp < before).slice(0, most);
+    const gone = [...this.#deleted]
+      .filter(([, stamp]) => stamp < before)
+      .sort(byScore)
+      .slice(0, most);
     for (const [field, stamp] of gone) {
       this.#defs.delete(field);
       this.#order.delete(field);
@@ -116,6 +117,13 @@ class Definitions {
       this.#count(stamp, 1);
     }
   }
+}
+
+type Member = readonly [name: string, score: number];
+
+/** As a sorted set has its members. */
+function byScore(a: Member, b: Member): number {
+  return a[1] - b[1] || Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0]));
 }
 
 function hash<V>(all: Map<string, Map<string, V>>, key: string): Map<string, V> {
