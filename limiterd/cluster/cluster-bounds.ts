@@ -30,5 +30,8 @@ export const changedSumsMax = 200_000;
 /** Keys of sums that are looked at per second while a host publishes all of them anew. */
 export const publishedPerTick = 20_000;
 
+/** Managed keys of whose last use the engine is told in a second: the others wait for the next. */
+export const keyUsesPerTick = 1000;
+
 /** How long a report waits for the other hosts' usage, in ms: a proxy waits five seconds for it. */
 export const otherUsageMs = 3000;

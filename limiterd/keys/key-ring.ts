@@ -7,6 +7,7 @@
 
 import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
 import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
+import { UntoldUses } from "./untold-uses.js";
 
 export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   readonly number: number;
@@ -41,12 +42,18 @@ export interface OldSecret {
 /** What a key is made of. */
 export type KeyFields = Omit<ManagedKey, "id" | "writtenUseMs">;
 
+/** What another host has seen of one key, and of its old secrets by their hashes. */
+interface HeardUses extends Pick<ManagedKey, "number" | "lastUsedAtMs"> {
+  readonly oldSecrets: ReadonlyMap<string, number>;
+}
+
 export class KeyRing {
   readonly #byHash = new Map<string, ManagedKey>();
   /** By ascending number. */
   readonly #ordered: ManagedKey[] = [];
   /** The keys whose last use is to be written. */
   readonly #used = new Set<ManagedKey>();
+  readonly untold = new UntoldUses<ManagedKey>();
   #deleted = 0;
 
   /** How many there are, whatever their status, deleted ones included. */
@@ -122,6 +129,7 @@ export class KeyRing {
       if (known.deletedAtMs !== null) this.#deleted--;
       if (key.deletedAtMs === null) keepUses(key, known);
       this.#ordered[at] = key;
+      this.untold.replace(known, key);
     }
     this.#note(key);
     return key;
@@ -132,9 +140,31 @@ export class KeyRing {
     key.lastUsedAtMs = nowMs;
     const old = key.hash === hash ? undefined : key.oldSecrets.find((one) => one.hash === hash);
     if (old !== undefined) old.lastUsedAtMs = nowMs;
-    const { writtenUseMs } = key;
-    if (writtenUseMs === null || Math.abs(nowMs - writtenUseMs) >= keyUseWrittenMs)
+    this.untold.add(key);
+    this.#noteUse(key);
+  }
+
+  #noteUse(key: ManagedKey): void {
+    const { lastUsedAtMs, writtenUseMs } = key;
+    if (writtenUseMs === null || Math.abs(lastUsedAtMs! - writtenUseMs) >= keyUseWrittenMs)
       this.#used.add(key);
+  }
+
+  /** From now on other hosts are told of uses, and of all that are known first. */
+  tellAllUses(): void {
+    this.untold.begin(this.#ordered);
+  }
+
+  /** Other hosts have seen keys and old secrets be used. */
+  hearUses(heard: readonly HeardUses[]): void {
+    for (const { number, lastUsedAtMs, oldSecrets } of heard) {
+      const key = this.byNumber(number);
+      if (key === undefined || key.deletedAtMs !== null || lastUsedAtMs === null) continue;
+      key.lastUsedAtMs = newest(key.lastUsedAtMs, lastUsedAtMs);
+      for (const old of key.oldSecrets)
+        old.lastUsedAtMs = newest(old.lastUsedAtMs, oldSecrets.get(old.hash) ?? null);
+      this.#noteUse(key);
+    }
   }
 
   /**

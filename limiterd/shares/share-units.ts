@@ -234,18 +234,11 @@ export class ShareUnits {
   #rollTo(window: number, lsn: number): void {
     if (window === this.#window) return;
     const from = this.#window;
-    const spent = rollHalves(
-      { window: from, current: this.#spent, previous: this.#spentBefore },
-      window,
-    );
-    const frozen = rollHalves(
-      { window: from, current: this.#frozen, previous: this.#frozenBefore },
-      window,
-    );
-    const others = rollHalves(
-      { window: from, current: this.#others, previous: this.#othersBefore },
-      window,
-    );
+    const roll = (current: number, previous: number): Halves =>
+      rollHalves({ window: from, current, previous }, window);
+    const spent = roll(this.#spent, this.#spentBefore);
+    const frozen = roll(this.#frozen, this.#frozenBefore);
+    const others = roll(this.#others, this.#othersBefore);
     this.#spent = spent.current;
     this.#spentBefore = spent.previous;
     this.#frozen = frozen.current;

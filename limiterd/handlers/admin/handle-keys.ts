@@ -18,6 +18,7 @@ import {
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import { askKeyUses } from "../../cluster/remembered/shared-key-uses.js";
 import { deactivatedKey, deletedKey, rotatedKey, rotationFlaw } from "../../keys/changed-key.js";
 import { type KeyFields, keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { listedKey } from "../../keys/listed-key.js";
@@ -129,7 +130,8 @@ function shown({ keys }: DaemonState, number: number, nowMs: number): KeyItem {
   return listedKey(keys.byNumber(number)!, nowMs);
 }
 
-function list({ keys }: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const { keys, cluster } = state;
   const query = checkedValue(parseListQuery(body, { status: keyStatuses }), ports);
   if (query === null) return;
   const below = query.after === null ? keys.nextNumber : keyNumber(query.after);
@@ -144,13 +146,19 @@ function list({ keys }: DaemonState, body: unknown, nowMs: number, ports: AdminP
       (status === undefined || keyStatus(key, nowMs) === status) &&
       [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
   );
-  const page: ListedKeys = {
+  const page = (): ListedKeys => ({
     keys: items.map((key) => listedKey(key, nowMs)),
     next: last?.id ?? null,
     issued: keys.size,
     server_time: formatMillis(nowMs),
-  };
-  ports.answer(page);
+  });
+  if (cluster === null) return ports.answer(page());
+  // While the engine is away, it is what is known here.
+  const asked = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
+  void asked.then((heard) => {
+    keys.hearUses(heard);
+    ports.answer(page());
+  });
 }
 
 /** The secrets until now go on working for the overlap, and then no secret but the new one does. */

@@ -17,6 +17,7 @@ import { noteClusterState } from "../../handlers/announcements/announce.js";
 import { type SharingLog, shareDefinitions } from "../../handlers/definitions/share-definitions.js";
 import type { DaemonState } from "../../state.js";
 import { refusals } from "./refusals.js";
+import { shareKeyUses } from "./share-key-uses.js";
 import { forgetEpoch, shareLimits } from "./share-limits.js";
 
 interface ClusterPorts {
@@ -111,6 +112,7 @@ export async function joinCluster(
       beat();
     }),
     shareDefinitions(state, { ...ports, log }),
+    shareKeyUses(state, { ...ports, onRefused: refused }),
   ];
   const stopSharing = shareLimits(state, { ...ports, board, onRefused: refused });
   const stopSpending = shareSpending(state, {

@@ -16,6 +16,14 @@ t.test(
     const { id, value } = issued.body as { id: string; value: string };
     const holdsMs = await untilSo(async () => (await b.statusWith(value)) === 200, "it is known");
     t.ok(holdsMs < 1000, `known on the other host after ${holdsMs.toFixed(0)} ms`);
+    const lastUse = async (): Promise<string | null> => {
+      const { auth_keys: keys } = (await a.admin("GET", "auth-keys?limit=10")).body as {
+        auth_keys: readonly { last_used_at: string | null }[];
+      };
+      return keys[0]!.last_used_at;
+    };
+    const listedMs = await untilSo(async () => (await lastUse()) !== null, "its use is listed");
+    t.comment(`used on the other host: listed after ${listedMs.toFixed(0)} ms`);
     const ended = await b.admin("POST", `auth-keys/${id}/deactivate`);
     t.ok(ended.status < 300, JSON.stringify(ended.body));
     t.equal(await b.statusWith(value), 401, "refused at once where it was deactivated");

@@ -1,7 +1,9 @@
 import t from "tap";
 import { joinCluster, leaveCluster } from "../../../../limiterd/lifecycle/cluster/join-cluster.js";
 import type { ClusterStatus } from "../../../../shared/api/gateway-status.js";
+import type { ListedKeys } from "../../../../shared/api/key-item.js";
 import type { ClusterFailureMode } from "../../../../shared/cluster/cluster-config.js";
+import { newKey } from "../../../../shared/domain/key-secret.js";
 import type { MetricsAnswer } from "../../../../shared/metrics/metrics-answer.js";
 import { addDefinitionTwins } from "../../../support/cluster/definition-twins.js";
 import {
@@ -10,8 +12,10 @@ import {
   type FakeEngine,
 } from "../../../support/cluster/fake-engine.js";
 import { addHostTwin } from "../../../support/cluster/host-twin.js";
+import { addKeyUseTwin } from "../../../support/cluster/key-use-twin.js";
 import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
 import { ask, commitUntil, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+import { authorize } from "../../keys/key-fixture.js";
 
 interface JoinedDaemon {
   readonly daemon: TestDaemon;
@@ -86,6 +90,7 @@ function newEngine(): FakeEngine {
   const engine = createFakeEngine();
   addDefinitionTwins(engine);
   addHostTwin(engine);
+  addKeyUseTwin(engine);
   return engine;
 }
 
@@ -160,6 +165,62 @@ t.test("the status and the metrics name the hosts, and say what the engine is do
   );
   b.connection.away("gone");
   t.match(b.daemon.proxy("p2").received.at(-1), { name: "cluster_failing", value: "gone" });
+});
+
+t.test("a key's last use is that of all hosts, also after the engine lost it", async (t) => {
+  const engine = newEngine();
+  const [a, b] = [await joined(engine), await joined(engine)];
+  const both = async (): Promise<void> => {
+    for (const host of [a, b, a]) await host.tick();
+  };
+  const listedOn = async ({ daemon }: JoinedDaemon) => {
+    const { keys } = (await ask(daemon, "keys.list", {})) as unknown as ListedKeys;
+    return keys.map(({ last_used_at: at, old_secrets: old }) => [
+      at,
+      ...old.map(({ last_used_at: oldAt }) => oldAt),
+    ]);
+  };
+  const { hash, redacted: first } = newKey();
+  await ask(a.daemon, "keys.issue", { key_hash: hash, redacted_value: first, key: {} });
+  const id = "key_1";
+  await both();
+  t.same(await listedOn(b), [[null]]);
+  const proxy = b.daemon.proxy("p1");
+  const used = "2026-01-01T00:00:00Z";
+  t.match(authorize(proxy, 1, hash), { kind: "authorized" });
+  t.same(await listedOn(a), [[null]], "it isn't told yet");
+  await both();
+  t.same(await listedOn(a), [[used]]);
+
+  const { hash: newHash, redacted } = newKey();
+  const rotation = { overlap_seconds: 3600 };
+  await ask(a.daemon, "keys.rotate", { id, new_hash: newHash, redacted_value: redacted, rotation });
+  await both();
+  b.daemon.nowMs += 60_000;
+  t.match(authorize(proxy, 2, hash), { kind: "authorized" });
+  await both();
+  const later = "2026-01-01T00:01:00Z";
+  t.same(await listedOn(a), [[later, later]], "the old secret is still in use, on the other host");
+
+  engine.wipe();
+  const c = await joined(engine);
+  await both();
+  await c.tick();
+  t.same(await listedOn(c), [[later, later]], "hosts tell it again");
+
+  a.connection.away("gone");
+  b.daemon.nowMs += 60_000;
+  t.match(authorize(proxy, 3, newHash), { kind: "authorized" });
+  await b.tick();
+  t.same(await listedOn(a), [[later, later]], "what is known here while the engine is away");
+  a.connection.back();
+  await both();
+  t.same(await listedOn(a), [["2026-01-01T00:02:00Z", later]]);
+
+  await ask(b.daemon, "keys.delete", { id });
+  await both();
+  const left = [...engine.data.hashes.keys()].filter((key) => key.includes("key-use"));
+  t.same(left, [], "nothing is left of a deleted key");
 });
 
 t.test("a copied disk: the newcomer takes another id, a later one at its next start", async (t) => {

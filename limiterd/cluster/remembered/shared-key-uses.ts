@@ -1,0 +1,80 @@
+/**
+ * When managed keys were last used, on whichever host: a hash for each key, `key` and the hashes of
+ * its old secrets with the moment of their last use. Each host tells what it has seen, and asks for
+ * the keys that it lists.
+ */
+import { isMoment } from "../../../shared/time.js";
+import type { EngineCommands, EngineConnection, EngineScript } from "../engine/engine.js";
+
+interface SeenKey {
+  readonly number: number;
+  readonly deletedAtMs: number | null;
+  readonly lastUsedAtMs: number | null;
+  readonly oldSecrets: readonly { readonly hash: string; readonly lastUsedAtMs: number | null }[];
+}
+
+/** Of one key. */
+interface HeardUses {
+  readonly number: number;
+  readonly lastUsedAtMs: number | null;
+  /** By the hashes of its old secrets. */
+  readonly oldSecrets: ReadonlyMap<string, number>;
+}
+
+const ofKey = "key";
+
+function nameOf(clusterName: string, number: number): string {
+  return `sluice:{${clusterName}}:key-use:${number}`;
+}
+
+/**
+ * Keeps the later one of two moments. Arguments: field and moment of each. A host whose clock is
+ * ahead is believed up to the engine's time.
+ */
+export const keyUseScript: EngineScript = {
+  name: "key-use",
+  source: `
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+for i = 1, #ARGV, 2 do
+  local told = math.min(tonumber(ARGV[i + 1]), now)
+  local known = tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '') or 0
+  if told > known then redis.call('HSET', KEYS[1], ARGV[i], string.format('%.0f', told)) end
+end
+return 0`,
+};
+
+/** Rejects as the engine's calls: then nothing is known to be told. */
+export async function tellKeyUses(
+  engine: Pick<EngineConnection, "call" | "commands">,
+  clusterName: string,
+  keys: readonly SeenKey[],
+): Promise<void> {
+  const told = keys.map(async ({ number, deletedAtMs, lastUsedAtMs, oldSecrets }) => {
+    const name = nameOf(clusterName, number);
+    if (deletedAtMs !== null) return await engine.commands.del(name);
+    const uses = [{ hash: ofKey, lastUsedAtMs }, ...oldSecrets].flatMap((each) =>
+      each.lastUsedAtMs === null ? [] : [each.hash, each.lastUsedAtMs],
+    );
+    return uses.length === 0 ? null : await engine.call(keyUseScript, [name], uses);
+  });
+  const failed = (await Promise.allSettled(told)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+}
+
+/** Rejects as the commands. */
+export function askKeyUses(
+  commands: Pick<EngineCommands, "hgetall">,
+  clusterName: string,
+  keys: readonly { readonly number: number }[],
+): Promise<readonly HeardUses[]> {
+  return Promise.all(
+    keys.map(async ({ number }) => {
+      const oldSecrets = new Map<string, number>();
+      for (const [hash, text] of await commands.hgetall(nameOf(clusterName, number)))
+        if (isMoment(Number(text))) oldSecrets.set(hash, Number(text));
+      const lastUsedAtMs = oldSecrets.get(ofKey) ?? null;
+      return { number, lastUsedAtMs, oldSecrets };
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+/** Tells the other hosts when managed keys were last used here; lists ask for what others tell. */
+import { keyUsesPerTick } from "../../cluster/cluster-bounds.js";
+import {
+  EngineAwayError,
+  type EngineConnection,
+  EngineRefusedError,
+} from "../../cluster/engine/engine.js";
+import { tellKeyUses } from "../../cluster/remembered/shared-key-uses.js";
+import type { DaemonState } from "../../state.js";
+
+interface KeyUsePorts {
+  readonly engine: EngineConnection;
+  readonly clusterName: string;
+  /** Runs `run` every `ms`; returns what ends it. */
+  every(ms: number, run: () => void): () => void;
+  /** What the engine refuses is tried again, and said. */
+  onRefused(reason: string): void;
+  onBroken(error: Error): void;
+}
+
+const tellMs = 1000;
+
+/** Returns what ends it. */
+export function shareKeyUses(
+  { keys }: Pick<DaemonState, "keys">,
+  { engine, clusterName, every, onRefused, onBroken }: KeyUsePorts,
+): () => void {
+  let epoch: string | null = null;
+  let isTelling = false;
+  const tell = async (): Promise<void> => {
+    const { state } = engine;
+    if (isTelling || state.kind !== "connected") return;
+    // Another engine, or one that may have lost it, is told all that is known.
+    if (state.epoch !== epoch) keys.tellAllUses();
+    epoch = state.epoch;
+    const used = keys.untold.take(keyUsesPerTick);
+    if (used.length === 0) return;
+    isTelling = true;
+    try {
+      await tellKeyUses(engine, clusterName, used);
+    } catch (error) {
+      // What was changed meanwhile is told as it is now.
+      for (const { number } of used) keys.untold.add(keys.byNumber(number)!);
+      if (error instanceof EngineRefusedError) onRefused(error.message);
+      else if (!(error instanceof EngineAwayError)) onBroken(error as Error);
+    } finally {
+      isTelling = false;
+    }
+  };
+  return every(tellMs, () => void tell());
+}
