@@ -22,7 +22,11 @@ function begin() {
       },
     ],
     prices: [{ provider: "openai", model: "gpt-Priced", price: {} }],
-  } as unknown as Pick<Config, "providers" | "virtualModels" | "prices">;
+    aliases: [
+      { name: "mine", to: { kind: "target", provider: "openai", model: "o-Aliased" } },
+      { name: "wise", to: { kind: "virtual", source: "smart" } },
+    ],
+  } as unknown as Pick<Config, "providers" | "virtualModels" | "prices" | "aliases">;
   const learned = new Map([["openai", ["gpt-4o"]]]);
   const catalog = buildCatalog(config.providers, config.virtualModels, learned);
   const clock = { nowMs: 5 * dayMs };
@@ -41,6 +45,8 @@ t.test("a model is recorded by its name if anybody vouches for it", async (t) =>
     ["openai", "GPT-4o", false, true],
     ["local", "secret", false, true],
     ["openai", "gpt-priced", false, true],
+    ["openai", "O-aliased", false, true],
+    ["local", "o-aliased", false, false],
     ["openai", "secret", false, false],
     ["local", "gpt-4o", false, false],
     ["openai", "new", false, false],
