@@ -4,6 +4,7 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "../text/duration.js";
+import { withCurrency } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { budgetColumns, spentElsewhereLines } from "./budget-table.js";
 import { inertLines, ruleColumns } from "./rule-table.js";
@@ -89,7 +90,7 @@ function renderRefusal(refusal: Fields): string {
     ["targets", targets + leftOut],
     ["retry after", `${duration(wait)}, at ${String(free)}`],
   ]);
-  return `${subject} was refused: ${String(message)}\n${fields}`;
+  return `${subject} was refused: ${withCurrency(String(message))}\n${fields}`;
 }
 
 function renderVerdict(verdict: Fields): string {
@@ -97,7 +98,7 @@ function renderVerdict(verdict: Fields): string {
     return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
   const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
   const wait = `${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}`;
-  return `refused: ${String(verdict["message"])}; admitted in ${wait}${slot}`;
+  return `refused: ${withCurrency(String(verdict["message"]))}; admitted in ${wait}${slot}`;
 }
 
 function renderTarget(target: Fields): string {

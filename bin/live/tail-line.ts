@@ -1,5 +1,5 @@
 /** One line for each request or refusal of `sluice tail`, and which of them are shown. Pure. */
-import { formatUsd, usdDecimals } from "../text/number-text.js";
+import { formatUsd, usdDecimals, withCurrency } from "../text/number-text.js";
 import { isBelow } from "./in-flight-table.js";
 import type { TailEvent } from "./tail-cursor.js";
 
@@ -38,7 +38,7 @@ export function tailLine(event: TailEvent): string {
   const time = `${event.at.slice(11, 19)}Z`;
   if (event.kind === "refusal") {
     const { user_path: path, model, message, retry_after: wait } = event.refusal;
-    return `${time}  429  refused  ${path}  ${model ?? "-"}  ${message} (${wait}s)`;
+    return `${time}  429  refused  ${path}  ${model ?? "-"}  ${withCurrency(message)} (${wait}s)`;
   }
   const { record } = event;
   const cost = record.total_cost;

@@ -3,7 +3,7 @@ import { budgetColumns } from "../limits/budget-table.js";
 import type { Listed } from "../limits/list-limits.js";
 import { ruleColumns } from "../limits/rule-table.js";
 import { formatDuration } from "../text/duration.js";
-import { formatCount, formatUsd } from "../text/number-text.js";
+import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import { type Tab, type TopState, tabs } from "./top-state.js";
 
@@ -185,7 +185,11 @@ function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {
         text("AT", "refused_at"),
         text("PATH", "user_path"),
         text("MODEL", "model"),
-        text("WHY", "message"),
+        {
+          title: "WHY",
+          align: "left",
+          text: ({ message }) => withCurrency(String(message ?? "-")),
+        },
       ];
   }
 }

@@ -21,6 +21,11 @@ export function usdDecimals(largest: number): number {
   return largest >= 0.01 ? 4 : 6;
 }
 
+/** The message of a refusal with its currency, which the API's fixed words leave out. */
+export function withCurrency(message: string): string {
+  return message.replace(/: spent (\d\S*) of (\d\S*)$/, ": spent $$$1 of $$$2");
+}
+
 /** `$1,234.50`. An amount that would be rounded to zero is `<$0.01`. */
 export function formatUsd(usd: number, decimals: number): string {
   const least = 10 ** -decimals;

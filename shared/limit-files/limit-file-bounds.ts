@@ -1,7 +1,13 @@
 /** The bounds of files of limits, each with its reason; docs/bounds.md lists them. */
 
-/** Rules and budgets in one file: judging and writing so many holds up verdicts for some 100 ms. */
+/** Rules and budgets in one file: judging and writing so many holds up verdicts for some 200 ms. */
 export const limitsPerFileMax = 10_000;
+
+/**
+ * Rules and budgets that one file may change where hosts share them: their engine decides it in one
+ * step of some 50 ms, in which it answers nobody else.
+ */
+export const sharedChangesMax = 2_000;
 
 /** What one of them takes as JSON: the longest path, escaped, and room. A frame holds four. */
 export const limitEntryCharsMax = 16 * 1024;

@@ -6,7 +6,7 @@
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { outdated } from "../../../shared/limit-files/apply-limits.js";
-import { changesPerPage } from "../../../shared/limit-files/limit-file-bounds.js";
+import { changesPerPage, sharedChangesMax } from "../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitsPlanPage } from "../../../shared/limit-files/limits-plan.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -103,6 +103,8 @@ function carryOut(
   const { plan } = file;
   if (plan === null || revision !== plan.revision)
     return ports.fail(invalid("revision must be that of the plan", "revision"));
+  if (state.sharedDefinitions !== null && plan.changes.length > sharedChangesMax)
+    return ports.fail(tooManyShared(plan.changes.length));
   state.limitFiles.drop(id);
   const then = {
     fail: ports.fail,
@@ -117,6 +119,13 @@ function carryOut(
     if (plan.counts.locked > 0) return failed(ports, locked(plan.counts.locked));
     return { definitions: now.definitions(nowMs), answer: () => ({}) };
   });
+}
+
+function tooManyShared(count: number): Failure {
+  return invalid(
+    `nothing was changed: where hosts share limits, one file may change ${sharedChangesMax} rules and budgets, and this one changes ${count}: apply a part of it first`,
+    "rate_limits",
+  );
 }
 
 function locked(count: number): Failure {

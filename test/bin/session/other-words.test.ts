@@ -15,6 +15,9 @@ t.test("a command or flag that has another name here is answered with that name"
     ["usage --since=2026-01-01", "--from"],
     ["limits set /a --rmp 5", "--rpm"],
     ["lmits", "limits"],
+    ["apply limits.yaml", "limits apply"],
+    ["limits import x", "apply"],
+    ["dump", "limits export"],
   ] as const) {
     const { exitCode, err } = await run(line.split(" "));
     t.equal(exitCode, 2, line);

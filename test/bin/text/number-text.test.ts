@@ -1,5 +1,10 @@
 import t from "tap";
-import { formatCount, formatUsd, usdDecimals } from "../../../bin/text/number-text.js";
+import {
+  formatCount,
+  formatUsd,
+  usdDecimals,
+  withCurrency,
+} from "../../../bin/text/number-text.js";
 
 t.test("counts have thousands separators", async (t) => {
   for (const [count, text] of [
@@ -27,4 +32,16 @@ t.test("money has only meaningful decimals, and an amount is never shown as zero
   t.equal(formatUsd(0.004, 2), "<$0.01");
   t.equal(formatUsd(0.006, 2), "$0.01");
   t.equal(formatUsd(0, 2), "$0.00");
+});
+
+t.test("a refusal for money says which money, any other stays as it is", async (t) => {
+  for (const [message, shown] of [
+    [
+      "budget exceeded for /team daily limit: spent 8.5 of 8",
+      "budget exceeded for /team daily limit: spent $8.5 of $8",
+    ],
+    ["rate limit exceeded for /spent 1 of 2", "rate limit exceeded for /spent 1 of 2"],
+    ["-", "-"],
+  ] as const)
+    t.equal(withCurrency(message), shown);
 });

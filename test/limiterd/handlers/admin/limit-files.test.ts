@@ -362,6 +362,24 @@ t.test(
   },
 );
 
+t.test(
+  "where hosts share limits, one file changes as many as their engine decides at once",
+  async (t) => {
+    const daemon = startDaemon([], {});
+    daemon.state.sharedDefinitions = {
+      change: () => Promise.reject(new Error("the engine isn't asked")),
+    } as unknown as typeof daemon.state.sharedDefinitions;
+    const many = Array.from({ length: 2001 }, (_, i) => rule(`/team/${i}`, 1));
+    t.match(await planOf(daemon, { rate_limits: many, dry_run: true }), { counts: { add: 2001 } });
+    t.match(await applied(daemon, { rate_limits: many }), {
+      failure: {
+        status: 400,
+        message: /may change 2000 rules and budgets, and this one changes 2001/,
+      },
+    });
+  },
+);
+
 t.test("these operations are an administrator's", async (t) => {
   const daemon = startDaemon([], {});
   const peer = daemon.connect(false);
