@@ -58,10 +58,16 @@ export async function packDebian(into: string): Promise<string> {
   return file;
 }
 
-/** The same package with another version, to upgrade to. */
-export function repackDebian(file: string, into: string, version: string): string {
+/** The same package with another version, to upgrade to, and whatever `change` does to its tree. */
+export function repackDebian(
+  file: string,
+  into: string,
+  version: string,
+  change: (root: string) => void = () => {},
+): string {
   const root = join(into, "repacked");
   run("dpkg-deb", ["--raw-extract", file, root]);
+  change(root);
   const control = join(root, "DEBIAN/control");
   const text = readFileSync(control, "utf8");
   writeFileSync(control, text.replace(/^Version: .*$/m, `Version: ${version}`));

@@ -3,7 +3,7 @@
  * file from before is kept beside it; each migration is one transaction, so that a process that is
  * killed leaves the schema that it came to.
  */
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import type { Migration } from "../migrations.js";
 import { StoreUnreadableError } from "../store.js";
 import { keyToBytes } from "./key-bytes.js";
@@ -39,10 +39,12 @@ export async function migrateStore(
   }
 }
 
-/** Of the schema that it had; one that is there already is from a start that was interrupted. */
+/**
+ * Of the schema that it had. One that is there already gives way: it is from a start that was
+ * interrupted, or from before an upgrade that was taken back, and lacks what came after that.
+ */
 async function keepCopy(file: string, root: Root, schema: number): Promise<void> {
   const kept = `${file}.schema-${schema}`;
-  if (existsSync(kept)) return;
   const unfinished = `${file}.${process.pid}.backup`;
   rmSync(unfinished, { force: true });
   const mask = process.umask(0o077);

@@ -75,6 +75,31 @@ t.test("a store is brought from its schema to the newest, step by step, and once
   await before.close();
 });
 
+t.test(
+  "an upgrade that was taken back and made again keeps the store from before the second",
+  async (t) => {
+    const directory = temporary(t);
+    const file = await storeOfSchema1(directory);
+    await (await opened(directory, migrations)).close();
+    rmSync(file);
+    renameSync(`${file}.schema-1`, file);
+    writeFileSync(`${file}.schema-1`, "of an upgrade before");
+    const back = await openLmdbStore(directory);
+    await back.commit([put("rules", "c", 3)]);
+    await back.close();
+    await (await opened(directory, migrations)).close();
+    rmSync(file);
+    renameSync(`${file}.schema-1`, file);
+    const again = await openLmdbStore(directory);
+    t.same(read(again, "rules"), [
+      ["a", [1]],
+      ["b", [2]],
+      ["c", [3]],
+    ]);
+    await again.close();
+  },
+);
+
 t.test("a migration that fails, or is killed, leaves the old schema or the new one", async (t) => {
   const directory = temporary(t);
   const file = await storeOfSchema1(directory);

@@ -1,6 +1,8 @@
-/** What is shown in a booted systemd, in this order: each case leaves the services running. */
+/**
+ * What is shown in a booted systemd of the units in this repository, in this order: each case
+ * leaves the services running, but for the last.
+ */
 import { type Machine, waitFor, writeInMachine } from "./machine.js";
-import { packageCases } from "./package-cases.js";
 import {
   block,
   type Case,
@@ -156,23 +158,39 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    name: "a further proxy runs beside the first, and starts and stops with the target",
+    name: "workers share the proxy's port: each serves, and each is reloaded under load",
     async play(machine, { page }) {
       machine.sh(block(page, "## Several proxies"));
+      const workers = ["sluice-proxy", "sluice-proxy-worker@2", "sluice-proxy-worker@3"];
+      const said = await underLoad(machine, 5, `systemctl reload ${workers.join(" ")}; sleep 1`);
+      for (const unit of workers)
+        machine.sh(`journalctl -u ${unit} -o cat --no-pager | grep -q '"status":200'`);
+      requireThat(
+        (JSON.parse(machine.sh(`${sluice} status --json`)) as { daemon: { proxies: number } })
+          .daemon.proxies >= workers.length,
+        "the daemon knows them all",
+      );
+      return said;
+    },
+  },
+  {
+    name: "a further proxy runs beside the first, and starts and stops with the target",
+    async play(machine, { page }) {
+      machine.sh(block(page, "Or a proxy with a port of its own"));
       const stop = startLoad(machine, 8081);
       await waitFor(5_000, () => true);
       const report = await stop();
       requireThat(report.failures.length === 0, report.failures.join("; "));
-      const services = [...units, "sluice-proxy@8081"];
+      const services = [...units, "sluice-proxy@8081", "sluice-proxy-worker@2"];
       const states = (): string =>
         machine.try(
           `systemctl is-active ${services.join(" ")} sluice-proxy.socket sluice-proxy@8081.socket`,
         ).stdout;
       // Running requests have their time.
       machine.sh("systemctl stop sluice.target");
-      await waitFor(40_000, () => (/^(?:inactive\n){5}$/.test(states()) ? true : null));
+      await waitFor(40_000, () => (/^(?:inactive\n){6}$/.test(states()) ? true : null));
       machine.sh("systemctl start sluice.target");
-      requireThat(/^(?:active\n){5}$/.test(states()), `after the start: ${states()}`);
+      requireThat(/^(?:active\n){6}$/.test(states()), `after the start: ${states()}`);
       return "";
     },
   },
@@ -242,7 +260,6 @@ export const cases: readonly Case[] = [
       return "";
     },
   },
-  ...packageCases,
 ];
 
 /** By the inspector, which SIGUSR1 opens: the event loop runs into a loop that never ends. */

@@ -5,8 +5,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cases } from "./cases.js";
+import { cases as unitCases } from "./cases.js";
 import { bootMachine, type Machine, whyNotHere } from "./machine.js";
+import { packageCases } from "./package-cases.js";
+import { upgradeCases } from "./upgrade-cases.js";
+
+const cases = [...unitCases, ...packageCases, ...upgradeCases];
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 

@@ -21,7 +21,7 @@ import {
 const next = `${debianVersion}+next`;
 
 /** The package that the folder of `SLUICE_ARTEFACTS` has, or one that is made now. */
-async function packageFile(folder: string): Promise<string> {
+export async function packageFile(folder: string): Promise<string> {
   const kept = process.env["SLUICE_ARTEFACTS"] ?? "";
   const name = kept === "" ? undefined : readdirSync(kept).find((file) => file.endsWith(".deb"));
   return name === undefined ? packDebian(folder) : join(kept, name);

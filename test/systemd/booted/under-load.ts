@@ -35,7 +35,7 @@ export function block(page: string, heading = ""): string {
 }
 
 /** Of what the daemon has recorded and counted since the store was made. */
-function counted(machine: Machine): { readonly recorded: number; readonly counted: number } {
+export function counted(machine: Machine): { readonly recorded: number; readonly counted: number } {
   const { usage } = JSON.parse(machine.sh(`${sluice} usage --json`)) as UsageSummary;
   const list = JSON.parse(machine.sh(`${sluice} limits list --json`)) as RuleList;
   return { recorded: usage.total_requests, counted: list.rate_limits[0]!.requests_used };
