@@ -13,7 +13,8 @@ import { adminSocketBeside } from "../../shared/socket/socket-place.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const proxies = ["sluice-proxy.service", "sluice-proxy@.service"];
-const services = ["sluice-limiterd.service", ...proxies];
+const worker = "sluice-proxy-worker@.service";
+const services = ["sluice-limiterd.service", ...proxies, worker];
 const unitFiles = readdirSync(join(root, "systemd")).filter((file) =>
   /\.(?:service|socket|target)$/.test(file),
 );
@@ -80,8 +81,9 @@ t.test("the units start the programs of the package, as one user, at one socket"
     bin: Record<string, string>;
   };
   for (const unit of services) {
-    const program = `/usr/bin/node /opt/sluice/${bin[unit.replace(/@?\.service/, "")]}`;
-    t.equal(settingOf(unit, "ExecStart"), unit.includes("@") ? `${program} --port %i` : program);
+    const program = `/usr/bin/node /opt/sluice/${bin[unit.replace(/(?:-worker)?@?\.service/, "")]}`;
+    const own = unit === "sluice-proxy@.service" ? `${program} --port %i` : program;
+    t.equal(settingOf(unit, "ExecStart"), own);
     t.equal(settingOf(unit, "User"), "sluice");
     t.match(settingOf(unit, "Environment"), /SLUICE_SOCKET=\/run\/sluice\/limiterd\.sock/);
   }
@@ -200,11 +202,24 @@ t.test("no core dump is left, and memory has a bound", async (t) => {
   }
 });
 
+const settings = (unit: string): readonly string[] =>
+  textOf(unit)
+    .split("\n")
+    .filter((line) => /^\w+=/.test(line));
+
+t.test("a further proxy on the same port differs from the first by its names alone", async (t) => {
+  const [first, further] = [settings(proxies[0]!), settings(worker)];
+  const differ = further.filter((line) => !first.includes(line));
+  t.same(
+    differ.map((line) => line.split("=")[0]),
+    ["Description", "RuntimeDirectory", "EnvironmentFile", "SyslogIdentifier"],
+  );
+  for (const line of differ) t.match(line, /%i/);
+  t.equal(first.length, further.length - 1, "but for an environment of its own");
+  t.equal(settingOf(worker, "Sockets"), "sluice-proxy.socket");
+});
+
 t.test("a further proxy differs from the first by its port and its names alone", async (t) => {
-  const settings = (unit: string): readonly string[] =>
-    textOf(unit)
-      .split("\n")
-      .filter((line) => /^\w+=/.test(line));
   const [first, further] = [settings(proxies[0]!), settings(proxies[1]!)];
   const differ = further.filter((line) => !first.includes(line));
   t.same(
