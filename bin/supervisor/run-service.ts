@@ -109,7 +109,7 @@ export async function runService(service: Service): Promise<never> {
   const lastResort: LastResort = { survives: () => false };
   onLastResort(log, lastResort);
   if (service.process === "proxy" && proxyName === null && config.server.proxies !== 1)
-    log.warn("server.proxies is for sluice up: this process is one proxy");
+    log.warn("server.proxies is for sluice up; systemd has sluice-proxy-worker@.service for it");
   // `sluice up` has already printed them, once for both services.
   logWarnings(warnings, (text) => log[process.connected === true ? "info" : "warn"](text));
   const { drainGraceMs, drainMs, reloadDrainMs } = config.server;
@@ -175,7 +175,9 @@ async function serve(
     .catch(({ message }: Error) =>
       log.info({ reason: message }, "what was parsed of the configuration can't be kept"),
     );
-  const heartbeat = beat(started, { session, notices, log });
+  const isSuccessor = sockets.from === "handed-over";
+  const watchdogMs = watchdogMsOf(session.env, { pid: process.pid, isSuccessor });
+  const heartbeat = beat(started, watchdogMs, { notices, log });
   const reload = await startSelfReload({ ...options, process: service.process });
   const { broken = new Promise<never>(() => {}) } = started;
   const end = await Promise.race([requests.stop, requests.replaced, broken]);
@@ -202,15 +204,12 @@ async function serve(
 /** systemd is told that the service is ready, and how it is from then on. */
 function beat(
   service: StartedService,
-  {
-    session,
-    notices,
-    log,
-  }: { readonly session: Session; readonly notices: SupervisorNotices; readonly log: Log },
+  watchdogMs: number | null,
+  { notices, log }: { readonly notices: SupervisorNotices; readonly log: Log },
 ): Heartbeat {
   return startHeartbeat({
     notices,
-    watchdogMs: watchdogMsOf(session.env),
+    watchdogMs,
     health: () => service.health(),
     onStuck: (reason) =>
       log.error({ reason }, "the service is stuck: systemd's watchdog is told nothing any more"),

@@ -35,9 +35,17 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
   };
 }
 
-/** How long systemd waits for a sign of life before it ends the service; null: it doesn't. */
-export function watchdogMsOf(env: Readonly<Record<string, string | undefined>>): number | null {
-  const usec = env["WATCHDOG_USEC"];
+/**
+ * How long systemd waits for a sign of life before it ends the service; null: it doesn't, or waits
+ * for another process. `isSuccessor`: of one that was handed the service, the number is still that
+ * of the process which systemd has started.
+ */
+export function watchdogMsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  { pid, isSuccessor }: { readonly pid: number; readonly isSuccessor: boolean },
+): number | null {
+  const { WATCHDOG_USEC: usec, WATCHDOG_PID: of } = env;
+  if (!isSuccessor && of !== undefined && of !== String(pid)) return null;
   return usec !== undefined && /^[1-9]\d{3,15}$/.test(usec) ? Number(usec) / 1000 : null;
 }
 

@@ -157,13 +157,22 @@ t.test("reloads under load refuse, reset and cut nothing, and all is counted onc
 });
 
 /** A proxy as systemd starts it, on a socket that the test holds; its notices are in a file. */
-async function startActivated(t: Test, site: Site, yaml: string) {
-  writeFileSync(site.configFile, yaml);
+async function startActivated(t: Test, site: Site) {
   const programs = temporaryDirectory(t);
   const notices = join(programs, "notices");
-  writeFileSync(join(programs, "systemd-notify"), `#!/bin/sh\necho "$@" >> ${notices}\n`, {
-    mode: 0o755,
-  });
+  const others = "-mindepth 1 '(' -name '[3-9]' -o -name '??*' ')'";
+  const listing = `(exec find /proc/self/fd ${others} -printf '%l\\n' >> ${programs}/descriptors)`;
+  writeFileSync(
+    join(programs, "systemd-notify"),
+    `#!/bin/sh\necho "$@" >> ${notices}\n${listing}\n`,
+    { mode: 0o755 },
+  );
+  const keyed = `${yaml}
+providers:
+  simulator: { type: simulator }
+  keyed: { base_url: "http://127.0.0.1:9/v1", models: [m], api_key_command: "${listing}; echo key" }
+`;
+  writeFileSync(site.configFile, keyed);
   const changes = watch(programs);
   t.teardown(() => changes.close());
   const { fd, close } = await bindSocket("127.0.0.1", 0);
@@ -172,10 +181,11 @@ async function startActivated(t: Test, site: Site, yaml: string) {
     PATH: `${programs}:${process.env["PATH"]}`,
     NOTIFY_SOCKET: join(programs, "no-socket"),
     RUNTIME_DIRECTORY: programs,
+    WATCHDOG_USEC: "60000000",
     SLUICE_SOCKET: site.socket,
     SLUICE_SPOOL_DIR: join(site.directory, "spool"),
   };
-  const command = 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http exec "$@"';
+  const command = 'WATCHDOG_PID=$$ LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http exec "$@"';
   const child = spawn(
     "/bin/sh",
     [
@@ -203,7 +213,11 @@ async function startActivated(t: Test, site: Site, yaml: string) {
   return {
     child,
     url: url!,
+    yaml: keyed,
     told,
+    notices: () => readFileSync(notices, "utf8").trim().split("\n"),
+    /** What each process had open besides 0, 1 and 2 that the proxies have started. */
+    descriptors: () => readFileSync(join(programs, "descriptors"), "utf8").trim().split("\n"),
     /** Its successors print to the same places. */
     async printed(pattern: RegExp): Promise<void> {
       while (!pattern.test(output))
@@ -228,7 +242,7 @@ function endWith(t: Test, pid: number): void {
 t.test("under systemd a proxy hands over to a successor that systemd is told of", async (t) => {
   const site = makeSite(t, yaml);
   await site.startDaemon();
-  const first = await startActivated(t, site, yaml);
+  const first = await startActivated(t, site);
   const ended = once(first.child, "exit");
   const load = startLoad({
     url: first.url,
@@ -244,11 +258,11 @@ t.test("under systemd a proxy hands over to a successor that systemd is told of"
   t.not(pid, first.child.pid);
   t.same(await ended, [0, null], "the first one finishes by itself");
 
-  writeFileSync(site.configFile, `${yaml}nonsense: 1\n`);
+  writeFileSync(site.configFile, `${first.yaml}nonsense: 1\n`);
   t.match(await first.reload("--pid", String(pid)), { exitCode: 78, err: /nonsense/ });
   process.kill(pid, "SIGHUP");
   await first.printed(/the reload failed/);
-  writeFileSync(site.configFile, yaml);
+  writeFileSync(site.configFile, first.yaml);
   t.match(await first.reload("--pid", String(pid)), { exitCode: 0, out: /has taken over from/ });
   const [, last] = await first.told(new RegExp(`MAINPID=(?!${pid})(\\d+)`));
   endWith(t, Number(last));
@@ -256,6 +270,15 @@ t.test("under systemd a proxy hands over to a successor that systemd is told of"
   t.same(failures, [], `${answered} answered`);
   process.kill(Number(last), "SIGTERM");
   await first.told(/STOPPING=1/);
+  const alive = first.notices().filter((notice) => notice.startsWith("READY=1 WATCHDOG=1 "));
+  t.equal(alive.length, 3, "systemd waits for the successors' signs of life, too");
+  const given = first.descriptors();
+  t.ok(given.length > first.notices().length, "what they start looks at what it was given");
+  t.same(
+    given.filter((each) => /^(?:socket|anon_inode):/.test(each)),
+    [],
+    "and has no socket of theirs",
+  );
 });
 
 t.test("a stopping proxy still serves while it says that it isn't ready", async (t) => {

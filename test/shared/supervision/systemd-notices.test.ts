@@ -80,7 +80,16 @@ t.test("without systemd nothing is started", async (t) => {
 });
 
 t.test("the watchdog's time is read in microseconds, and what is no time is none", async (t) => {
-  t.equal(watchdogMsOf({ WATCHDOG_USEC: "20000000" }), 20_000);
+  const own = { pid: 7, isSuccessor: false };
+  t.equal(watchdogMsOf({ WATCHDOG_USEC: "20000000" }, own), 20_000);
   for (const WATCHDOG_USEC of [undefined, "", "0", "-1", "2e7", "20s", "999"])
-    t.equal(watchdogMsOf({ WATCHDOG_USEC }), null, String(WATCHDOG_USEC));
+    t.equal(watchdogMsOf({ WATCHDOG_USEC }, own), null, String(WATCHDOG_USEC));
+});
+
+t.test("a watchdog that waits for another process is none, but for a successor's", async (t) => {
+  const env = (WATCHDOG_PID: string) => ({ WATCHDOG_USEC: "20000000", WATCHDOG_PID });
+  t.equal(watchdogMsOf(env("7"), { pid: 7, isSuccessor: false }), 20_000);
+  for (const other of ["8", "", "77", "07"])
+    t.equal(watchdogMsOf(env(other), { pid: 7, isSuccessor: false }), null, other);
+  t.equal(watchdogMsOf(env("8"), { pid: 7, isSuccessor: true }), 20_000);
 });

@@ -27,6 +27,21 @@ t.test("a store is created where there is none, its directory for its owner alon
   await store.close();
 });
 
+t.test("a process that is started meanwhile has of the store the file alone", async (t) => {
+  const directory = temporary(t);
+  const store = await openLmdbStore(directory);
+  await store.commit([put("journal", 1, 1)]);
+  // Not the last command: the shell would become it.
+  const list = 'for each in /proc/$$/fd/*; do readlink "$each"; done; true';
+  const { stdout } = spawnSync("/bin/sh", ["-c", list], { encoding: "utf8" });
+  // Neither its lock nor the directory's; LMDB leaves the file open on purpose.
+  t.same(
+    stdout.split("\n").filter((name) => name.includes(directory)),
+    [store.file],
+  );
+  await store.close();
+});
+
 t.test("what was committed is there after a close, and again after another", async (t) => {
   const directory = temporary(t);
   for (let epoch = 1; epoch <= 3; epoch++) {
