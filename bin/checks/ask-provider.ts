@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
+import { withHeaders } from "../../proxy/auth/secret-files.js";
 import { createEgress } from "../../proxy/egress/egress.js";
 import { createEgressAgent } from "../../proxy/egress/egress-agent.js";
 import { credentialHeaders } from "../../proxy/upstream/credentials/credential-headers.js";
@@ -39,7 +40,7 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
       "accept",
       "application/json",
       ...credentialHeaders(provider, key),
-      ...provider.headers,
+      ...(await withHeaders(provider)).headers,
     ];
     const headers: Record<string, string> = {};
     for (let i = 0; i < flat.length; i += 2) headers[flat[i]!] = flat[i + 1]!;
@@ -63,6 +64,8 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
 
 /** A key that a command makes isn't asked for: what it does is its own. */
 async function keyOf({ apiKey, apiKeys, apiKeyFile }: ProviderConfig): Promise<string | null> {
-  if (apiKeyFile !== null) return (await readFile(apiKeyFile, "utf8")).trim();
-  return apiKey ?? apiKeys?.[0]?.key ?? null;
+  const [first] = apiKeys ?? [];
+  if (first !== undefined && "key" in first) return first.key;
+  const file = apiKeyFile ?? first?.keyFile ?? null;
+  return file === null ? apiKey : (await readFile(file, "utf8")).trim();
 }

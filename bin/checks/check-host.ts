@@ -16,11 +16,13 @@ const backlogMin = 511;
 const filesBesides = 200;
 
 export function checkHost(config: Pick<Config, "server">, facts: HostFacts): readonly Finding[] {
-  const { nodeVersion, filesMax, backlogMax, configFile, dataDir, disk, trialWrite } = facts;
+  const { nodeVersion, filesMax, backlogMax, configFile, dataDir, secretFiles } = facts;
+  const { disk, trialWrite } = facts;
   const { server } = config;
   const findings = [ok("node", nodeVersion), ...checkOpen(config)];
   if (configFile !== null) findings.push(checkReadable("configuration file", configFile));
   if (dataDir !== null) findings.push(checkReadable("data directory", dataDir));
+  for (const file of secretFiles) findings.push(checkReadable("secret", file));
   if (disk !== null) {
     const { freeBytes, totalBytes, fileSystem } = disk;
     const free = `${(freeBytes / gibibyte).toFixed(1)} GiB free`;
@@ -87,8 +89,9 @@ function checkUnits({ units, dropIns }: InstalledUnits): readonly Finding[] {
 }
 
 function checkOpen(config: Pick<Config, "server">): readonly Finding[] {
-  const { masterKey } = config.server;
+  const { masterKey, masterKeyFile } = config.server;
   if (masterKey !== null) return [ok("master key", "set")];
+  if (masterKeyFile !== null) return [ok("master key", `in ${masterKeyFile}`)];
   const refused = openBeyondLoopback(config as Config);
   return [
     refused === null

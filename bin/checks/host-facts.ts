@@ -31,6 +31,7 @@ export interface HostFacts {
   readonly backlogMax: number | null;
   readonly configFile: PlaceFacts | null;
   readonly dataDir: PlaceFacts | null;
+  readonly secretFiles: readonly PlaceFacts[];
   readonly disk: DiskFacts | null;
   /** Why the data directory takes no file, "" if it does; null: this user may not try. */
   readonly trialWrite: string | null;
@@ -42,10 +43,11 @@ export interface HostFacts {
 export function readHostFacts(paths: {
   readonly configFile: string | null;
   readonly dataDir: string | null;
+  readonly secretFiles: readonly string[];
   /** The directory of the program that runs. */
   readonly programs: string;
 }): HostFacts {
-  const { configFile, dataDir, programs } = paths;
+  const { configFile, dataDir, secretFiles, programs } = paths;
   const limits = /^Max open files\s+(\d+)/m.exec(readText("/proc/self/limits") ?? "")?.[1];
   const backlog = readText("/proc/sys/net/core/somaxconn");
   return {
@@ -54,6 +56,7 @@ export function readHostFacts(paths: {
     backlogMax: backlog === null ? null : Number(backlog),
     configFile: configFile === null ? null : placeOf(configFile),
     dataDir: dataDir === null ? null : placeOf(dataDir),
+    secretFiles: secretFiles.map(placeOf).filter((place) => place !== null),
     disk: dataDir === null ? null : diskOf(dataDir),
     trialWrite: dataDir === null ? null : tryWrite(dataDir),
     units: readInstalledUnits(join(programs, "../../systemd")),

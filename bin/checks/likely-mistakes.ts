@@ -58,9 +58,11 @@ function serviceOf({ baseUrl }: ProviderConfig): Preset | null {
 
 function missingKey(provider: ProviderConfig): readonly string[] {
   const service = serviceOf(provider);
-  const { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand, headers } = provider;
+  const { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand, headers, headerFiles } = provider;
   const hasKey =
-    headers.length > 0 || [apiKey, apiKeys, apiKeyFile, apiKeyCommand].some((key) => key !== null);
+    headers.length > 0 ||
+    headerFiles.length > 0 ||
+    [apiKey, apiKeys, apiKeyFile, apiKeyCommand].some((key) => key !== null);
   if (service === null || service.keyless || hasKey) return [];
   return [
     `providers.${name} has no key, and ${service.name} refuses requests without one: set ${service.keyVariable}, or providers.${name}.api_key`,

@@ -15,6 +15,7 @@ import { readDaemonAge } from "../checks/host-clock.js";
 import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
+import { secretFilesOf } from "../checks/secret-files-of.js";
 import { writeBundle } from "../checks/write-bundle.js";
 import { askHealth } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
@@ -56,6 +57,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
     configFile: config?.file ?? null,
     dataDir: config?.limiter.dataDir ?? null,
     programs: session.programs,
+    secretFiles: config === null ? [] : secretFilesOf(config),
   });
   const found = await Promise.all([
     loaded.ok

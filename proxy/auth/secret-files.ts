@@ -4,8 +4,13 @@
  * read where they are used (`upstream/credentials/`).
  */
 import { readFile } from "node:fs/promises";
-import type { Config, JwtIssuerConfig } from "../../shared/config/config.js";
-import { headerList, keySecret, masterKey } from "../../shared/config/kinds/secret-kinds.js";
+import type { Config, JwtIssuerConfig, ProviderConfig } from "../../shared/config/config.js";
+import {
+  headerList,
+  headerValue,
+  keySecret,
+  masterKey,
+} from "../../shared/config/kinds/secret-kinds.js";
 import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
 
 /** A secret can't be read, or is none. */
@@ -23,8 +28,10 @@ export async function withSecrets(config: Config): Promise<Config> {
       ? tracing.headers
       : await read("tracing.headers_file", tracing.headersFile, headerList);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
+  const providers = await Promise.all(config.providers.map(withHeaders));
   return {
     ...config,
+    providers,
     server: { ...server, masterKey: key },
     metrics: { ...metrics, token },
     tracing: { ...tracing, headers },
@@ -41,6 +48,17 @@ async function keyIn(
   return path === null ? given : read(name, path, masterKey);
 }
 
+/** With the headers that are in files. Rejects with `SecretFileError`. */
+export async function withHeaders(provider: ProviderConfig): Promise<ProviderConfig> {
+  const { name: providerName, headers, headerFiles } = provider;
+  if (headerFiles.length === 0) return provider;
+  const pairs = headerFiles.map(async ({ name, path }) => [
+    name,
+    await read(`the header ${name} of the provider ${providerName}`, path, headerValue),
+  ]);
+  return { ...provider, headers: [...headers, ...(await Promise.all(pairs)).flat()] };
+}
+
 async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {
   if (issuer.keys.kind !== "secret-file") return issuer;
   const name = `the secret_file of the issuer ${issuer.issuer}`;
@@ -55,9 +73,9 @@ async function read(name: string, path: string, kind: ValueKind<string | null>):
     const unset = path.includes("${") ? ", a variable in it isn't set" : "";
     throw new SecretFileError(`${name} can't be read: ${path} (${error.code}${unset})`);
   });
-  const secret = kind.parse(text);
+  const secret = kind.parse(text.trim());
   if (typeof secret === "string") return secret;
   throw new SecretFileError(
-    secret === null ? `${name} is empty: ${path}` : `${name}, ${path}, ${kind.expected}`,
+    text.trim() === "" ? `${name} is empty: ${path}` : `${name}, ${path}, ${kind.expected}`,
   );
 }

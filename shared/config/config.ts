@@ -13,19 +13,16 @@ import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
   CredentialHeader,
+  HeaderFile,
   NativeMode,
   PassthroughAccess,
   ProviderType,
   TranslationMode,
+  WeightedKey,
+  WeightedKeyFile,
 } from "./provider-type.js";
 
 export type FailureMode = "closed" | "open";
-
-/** One of several keys, and how large its part of the calls is. */
-export interface WeightedKey {
-  readonly key: string;
-  readonly weight: number;
-}
 
 export interface ProviderConfig {
   /** The instance name, which rules, qualified model ids and logs use. */
@@ -38,7 +35,7 @@ export interface ProviderConfig {
   /** Null to send no credential. */
   readonly apiKey: string | null;
   /** In place of `apiKey`; null: it isn't one of several. */
-  readonly apiKeys: readonly WeightedKey[] | null;
+  readonly apiKeys: readonly (WeightedKey | WeightedKeyFile)[] | null;
   /** A file that holds the key, an absolute path; null: it is elsewhere. */
   readonly apiKeyFile: string | null;
   /** A command that prints the key; null: it is elsewhere. */
@@ -46,6 +43,8 @@ export interface ProviderConfig {
   readonly credentialHeader: CredentialHeader;
   /** Sent with every request: flat names and values. */
   readonly headers: readonly string[];
+  /** Further ones, which a proxy reads when it starts. */
+  readonly headerFiles: readonly HeaderFile[];
   readonly account: string;
   /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;

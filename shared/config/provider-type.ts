@@ -157,3 +157,21 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     keepAliveMs: ownServerKeepAliveMs,
   },
 };
+
+/** One of several keys, and how large its part of the calls is. */
+export interface WeightedKey {
+  readonly key: string;
+  readonly weight: number;
+}
+
+/** One of several keys, in a file; its path is absolute in `ProviderConfig`. */
+export interface WeightedKeyFile {
+  readonly keyFile: string;
+  readonly weight: number;
+}
+
+/** A header whose value is in a file; its path is absolute in `ProviderConfig`. */
+export interface HeaderFile {
+  readonly name: string;
+  readonly path: string;
+}

@@ -15,6 +15,7 @@ export function providerConfig(
     apiKeyFile: null,
     apiKeyCommand: null,
     headers: [],
+    headerFiles: [],
     credentialHeader: traits.credentialHeader,
     account: own.name,
     apiVersion: null,

@@ -393,7 +393,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
 
   "bin/text": [],
   "bin/remote": [],
-  "bin/checks": ["bin/session", "bin/text", "proxy/egress", "proxy/upstream/credentials"],
+  "bin/checks": [
+    "bin/session",
+    "bin/text",
+    "proxy/auth",
+    "proxy/egress",
+    "proxy/upstream/credentials",
+  ],
   "bin/completion": ["bin/session"],
   "bin/session": ["bin/remote", "bin/text", "proxy/routing"],
   "bin/keys": ["bin/session", "bin/text"],

@@ -37,13 +37,10 @@ export function openKeySource(
   { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand }: Configured,
   { log, monoMs }: { readonly log: KeyLog; readonly monoMs: () => number },
 ): KeySource {
-  if (apiKeyFile === null && apiKeyCommand === null) {
-    const keys = apiKeys ?? (apiKey === null ? [] : [{ key: apiKey, weight: 1 }]);
-    return { keys: new ProviderKeys(keys, { monoMs }), ready: Promise.resolve(), close() {} };
-  }
-  const what = apiKeyFile === null ? "api_key_command" : "api_key_file";
-  const read = (): Promise<string> =>
-    apiKeyFile === null ? run(apiKeyCommand!) : readFile(apiKeyFile, "utf8");
+  const places = placesOf({ apiKey, apiKeys, apiKeyFile, apiKeyCommand });
+  const fixed = places.flatMap(({ key, weight }) => (key === null ? [] : [{ key, weight }]));
+  if (fixed.length === places.length)
+    return { keys: new ProviderKeys(fixed, { monoMs }), ready: Promise.resolve(), close() {} };
   let timer: NodeJS.Timeout | null = null;
   let reading = false;
   let isClosed = false;
@@ -59,30 +56,19 @@ export function openKeySource(
   async function renew(): Promise<void> {
     if (reading || isClosed) return;
     reading = true;
-    const { key, problem, nextMs } = await attempt();
+    const attempts = await Promise.all(places.map(attempt));
     reading = false;
     readMs = monoMs();
-    keys.renewed(key, problem);
-    tell(key === null ? problem : null);
+    const problem = attempts.find((each) => each.problem !== null)?.problem ?? null;
+    const found = places.flatMap(({ key, weight }) => (key === null ? [] : [{ key, weight }]));
+    keys.renewed(found.length === 0 ? null : found, problem ?? "");
+    tell(problem);
+    const nextMs = attempts.reduce(
+      (least, each) => Math.min(least, each.nextMs),
+      keyRenewalMs * 12,
+    );
     if (timer !== null) clearTimeout(timer);
     if (!isClosed) timer = setTimeout(() => void renew(), nextMs).unref();
-  }
-
-  async function attempt(): Promise<{
-    readonly key: string | null;
-    readonly problem: string;
-    readonly nextMs: number;
-  }> {
-    try {
-      const text = await read();
-      const token = text.length > keyTextBytesMax ? null : readToken(text, Date.now());
-      if (token === null)
-        return { key: null, problem: `its ${what} gives no key`, nextMs: keyRetryMs };
-      const nextMs = apiKeyFile === null ? renewalMs(token.expiresInMs) : keyFileMs;
-      return { key: token.key, problem: "", nextMs };
-    } catch (error) {
-      return { key: null, problem: `its ${what} fails: ${reasonOf(error)}`, nextMs: keyRetryMs };
-    }
   }
 
   /** Once, until it changes. */
@@ -103,6 +89,67 @@ export function openKeySource(
   };
 }
 
+/** Where a key is, and the last one that was there. */
+interface KeyPlace {
+  /** As the configuration calls it; null: the key is in the configuration itself. */
+  readonly what: string | null;
+  read(): Promise<string>;
+  readonly isCommand: boolean;
+  key: string | null;
+  readonly weight: number;
+}
+
+function placesOf({
+  apiKey,
+  apiKeys,
+  apiKeyFile,
+  apiKeyCommand,
+}: Omit<Configured, "name">): readonly KeyPlace[] {
+  const given = (key: string, weight: number): KeyPlace => ({
+    ...{ what: null, isCommand: false, key, weight },
+    read: () => Promise.resolve(key),
+  });
+  const inFile = (what: string, path: string, weight: number): KeyPlace => ({
+    ...{ what, isCommand: false, key: null, weight },
+    read: () => readFile(path, "utf8"),
+  });
+  if (apiKeyFile !== null) return [inFile("api_key_file", apiKeyFile, 1)];
+  if (apiKeyCommand !== null)
+    return [
+      {
+        ...{ what: "api_key_command", isCommand: true, key: null, weight: 1 },
+        read: () => run(apiKeyCommand),
+      },
+    ];
+  const keys = apiKeys ?? (apiKey === null ? [] : [{ key: apiKey, weight: 1 }]);
+  return keys.map((each, i) =>
+    "key" in each
+      ? given(each.key, each.weight)
+      : inFile(`api_keys[${i}].key_file`, each.keyFile, each.weight),
+  );
+}
+
+interface Attempt {
+  /** Why there is no key there now; the one before stays. */
+  readonly problem: string | null;
+  readonly nextMs: number;
+}
+
+/** Reads a key, if it isn't in the configuration. */
+async function attempt(place: KeyPlace): Promise<Attempt> {
+  const { what, isCommand } = place;
+  if (what === null) return { problem: null, nextMs: Number.POSITIVE_INFINITY };
+  try {
+    const text = await place.read();
+    const token = text.length > keyTextBytesMax ? null : readToken(text, Date.now());
+    if (token === null) return { problem: `its ${what} gives no key`, nextMs: keyRetryMs };
+    place.key = token.key;
+    return { problem: null, nextMs: isCommand ? renewalMs(token.expiresInMs) : keyFileMs };
+  } catch (error) {
+    return { problem: `its ${what} fails: ${reasonOf(error)}`, nextMs: keyRetryMs };
+  }
+}
+
 /** At four fifths of its time, so that no call gets one that is about to expire. */
 function renewalMs(expiresInMs: number | null): number {
   if (expiresInMs === null) return keyRenewalMs;
@@ -113,7 +160,11 @@ function renewalMs(expiresInMs: number | null): number {
  * Its notices are not the service's: podman, for one, passes the socket on, and systemd would take
  * another process for the proxy.
  */
-const notForCommands = { NOTIFY_SOCKET: undefined, WATCHDOG_USEC: undefined };
+const notForCommands = {
+  NOTIFY_SOCKET: undefined,
+  WATCHDOG_USEC: undefined,
+  WATCHDOG_PID: undefined,
+};
 
 function run(command: string): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@
  *
  * Not here: where keys come from (`key-source.ts`).
  */
-import type { WeightedKey } from "../../../shared/config/config.js";
+import type { WeightedKey } from "../../../shared/config/provider-type.js";
 import { keyRestMsMax, rateLimitedKeyRestMs, refusedKeyRestMs } from "../attempt-bounds.js";
 
 interface RestingKey extends WeightedKey {
@@ -35,15 +35,20 @@ export class ProviderKeys {
     this.#set(keys);
   }
 
+  /** One that was there before goes on resting. */
   #set(keys: readonly WeightedKey[]): void {
-    this.#keys = keys.map(({ key, weight }) => ({ key, weight, current: 0, untilMs: 0 }));
+    const before = this.#keys;
+    this.#keys = keys.map(({ key, weight }) => {
+      const { current = 0, untilMs = 0 } = before.find((each) => each.key === key) ?? {};
+      return { key, weight, current, untilMs };
+    });
   }
 
-  /** What was read; null: nothing could be, and the old key stays if there is one. */
-  renewed(key: string | null, problem: string): void {
-    if (key !== null) {
+  /** What was read; null: nothing could be, and the old keys stay if there are any. */
+  renewed(keys: readonly WeightedKey[] | null, problem: string): void {
+    if (keys !== null) {
       this.#missing = null;
-      if (key !== this.#keys[0]?.key) this.#set([{ key, weight: 1 }]);
+      this.#set(keys);
     } else if (this.#keys.length === 0) this.#missing = problem;
   }
 

@@ -95,11 +95,17 @@ export function withEgress(
   proxies: ProxyVariables,
   fileDirectory: string,
 ): ProviderConfig {
-  const { baseUrl, proxy, caFile, apiKeyFile } = provider;
+  const { baseUrl, proxy, caFile, apiKeyFile, apiKeys, headerFiles } = provider;
+  const absolute = (path: string): string => absolutePath(path, fileDirectory);
   return {
     ...provider,
     proxy: proxyFor(baseUrl, proxy, proxies),
-    caFile: caFile === null ? null : absolutePath(caFile, fileDirectory),
-    apiKeyFile: apiKeyFile === null ? null : absolutePath(apiKeyFile, fileDirectory),
+    caFile: caFile === null ? null : absolute(caFile),
+    apiKeyFile: apiKeyFile === null ? null : absolute(apiKeyFile),
+    apiKeys:
+      apiKeys?.map((each) =>
+        "keyFile" in each ? { ...each, keyFile: absolute(each.keyFile) } : each,
+      ) ?? null,
+    headerFiles: headerFiles.map(({ name, path }) => ({ name, path: absolute(path) })),
   };
 }

@@ -16,6 +16,9 @@ const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key", "tok
 const readElsewhere: ReadonlySet<string> = new Set([
   "master_key_file",
   "api_key_file",
+  "key_file",
+  // Of a provider's header.
+  "file",
   "secret_file",
   "token_file",
   "headers_file",

@@ -1,8 +1,8 @@
 /** The kinds of values that are secrets: messages never quote them. */
 import { isObject } from "../../checked.js";
-import type { WeightedKey } from "../config.js";
+import type { HeaderFile, WeightedKey, WeightedKeyFile } from "../provider-type.js";
 import { integer, numberSchema } from "./number-kinds.js";
-import { textOf } from "./text-kinds.js";
+import { filePath, textOf } from "./text-kinds.js";
 import { never, orVariable, type ValueKind } from "./value-kind.js";
 
 /**
@@ -43,17 +43,19 @@ export const apiKey: ValueKind<string | null> = {
 
 const keyWeight = integer({ min: 1, max: 1000 });
 
+type SeveralKeys = readonly (WeightedKey | WeightedKeyFile)[];
+
 /** Several keys, each a text or a mapping with a weight. */
-export const apiKeys: ValueKind<readonly WeightedKey[] | null> = {
+export const apiKeys: ValueKind<SeveralKeys | null> = {
   label: "list",
   expected:
-    "must be a list of 1 to 100 keys, each a text or a mapping of key and weight (1 to 1000)",
+    "must be a list of 1 to 100 keys, each a text or a mapping of key, or key_file, and weight (1 to 1000)",
   quotable: never,
   parse: (raw) => {
     if (!Array.isArray(raw) || raw.length === 0 || raw.length > 100) return undefined;
     const keys = raw.map(weightedKey);
     const wrong = keys.some((each) => each === undefined);
-    return wrong ? undefined : (keys as readonly WeightedKey[]);
+    return wrong ? undefined : (keys as SeveralKeys);
   },
   schema: {
     type: "array",
@@ -64,9 +66,10 @@ export const apiKeys: ValueKind<readonly WeightedKey[] | null> = {
         { type: "string" },
         {
           type: "object",
-          required: ["key"],
+          oneOf: [{ required: ["key"] }, { required: ["key_file"] }],
           properties: {
             key: { type: "string", description: "The key itself." },
+            key_file: { ...filePath.schema, description: "A file that holds the key." },
             weight: {
               ...numberSchema("integer", { min: 1, max: 1000 }),
               default: 1,
@@ -80,41 +83,74 @@ export const apiKeys: ValueKind<readonly WeightedKey[] | null> = {
   },
 };
 
-function weightedKey(raw: unknown): WeightedKey | undefined {
-  const { key: rawKey, weight: rawWeight = 1, ...others } = isObject(raw) ? raw : { key: raw };
-  const key = token(rawKey);
+function weightedKey(raw: unknown): WeightedKey | WeightedKeyFile | undefined {
+  const { weight: rawWeight = 1, ...where } = isObject(raw) ? raw : { key: raw };
   const weight = keyWeight.parse(rawWeight);
-  return typeof key === "string" && weight !== undefined && Object.keys(others).length === 0
-    ? { key, weight }
-    : undefined;
+  if (weight === undefined || Object.keys(where).length !== 1) return undefined;
+  const key = token(where["key"]);
+  if (typeof key === "string") return { key, weight };
+  const keyFile = filePath.parse(where["key_file"]);
+  return typeof keyFile === "string" ? { keyFile, weight } : undefined;
 }
 
 /** Headers that are Sluice's to set, or belong to the connection. */
 const takenHeaders =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|content-type|expect|accept-encoding)$/i;
 
+const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** The value of a header. */
+export const headerValue: ValueKind<string> = {
+  label: "secret",
+  expected: "must be a line of at most 8192 visible ASCII characters and spaces",
+  quotable: never,
+  parse: (raw) => {
+    const value = typeof raw === "number" || typeof raw === "boolean" ? String(raw) : raw;
+    return typeof value === "string" && /^[\x20-\x7e]{1,8192}$/.test(value) ? value : undefined;
+  },
+  schema: { type: "string" },
+};
+
+export interface OwnHeaders {
+  /** Flat names and values. */
+  readonly values: readonly string[];
+  readonly files: readonly HeaderFile[];
+}
+
 /** Headers for every request to a provider; their values may be secrets. */
-export const ownHeaders: ValueKind<readonly string[]> = {
+export const ownHeaders: ValueKind<OwnHeaders> = {
   label: "mapping",
   expected:
-    "must be a mapping of header names to texts, without those that belong to the connection or the body",
+    "must be a mapping of header names to texts, or to a mapping with the file that holds the text, without those that belong to the connection or the body",
   quotable: never,
   parse: (raw) => {
     if (!isObject(raw)) return undefined;
-    const entries = Object.entries(raw).map(([name, value]) => [
-      name,
-      typeof value === "number" || typeof value === "boolean" ? String(value) : value,
-    ]);
-    const valid = entries.every(
-      ([name, value]) =>
-        /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(String(name)) &&
-        !takenHeaders.test(String(name)) &&
-        typeof value === "string" &&
-        /^[\x20-\x7e]{1,8192}$/.test(value),
-    );
-    return valid ? (entries.flat() as readonly string[]) : undefined;
+    const values: string[] = [];
+    const files: HeaderFile[] = [];
+    for (const [name, given] of Object.entries(raw)) {
+      if (!headerName.test(name) || takenHeaders.test(name)) return undefined;
+      const path = fileOnly(given);
+      const value = headerValue.parse(given);
+      if (path !== null) files.push({ name, path });
+      else if (value !== undefined) values.push(name, value);
+      else return undefined;
+    }
+    return { values, files };
   },
-  schema: { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } },
+  schema: {
+    type: "object",
+    additionalProperties: {
+      anyOf: [
+        { type: ["string", "number", "boolean"] },
+        {
+          type: "object",
+          required: ["file"],
+          properties: { file: { ...filePath.schema, description: "A file that holds the value." } },
+          additionalProperties: false,
+        },
+      ],
+    },
+  },
 };
 
 /**
@@ -157,6 +193,12 @@ export const headerList: ValueKind<string | null> = {
   },
   schema: { type: "string" },
 };
+
+/** The path in `{ file: path }`; null for anything else. */
+function fileOnly(given: unknown): string | null {
+  if (!isObject(given) || Object.keys(given).length !== 1) return null;
+  return filePath.parse(given["file"]) ?? null;
+}
 
 /** RFC 7518 requires a key at least as long as the hash: 32 bytes for the shortest. */
 const keySecretCharsMin = 32;

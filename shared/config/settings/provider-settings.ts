@@ -3,11 +3,10 @@
  * become one list is in `../build/provider-configs.ts`.
  */
 import { type Operation, operations } from "../../operation.js";
-import type { WeightedKey } from "../config.js";
 import { choice, passthroughAccess } from "../kinds/choice-kinds.js";
 import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
-import { apiKey, apiKeys, ownHeaders } from "../kinds/secret-kinds.js";
+import { apiKey, apiKeys, type OwnHeaders, ownHeaders } from "../kinds/secret-kinds.js";
 import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
 import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
 import {
@@ -18,6 +17,8 @@ import {
   providerTypes,
   type TranslationMode,
   translationModes,
+  type WeightedKey,
+  type WeightedKeyFile,
 } from "../provider-type.js";
 import type { Field } from "./setting.js";
 
@@ -60,7 +61,7 @@ export const providerSettings = {
     unit: null,
     meaning: "The credential that is sent; none, an empty one or an unset variable sends none.",
   }),
-  api_keys: field<readonly WeightedKey[] | null>({
+  api_keys: field<readonly (WeightedKey | WeightedKeyFile)[] | null>({
     kind: apiKeys,
     defaultValue: null,
     defaultText: "none",
@@ -83,9 +84,9 @@ export const providerSettings = {
     meaning:
       "A command that prints the key in place of api_key; it is run again ahead of the key's expiry.",
   }),
-  headers: field<readonly string[]>({
+  headers: field<OwnHeaders>({
     kind: ownHeaders,
-    defaultValue: [],
+    defaultValue: { values: [], files: [] },
     defaultText: "none",
     unit: null,
     meaning: "Headers that it is sent with every request, in place of a caller's of the same name.",

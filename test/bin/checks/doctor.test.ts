@@ -13,6 +13,8 @@ import { readDaemonAge } from "../../../bin/checks/host-clock.js";
 import type { HostFacts } from "../../../bin/checks/host-facts.js";
 import { readInstalledUnits } from "../../../bin/checks/installed-units.js";
 import { tryWrite } from "../../../bin/checks/try-write.js";
+import { secretFilesOf } from "../../../bin/checks/secret-files-of.js";
+import { accepted } from "../../shared/config/build-sample.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
 
@@ -23,19 +25,38 @@ const well: HostFacts = {
   backlogMax: 4096,
   configFile: { path: "/etc/sluice/sluice.yaml", mode: 0o640, uid: 0 },
   dataDir: { path: "/var/lib/sluice", mode: 0o700, uid: 0 },
+  secretFiles: [{ path: "/etc/sluice/openai.key", mode: 0o640, uid: 0 }],
   disk: { freeBytes: 50 * gib, totalBytes: 100 * gib, fileSystem: null },
   trialWrite: "",
   units: { units: [{ path: "/etc/systemd/system/sluice.target", isShipped: true }], dropIns: [] },
   synchronized: true,
 };
-const config = { server: { masterKey: "k", host: "127.0.0.1", connectionsMax: 1000 } };
+const server = { masterKey: "k", masterKeyFile: null, host: "127.0.0.1", connectionsMax: 1000 };
+const config = { server };
 
 t.test("a host that is as it should be has nothing against it", async (t) => {
-  const findings = checkHost(config as Parameters<typeof checkHost>[0], well);
-  t.same(
-    findings.filter(({ state }) => state !== "ok"),
-    [],
+  const inFile = { server: { ...server, masterKey: null, masterKeyFile: "/run/key" } };
+  for (const each of [config, inFile])
+    t.same(
+      checkHost(each as Parameters<typeof checkHost>[0], well).filter(
+        ({ state }) => state !== "ok",
+      ),
+      [],
+    );
+});
+
+t.test("the files of all secrets are looked at, where their path is known here", async (t) => {
+  const { config: loaded } = accepted(
+    `server: { master_key_file: mk }
+metrics: { token_file: /t }
+jwt: [{ issuer: a, audience: x, secret_file: /j, user_path: "/u/{sub}" }]
+providers:
+  a: { base_url: "http://h/v1", api_keys: [k, { key_file: /k2, weight: 3 }], headers: { x-a: b, x-c: { file: h } } }
+  b: { base_url: "http://h/v1", api_key_file: "\${NOT_HERE}/k" }
+  c: { base_url: "http://h/v1", api_key_file: /t }
+`,
   );
+  t.same(secretFilesOf(loaded), ["/srv/mk", "/t", "/j", "/k2", "/srv/h"]);
 });
 
 t.test("what is wrong with a host is named with what to do", async (t) => {
@@ -61,6 +82,7 @@ t.test("what is wrong with a host is named with what to do", async (t) => {
     [{ backlogMax: 128 }, "warning", /somaxconn is 128/],
     [{ configFile: { path: "/c", mode: 0o644, uid: 0 } }, "warning", /chmod o= \/c/],
     [{ dataDir: { path: "/d", mode: 0o755, uid: 0 } }, "warning", /chmod o= \/d/],
+    [{ secretFiles: [{ path: "/s", mode: 0o644, uid: 0 }] }, "warning", /chmod o= \/s/],
   ] as const) {
     const wrong = checkHost(config as Parameters<typeof checkHost>[0], {
       ...well,

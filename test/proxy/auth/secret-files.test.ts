@@ -14,6 +14,7 @@ writeFileSync(path("key"), " mk-1\n");
 writeFileSync(path("secret"), `${secret}\n`);
 writeFileSync(path("empty"), " \n");
 writeFileSync(path("two"), "mk 1\n");
+writeFileSync(path("lines"), "a\nb: c\n");
 
 const issuer = (file: string): string =>
   `jwt: [{ issuer: a, audience: x, secret_file: "${file}", user_path: "/u/{sub}" }]\n`;
@@ -44,6 +45,21 @@ t.test("a proxy reads the headers for a collector from their file", async (t) =>
   t.equal((await withSecrets(config)).tracing.headers, "x-api-key=a%20b,");
   const wrong = accepted(`tracing: { headers_file: ${path("two")} }\n`).config;
   await t.rejects(withSecrets(wrong), { message: /headers_file, .*, must be name=value/ });
+});
+
+t.test("a proxy reads headers of providers from their files", async (t) => {
+  const provider = (file: string): string =>
+    `providers: { openai: { headers: { x-a: b, x-org: { file: "${path(file)}" } } } }\n`;
+  const headers = async (file: string): Promise<readonly string[]> =>
+    (await withSecrets(accepted(provider(file)).config)).providers[0]!.headers;
+  t.same(await headers("key"), ["x-a", "b", "x-org", "mk-1"]);
+  t.same(await headers("two"), ["x-a", "b", "x-org", "mk 1"]);
+  for (const [file, message] of [
+    ["none", /^the header x-org of the provider openai can't be read: .*ENOENT/],
+    ["empty", /^the header x-org of the provider openai is empty/],
+    ["lines", /^the header x-org of the provider openai, .*must be a line/],
+  ] as const)
+    await t.rejects(headers(file), { name: "SecretFileError", message });
 });
 
 t.test("what has no files stays as it is", async (t) => {

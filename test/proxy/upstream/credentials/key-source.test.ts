@@ -42,6 +42,29 @@ t.test("a key is read from a file, and one that isn't there is told once", async
   t.equal(wrong.keys.missing, "its api_key_file gives no key");
 });
 
+t.test(
+  "of several keys some may be in files; one that can't be read is left out, and told",
+  async (t) => {
+    const directory = t.testdir();
+    const [one, two] = [join(directory, "one"), join(directory, "two")];
+    writeFileSync(one, "sk-one\n");
+    const { keys, ready, lines } = source({
+      apiKeys: [
+        { key: "sk-zero", weight: 1 },
+        { keyFile: one, weight: 2 },
+        { keyFile: two, weight: 1 },
+      ],
+    });
+    const chosen = (times: number): readonly (string | null)[] =>
+      Array.from({ length: times }, () => keys.choose()).sort();
+    t.match(keys.missing, /hasn't been read/);
+    await ready;
+    t.equal(keys.missing, null);
+    t.same(chosen(3), ["sk-one", "sk-one", "sk-zero"]);
+    t.match(lines, [/its api_keys\[2\]\.key_file fails: ENOENT.*can't be read/]);
+  },
+);
+
 t.test("a key is printed by a command; neither the command nor its output is told", async (t) => {
   const good = source({ apiKeyCommand: "echo sk-of-$((40 + 2))" });
   await good.ready;

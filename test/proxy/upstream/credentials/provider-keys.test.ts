@@ -66,7 +66,7 @@ t.test(
     t.match(keys.missing, /hasn't been read yet/);
     keys.renewed(null, "no file");
     t.equal(keys.missing, "no file");
-    keys.renewed("first", "");
+    keys.renewed([{ key: "first", weight: 1 }], "");
     t.equal(keys.missing, null);
     t.equal(keys.choose(), "first");
     keys.renewed(null, "no file");
@@ -75,7 +75,7 @@ t.test(
     t.equal(renewals, 0);
     keys.refused("first", 401, null);
     t.equal(renewals, 1);
-    keys.renewed("second", "");
+    keys.renewed([{ key: "second", weight: 1 }], "");
     t.equal(keys.choose(), "second");
     t.ok(keys.learns);
   },

@@ -370,6 +370,14 @@ t.test("a key is in one place, and the environment's is in place of it", async (
       { key: "b", weight: 3 },
     ],
   });
+  t.same(keysOf("api_keys: [{ key_file: key }, { key_file: /other, weight: 3 }, c]"), {
+    ...none,
+    apiKeys: [
+      { keyFile: "/srv/key", weight: 1 },
+      { keyFile: "/other", weight: 3 },
+      { key: "c", weight: 1 },
+    ],
+  });
   t.same(keysOf("api_key_file: key"), { ...none, apiKeyFile: "/srv/key" });
   t.same(keysOf("api_key_command: print key"), { ...none, apiKeyCommand: "print key" });
   t.same(keysOf("api_keys: [a]", { OPENAI_API_KEY: "e" }), { ...none, apiKey: "e" });
@@ -387,6 +395,11 @@ t.test("a key is in one place, and the environment's is in place of it", async (
     ["api_keys: [{ key: secret-a, wait: 1 }]", /api_keys must be a list/],
     ["api_keys: [{ key: secret-a, weight: 0 }]", /api_keys must be a list/],
     ["api_keys: [secret a]", /api_keys must be a list/],
+    ["api_keys: [{ key: secret-a, key_file: /k }]", /api_keys must be a list/],
+    ["api_keys: [{ key_file: ~/secret }]", /api_keys must be a list/],
+    ["api_keys: [{ weight: 2 }]", /api_keys must be a list/],
+    ["headers: { a: { file: /k, name: secret } }", /headers must be a mapping/],
+    ["headers: { a: { file: [secret] } }", /headers must be a mapping/],
     ["headers: { Host: secret }", /headers must be a mapping/],
     ["headers: { a b: secret }", /headers must be a mapping/],
     ['headers: { a: "secret\\n" }', /headers must be a mapping/],
@@ -397,4 +410,15 @@ t.test("a key is in one place, and the environment's is in place of it", async (
     t.match(problems, [problem], text);
     t.notMatch(problems.join(), /secret/);
   }
+});
+
+t.test("a header's value may be in a file, beside those that are written", async (t) => {
+  const text = "{ x-a: one, x-b: { file: two }, x-c: { file: '${CREDENTIALS_DIRECTORY}/c' } }";
+  const { config } = accepted(`providers: { openai: { headers: ${text} } }\n`);
+  const { headers, headerFiles } = config.providers[0]!;
+  t.same(headers, ["x-a", "one"]);
+  t.same(headerFiles, [
+    { name: "x-b", path: "/srv/two" },
+    { name: "x-c", path: "/srv/${CREDENTIALS_DIRECTORY}/c" },
+  ]);
 });

@@ -1,0 +1,23 @@
+/** Which files hold secrets of a configuration. */
+import type { Config } from "../../shared/config/config.js";
+
+/** Their paths, each once; without those that need a variable of another process. */
+export function secretFilesOf(
+  config: Pick<Config, "server" | "metrics" | "tracing" | "cluster" | "providers" | "jwtIssuers">,
+): readonly string[] {
+  const { server, metrics, tracing, cluster, providers, jwtIssuers } = config;
+  const paths = [
+    server.masterKeyFile,
+    metrics.tokenFile,
+    tracing.headersFile,
+    cluster?.passwordFile ?? null,
+    ...jwtIssuers.map(({ keys }) => (keys.kind === "secret-file" ? keys.path : null)),
+    ...providers.flatMap(({ apiKeyFile, apiKeys, headerFiles }) => [
+      apiKeyFile,
+      ...(apiKeys ?? []).map((each) => ("keyFile" in each ? each.keyFile : null)),
+      ...headerFiles.map(({ path }) => path),
+    ]),
+  ];
+  const known = paths.filter((path) => path !== null && !path.includes("${"));
+  return [...new Set(known as readonly string[])];
+}
