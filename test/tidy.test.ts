@@ -250,6 +250,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "locks a data directory while no daemon runs",
   },
+  "limiterd/maintenance/as-owner.ts": {
+    kind: "adapter",
+    why: "gives root's rights up for those of a directory's owner",
+  },
   "limiterd/maintenance/replace-store.ts": {
     kind: "adapter",
     why: "the files of a store and of the one that takes its place",

@@ -6,7 +6,6 @@
 import {
   closeSync,
   existsSync,
-  fchownSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -14,12 +13,19 @@ import {
   readSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { requireStoreFile } from "../store/lmdb/check-store-file.js";
+import { flawOfOpenFile } from "../store/lmdb/check-store-file.js";
+import { plainReason } from "../store/lmdb/probe-disk.js";
+import { StoreUnreadableError } from "../store/store.js";
+import { openAsOwner } from "./as-owner.js";
 import { runStoreProcess } from "./run-store-process.js";
+
+export interface Backup {
+  readonly descriptor: number;
+  close(): void;
+}
 
 export interface StagedStore {
   /** The copy, for a look at it. */
@@ -37,19 +43,30 @@ export function makeDataDirectory(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
 }
 
-/**
- * Copies a backup beside the store that it is for. Throws `StoreUnreadableError` for a file that
- * isn't a store, and the operating system's errors.
- */
-export function stageStore(backup: string, storeFile: string): StagedStore {
-  requireStoreFile(backup);
+/** Throws `StoreUnreadableError` for a file that can't be read, or isn't a store. */
+export function openBackup(file: string): Backup {
+  let descriptor: number | null = null;
+  try {
+    const opened = openAsOwner(file);
+    descriptor = opened;
+    const flaw = flawOfOpenFile(opened);
+    if (flaw === null) return { descriptor: opened, close: () => closeSync(opened) };
+    throw new Error(flaw);
+  } catch (error) {
+    if (descriptor !== null) closeSync(descriptor);
+    throw new StoreUnreadableError(`${file} can't be read: ${plainReason(error)}`);
+  }
+}
+
+/** Copies a backup beside the store that it is for. Throws the operating system's errors. */
+export function stageStore(backup: Backup, storeFile: string): StagedStore {
   const staged = `${storeFile}.${process.pid}.restored`;
   const discard = (): void => {
     for (const end of ["", "-lock"]) rmSync(`${staged}${end}`, { force: true });
   };
   discard();
   try {
-    copyToNew(backup, staged);
+    copyToNew(backup.descriptor, staged);
   } catch (error) {
     discard();
     throw error;
@@ -90,31 +107,20 @@ function keepStore(storeFile: string, nowMs: number): string {
   }
 }
 
-/**
- * Copies into a file that is new, whoever else may write in its directory: root may restore what
- * the daemon's user must open, and nothing that this user has put there, such as a link to another
- * file, may be written to or given away.
- */
-function copyToNew(from: string, to: string): void {
-  const source = openSync(from, "r");
+/** Copies into a file that is new: to nothing that is there already, such as a link, is written. */
+function copyToNew(source: number, to: string): void {
+  const made = openSync(to, "wx", 0o600);
   try {
-    const made = openSync(to, "wx", 0o600);
-    try {
-      const piece = Buffer.allocUnsafe(pieceBytes);
-      for (let read = -1; read !== 0; ) {
-        read = readSync(source, piece);
-        // A disk that is nearly full takes a part.
-        for (let written = 0; written < read; )
-          written += writeSync(made, piece, written, read - written);
-      }
-      const { uid, gid } = statSync(dirname(to));
-      if (process.getuid?.() === 0) fchownSync(made, uid, gid);
-      fsyncSync(made);
-    } finally {
-      closeSync(made);
+    const piece = Buffer.allocUnsafe(pieceBytes);
+    for (let read = -1, at = 0; read !== 0; at += read) {
+      read = readSync(source, piece, { position: at });
+      // A disk that is nearly full takes a part.
+      for (let written = 0; written < read; )
+        written += writeSync(made, piece, written, read - written);
     }
+    fsyncSync(made);
   } finally {
-    closeSync(source);
+    closeSync(made);
   }
 }
 

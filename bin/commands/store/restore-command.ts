@@ -1,13 +1,17 @@
 /** `sluice restore`: puts a backup in the place of a stopped daemon's store. */
 import type { Command } from "commander";
+import { becomeOwnerOf, OpenDirectoryError } from "../../../limiterd/maintenance/as-owner.js";
 import { holdStore } from "../../../limiterd/maintenance/hold-store.js";
 import {
+  type Backup,
   makeDataDirectory,
+  openBackup,
   type StagedStore,
   stageStore,
 } from "../../../limiterd/maintenance/replace-store.js";
-import { invalid } from "../../../shared/error-code.js";
-import { CommandFailure, usageFailure } from "../../session/command-failure.js";
+import type { Config } from "../../../shared/config/config.js";
+import { invalid, plainFailure } from "../../../shared/error-code.js";
+import { CommandFailure, refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { flagOptions, requireConfiguration } from "../../session/configuration.js";
 import { exitCodes } from "../../session/exit-code.js";
@@ -35,6 +39,13 @@ export function addRestore(program: Command, session: Session): void {
     );
 }
 
+interface Restoring {
+  readonly session: Session;
+  readonly file: string;
+  readonly backup: Backup;
+  readonly flags: RestoreFlags;
+}
+
 async function restoreCommand(session: Session, file: string, flags: RestoreFlags): Promise<void> {
   const { terminal } = session;
   if (flags.yes !== true && terminal.ask === null)
@@ -42,11 +53,27 @@ async function restoreCommand(session: Session, file: string, flags: RestoreFlag
       { message: "--yes is required to restore without a terminal", param: "--yes" },
     ]);
   const { limiter } = requireConfiguration(session, flags, terminal.err);
-  await withStoreErrors(limiter.dataDir, async () => makeDataDirectory(limiter.dataDir));
+  const backup = await withStoreErrors(file, async () => openBackup(file));
+  try {
+    await withStoreErrors(limiter.dataDir, async () => {
+      becomeOwnerOf(limiter.dataDir);
+      makeDataDirectory(limiter.dataDir);
+    });
+    await restoreTo(limiter, { session, file, backup, flags });
+  } finally {
+    backup.close();
+  }
+}
+
+async function restoreTo(
+  limiter: Config["limiter"],
+  { session, file, backup, flags }: Restoring,
+): Promise<void> {
+  const { terminal } = session;
   const held = await holdStore(limiter).catch(takenFailure);
   let staged: StagedStore | null = null;
   try {
-    staged = await withStoreErrors(limiter.dataDir, async () => stageStore(file, held.file));
+    staged = await withStoreErrors(limiter.dataDir, async () => stageStore(backup, held.file));
     const report = await verifiedReport(session, staged.file);
     if (report.problems.length > 0) throw damage(report.problems);
     if (flags.json !== true) terminal.out(`${file}\n${storeText(report)}`);
@@ -83,6 +110,8 @@ async function withStoreErrors<T>(directory: string, work: () => Promise<T>): Pr
   } catch (error) {
     if (error instanceof Error && error.name === "StoreUnreadableError")
       throw damage([error.message]);
+    if (error instanceof OpenDirectoryError)
+      throw refusal(plainFailure(500, "internal_error", error.message));
     throw error;
   }
 }

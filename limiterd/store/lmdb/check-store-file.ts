@@ -19,23 +19,26 @@ export function checkStoreFile(file: string): void {
 
 /** Why a file can't be a store; null: it may be one. Throws the operating system's error. */
 function flawOfStoreFile(file: string): string | null {
-  const head = Buffer.alloc(smallestPageBytes);
-  let fileBytes: number;
   // A named pipe that nobody writes to would be waited for.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const stat = fstatSync(descriptor);
-    if (!stat.isFile()) return "it is not a regular file";
-    fileBytes = stat.size;
-    readSync(descriptor, head);
+    return flawOfOpenFile(descriptor);
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** As `flawOfStoreFile`, of a file that is open; it is read where it begins. */
+export function flawOfOpenFile(descriptor: number): string | null {
+  const head = Buffer.alloc(smallestPageBytes);
+  const stat = fstatSync(descriptor);
+  if (!stat.isFile()) return "it is not a regular file";
+  readSync(descriptor, head, { position: 0 });
   // A store is put in its place complete, so none is ever empty because it is new.
-  if (fileBytes === 0) return "it is empty: its content is lost";
+  if (stat.size === 0) return "it is empty: its content is lost";
   const pageBytes = readPageBytes(head);
   if (pageBytes === null) return "it is not a Sluice store";
-  return fileBytes < 2 * pageBytes ? "it was cut short" : null;
+  return stat.size < 2 * pageBytes ? "it was cut short" : null;
 }
 
 /** Throws `StoreUnreadableError` for a file that can't be read, or isn't a store. */

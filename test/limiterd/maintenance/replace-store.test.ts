@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { stageStore } from "../../../limiterd/maintenance/replace-store.js";
+import { openBackup, stageStore } from "../../../limiterd/maintenance/replace-store.js";
 
 /** What begins as LMDB's files do, and takes several reads. */
 function storeLike(): Buffer {
@@ -19,7 +19,9 @@ t.test("a staged backup is a new file for its owner alone, byte for byte", (t) =
   const [backup, store] = [join(directory, "backup"), join(directory, "limiterd.mdb")];
   const bytes = storeLike();
   writeFileSync(backup, bytes, { mode: 0o644 });
-  const staged = stageStore(backup, store);
+  const opened = openBackup(backup);
+  t.teardown(opened.close);
+  const staged = stageStore(opened, store);
   t.ok(readFileSync(staged.file).equals(bytes));
   t.equal(statSync(staged.file).mode & 0o777, 0o600);
   staged.discard();
@@ -31,7 +33,7 @@ t.test("a pipe is refused at once, not waited for", (t) => {
   const directory = t.testdir();
   const pipe = join(directory, "pipe");
   execFileSync("mkfifo", [pipe]);
-  t.throws(() => stageStore(pipe, join(directory, "limiterd.mdb")), {
+  t.throws(() => openBackup(pipe), {
     name: "StoreUnreadableError",
     message: `${pipe} can't be read: it is not a regular file`,
   });
