@@ -7,7 +7,7 @@ import { keysMax } from "../../shared/domain/credential-bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endReconnectGrace } from "../handlers/reconnect-grace.js";
 import type { DaemonState } from "../state.js";
-import { createStoreSize, type StoreFill } from "../store/store-size.js";
+import { createStoreSize, type LargestTables, type StoreFill } from "../store/store-size.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushKeyUses } from "./flush-key-uses.js";
@@ -34,7 +34,7 @@ interface TimerPorts {
   /** So many proxies of the last run haven't reconnected in time. */
   onMissing(proxies: number): void;
   /** The store comes near to what it may hold, or over it. */
-  onFill(fill: StoreFill, usedBytes: number): void;
+  onFill(fill: StoreFill, usedBytes: number, largest: LargestTables): void;
   /** Stops listening and closes every peer, once it has read what was sent to it. */
   closeListener(): Promise<void>;
 }

@@ -71,8 +71,11 @@ export interface Store {
   isInPlace(): boolean;
   /** Bytes of the file; null when that isn't known. */
   sizeBytes(): number | null;
-  /** Bytes of it that hold entries: what was removed leaves room in the file. Null as above. */
-  usedBytes(): number | null;
+  /**
+   * Bytes of it that hold entries, of one table or of all: what was removed leaves room in the
+   * file. Null as above.
+   */
+  usedBytes(table?: Table): number | null;
   /** Resolved: everything is on the disk and the file may be opened by another process. */
   close(): Promise<void>;
 }

@@ -63,6 +63,14 @@ export function tableSize(table: Bytes): { readonly entries: number; readonly by
   return { entries: count("entryCount"), bytes: pages * count("pageSize") };
 }
 
+/** How much all of the tables hold, or one of them. */
+export function usedBytes(all: ReadonlyMap<Table, Bytes>, of?: Table): number {
+  let bytes = 0;
+  for (const [name, table] of all)
+    if (of === undefined || of === name) bytes += tableSize(table).bytes;
+  return bytes;
+}
+
 /** The schema of a store: of one without a number, the first. */
 export function storedSchema(meta: Meta): number {
   return Number(meta.get("schema")?.toString() ?? 1);

@@ -21,7 +21,7 @@ import {
   type Meta,
   openTables,
   type Root,
-  tableSize,
+  usedBytes,
 } from "./lmdb-file.js";
 import { isIoError, plainReason, probeDisk } from "./probe-disk.js";
 import { sealValue, unsealValue } from "./sealed-value.js";
@@ -232,8 +232,8 @@ export class LmdbStore implements Store {
     return fileBytes(this.file);
   }
 
-  usedBytes(): number {
-    return [...this.#tables.values()].reduce((bytes, table) => bytes + tableSize(table).bytes, 0);
+  usedBytes(of?: Table): number {
+    return usedBytes(this.#tables, of);
   }
 
   async close(): Promise<void> {

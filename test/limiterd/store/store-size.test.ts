@@ -5,16 +5,33 @@ const cap = 1000;
 
 /** What is said of a store that has these sizes, one after the other. */
 function said(sizes: readonly (number | null)[], bytesMax: number | null = cap): unknown[] {
-  const heard: unknown[] = [];
-  let used: number | null = 0;
-  const isFull = createStoreSize({
-    store: { usedBytes: () => used },
+  return saidOf(
+    sizes.map((usage) => ({ usage, windows: 0 })),
     bytesMax,
-    onFill: (fill, bytes) => heard.push([fill, bytes]),
+  ).map((each) => (Array.isArray(each) ? each.slice(0, 2) : each));
+}
+
+interface Sizes {
+  readonly usage: number | null;
+  readonly windows: number;
+}
+
+function saidOf(sizes: readonly Sizes[], bytesMax: number | null = cap): unknown[] {
+  const heard: unknown[] = [];
+  let now: Sizes = { usage: 0, windows: 0 };
+  const isFull = createStoreSize({
+    store: {
+      usedBytes(table) {
+        if (table !== undefined) return table in now ? now[table as keyof Sizes] : 0;
+        return now.usage === null ? null : now.usage + now.windows;
+      },
+    },
+    bytesMax,
+    onFill: (...said) => heard.push(said),
   });
   for (const size of sizes) {
-    used = size;
-    if (isFull()) heard.push(size);
+    now = size;
+    if (isFull()) heard.push((size.usage ?? 0) + size.windows);
   }
   return heard;
 }
@@ -40,6 +57,25 @@ t.test(
     ]);
   },
 );
+
+t.test("no record goes for what isn't records, and it is told what fills the store", async (t) => {
+  t.same(
+    saidOf([
+      { usage: 300, windows: 600 },
+      { usage: 300, windows: 800 },
+      { usage: 300, windows: 1000 },
+      { usage: 300, windows: 1001 },
+      { usage: 200, windows: 1900 },
+    ]),
+    [
+      ["near", 900, ["windows 67 %", "usage 33 %", "rules 0 %"]],
+      ["over", 1100, ["windows 73 %", "usage 27 %", "rules 0 %"]],
+      1100,
+      1300,
+      ["others", 1301, ["windows 77 %", "usage 23 %", "rules 0 %"]],
+    ],
+  );
+});
 
 t.test("without a cap, or where the size isn't known, no store is full", async (t) => {
   t.same(said([2 ** 50], null), []);
