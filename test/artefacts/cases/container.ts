@@ -6,7 +6,7 @@ import t from "tap";
 import { parseAllDocuments } from "yaml";
 import { freePort } from "../../support/processes/free-port.js";
 import { buildImage, runContainer, user, volumes, whyNotHere } from "../container-image.js";
-import { notInstalled, repository, run } from "../run.js";
+import { repository } from "../run.js";
 import { packageJson } from "../stage-tree.js";
 import { packTarball } from "../tarball.js";
 
@@ -59,11 +59,6 @@ t.test("each example runs the image closed, with its volumes, and gives it time 
       // drain_grace_seconds (2), drain_seconds (25) and five seconds of grace.
       t.ok(pod.terminationGracePeriodSeconds >= 40);
     }
-  t.end();
-});
-
-t.test("kustomize builds the examples", { skip: notInstalled(["kubectl"]) ?? false }, (t) => {
-  t.match(run("kubectl", ["kustomize", join(examples, "kubernetes/node")]), /kind: DaemonSet/);
   t.end();
 });
 
