@@ -12,8 +12,8 @@ import { checkCluster, checkHostClock, checkStore } from "../../../bin/checks/ch
 import { readDaemonAge } from "../../../bin/checks/host-clock.js";
 import type { HostFacts } from "../../../bin/checks/host-facts.js";
 import { readInstalledUnits } from "../../../bin/checks/installed-units.js";
-import { tryWrite } from "../../../bin/checks/try-write.js";
 import { secretFilesOf } from "../../../bin/checks/secret-files-of.js";
+import { tryWrite } from "../../../bin/checks/try-write.js";
 import { accepted } from "../../shared/config/build-sample.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
