@@ -1,4 +1,5 @@
 import t from "tap";
+import { applyLimits } from "../../../../shared/limit-files/apply-limits.js";
 import { ask, askFor, pathRule, startDaemon } from "../../in-memory-daemon.js";
 import { admit } from "../../keys/key-fixture.js";
 import { issueKey, join, newEngine, sharedOf, startHost, type TestHost } from "./hosts-fixture.js";
@@ -60,6 +61,55 @@ t.test(
     );
     await refreshAll(a, b);
     t.same(sharedOf(a), sharedOf(b));
+  },
+);
+
+t.test(
+  "a file of limits is one change of all hosts, made by what every host has done",
+  async (t) => {
+    const engine = newEngine();
+    const [a, b] = [await startHost(engine), await startHost(engine)];
+    await a.ask("rate-limits.put", { ...team, max_requests: 2 });
+    await b.refresh();
+    let between = (): Promise<unknown> => Promise.resolve();
+    const apply = (body: object): ReturnType<typeof applyLimits> =>
+      applyLimits(body, {
+        async call(op, asked) {
+          if (op === "limits.apply") await between();
+          return a.ask(op, asked).then(
+            (answer) => ({ ok: true, body: answer }),
+            (error) => ({ ok: false, failure: error.failure }),
+          );
+        },
+        newId: () => "file",
+      });
+    const file = {
+      rate_limits: [
+        { ...team, max_requests: 9 },
+        { ...team, user_path: "/new", max_requests: 1 },
+      ],
+      budgets: [{ user_path: "/team", budget_key: { period: "daily" }, amount: 5 }],
+    };
+    between = () => b.ask("rate-limits.put", { ...team, max_requests: 7 });
+    t.match(await apply(file), { ok: false, failure: { status: 409 } }, "b was faster");
+    t.equal(a.daemon.state.book.ruleSet.size, 1, "and nothing of the file holds");
+    between = () => Promise.resolve();
+    t.match(await apply(file), { ok: true, plan: { counts: { add: 2, change: 1 } } });
+    await b.refresh();
+    t.same(sharedOf(b), sharedOf(a));
+    t.match(
+      b.daemon.state.book.sorted().map(({ definition }) => definition.maxRequests),
+      [1, 9],
+    );
+    t.match(await apply(file), { ok: true, plan: { changes: [] } });
+    a.connection.away("connection refused");
+    t.match(await apply({ rate_limits: [], prune: true }), {
+      ok: false,
+      failure: {
+        code: "cluster_unavailable",
+        message: /^nothing was changed: the cluster's engine/,
+      },
+    });
   },
 );
 
