@@ -86,7 +86,7 @@ export const chatRequestFields: FieldTable = fieldTable({
 
 export const chatSystemFields: FieldTable = fieldTable({
   role: mapped(
-    "`system` and `developer`, anywhere in the list, become the blocks of `system`, in order",
+    "`system` and `developer`, anywhere in the list, become the blocks of `system`, in order; where there are no other messages, a user message",
   ),
   content: mapped("text blocks"),
   name: participant,

@@ -65,6 +65,9 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         reader.refuse(`${at}.role`, "must be one of system, developer, user, assistant, tool");
     }
   }
+  // Without a turn there is nothing to answer to, so the instructions are what the user says.
+  if (turns.length === 0 && system.length > 0)
+    return { system: [], messages: [{ role: "user", content: system }] };
   if (turns.length === 0)
     reader.unsupported("messages", "must contain a user message", "which requires one");
   return { system, messages: turns };

@@ -22,6 +22,14 @@ t.test("messages become turns of the user and the assistant", async (t) => {
       { messages: [{ role: "user", content: [text("a"), text("b"), text("c")] }] },
     ],
     [
+      "system messages alone",
+      [
+        { role: "system", content: "a" },
+        { role: "developer", content: "b" },
+      ],
+      { messages: [{ role: "user", content: [text("a"), text("b")] }] },
+    ],
+    [
       "system messages anywhere in the list",
       [
         { role: "system", content: "a" },
@@ -245,7 +253,7 @@ t.test("messages and parts without a counterpart at Anthropic are refused by nam
       `messages[0].content must not be empty: ${provider}, which refuses empty messages`,
     ],
     [
-      { messages: [{ role: "system", content: "a" }] },
+      { messages: [{ role: "system", content: "" }] },
       "messages",
       `messages must contain a user message: ${provider}, which requires one`,
     ],
