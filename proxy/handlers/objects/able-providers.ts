@@ -1,5 +1,6 @@
 /** Which providers may be asked for what they keep. */
 import { type Failure, invalid } from "../../../shared/error-code.js";
+import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Provider } from "../../gateway.js";
 import { noSuchObject, ownersOf } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
@@ -56,6 +57,22 @@ export async function ownProviders(
     ),
   );
   return own.length === 0 ? { ok: false, failure: noSuchObject(id) } : { ok: true, providers: own };
+}
+
+/** The one that is known to have an object of this id; if nobody knows, the first. */
+export async function providerWith(
+  { gateway }: RequestContext<"limiter">,
+  providers: readonly Provider[],
+  id: unknown,
+): Promise<Provider> {
+  const [first] = providers as readonly [Provider];
+  if (providers.length === 1 || !isObjectId(id)) return first;
+  const found = await ownersOf(gateway.limiter, [id]);
+  const owners = found.ok ? found.owners.get(id)! : [];
+  const having = providers.find(({ config }) =>
+    owners.some(({ provider }) => provider === config.name),
+  );
+  return having ?? first;
 }
 
 /** Null: the path is that of all of them. */

@@ -2,7 +2,6 @@
  * Whether a caller may have a batch's input carried out. The file is read at the provider, where it
  * is, however it has come there: at once, in parts, for another purpose or by another release.
  */
-import { assert } from "../../../shared/assert.js";
 import type { Failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
 import { forwardRequestHeaders } from "../../http/copy-headers.js";
@@ -13,12 +12,7 @@ import { firstForeign } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
 import { unansweredFailure } from "../../upstream/errors/provider-failure.js";
 import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
-import type { RequestBody } from "../../upstream/upstream.js";
 import { objectPath } from "./send-object-request.js";
-
-interface Batch {
-  readonly input_file_id: string;
-}
 
 /** Of a provider's error. */
 const errorBytesMax = 64 * 1024;
@@ -27,10 +21,8 @@ const errorBytesMax = 64 * 1024;
 export async function batchInputProblem(
   { gateway, exchange }: RequestContext<"config" | "isUtf8" | "limiter">,
   { userPath }: Pick<Admission, "userPath">,
-  { provider, body }: { readonly provider: Provider; readonly body: RequestBody },
+  { provider, fileId }: { readonly provider: Provider; readonly fileId: string },
 ): Promise<Failure | null> {
-  assert(Buffer.isBuffer(body), "the body of a batch is JSON");
-  const { input_file_id: fileId } = JSON.parse(body.toString("utf8")) as Batch;
   const { config, upstream, passed } = provider;
   const unread = (problem: Failure): Failure => ({
     ...problem,

@@ -2,6 +2,7 @@
  * The submission of a batch, in OpenAI's dialect or Anthropic's: it is one request of its user
  * path. What the provider executes of it later isn't seen.
  */
+import { assert } from "../../../shared/assert.js";
 import { isAbsent, isObject, parseJson } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
@@ -17,7 +18,7 @@ import {
   refuseUnadmitted,
   settleRequest,
 } from "../admit-and-settle.js";
-import { providersFor } from "./able-providers.js";
+import { providersFor, providerWith } from "./able-providers.js";
 import { batchInputProblem } from "./batch-input-problem.js";
 import {
   type BatchOperation,
@@ -39,7 +40,8 @@ export async function submitBatch(
   if (problem !== null) return refuseUnadmitted(context, problem);
   const foreign = await foreignObject(context.gateway, context.caller, namedIn(read.body));
   if (foreign !== null) return refuseUnadmitted(context, foreign);
-  const provider = able.providers[0]!;
+  const fileId = operation === "batches" ? inputFileOf(read.body) : null;
+  const provider = await providerWith(context, able.providers, fileId);
   const target = { provider: provider.config.name, model: "" };
   const admitted = await admitRequest(context, {
     targets: [target],
@@ -51,9 +53,9 @@ export async function submitBatch(
   context.record.target = target;
   // After the admission: it reads a long file, which who is over its limit can't have read.
   const unfit =
-    operation === "batches" && !context.caller.isOperator
-      ? await batchInputProblem(context, admitted.admission, { provider, body: read.body })
-      : null;
+    fileId === null || context.caller.isOperator
+      ? null
+      : await batchInputProblem(context, admitted.admission, { provider, fileId });
   if (unfit !== null || context.exchange.gone) return refuseAdmitted(context, admitted, unfit);
   const forwarded = await sendObjectRequest(context, {
     provider,
@@ -64,6 +66,13 @@ export async function submitBatch(
     userPath: admitted.admission.userPath,
   });
   settleRequest(context, admitted.admission, forwarded);
+}
+
+/** Of a batch that has been checked; null: Azure is to read a blob. */
+function inputFileOf(body: RequestBody): string | null {
+  assert(Buffer.isBuffer(body), "the body of a batch is JSON");
+  const { input_file_id: id } = JSON.parse(body.toString("utf8")) as { input_file_id?: unknown };
+  return isObjectId(id) ? id : null;
 }
 
 /** What makes a batch one that no provider can take, or not from this caller. */

@@ -68,6 +68,22 @@ t.test(
   },
 );
 
+t.test("a batch goes to the provider that has its file, where that is known", async (t) => {
+  const two = `${yaml}  two: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x] }\n`;
+  for (const [owner, sent] of [
+    ["two", ["two GET /files/file-1/content", "two POST /batches"]],
+    [null, ["one GET /files/file-1/content", "one POST /batches"]],
+    ["gone", ["one GET /files/file-1/content", "one POST /batches"]],
+  ] as const) {
+    const fake = fakeGateway(two);
+    if (owner !== null) fake.owners.set("file-1", [{ provider: owner, userPath: "/team" }]);
+    t.equal((await submit(fake)).status, 200);
+    t.same(places(fake), sent);
+    t.equal((await submit(fake, batch, { caller: operator })).status, 200);
+    t.equal(places(fake).at(-1), sent[1]);
+  }
+});
+
 t.test("nothing is read for the operator, nor for who may submit no batch", async (t) => {
   const fake = fakeGateway(yaml);
   t.equal((await submit(fake, batch, { caller: operator })).status, 200);
