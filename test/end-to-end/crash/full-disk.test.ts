@@ -64,6 +64,8 @@ rate_limits: { user_paths: [ { path: /team, limits: [ { period: day, max_request
     // The second start finds a disk that knows nothing of the first.
     for (const _ of ["first", "second"]) {
       await daemon.kill("SIGKILL");
+      // What only the dead one still held has become room.
+      fillDisk();
       daemon = await site.startDaemon();
       t.equal(await request(), 200);
       const reason = await until(storeFailing, (failing) => failing !== null);

@@ -160,7 +160,8 @@ t.test(
 t.test(
   "a paused sink gets nothing more, and nothing piles up, however well it was compressed",
   async (t) => {
-    const bytes = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+    // More than a decoder takes in at once, which was 16 KiB in Node 20 and is 64 since 22.
+    const bytes = gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 1 });
     const answering = new Answering("gzip");
     answering.answer.pause();
     for (let at = 0; at < bytes.length && !answering.full; at += 1024)
