@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { programPath } from "../../support/processes/program-path.js";
@@ -66,6 +66,8 @@ export interface LogCounts {
   requests: number;
   /** What is no request's and worse than a remark, by its words. */
   readonly notices: Map<string, number>;
+  /** Where lines that are no request's are written as they come. */
+  readonly file: string;
 }
 
 export interface Gateway {
@@ -98,7 +100,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const log: LogCounts = { lines: 0, bytes: 0, requests: 0, notices: new Map() };
+  const log: LogCounts = {
+    lines: 0,
+    bytes: 0,
+    requests: 0,
+    notices: new Map(),
+    file: join(directory, "gateway.log"),
+  };
   const url = await new Promise<string>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`sluice up ended with ${code}`)));
     createInterface({ input: child.stdout! }).on("line", (line) => {
@@ -106,7 +114,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const ready = /^ready: +(http\S+)/.exec(line);
       if (ready !== null) resolve(ready[1]!);
     });
-    createInterface({ input: child.stderr! }).on("line", (line) => notice(log, `up: ${line}`));
+    createInterface({ input: child.stderr! }).on("line", (line) => {
+      appendFileSync(log.file, `${line}\n`);
+      notice(log, `up: ${line}`);
+    });
   });
   const headers = { authorization: `Bearer ${master}` };
   return {
@@ -159,8 +170,12 @@ function countLine(log: LogCounts, line: string): void {
   log.lines++;
   log.bytes += Buffer.byteLength(line) + 1;
   const level = /^\{"level":"(\w+)"/.exec(line)?.[1];
-  if (line.endsWith('"msg":"request"}')) log.requests++;
-  else if (level === "warn" || level === "error" || level === "fatal")
+  if (line.endsWith('"msg":"request"}')) {
+    log.requests++;
+    return;
+  }
+  appendFileSync(log.file, `${line}\n`);
+  if (level === "warn" || level === "error" || level === "fatal")
     notice(log, `${level}: ${/"msg":"([^"]*)"/.exec(line)?.[1]}`);
 }
 

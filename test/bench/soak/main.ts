@@ -5,7 +5,7 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -149,7 +149,12 @@ async function run(options: Options, directory: string): Promise<number> {
   say("the load has ended; its totals are compared");
   const seen = new Uint8Array(await (await fetch(`${provider.url}/seen`)).arrayBuffer());
   const daemon = await connectDaemon({ socketPath: gateway.socket, deadlineMs: 60_000 });
-  const totals = await compareTotals({ ledger, seen, daemon, deathsS, reloadsS, cap });
+  const totals = await compareTotals({ ledger, seen, daemon, deathsS, reloadsS, cap }).catch(
+    (error: Error) => {
+      problems.push(`the totals can't be compared: ${error.message}`);
+      return null;
+    },
+  );
   daemon.close();
   const exitCode = await gateway.stop();
   if (exitCode !== 0) problems.push(`sluice up ended with ${exitCode}`);
@@ -162,6 +167,12 @@ async function run(options: Options, directory: string): Promise<number> {
   if (options.keep !== null) {
     writeFileSync(join(options.keep, "samples.json"), JSON.stringify(samples));
     writeFileSync(join(options.keep, "report.txt"), `${report.text}\n`);
+    // The store and the log, to look into.
+    if (report.problems.length > 0)
+      cpSync(directory, join(options.keep, "site"), {
+        recursive: true,
+        filter: (source) => !lstatSync(source).isSocket(),
+      });
   }
   process.stdout.write(`${report.text}\n`);
   return report.problems.length === 0 ? 0 : 1;

@@ -17,7 +17,8 @@ export interface Soak {
   readonly ledger: Ledger;
   readonly samples: Samples;
   readonly log: LogCounts;
-  readonly totals: Totals;
+  /** Null: they couldn't be read. */
+  readonly totals: Totals | null;
   /** Each fault as it struck. */
   readonly faults: readonly string[];
   /** What went wrong besides. */
@@ -45,7 +46,12 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
   const heaps = samples.heaps.filter(
     ({ atS }) => atS >= soak.seconds * watchedFrom && atS <= soak.seconds * watchedTo,
   );
-  const problems = [...soak.problems, ...totals.problems, ...memory.problems, ...store.problems];
+  const problems = [
+    ...soak.problems,
+    ...(totals?.problems ?? []),
+    ...memory.problems,
+    ...store.problems,
+  ];
   const bugs = [...log.notices].filter(([text]) => /bug|unexpected|fatal|invalid/i.test(text));
   problems.push(...bugs.map(([text, times]) => `the log has ${times} × ${text}`));
   const counts = [...ledger.counts()].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
@@ -53,8 +59,7 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
     `${ledger.sent} requests in ${loadSeconds.toFixed(0)} s, ${(ledger.sent / loadSeconds).toFixed(1)} a second of ${soak.perSecond}; ${soak.late} waited for their turn; ${soak.proxies} proxies`,
     `for their clients: ${counts}`,
     `${soak.faults.length} faults: ${tally(soak.faults)}`,
-    `${totals.records} records, ${totals.cacheHits} of them from the cache, ${totals.estimates} estimates; ${totals.total.tokens} tokens, ${totals.total.microUsd / 1e6} dollars`,
-    `with killed proxies: ${totals.struck} requests ended, ${totals.unrecorded} of them without a record; the rule on everything counts ${totals.countedBeyond} requests beyond those that are known to be admitted; ${totals.closedIdle} were sent on idle connections that a replaced proxy just closed`,
+    ...totalsLines(totals),
     ...store.lines,
     `log: ${log.lines} lines, ${log.requests} of them of requests, ${(log.bytes / Math.max(1, log.lines)).toFixed(0)} bytes a line; ${[...log.notices].map(([text, times]) => `${times} × ${text}`).join("; ")}`,
     "",
@@ -65,6 +70,15 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
     ...problems.slice(0, 60).map((problem) => `  ${problem}`),
   ];
   return { text: lines.join("\n"), problems };
+}
+
+function totalsLines(totals: Totals | null): string[] {
+  if (totals === null) return [];
+  const { records, cacheHits, estimates, total, struck, unrecorded } = totals;
+  return [
+    `${records} records, ${cacheHits} of them from the cache, ${estimates} estimates; ${total.tokens} tokens, ${total.microUsd / 1e6} dollars`,
+    `with killed proxies: ${struck} requests ended, ${unrecorded} of them without a record; the rule on everything counts ${totals.countedBeyond} requests beyond those that are known to be admitted; ${totals.closedIdle} were sent on idle connections that a replaced proxy just closed`,
+  ];
 }
 
 /** A line for each process that lived on through the part that is watched. */
@@ -132,13 +146,15 @@ function heapLines(heaps: readonly HeapSample[], stretchS: number): string[] {
 }
 
 /** The store grows with the records, and with nothing else. */
-function storeOf({ samples, totals, seconds, loadSeconds }: Soak): {
+function storeOf({ samples, totals, ledger, seconds, loadSeconds }: Soak): {
   lines: string[];
   problems: string[];
 } {
   const { daemon } = samples;
   const last = daemon.at(-1);
   if (last === undefined) return { lines: [], problems: ["no daemon ever answered"] };
+  const records = totals?.records ?? ledger.sent;
+  const failing = daemon.find(({ status }) => status.store.failing !== null);
   const usedBytes = ({ status }: DaemonSample): number => status.store.used_bytes ?? 0;
   const growth = trendOf(
     daemon
@@ -148,16 +164,16 @@ function storeOf({ samples, totals, seconds, loadSeconds }: Soak): {
   const children = daemon.map(({ status }) => status.child_windows);
   const inFlight = median(daemon.map(({ status }) => status.in_flight));
   const each =
-    growth === null
-      ? Number.NaN
-      : growth.growth / ((growth.seconds * totals.records) / loadSeconds);
+    growth === null ? Number.NaN : growth.growth / ((growth.seconds * records) / loadSeconds);
   const mb = (bytes: number): string => (bytes / 1e6).toFixed(1);
   return {
     lines: [
-      `store: ${mb(usedBytes(last))} MB used of ${mb(last.status.store.bytes ?? 0)}, ${(usedBytes(last) / totals.records).toFixed(0)} bytes a record in all and ${each.toFixed(0)} while watched; up to ${Math.max(...children)} windows of children; typically ${inFlight} requests in flight`,
+      `store: ${mb(usedBytes(last))} MB used of ${mb(last.status.store.bytes ?? 0)}, ${(usedBytes(last) / records).toFixed(0)} bytes a record in all and ${each.toFixed(0)} while watched; up to ${Math.max(...children)} windows of children; typically ${inFlight} requests in flight`,
     ],
     problems: [
-      ...(last.status.store.failing === null ? [] : [last.status.store.failing]),
+      ...(failing === undefined
+        ? []
+        : [`at ${failing.atS.toFixed(0)} s the store failed: ${failing.status.store.failing}`]),
       ...(seconds >= judgedS && each > storeBytesMax
         ? [`the store grows by ${each.toFixed(0)} bytes a record`]
         : []),
