@@ -92,7 +92,8 @@ export class HostBoard {
     ]);
     const row = [identity.id, identity.start, mark, said, hostAliveMs, hostKeptMs];
     const answer = await engine.call(hostScript, [`sluice:{${clusterName}}:hosts`], row);
-    if (!Array.isArray(answer)) throw new EngineRefusedError("an answer that isn't understood");
+    if (!Array.isArray(answer))
+      throw new EngineRefusedError("an answer about hosts that isn't understood");
     const [status, now, ...rows] = (answer as readonly unknown[]).map(String);
     this.#heardAtMs = monoMs();
     const hosts: KnownHost[] = [];
