@@ -16,6 +16,7 @@ import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
+import { mayReadDetails } from "./handlers/dashboard/may-read-details.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
@@ -91,9 +92,12 @@ async function answerRequest(
   if (meetsLimits(endpoint)) record.endpoint = endpoint;
   if (area === "model") beginTrace(gateway, { exchange, record });
   if (endpoint === "health" || endpoint === "ready") {
-    const reply = endpoint === "health" ? replyHealth : replyReady;
-    const isDetailed = !gateway.credentials.open || pageProblem(gateway, exchange) === null;
-    return record.end(reply(gateway, exchange, isDetailed), "answered");
+    const problem = pageProblem(gateway, exchange);
+    const status =
+      endpoint === "health"
+        ? replyHealth(gateway, exchange, await mayReadDetails(gateway, exchange, problem))
+        : replyReady(gateway, exchange, !gateway.credentials.open || problem === null);
+    return record.end(status, "answered");
   }
   if (endpoint === "openapi")
     return record.end(await replyOpenapi(gateway.loadOpenapi, exchange), "answered");

@@ -21,7 +21,7 @@ const impure: Readonly<
 > = {
   "bin/session/ask-health.ts": {
     kind: "adapter",
-    why: "asks a running proxy for /health, by node:http",
+    why: "asks a running proxy for /health, by node:http, with the key that may be in a file",
   },
   "bin/session/command-flags.ts": { kind: "adapter", why: "makes commander's options" },
   "bin/commands/up.ts": {

@@ -17,7 +17,7 @@ import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
 import { secretFilesOf } from "../checks/secret-files-of.js";
 import { writeBundle } from "../checks/write-bundle.js";
-import { askHealth } from "../session/ask-health.js";
+import { askHealth, operatorKey } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
@@ -116,7 +116,7 @@ async function checkServices(
   }
   if (config !== null && config.server.port !== 0) {
     const { host, port } = config.server;
-    const health = await askHealth(localUrl(host, port), healthDeadlineMs);
+    const health = await askHealth(localUrl(host, port), healthDeadlineMs, operatorKey(config));
     append(findings, checkProxy(health.body, health.reason, version));
   }
   return findings;

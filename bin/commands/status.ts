@@ -1,6 +1,6 @@
 /** `sluice status`: the state of the daemon, by its socket, and of the proxy, by HTTP. */
 import type { Command } from "commander";
-import { askHealth, type Health } from "../session/ask-health.js";
+import { askHealth, type Health, operatorKey } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { locateSockets, readConfiguration } from "../session/configuration.js";
@@ -106,7 +106,7 @@ async function askProxy(session: Session, flags: CommandFlags): Promise<Health> 
       body: null,
       reason: "unknown: its port is chosen when it starts",
     };
-  return askHealth(localUrl(host, port), healthDeadlineMs);
+  return askHealth(localUrl(host, port), healthDeadlineMs, operatorKey(loaded.config));
 }
 
 function renderHealth(health: Health): string {

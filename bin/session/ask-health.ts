@@ -1,7 +1,10 @@
 /** Requests /health from a proxy; a failure is a value too. */
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import { parseJson } from "../../shared/checked.js";
+import type { Config } from "../../shared/config/config.js";
+import { masterKey } from "../../shared/config/kinds/secret-kinds.js";
 
 /** The proxy's response. `reason` says why there is none; `body` is null if it wasn't JSON. */
 export interface Health {
@@ -17,12 +20,17 @@ const healthBytesMax = 64 * 1024;
 
 /**
  * Never rejects; takes at most `deadlineMs`. It doesn't use `fetch`, which refuses some ports that
- * a proxy may have.
+ * a proxy may have. `key`: what operators show for details.
  */
-export async function askHealth(url: string, deadlineMs: number): Promise<Health> {
+export async function askHealth(
+  url: string,
+  deadlineMs: number,
+  key: string | null,
+): Promise<Health> {
   const signal = AbortSignal.timeout(deadlineMs);
+  const headers = key === null ? {} : { authorization: `Bearer ${key}` };
   try {
-    const request = http.get(`${url}/health`, { agent: false, signal });
+    const request = http.get(`${url}/health`, { agent: false, signal, headers });
     const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
     const text = await readBounded(response);
     return {
@@ -40,6 +48,29 @@ export async function askHealth(url: string, deadlineMs: number): Promise<Health
       body: null,
       reason: signal.aborted ? `no answer within ${deadlineMs} ms` : reasonOf(error),
     };
+  }
+}
+
+/**
+ * What an operator shows to a proxy of this configuration, as far as the caller may read it; the
+ * token for scrapes rather than the master key, since another program may listen on that port.
+ */
+export function operatorKey({
+  server,
+  metrics,
+}: Pick<Config, "server" | "metrics">): string | null {
+  return (
+    metrics.token ?? keyIn(metrics.tokenFile) ?? server.masterKey ?? keyIn(server.masterKeyFile)
+  );
+}
+
+function keyIn(file: string | null): string | null {
+  if (file === null) return null;
+  try {
+    return masterKey.parse(readFileSync(file, "utf8")) ?? null;
+  } catch {
+    // It is the service's alone: this caller is told without details.
+    return null;
   }
 }
 

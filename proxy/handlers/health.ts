@@ -1,4 +1,4 @@
-/** GET /health and /ready: without credentials and limits. */
+/** GET /health and /ready: without limits, and for anybody. */
 import type { Health, Readiness } from "../../shared/api/gateway-status.js";
 import { version } from "../../shared/version.js";
 import type { Gateway } from "../gateway.js";
@@ -6,8 +6,8 @@ import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
 
 /**
- * Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. Without
- * details for a web page.
+ * Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. Details
+ * are for operators (`dashboard/may-read-details.ts`).
  */
 export function replyHealth(
   {

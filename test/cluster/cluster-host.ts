@@ -64,7 +64,7 @@ export async function startHost(
       await daemon.kill("SIGKILL");
       daemon = await site.startDaemon(as);
     },
-    get: (path) => ask(path),
+    get: (path) => ask(path, { headers: bearer(masterKey) }),
     admin: (method, path, body) =>
       ask(`/admin/${path}`, {
         method,

@@ -60,6 +60,8 @@ async function ask({
       userPathHeader: "x-sluice-user-path",
       open: masterKey === null,
       adminOpen: masterKey === null,
+      metricsToken: "token-of-the-test",
+      metricsOpen: false,
       sameSecret: (given: string, expected: string) => given === expected,
       hashKey: (key: string) => `hash of ${key}`,
     },
@@ -71,6 +73,7 @@ async function ask({
       warn() {},
       info() {},
     },
+    sessionKeeping: { trustedProxies: [] },
     stopping: () => false,
   } as unknown as Partial<Gateway>);
   Object.assign(fake.gateway.limiter, {
@@ -161,6 +164,27 @@ t.test("health is answered without a caller, and logged where only a debugger lo
     t.equal(exchange.status, 200);
     t.match(lines, [{ level: "debug", fields: { outcome: "answered" } }]);
     t.same(authorized, []);
+  }
+});
+
+t.test("what /health says beside its status is for operators", async (t) => {
+  const bearer = (key: string): string[] => ["authorization", `Bearer ${key}`];
+  const open = { masterKey: null };
+  const table: readonly [string, Partial<Ask>, boolean][] = [
+    ["nothing is shown", {}, false],
+    ["a wrong key", { headers: bearer("wrong") }, false],
+    ["a managed key", { headers: managed }, false],
+    ["the master key", { headers: bearer("master-key-of-the-test") }, true],
+    ["the token for scrapes", { headers: bearer("token-of-the-test") }, true],
+    ["an open gateway", { ...open, headers: bearer("token-of-the-test") }, true],
+    ["a stranger's cookie", { headers: ["cookie", "sluice_session=x"] }, false],
+  ];
+  for (const [name, how, expected] of table) {
+    const { exchange } = await ask({ path: "/health", ...how });
+    const body = JSON.parse(exchange.body.toString()) as Record<string, unknown>;
+    t.equal(exchange.status, 200, name);
+    t.equal("limiter" in body, expected, name);
+    t.equal(body["status"], "ok", name);
   }
 });
 
@@ -309,7 +333,8 @@ t.test(
       status: "not ready",
       reason: "file_descriptors",
     });
-    const health = await ask({ path: "/health", capacity: exhausted });
+    const operator = ["authorization", "Bearer master-key-of-the-test"];
+    const health = await ask({ path: "/health", headers: operator, capacity: exhausted });
     t.equal(health.exchange.status, 200);
     t.match(JSON.parse(health.exchange.body.toString()), {
       status: "degraded",

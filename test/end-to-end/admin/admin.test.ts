@@ -324,7 +324,9 @@ t.test("with a master key, everything but health asks for it", async (t) => {
       param: null,
     },
   });
-  t.match(await (await fetch(`${proxy.ready}/health`)).json(), {
+  t.same(await (await fetch(`${proxy.ready}/health`)).json(), { status: "ok" });
+  const asked = await fetch(`${proxy.ready}/health`, { headers: master });
+  t.match(await asked.json(), {
     status: "ok",
     version: /\d/,
     limiter: { reachable: true, failure_mode: "closed" },

@@ -134,6 +134,8 @@ t.test("each kind of key opens a session, which tells whose it is on every proxy
     }
     const isAdmin = credential === masterKey;
     t.equal(await admin(other, cookieOf(answer)), isAdmin ? 200 : 403);
+    const health = await ask(url, "GET /health", { headers: { cookie: cookieOf(answer) } });
+    t.equal("limiter" in health.body, isAdmin, "an operator's session reads the details");
     const usage = await ask(url, "GET /v1/usage", { headers: { cookie: cookieOf(answer) } });
     t.match(usage, { status: 200, body: { user_path: isAdmin ? "/" : /^\// } });
   }
