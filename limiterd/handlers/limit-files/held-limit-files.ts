@@ -152,6 +152,7 @@ function addAll<D>(
   if (!Array.isArray(list)) return invalid(`${field} must be a list`, field);
   for (const entry of list) {
     const at = `${field}[${section.size}]`;
+    if (!isObject(entry)) return invalid(`${at} must be an object, not ${show(entry)}`, at);
     const parsed = parse(entry);
     if (!parsed.ok) {
       const { message, param } = parsed.failure;

@@ -2,7 +2,7 @@
  * Whether a caller may have a batch's input carried out. The file is read at the provider, where it
  * is, however it has come there: at once, in parts, for another purpose or by another release.
  */
-import type { Failure } from "../../../shared/error-code.js";
+import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
 import { forwardRequestHeaders } from "../../http/copy-headers.js";
 import type { Admission } from "../../limiter/limiter.js";
@@ -31,15 +31,19 @@ export async function batchInputProblem(
   });
   const answer = await fetchPieces(upstream, {
     path: objectPath(config, "files", { rest: `/${fileId}/content`, query: "" }),
-    headers: forwardRequestHeaders(exchange.rawHeaders, passed),
+    headers: forWholeFile(forwardRequestHeaders(exchange.rawHeaders, passed)),
     onCall: (abort) => exchange.onGone(abort),
   });
   if (answer.kind === "failed")
     return unread(unansweredFailure(config.name, false, answer.failure));
   try {
-    if (answer.status >= 300) {
+    if (answer.status !== 200) {
       const error = upstream.redact((await firstBytes(answer.pieces)).toString("latin1"));
-      return unread(mapUpstreamError(config.name, answer.status, Buffer.from(error, "latin1")));
+      return unread(
+        answer.status < 300
+          ? notAllOfIt(config.name, answer.status)
+          : mapUpstreamError(config.name, answer.status, Buffer.from(error, "latin1")),
+      );
     }
     const { uploadBytesMax, bodyBytesMax } = gateway.config.server;
     return await problemInLines({
@@ -55,6 +59,26 @@ export async function batchInputProblem(
     if (!(error instanceof AnswerBroken)) throw error;
     return unread(unansweredFailure(config.name, true, error.failure));
   }
+}
+
+/**
+ * Without the caller's headers that ask for a part of the file, or for another form of it: what is
+ * checked must be what the provider will carry out.
+ */
+function forWholeFile(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2)
+    if (!/^(?:range|if-|accept|content-)/i.test(headers[i]!))
+      kept.push(headers[i]!, headers[i + 1]!);
+  return kept;
+}
+
+/** Another success than 200, such as 206, has a part of the file, or nothing. */
+function notAllOfIt(provider: string, status: number): Failure {
+  return {
+    ...failure("provider_unavailable", `${provider} answered ${status}, not 200`),
+    provider,
+  };
 }
 
 async function firstBytes(pieces: AsyncIterable<Buffer>): Promise<Buffer> {

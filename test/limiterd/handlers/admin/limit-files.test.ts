@@ -191,6 +191,11 @@ t.test("one bad entry is named, and nothing is changed", async (t) => {
       "budgets[1].currency",
     ],
     [{ rate_limits: {} }, "rate_limits must be a list", "rate_limits"],
+    [
+      { rate_limits: [rule("/x", 1), null] },
+      "rate_limits[1] must be an object, not null",
+      "rate_limits[1]",
+    ],
     [{}, "rate_limits or budgets is required: a list, empty for none", "rate_limits"],
     [{ budgets: [], prune: "yes" }, "prune must be true or false", "prune"],
     [

@@ -154,6 +154,27 @@ t.test("an input that can't be read is refused, in the provider's words", async 
   });
 });
 
+t.test("all of an input is read, whatever part of it the caller asks for", async (t) => {
+  const fake = fakeGateway(yaml);
+  const asked = ["Range", "bytes=0-7", "If-Range", "x", "If-None-Match", "*", "Accept", "a/b"];
+  const headers = [...asked, "Content-Range", "bytes 0-7/8", "User-Agent", "sdk"];
+  t.equal((await submit(fake, batch, { headers })).status, 200);
+  t.same(fake.sent[0], { what: content, headers: ["User-Agent", "sdk"], body: null });
+  for (const status of [204, 206]) {
+    const part = fakeGateway(yaml);
+    part.answers.set(content, { status, body: "{}\n" });
+    t.match(await submit(part), {
+      status: 502,
+      body: {
+        error: {
+          message: `the input file file-1 can't be checked: one answered ${status}, not 200`,
+        },
+      },
+    });
+    t.same(places(part), [content]);
+  }
+});
+
 t.test("an input that is no file is the operator's alone", async (t) => {
   const { input_file_id: _, ...fromBlob } = { ...batch, input_blob: "https://store/in.jsonl" };
   const table = [
