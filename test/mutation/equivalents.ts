@@ -495,6 +495,12 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/routing/affinity.ts",
+    line: "let own = 0;",
+    what: "0 becomes 1",
+    why: "the first target's rank is above none, and makes it 0",
+  },
+  {
+    file: "proxy/routing/affinity.ts",
     line: "let sum = 0x811c9dc5;",
     what: "2166136261 becomes 2166136262",
     why: "any number to begin with spreads conversations alike",

@@ -292,6 +292,7 @@ t.test(
     const waiting = slow.catalog.firstLearned();
     const [limit] = slow.timers;
     t.equal(limit!.ms, 3_000);
+    t.notOk(await isResolved(waiting));
     limit!.run();
     t.ok(await isResolved(waiting));
     t.ok(await isResolved(slow.catalog.firstLearned()), "nor does any other request");

@@ -128,7 +128,7 @@ t.test("it goes in windows, and ends when its file has been taken by another pro
 t.test("a settle counts when it ended, not when it is delivered", async (t) => {
   const daemon = startDaemon([rule], { nowMs });
   const line = lineTo(daemon);
-  const { settles } = left(1);
+  const settles = [someSettle(1, { targetStartedAgoMs: 1_500 }), someSettle(2)];
   const head = { proxyId: "stopped", writtenAtMs: daemon.nowMs - 90_000, sentAtMs: 0 };
   t.ok(
     await deliverSettles({ head, settles }, line, {
@@ -137,7 +137,12 @@ t.test("a settle counts when it ended, not when it is delivered", async (t) => {
       goesOn,
     }),
   );
-  t.match(line.sent[1], { startedAgoMs: 92_000, endedAgoMs: 91_000 });
+  t.match(line.sent[1], {
+    startedAgoMs: 92_000,
+    endedAgoMs: 91_000,
+    targetStartedAgoMs: 91_500,
+  });
+  t.match(line.sent[2], { startedAgoMs: 92_000, targetStartedAgoMs: undefined });
   const ahead = { ...head, proxyId: "other", writtenAtMs: daemon.nowMs + 90_000 };
   const again = lineTo(daemon);
   t.ok(

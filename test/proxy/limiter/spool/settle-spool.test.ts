@@ -80,6 +80,29 @@ t.test("nothing is delivered without a link, nor after a close", async (t) => {
   t.same(heard, []);
 });
 
+t.test("it looks again by itself, for what another proxy has left meanwhile", async (t) => {
+  const { spool, logged, files } = await bench(t);
+  const begun: { readonly run: () => void; readonly ms: number }[] = [];
+  const interval = globalThis.setInterval;
+  globalThis.setInterval = ((run: () => void, ms: number) => {
+    begun.push({ run, ms });
+    return interval(() => {}, ms);
+  }) as typeof setInterval;
+  const one = spool();
+  globalThis.setInterval = interval;
+  one.linkChanged(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  await spool().leave("stopped", left);
+  t.same(
+    begun.map(({ ms }) => ms),
+    [30_000],
+  );
+  begun[0]!.run();
+  await logged(/delivered the settles/);
+  await one.close();
+  t.same(files(), []);
+});
+
 t.test("a link that is lost meanwhile leaves the file to the next proxy", async (t) => {
   const { spool, files, heard, lines } = await bench(t, () => one.linkChanged(false));
   const one = spool();
