@@ -84,23 +84,17 @@ export class Copy {
     env: Readonly<Record<string, string>> = {},
   ): Promise<boolean> {
     return new Promise((resolve) => {
-      const child = spawn(
-        process.execPath,
-        [
-          join(this.dist, "test/mutation/run-files.js"),
-          ...files.map((file) => join(this.dist, file)),
-        ],
-        {
-          cwd: this.#directory,
-          stdio: "ignore",
-          env: {
-            ...process.env,
-            ...env,
-            TAP_BAIL: "1",
-            TAP_TIMEOUT: String(Math.ceil(timeoutMs / 1000)),
-          },
+      const child = spawn(process.execPath, [join(this.dist, "test/mutation/run-files.js")], {
+        cwd: this.#directory,
+        stdio: "ignore",
+        env: {
+          ...process.env,
+          ...env,
+          SLUICE_TEST_FILES: JSON.stringify(files.map((file) => join(this.dist, file))),
+          TAP_BAIL: "1",
+          TAP_TIMEOUT: String(Math.ceil(timeoutMs / 1000)),
         },
-      );
+      });
       this.#running.add(child);
       const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
       child.on("exit", (code) => {

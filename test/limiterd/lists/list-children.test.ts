@@ -72,6 +72,27 @@ t.test("of many children, looked at in slices, the fullest are found", async (t)
   t.match(list, { children: [{ subject: "/u/n17" }, { subject: "/u/n4999" }], total: 5000 });
 });
 
+t.test("a child that is forgotten while others are looked at isn't listed", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noon,
+    budgets: [budget("/many", 3600, 1, { perChild: true })],
+  });
+  const proxy = client(daemon);
+  for (let n = 0; n < 5000; n++) spend(proxy, `/many/n${n}`, (n < 2 ? 0.5 : 0.001) * usd);
+  const { children } = [...daemon.state.budgets.budgets.values()][0]!;
+  const { yieldToEventLoop } = daemon.state;
+  Object.assign(daemon.state, {
+    yieldToEventLoop: () => {
+      children.delete("n0");
+      return yieldToEventLoop();
+    },
+  });
+  t.match(
+    await ask(daemon, "budgets.children", { user_path: "/many", period: "hourly", limit: 2 }),
+    { children: [{ subject: "/many/n1", spent: 0.5 }], total: 5000 },
+  );
+});
+
 t.test("the children of a budget that have spent most are listed first", async (t) => {
   const daemon = startDaemon([], {
     nowMs: noon,

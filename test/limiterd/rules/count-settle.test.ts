@@ -1,4 +1,6 @@
 import t from "tap";
+import type { CounterShare } from "../../../limiterd/counters/window.js";
+import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { unlimitedLsn } from "../../../shared/wire/message-to-daemon.js";
 import {
   ask,
@@ -187,3 +189,56 @@ t.test(
     );
   },
 );
+
+t.test("other hosts are told of what changes a counter without a verdict", async (t) => {
+  const { state, nowMs } = startDaemon([minute, gauge]);
+  const told: string[] = [];
+  const shareOf = (name: string) =>
+    ({
+      changed: () => told.push(`${name} changed`),
+      counted: () => told.push(`${name} counted`),
+      withdrawn: (lsn: number) => told.push(`${name} withdrawn ${lsn}`),
+    }) as unknown as CounterShare;
+  const counters = [minute, gauge].map((definition) => {
+    const rule = state.book.find(definition)!;
+    const share = shareOf(definition === gauge ? "gauge" : "window");
+    Object.assign(rule, { shares: { of: () => share, find: () => share } });
+    return rule.own!;
+  });
+  const tell = (run: () => void): string[] => {
+    told.length = 0;
+    run();
+    return [...told];
+  };
+  t.same(
+    tell(() => hold(counters)),
+    ["gauge changed"],
+  );
+  t.same(
+    tell(() => release(counters)),
+    ["gauge changed"],
+  );
+  for (const [requests, tokens, lsn, expected] of [
+    [0, 0, undefined, []],
+    [1, 0, undefined, ["window counted"]],
+    [0, 5, undefined, ["window changed"]],
+    [1, 5, undefined, ["window changed", "window counted"]],
+    [1, 5, 7, ["window changed"]],
+    [-1, 0, 7, ["window withdrawn 7"]],
+    [-1, 0, undefined, []],
+  ] as const) {
+    const charged = { atMs: nowMs, requests, tokens, ...(lsn === undefined ? {} : { lsn }) };
+    const what = `${requests} requests, ${tokens} tokens, of ${lsn}`;
+    t.same(
+      tell(() => charge(state.book, counters, charged, nowMs)),
+      expected,
+      what,
+    );
+    const appliesTo = (): boolean => false;
+    t.same(
+      tell(() => charge(state.book, counters, { ...charged, appliesTo }, nowMs)),
+      [],
+      what,
+    );
+  }
+});

@@ -124,3 +124,16 @@ t.test(
     }
   },
 );
+
+t.test("a stream is told from a body, by its bytes and by an error among its events", async (t) => {
+  const { meter, memory } = meterOf("json", false);
+  meter.keep(Buffer.from("{}"));
+  t.same([meter.isStream, meter.errorSeen, meter.bytes], [false, false, 2]);
+  const request = { operation: "chat_completions", promptBytes: () => 400 } as const;
+  const stream = new ResponseMeter(request, null, memory);
+  stream.beginStream(false);
+  stream.push(Buffer.from('data: {"choices": []}\n\n'));
+  t.same([stream.isStream, stream.errorSeen, stream.bytes], [true, false, 23]);
+  stream.push(Buffer.from('data: {"error": {"message": "overloaded"}}\n\n'));
+  t.same([stream.isStream, stream.errorSeen, stream.bytes], [true, true, 67]);
+});
