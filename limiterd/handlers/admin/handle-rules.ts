@@ -100,10 +100,10 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 
 /** The counters of the rules on a page. */
 function ownCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
-  return items.flatMap(({ scope, subject, period_seconds: periodSeconds }) => {
-    const own = book.find({ scope, subject, periodSeconds })?.own ?? null;
-    return own === null ? [] : [own];
-  });
+  return items.flatMap(
+    ({ scope, subject, period_seconds: periodSeconds }) =>
+      book.find({ scope, subject, periodSeconds })?.own ?? [],
+  );
 }
 
 /** The body: a rule as in a reset of one, with `limit` and `search`. */

@@ -76,39 +76,45 @@ t.test("the budgets of which most is spent are listed first", async (t) => {
   ]);
 });
 
-t.test("where hosts share, what a page shows is asked of the others, and nothing else", async (t) => {
-  const daemon = startDaemon(
-    [pathRule("/a", 60, { requests: 9 }), { ...pathRule("/b", 60, { requests: 9 }), perChild: true }],
-    {
-      budgets: [
-        budget("/a", 86_400, 1),
-        budget("/b", 86_400, 2),
-        budget("/users", 86_400, 1, { perChild: true }),
+t.test(
+  "where hosts share, what a page shows is asked of the others, and nothing else",
+  async (t) => {
+    const daemon = startDaemon(
+      [
+        pathRule("/a", 60, { requests: 9 }),
+        { ...pathRule("/b", 60, { requests: 9 }), perChild: true },
       ],
-    },
-  );
-  spend(client(daemon), "/users/ann", 0.5 * usd);
-  const asked: (readonly string[])[] = [];
-  const refresh = async (accounts: Iterable<{ readonly subject: string }>): Promise<void> =>
-    void asked.push(Array.from(accounts, ({ subject }) => subject));
-  daemon.state.budgets.others = {
-    spentIn: () => null,
-    seen: () => ({ period: null, ageMs: null }),
-    refresh,
-    charged: () => {},
-    lookedUp: () => {},
-  };
-  Object.assign(daemon.state, { shares: { reader: { refresh }, enter: () => {} } });
-  const key = { user_path: "/users", period: "daily" };
-  for (const [op, body, expected] of [
-    ["budgets.list", { limit: 1 }, ["/a"]],
-    ["budgets.list", { order: "use" }, ["/a", "/b"]],
-    ["budgets.children", key, ["/users/ann"]],
-    ["rate-limits.list", {}, ["/a"]],
-    ["rate-limits.list", { order: "use", limit: 1 }, ["/a"]],
-  ] as const) {
-    asked.length = 0;
-    await ask(daemon, op, body);
-    t.same(asked, [expected], `${op} ${JSON.stringify(body)}`);
-  }
-});
+      {
+        budgets: [
+          budget("/a", 86_400, 1),
+          budget("/b", 86_400, 2),
+          budget("/users", 86_400, 1, { perChild: true }),
+        ],
+      },
+    );
+    spend(client(daemon), "/users/ann", 0.5 * usd);
+    const asked: (readonly string[])[] = [];
+    const refresh = async (accounts: Iterable<{ readonly subject: string }>): Promise<void> =>
+      void asked.push(Array.from(accounts, ({ subject }) => subject));
+    daemon.state.budgets.others = {
+      spentIn: () => null,
+      seen: () => ({ period: null, ageMs: null }),
+      refresh,
+      charged: () => {},
+      lookedUp: () => {},
+    };
+    Object.assign(daemon.state, { shares: { reader: { refresh }, enter: () => {} } });
+    const key = { user_path: "/users", period: "daily" };
+    for (const [op, body, expected] of [
+      ["budgets.list", { limit: 1 }, ["/a"]],
+      ["budgets.list", { order: "use" }, ["/a", "/b"]],
+      ["budgets.children", key, ["/users/ann"]],
+      ["rate-limits.list", {}, ["/a"]],
+      ["rate-limits.list", { order: "use", limit: 1 }, ["/a"]],
+    ] as const) {
+      asked.length = 0;
+      await ask(daemon, op, body);
+      t.same(asked, [expected], `${op} ${JSON.stringify(body)}`);
+    }
+  },
+);
