@@ -32,7 +32,7 @@ interface BatchInput {
  * Why a caller may not have this file carried out; null: it may. Rejects as the pieces do. `param`
  * is the field of the batch, the message says which line it is, and which field of the line.
  */
-export async function batchInputProblem(input: BatchInput): Promise<Failure | null> {
+export async function problemInLines(input: BatchInput): Promise<Failure | null> {
   const { fileId, pieces, fileBytesMax, lineBytesMax, memory } = input;
   const lines = new Lines();
   const named = new NamedInLines(input);

@@ -6,7 +6,7 @@ import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
 import { forwardRequestHeaders } from "../../http/copy-headers.js";
 import type { Admission } from "../../limiter/limiter.js";
-import { batchInputProblem as problemInLines } from "../../objects/batch-input.js";
+import { problemInLines } from "../../objects/batch-input.js";
 import { AnswerBroken, fetchPieces } from "../../objects/fetch-pieces.js";
 import { firstForeign } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";

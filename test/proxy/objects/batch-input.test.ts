@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import t from "tap";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import { limiterUnavailable } from "../../../proxy/limiter/daemon-calls.js";
-import { batchInputProblem, namesPerFileMax } from "../../../proxy/objects/batch-input.js";
+import { namesPerFileMax, problemInLines } from "../../../proxy/objects/batch-input.js";
 import type { Failure } from "../../../shared/error-code.js";
 
 interface Sample {
@@ -19,7 +19,7 @@ async function checked(
   { fileBytesMax = 1e9, lineBytesMax = 1e9, ledger = new MemoryLedger(1e9), isAway }: Sample = {},
 ): Promise<{ readonly problem: Failure | null; readonly asked: readonly (readonly string[])[] }> {
   const asked: (readonly string[])[] = [];
-  const problem = await batchInputProblem({
+  const problem = await problemInLines({
     fileId: "file-1",
     pieces: (async function* () {
       yield* pieces;
