@@ -6,6 +6,7 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import type { WeightedKey } from "../../../shared/config/provider-type.js";
 import {
   keyCommandMs,
   keyFileMs,
@@ -38,7 +39,7 @@ export function openKeySource(
   { log, monoMs }: { readonly log: KeyLog; readonly monoMs: () => number },
 ): KeySource {
   const places = placesOf({ apiKey, apiKeys, apiKeyFile, apiKeyCommand });
-  const fixed = places.flatMap(({ key, weight }) => (key === null ? [] : [{ key, weight }]));
+  const fixed = keysThere(places);
   if (fixed.length === places.length)
     return { keys: new ProviderKeys(fixed, { monoMs }), ready: Promise.resolve(), close() {} };
   let timer: NodeJS.Timeout | null = null;
@@ -60,7 +61,7 @@ export function openKeySource(
     reading = false;
     readMs = monoMs();
     const problem = attempts.find((each) => each.problem !== null)?.problem ?? null;
-    const found = places.flatMap(({ key, weight }) => (key === null ? [] : [{ key, weight }]));
+    const found = keysThere(places);
     keys.renewed(found.length === 0 ? null : found, problem ?? "");
     tell(problem);
     const nextMs = attempts.reduce(
@@ -127,6 +128,10 @@ function placesOf({
       ? given(each.key, each.weight)
       : inFile(`api_keys[${i}].key_file`, each.keyFile, each.weight),
   );
+}
+
+function keysThere(places: readonly KeyPlace[]): readonly WeightedKey[] {
+  return places.flatMap(({ key, weight }) => (key === null ? [] : [{ key, weight }]));
 }
 
 interface Attempt {
