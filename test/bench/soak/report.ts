@@ -67,7 +67,7 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
     ...heapLines(heaps, stretchS),
     "",
     problems.length === 0 ? "all of it holds" : `${problems.length} problems:`,
-    ...problems.slice(0, 60).map((problem) => `  ${problem}`),
+    ...someOfEach(problems).map((problem) => `  ${problem}`),
   ];
   return { text: lines.join("\n"), problems };
 }
@@ -179,6 +179,21 @@ function storeOf({ samples, totals, ledger, seconds, loadSeconds }: Soak): {
         : []),
     ],
   };
+}
+
+/** A few of each kind, so that many of one don't hide another. */
+function someOfEach(problems: readonly string[]): string[] {
+  const kinds = new Map<string, string[]>();
+  for (const problem of problems) {
+    const words = problem.replaceAll(/\([^)]*\)|\d+/g, "");
+    const alike = kinds.get(words) ?? [];
+    alike.push(problem);
+    kinds.set(words, alike);
+  }
+  return [...kinds.values()].flatMap((alike) => [
+    ...alike.slice(0, 3),
+    ...(alike.length > 3 ? [`… and ${alike.length - 3} more like this`] : []),
+  ]);
 }
 
 function tally(texts: readonly string[]): string {
