@@ -144,6 +144,7 @@ const whoMay: typeof frames = [
     `${sessions.sessionIdleMs / 60_000} minutes`,
   ],
   ["objects whose owner is remembered", count(objects.objectsMax)],
+  ["age of an owner", `${objects.objectDays} days`, `${objects.responseDays} days of a response`],
   ["ids in one question to the daemon", count(objects.objectsPerCall)],
 ];
 
