@@ -18,6 +18,9 @@ import { namedIds, namedMax } from "./object-ids.js";
 /** Names in all lines of a file, each of which the daemon is asked for: four in each of 50,000. */
 export const namesPerFileMax = 200_000;
 
+/** Of a file, blank ones too: each takes its time, and OpenAI takes 50,000 requests, Azure 100,000. */
+export const linesPerFileMax = 200_000;
+
 interface BatchInput {
   readonly fileId: string;
   readonly pieces: AsyncIterable<Buffer>;
@@ -52,7 +55,8 @@ export async function problemInLines(input: BatchInput): Promise<Failure | null>
     memory.give(held - lines.pendingBytes);
     held = lines.pendingBytes;
   }
-  return named.add(lines.rest()) ?? named.ask();
+  const problem = lines.pendingBytes === 0 ? null : named.add(lines.rest());
+  return problem ?? named.ask();
 }
 
 function tooLarge(message: string): Failure {
@@ -104,6 +108,8 @@ class NamedInLines {
   /** One more line. */
   add(bytes: Buffer): Failure | null {
     this.line += 1;
+    if (this.line > linesPerFileMax)
+      return this.#at(this.line, invalid(`the file has more than ${linesPerFileMax} lines`));
     const json = this.line === 1 ? withoutMark(bytes) : bytes;
     if (isBlank(json)) return null;
     const problem = lineProblem(json, this.#input.isUtf8);

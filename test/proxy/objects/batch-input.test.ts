@@ -2,7 +2,11 @@ import { isUtf8 } from "node:buffer";
 import t from "tap";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import { limiterUnavailable } from "../../../proxy/limiter/daemon-calls.js";
-import { namesPerFileMax, problemInLines } from "../../../proxy/objects/batch-input.js";
+import {
+  linesPerFileMax,
+  namesPerFileMax,
+  problemInLines,
+} from "../../../proxy/objects/batch-input.js";
 import type { Failure } from "../../../shared/error-code.js";
 
 interface Sample {
@@ -155,5 +159,10 @@ t.test("a file, its lines, its names and the memory for them have bounds", async
   const tooMany = Array.from({ length: namesPerFileMax / 1000 + 1 }, () => many);
   t.match((await checked(tooMany)).problem, {
     message: `line 201 of file-1: the file names more than ${namesPerFileMax} objects`,
+  });
+  t.equal(await problemOf("\n".repeat(linesPerFileMax)), null);
+  t.match(await problemOf(`${"\n".repeat(linesPerFileMax)}{}`), {
+    status: 400,
+    message: `line ${linesPerFileMax + 1} of file-1: the file has more than ${linesPerFileMax} lines`,
   });
 });
