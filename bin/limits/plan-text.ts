@@ -107,11 +107,12 @@ function valuesText({
   max_tokens: tokens,
   amount,
   per_child: perChild,
+  host_only: hostOnly,
 }: NonNullable<LimitChangeItem["after"]>): string {
   const values = [
     ...(requests === undefined ? [] : [`${requests} requests`]),
     ...(tokens === undefined ? [] : [`${tokens} tokens`]),
     ...(amount === undefined ? [] : [formatUsd(amount)]),
   ];
-  return `${values.join(", ")}${perChild ? " for each child" : ""}`;
+  return `${values.join(", ")}${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}`;
 }

@@ -32,6 +32,7 @@ interface RuleEntry extends EntryKey<Scope> {
   readonly limit_key: EntryPeriod;
   readonly max_requests?: number;
   readonly max_tokens?: number;
+  readonly host_only?: true;
 }
 
 interface BudgetEntry extends EntryKey<BudgetScope> {
@@ -40,7 +41,7 @@ interface BudgetEntry extends EntryKey<BudgetScope> {
 }
 
 export function ruleEntry(rule: RuleDefinition): RuleEntry {
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule;
+  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } = rule;
   return {
     scope,
     subject,
@@ -48,6 +49,7 @@ export function ruleEntry(rule: RuleDefinition): RuleEntry {
     limit_key: periodOf(ruleGrammar, periodSeconds, periodLabel),
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...(hostOnly === true ? { host_only: true } : {}),
   };
 }
 
@@ -75,9 +77,9 @@ type Item = Readonly<Record<string, unknown>>;
 
 /** The rule that an item of a list is about. */
 export function ruleOfItem(item: Item): Checked<RuleDefinition> {
-  const { max_requests, max_tokens } = item;
+  const { max_requests, max_tokens, host_only } = item;
   return parseRuleWrite(
-    { ...keyOfItem(item, ruleGrammar), max_requests, max_tokens },
+    { ...keyOfItem(item, ruleGrammar), max_requests, max_tokens, host_only },
     { perChildEntitled: true },
   );
 }

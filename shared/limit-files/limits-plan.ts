@@ -18,6 +18,8 @@ interface LimitValues {
   /** Of a budget, in US dollars. */
   readonly amount?: number;
   readonly per_child: boolean;
+  /** Of a rule by which each host counts alone; otherwise it is left out. */
+  readonly host_only?: true;
 }
 
 /** One rule or budget that isn't as the file has it. */

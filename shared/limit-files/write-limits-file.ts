@@ -35,11 +35,17 @@ export function writeLimitsFile({ rules, budgets }: Limits): Written {
 
 function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
   return sectionLines(ruleSection, [...rules].sort(compareRules), (rule) => {
-    const { limit_key: key, max_requests: requests, max_tokens: tokens } = ruleEntry(rule);
+    const {
+      limit_key: key,
+      max_requests: requests,
+      max_tokens: tokens,
+      host_only,
+    } = ruleEntry(rule);
     return [
       periodText(key),
       ...(requests === undefined ? [] : [`max_requests: ${requests}`]),
       ...(tokens === undefined ? [] : [`max_tokens: ${tokens}`]),
+      ...(host_only === undefined ? [] : ["host_only: true"]),
     ];
   });
 }

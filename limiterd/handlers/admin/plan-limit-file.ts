@@ -37,7 +37,10 @@ interface Planned {
 const ruleSort = {
   idOf: ruleId,
   isSame: (a: RuleDefinition, b: RuleDefinition) =>
-    a.maxRequests === b.maxRequests && a.maxTokens === b.maxTokens && a.perChild === b.perChild,
+    a.maxRequests === b.maxRequests &&
+    a.maxTokens === b.maxTokens &&
+    a.perChild === b.perChild &&
+    (a.hostOnly ?? false) === (b.hostOnly ?? false),
   compare: compareRules,
 };
 
@@ -174,11 +177,13 @@ function ruleValues({
   maxRequests,
   maxTokens,
   perChild,
+  hostOnly,
 }: RuleDefinition): NonNullable<LimitChangeItem["after"]> {
   return {
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     per_child: perChild,
+    ...(hostOnly === true ? { host_only: true } : {}),
   };
 }
 

@@ -59,6 +59,7 @@ export const anyRules: Arbitrary<readonly RuleDefinition[]> = setOf(
     max_requests: cap,
     max_tokens: cap,
     per_child: fc.boolean(),
+    host_only: fc.boolean(),
   }),
   (body) => {
     const parsed = parseRuleWrite(body, entitled);

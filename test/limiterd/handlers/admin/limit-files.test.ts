@@ -317,6 +317,19 @@ t.test(
   },
 );
 
+t.test("a rule by which each host counts alone stays one, and becomes one", async (t) => {
+  const daemon = startDaemon([], {});
+  const own = rule("/a", 5, { host_only: true });
+  t.match(await planOf(daemon, { rate_limits: [own] }), {
+    changes: [{ action: "add", after: { max_requests: 5, host_only: true } }],
+  });
+  t.match(await planOf(daemon, { rate_limits: [own] }), { changes: [], counts: { unchanged: 1 } });
+  t.match((await planOf(daemon, { rate_limits: [rule("/a", 5)] })).changes, [
+    { action: "change", before: { host_only: true }, after: { max_requests: 5 } },
+  ]);
+  t.notMatch(await ask(daemon, "rate-limits.list", null), { rate_limits: [{ host_only: true }] });
+});
+
 t.test(
   "a section that the file doesn't have is left alone, and one that is switched off is refused",
   async (t) => {
