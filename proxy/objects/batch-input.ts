@@ -18,7 +18,7 @@ import { namedIds, namedMax } from "./object-ids.js";
 /** Names in all lines of a file, each of which the daemon is asked for: four in each of 50,000. */
 export const namesPerFileMax = 200_000;
 
-/** Of a file, blank ones too: each takes its time, and OpenAI takes 50,000 requests, Azure 100,000. */
+/** Lines of a file, blank ones too: each takes time. OpenAI takes 50,000 at most, Azure 100,000. */
 export const linesPerFileMax = 200_000;
 
 interface BatchInput {
