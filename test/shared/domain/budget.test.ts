@@ -302,6 +302,7 @@ t.test(
     t.same(amountSum(Number.MIN_VALUE), { microUsd: 0, picoUsd: 1 });
     t.same(amountSum(9_000.25), { microUsd: 9_000_250_000, picoUsd: 0 });
     t.ok(compareSums(amountSum(Number.MAX_VALUE), amountSum(1e9)) > 0);
+    t.same(amountSum(Number.MAX_VALUE), { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 });
   },
 );
 

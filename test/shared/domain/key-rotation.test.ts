@@ -17,6 +17,8 @@ t.test("a rotation takes an overlap or none, and nothing else", async (t) => {
     [{ overlap_seconds: 0, x: 1 }, "x", /unknown field x/],
     [{ overlap_seconds: -1 }, "overlap_seconds", /must be an integer from 0 to \d+, not -1/],
     [{ overlap_seconds: 0.5 }, "overlap_seconds", /not 0\.5/],
+    [{ models: "gpt-*" }, "models", /models must be/],
+    [{ models: [7] }, "models", /^models/],
     [{ overlap_seconds: periodSecondsMax + 1 }, "overlap_seconds", /must be an integer/],
   ] as const)
     t.match(parseKeyRotation(body), { ok: false, failure: { param, message } });
