@@ -31,10 +31,12 @@ export function unreadableFiles(config: Config): readonly string[] {
 const noStart = "no proxy starts until it can";
 const noEngine = "the engine is away until it can";
 
-function namedFiles({ server, metrics, jwtIssuers, providers, cluster }: Config): NamedFile[] {
+function namedFiles(config: Config): NamedFile[] {
+  const { server, metrics, tracing, jwtIssuers, providers, cluster } = config;
   return [
     { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
     { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
+    { setting: "tracing.headers_file", path: tracing.headersFile, without: noStart },
     ...jwtIssuers.flatMap(({ issuer, keys }): NamedFile[] => {
       const of = `of the issuer ${issuer}`;
       if (keys.kind === "secret-file")
@@ -43,12 +45,22 @@ function namedFiles({ server, metrics, jwtIssuers, providers, cluster }: Config)
       const without = "its tokens get 503 until it can";
       return [{ setting: `the jwks_file ${of}`, path: keys.path, without }];
     }),
-    ...providers.flatMap(({ name, apiKeyFile, caFile }) => [
+    ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile }) => [
       {
         setting: `providers.${name}.api_key_file`,
         path: apiKeyFile,
         without: "its requests fail until it can",
       },
+      ...(apiKeys ?? []).map((key, i) => ({
+        setting: `providers.${name}.api_keys[${i}].key_file`,
+        path: "keyFile" in key ? key.keyFile : null,
+        without: "that key isn't used until it can",
+      })),
+      ...headerFiles.map(({ name: header, path }) => ({
+        setting: `providers.${name}.headers.${header}.file`,
+        path,
+        without: noStart,
+      })),
       { setting: `providers.${name}.ca_file`, path: caFile, without: noStart },
     ]),
     {

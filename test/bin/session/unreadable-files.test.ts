@@ -15,6 +15,7 @@ const own = ["limiter.socket", "limiter.admin_socket", "limiter.data_dir", "limi
 const named = (directory: string): string => `
 server: { host: 127.0.0.1, master_key_file: ${directory}/master_key_file }
 metrics: { token_file: ${directory}/token_file }
+tracing: { endpoint: "http://localhost:4318", headers_file: ${directory}/headers_file }
 cluster:
   url: valkeys://localhost
   password_file: ${directory}/password_file
@@ -45,11 +46,21 @@ t.test(
     t.equal(warnings.length, names.length);
     for (const name of ["master_key_file", "token_file", "password_file", "ca_file"])
       writeFileSync(join(directory, name), "");
-    for (const name of ["api_key_file", "jwks_file", "secret_file"])
+    for (const name of ["api_key_file", "headers_file", "jwks_file", "secret_file"])
       writeFileSync(join(directory, name), "");
     t.same(unreadableFiles(accepted(named(directory)).config), []);
   },
 );
+
+t.test("so are files of one key of several, and of a header", async (t) => {
+  const missing = `${t.testdir()}/missing`;
+  const provider = `{ base_url: "https://localhost/v1", models: ["*"], api_keys: [a, { key_file: ${missing} }], headers: { X-Key: { file: ${missing} } } }`;
+  const { config } = accepted(`server: { host: 127.0.0.1 }\nproviders: { mine: ${provider} }\n`);
+  t.match(unreadableFiles(config), [
+    /^providers\.mine\.api_keys\[1\]\.key_file can't be read, and that key isn't used until it can: ENOENT/,
+    /^providers\.mine\.headers\.X-Key\.file can't be read, and no proxy starts until it can: ENOENT/,
+  ]);
+});
 
 t.test("a file that only the proxy's unit can name isn't looked for", async (t) => {
   const file = "${CREDENTIALS_DIRECTORY}/key";
