@@ -23,7 +23,7 @@ import {
   type Root,
   usedBytes,
 } from "./lmdb-file.js";
-import { isIoError, plainReason, probeDisk } from "./probe-disk.js";
+import { plainReason, probeDisk, whyUntrusted } from "./probe-disk.js";
 import { sealValue, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
 import type { StoreLock } from "./store-lock.js";
@@ -183,7 +183,12 @@ export class LmdbStore implements Store {
       this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
-      await this.#requireRoomOrEnd(failure, tryDisk);
+      const why = await whyUntrusted(failure, { tryDisk, failedBefore: this.#failed });
+      if (why !== null)
+        throw new StoreBrokenError(
+          `${this.file} can't be trusted any more: ${why}, then start the daemon again; the proxies keep what isn't acknowledged`,
+          { cause: failure },
+        );
       // The disk's own reason is better: LMDB calls it an I/O error when only a part found room.
       this.#fail(
         await tryDisk().then(
@@ -192,24 +197,6 @@ export class LmdbStore implements Store {
         ),
       );
     }
-  }
-
-  /**
-   * The kernel reports once that it couldn't write a page, and may drop it then: a flush that is
-   * tried again succeeds without it. LMDB calls it the same when only a part of a page found room;
-   * then the trial finds none.
-   */
-  async #requireRoomOrEnd(failure: unknown, tryDisk: () => Promise<void>): Promise<void> {
-    if (!isIoError(failure)) return;
-    const reason = await tryDisk().then(
-      () => failure,
-      (diskFailure: unknown) => diskFailure,
-    );
-    if (reason === failure || isIoError(reason))
-      throw new StoreBrokenError(
-        `${this.file} can't be trusted any more: the disk failed to write what it had taken (${plainReason(failure)}). Check the disk, then start the daemon again; the proxies keep what isn't acknowledged`,
-        { cause: failure },
-      );
   }
 
   #touchMark(): void {

@@ -27,6 +27,45 @@ export function isIoError(error: unknown): boolean {
 const ioErrorNumber = 5;
 
 /**
+ * What LMDB says of a file or of a state of its own that it finds wrong: MDB_PAGE_NOTFOUND,
+ * MDB_CORRUPTED, MDB_PANIC, MDB_BAD_TXN and MDB_PROBLEM. No full disk is behind it, and what it has
+ * in memory stays wrong.
+ */
+const wrongStates: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30782, -30779]);
+/** A commit that a full disk cut short may leave one behind, but not several in a row. */
+const wrongStatesMax = 2;
+
+interface FailedCommit {
+  /** Whether the disk takes a file. */
+  readonly tryDisk: () => Promise<void>;
+  /** How many commits in a row have failed before. */
+  readonly failedBefore: number;
+}
+
+/**
+ * Why a store whose commit failed mustn't be written any more, and what to do; null: it may be
+ * tried again. The kernel reports once that it couldn't write a page, and may drop it then: a flush
+ * that is tried again succeeds without it. LMDB calls it the same when only a part of a page found
+ * room; then the trial finds none.
+ */
+export async function whyUntrusted(
+  failure: unknown,
+  { tryDisk, failedBefore }: FailedCommit,
+): Promise<string | null> {
+  const { code } = (failure ?? {}) as { readonly code?: unknown };
+  const isWrong = wrongStates.has(code);
+  if (!isIoError(failure) && !(isWrong && failedBefore >= wrongStatesMax)) return null;
+  const reason = await tryDisk().then(
+    () => failure,
+    (diskFailure: unknown) => diskFailure,
+  );
+  if (reason !== failure && !isIoError(reason)) return null;
+  return isWrong
+    ? `LMDB can't go on with it (${plainReason(failure)}). Keep a copy of the file`
+    : `the disk failed to write what it had taken (${plainReason(failure)}). Check the disk`;
+}
+
+/**
  * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: how far
  * out in the file, so that a bound on a file's size is met as the store meets it.
  */

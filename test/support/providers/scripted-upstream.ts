@@ -54,6 +54,13 @@ export function beginStream(call: ReceivedCall): ServerResponse {
   return call.response;
 }
 
+const batchLine = JSON.stringify({
+  custom_id: "one",
+  method: "POST",
+  url: "/v1/chat/completions",
+  body: { model: "test", messages: [{ role: "user", content: "hello" }] },
+});
+
 /** Until a test sets `answer`, it answers with a completion of 10 tokens. It lists no models. */
 export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   const waiters: ((call: ReceivedCall) => void)[] = [];
@@ -71,6 +78,9 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
         response,
         abandoned,
       };
+      // The input of a batch is read before it is submitted.
+      if (request.method === "GET" && call.path.endsWith("/content"))
+        return void response.end(`${batchLine}\n`);
       if (request.method === "GET") return void response.writeHead(404).end();
       upstream.calls.push(call);
       upstream.answer(call);

@@ -111,6 +111,33 @@ t.test(
   },
 );
 
+t.test(
+  "a state that LMDB finds wrong is tried again twice, and longer on a bad disk",
+  async (t) => {
+    const wrong = Object.assign(new Error("MDB_BAD_TXN: no parent"), { code: -30782 });
+    const again = { name: "StoreFailingError" };
+    const given = {
+      name: "StoreBrokenError",
+      message:
+        /LMDB can't go on with it \(MDB_BAD_TXN: no parent\)\. Keep a copy of the file, then/,
+    };
+    const made = await bench(t);
+    made.failure = wrong;
+    for (const expected of [again, again, given])
+      await t.rejects(made.store.commit(some), expected);
+    const healed = await bench(t);
+    for (const failure of [wrong, wrong, null, wrong, wrong, noRoom]) {
+      healed.failure = failure;
+      if (failure === null) await healed.store.commit(some);
+      else await t.rejects(healed.store.commit(some), again);
+    }
+    const full = await bench(t);
+    full.failure = wrong;
+    mkdirSync(full.trial);
+    for (let n = 0; n < 61; n++) await t.rejects(full.store.commit(some), again);
+  },
+);
+
 t.test("the first commit writes whose the store is where the start couldn't", async (t) => {
   for (const owned of [false, true]) {
     const made = await bench(t, owned);
