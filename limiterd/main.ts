@@ -210,7 +210,7 @@ async function openState(
   const ports = {
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
-    beginCopy: () => copyInProcess(store.file),
+    beginCopy: () => copyInProcess(store),
     onAccountsLoaded,
     onStoreState(error: Error | null) {
       logState(error);

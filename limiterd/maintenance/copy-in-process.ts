@@ -8,21 +8,25 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { CopyInProgress, StoreCopy } from "../store/backups.js";
 import { fileBytes } from "../store/lmdb/store-file.js";
-import { StoreFailingError } from "../store/store.js";
+import { type Store, StoreFailingError } from "../store/store.js";
 import { backupSpareBytes } from "../store/store-bounds.js";
 import { runStoreProcess } from "./run-store-process.js";
 
 /** Throws `StoreFailingError` when the disk has no room for it. */
-export function copyInProcess(file: string): CopyInProgress {
+export function copyInProcess(store: Pick<Store, "file" | "holdPages">): CopyInProgress {
+  const { file } = store;
   const storeBytes = fileBytes(file) ?? 0;
   requireRoom(dirname(file), storeBytes);
   const to = `${file}.${process.pid}.backup`;
   rmSync(to, { force: true });
+  // The process reads without the lock file, so LMDB doesn't see it.
+  const release = store.holdPages();
   const work = runStoreProcess(["copy", file, to]);
   return {
     storeBytes,
     copiedBytes: () => fileBytes(to) ?? 0,
     made: work.done
+      .finally(release)
       .then(() => openCopy(to))
       .catch((error: unknown) => {
         rmSync(to, { force: true });

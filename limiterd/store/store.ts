@@ -76,6 +76,11 @@ export interface Store {
    * file. Null as above.
    */
   usedBytes(table?: Table): number | null;
+  /**
+   * What is committed now, and later, isn't written over until the function that is returned has
+   * been called: another process may read it.
+   */
+  holdPages(): () => void;
   /** Resolved: everything is on the disk and the file may be opened by another process. */
   close(): Promise<void>;
 }

@@ -76,6 +76,7 @@ export function createMemoryStore(
     isInPlace: () => true,
     sizeBytes: () => 0,
     usedBytes: () => 0,
+    holdPages: () => () => {},
     close: () => Promise.resolve(),
     crash: () => createMemoryStore(tables),
   };

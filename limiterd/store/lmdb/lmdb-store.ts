@@ -223,6 +223,11 @@ export class LmdbStore implements Store {
     return usedBytes(this.#tables, of);
   }
 
+  holdPages(): () => void {
+    const reading = this.#root.useReadTransaction();
+    return () => reading.done();
+  }
+
   async close(): Promise<void> {
     try {
       if (this.#meta.get("owner")?.toString() === ownerMark()) await this.#meta.remove("owner");

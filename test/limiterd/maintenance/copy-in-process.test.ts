@@ -1,10 +1,11 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { copyInProcess } from "../../../limiterd/maintenance/copy-in-process.js";
+import { copyStore } from "../../../limiterd/maintenance/copy-store.js";
 import { verifyStoreFile } from "../../../limiterd/maintenance/verify-store-file.js";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
-import { put, read, temporary } from "../store/lmdb/store-fixture.js";
+import { filledStore, put, read, temporary } from "../store/lmdb/store-fixture.js";
 
 /** All pieces of a copy. */
 async function bytesOf(copy: Awaited<ReturnType<typeof copyInProcess>["made"]>): Promise<Buffer> {
@@ -25,15 +26,17 @@ t.test(
     let commits = 0;
     let copying = true;
     const write = async (): Promise<void> => {
-      for (; copying; commits++)
+      for (; copying; commits++) {
         // Each commit writes all of them: a copy between two of them would have two numbers.
         await store.commit(
           Array.from({ length: 300 }, (_, n) => put("marks", `m${n}`, commits, "x".repeat(50))),
         );
+        if (store.get("marks", "m299")?.[0] !== commits) throw new Error("a commit is lost");
+      }
     };
     const writing = write();
     for (let round = 0; round < 2; round++) {
-      const copy = await copyInProcess(store.file).made;
+      const copy = await copyInProcess(store).made;
       t.same(
         readdirSync(directory).filter((name) => name.endsWith(".backup")),
         [],
@@ -61,7 +64,7 @@ t.test("a copy that is cancelled leaves nothing, and the store goes on", async (
   await store.commit(
     Array.from({ length: 5000 }, (_, n) => put("objects", `o${n} ${"x".repeat(900)}`, "/", 1e12)),
   );
-  const copying = copyInProcess(store.file);
+  const copying = copyInProcess(store);
   copying.cancel();
   await t.rejects(copying.made, { name: "StoreFailingError" });
   t.same(
@@ -73,9 +76,51 @@ t.test("a copy that is cancelled leaves nothing, and the store goes on", async (
   t.match(await verifyStoreFile(store.file, () => {}), { entries: 5001 });
 });
 
+t.test(
+  "a store is read for a copy without its lock file, which says what is committed",
+  async (t) => {
+    const directory = temporary(t);
+    const file = await filledStore(directory);
+    rmSync(`${file}-lock`);
+    const before = readdirSync(directory);
+    const mask = process.umask();
+    await copyStore(file, `${file}.copy`);
+    process.umask(mask);
+    t.same(readdirSync(directory).sort(), [...before, "limiterd.mdb.copy"].sort());
+  },
+);
+
+t.test("what is held isn't written over, and room is used again after that", async (t) => {
+  const store = await openLmdbStore(temporary(t));
+  t.teardown(() => store.close());
+  const grownBy = async (commits: number): Promise<number> => {
+    const before = store.sizeBytes()!;
+    for (let n = 0; n < commits; n++) {
+      const changes = Array.from({ length: 50 }, (_, i) =>
+        put("marks", `m${i}`, n, "x".repeat(900)),
+      );
+      await store.commit(changes);
+    }
+    return store.sizeBytes()! - before;
+  };
+  await grownBy(20);
+  const release = store.holdPages();
+  const held = await grownBy(100);
+  release();
+  t.ok(held > 4_000_000, `${held} bytes for 100 commits`);
+  const free = await grownBy(100);
+  t.ok(free < held / 4, `${free} bytes for as many`);
+});
+
 t.test("a store that isn't there isn't copied, and the reason is told", async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, "limiterd.mdb"), "no store at all");
-  const copying = copyInProcess(join(directory, "limiterd.mdb"));
+  const file = join(directory, "limiterd.mdb");
+  let released = false;
+  const holdPages = () => () => {
+    released = true;
+  };
+  const copying = copyInProcess({ file, holdPages });
   await t.rejects(copying.made, { name: "StoreFailingError", message: /is not a Sluice store/ });
+  t.ok(released, "nothing is held for it any more");
 });

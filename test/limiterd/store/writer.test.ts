@@ -36,6 +36,7 @@ function disk(): Disk {
       isInPlace: () => true,
       sizeBytes: () => 0,
       usedBytes: () => 0,
+      holdPages: () => () => {},
       close: () => Promise.resolve(),
     },
   };

@@ -147,6 +147,10 @@ class OpenDisk implements Store {
     return 0;
   }
 
+  holdPages(): () => void {
+    return () => {};
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }
