@@ -83,9 +83,10 @@ export function packReleaseAfter(file: string, into: string): string {
     const programs = join(root, home, "dist/programs");
     const names = readdirSync(programs).filter((name) => name.endsWith(".js"));
     const changed = names.flatMap((name) => changeProgram(join(programs, name)));
-    // Daemon, proxy and command line have two, the daemon and the process for stores the last.
+    // Daemon, proxy and command line have two, and what sends spans the first; the daemon and the
+    // process for stores the last.
     for (const [what, times] of [
-      ["version", 3],
+      ["version", 4],
       ["wire", 3],
       ["schema", 2],
     ] as const)
