@@ -117,7 +117,9 @@ for (const [mode, bound] of [
       t.equal(alone.refusal?.headers.get("retry-after"), "1");
     } else if (mode === "local") {
       t.equal(alone.refusal?.status, 429);
-      t.ok(alone.admitted + 15 <= cap / 2, `${alone.admitted + 15} of its half`);
+      // Its half, or what it was granted if that is more; the other host has used 5.
+      t.ok(alone.admitted + 15 <= cap - 5, `${alone.admitted + 15} of its part`);
+      t.ok(alone.admitted + 15 >= cap / 2, "no less than its half");
     } else t.equal(alone.refusal, null);
     await untilSo(async () => (await failingOf(a)) !== null, "it is said that the engine is away");
     t.match(await failingOf(a), /hasn't answered in time|no network leads|engine/);

@@ -27,15 +27,24 @@ export function noNamespaces(): string | false {
   return wire.status === 0 ? false : "needs a kernel with veth, for wires between networks";
 }
 
+const uses = ["callers", "engine"] as const;
+
 /** `number`: from 0, another one for each host of the test. It ends with the test. */
 export function makeNamespace(t: Pick<Test, "teardown">, number: number): NetworkNamespace {
   const name = `sluice-${process.pid}-${number}`;
   // Of the range for tests between networks; another one for each process.
   const block = ((process.pid % 64) * 4 + number * 2) % 256;
   ip("netns", "add", name);
-  t.teardown(() => void spawnSync("ip", ["netns", "del", name]));
+  t.teardown(() => {
+    // With the namespace they would go a moment later, and the next test has the same names.
+    for (const use of uses) spawnSync("ip", ["link", "del", deviceOf(use, number)]);
+    spawnSync("ip", ["netns", "del", name]);
+  });
   ip("-n", name, "link", "set", "lo", "up");
-  const wire = (use: string, network: number): readonly [ours: string, theirs: string] => {
+  const wire = (
+    use: (typeof uses)[number],
+    network: number,
+  ): readonly [ours: string, theirs: string] => {
     const [ours, theirs] = [`198.18.${network}.1`, `198.18.${network}.2`];
     const device = deviceOf(use, number);
     ip("link", "add", device, "type", "veth", "peer", "name", use, "netns", name);
