@@ -196,7 +196,7 @@ function without(headers: readonly string[], names: ReadonlySet<string>): string
 }
 
 /** Those of a flat list whose name is wanted. */
-function pairsWhose<Text extends Buffer | string>(
+export function pairsWhose<Text extends Buffer | string>(
   flat: readonly Text[],
   isWanted: (name: string) => boolean,
 ): Text[] {

@@ -4,7 +4,7 @@
  */
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
-import { forwardRequestHeaders } from "../../http/copy-headers.js";
+import { forwardRequestHeaders, pairsWhose } from "../../http/copy-headers.js";
 import type { Admission } from "../../limiter/limiter.js";
 import { problemInLines } from "../../objects/batch-input.js";
 import { AnswerBroken, fetchPieces } from "../../objects/fetch-pieces.js";
@@ -66,11 +66,7 @@ export async function batchInputProblem(
  * checked must be what the provider will carry out.
  */
 function forWholeFile(headers: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < headers.length; i += 2)
-    if (!/^(?:range|if-|accept|content-)/i.test(headers[i]!))
-      kept.push(headers[i]!, headers[i + 1]!);
-  return kept;
+  return pairsWhose(headers, (name) => !/^(?:range|if-|accept|content-)/i.test(name));
 }
 
 /** Another success than 200, such as 206, has a part of the file, or nothing. */
