@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { drawn, type Fault, faultsOf, isEquivalent, scores } from "./draw.js";
-import { equivalents } from "./equivalents.js";
+import { equivalents } from "./equivalents/equivalents.js";
 
 const text = Array.from({ length: 300 }, (_, i) => `if (a < ${i}) f${i % 7}();`).join("\n");
 

@@ -6,7 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
-import { type Equivalent, equivalents } from "./equivalents.js";
+import type { Equivalent } from "./equivalents/equivalent.js";
+import { equivalents } from "./equivalents/equivalents.js";
 import { type Mutation, mutationsOf } from "./mutations.js";
 
 export interface Fault extends Mutation {

@@ -25,3 +25,16 @@ t.test("what only people read is left alone", async (t) => {
   t.same(mutated('log.warn("a", n + 1);'), []);
   t.same(mutated("throw new Error(a ? b : c);"), []);
 });
+
+t.test("of an order the sign alone is read", async (t) => {
+  t.same(
+    mutated("a < b ? -1 : a > b ? 1 : 0;").filter((text) => text.includes("2")),
+    [],
+  );
+  t.same(
+    mutated("a < b ? -1 : 1;").filter((text) => text.includes("2")),
+    [],
+  );
+  t.ok(mutated("a < 1 ? -1 : 1;").includes("a < 2 ? -1 : 1;"));
+  t.ok(mutated("a < b ? 0 : 1;").includes("a < b ? 0 : 2;"));
+});

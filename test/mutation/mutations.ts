@@ -33,6 +33,9 @@ const turned: Readonly<Record<string, string>> = {
 const forPeople =
   /^(?:assert(?:Limiter)?|unreachable|log\.\w+|.*\.log\.\w+|.*\.(?:warn|info|error|debug))$/;
 
+/** The end of an order: `a < b ? -1 : 1`, or `a < b ? -1 : a > b ? 1 : 0`. */
+const order = /\? -1 : (?:1|[^?:]+ \? 1 : 0)$/;
+
 /** Every mutation of a module, in the order of the text. */
 export function mutationsOf(text: string): Mutation[] {
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module", locations: true });
@@ -86,11 +89,18 @@ export function mutationsOf(text: string): Mutation[] {
 type Visitor = (node: never) => void;
 type AncestorVisitor = (node: Node, state: unknown, ancestors: Node[]) => void;
 
-/** Visitors that pass over what stands in assertions, in log calls and behind `throw`. */
+/**
+ * Visitors that pass over what stands in assertions, in log calls and behind `throw`, and over the
+ * 1 of an order's -1 and 1, of which the sign alone is read.
+ */
 function withoutTextsForPeople(
   visitors: Readonly<Record<string, Visitor>>,
   source: (node: Node) => string,
 ): Record<string, AncestorVisitor> {
+  const isSign = (node: Node, around: Node & { test?: Node }): boolean =>
+    around.type === "ConditionalExpression" &&
+    node.start > around.test!.end &&
+    order.test(source(around));
   const isForPeople = (node: Node & { callee?: Node }): boolean =>
     node.type === "ThrowStatement" ||
     node.type === "ImportDeclaration" ||
@@ -99,7 +109,9 @@ function withoutTextsForPeople(
     Object.entries(visitors).map(([type, visit]): [string, AncestorVisitor] => [
       type,
       (node, _state, ancestors) => {
-        if (!ancestors.some(isForPeople)) (visit as (node: Node) => void)(node);
+        if (ancestors.some(isForPeople)) return;
+        if (source(node) === "1" && ancestors.some((around) => isSign(node, around))) return;
+        (visit as (node: Node) => void)(node);
       },
     ]),
   );

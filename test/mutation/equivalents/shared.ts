@@ -1,0 +1,47 @@
+/** In what both processes share. By file. */
+import type { Equivalent } from "./equivalent.js";
+
+export const sharedEquivalents: readonly Equivalent[] = [
+  {
+    file: "shared/domain/budget.ts",
+    line: "return a.scope < b.scope ? -1 : 1;",
+    what: "< becomes <=",
+    why: "the scopes differ",
+  },
+  {
+    file: "shared/domain/budget.ts",
+    line: "return a.subject < b.subject ? -1 : 1;",
+    what: "< becomes <=",
+    why: "the subjects differ",
+  },
+  {
+    file: "shared/domain/target-name.ts",
+    line: 'return isPrintable(name) ? name : name.replace(/[\\p{Cc}\\p{Cs}]/gu, "\\ufffd");',
+    what: "the condition is always false",
+    why: "in a name that is printable nothing is replaced, which takes longer",
+  },
+  {
+    file: "shared/wire/codec.ts",
+    line: "if (held.length > 0) {",
+    what: "the condition is always true",
+    why: "a chunk behind nothing is itself, copied",
+  },
+  {
+    file: "shared/wire/daemon-client.ts",
+    line: "this.#waiting.delete(0);",
+    what: "the statement is left out",
+    why: "a promise that is resolved isn't rejected any more",
+  },
+  {
+    file: "shared/wire/daemon-client.ts",
+    line: "this.#waiting.delete(0);",
+    what: "0 becomes 1",
+    why: "nothing else waits yet, and a promise that is resolved isn't rejected any more",
+  },
+  {
+    file: "shared/wire/jwt-change.ts",
+    line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
+    what: "3 becomes 4",
+    why: "a name is read from the first three",
+  },
+];
