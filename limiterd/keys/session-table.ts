@@ -83,11 +83,13 @@ export class SessionTable {
     if (held?.size === 0) this.#ofHolder.delete(holder);
   }
 
-  /** The master key's only when there is no other: holders of keys don't sign operators out. */
+  /**
+   * None of the master key's, which are never all that there are: holders of keys don't sign
+   * operators out.
+   */
   #endIdlest(): void {
     for (const { hash, credential } of this.#byHash.values())
       if (credential.kind !== "admin") return this.close(hash);
-    this.close(this.#byHash.keys().next().value!);
   }
 }
 

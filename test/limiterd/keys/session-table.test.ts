@@ -48,6 +48,43 @@ t.test("a holder's oldest session makes room for its newest", async (t) => {
   table.close("never there");
   opened(table, "again", byKey("a"));
   t.ok(table.use("s2", 1), "one that was closed has left its room");
+  table.close("s4");
+  opened(table, "once more", byKey("a"));
+  t.ok(table.use("s2", 1), "one in the middle too");
+  opened(table, "too many", byKey("a"));
+  t.equal(table.use("s2", 1), null);
+  t.equal(table.size, sessionsPerHolderMax + 1);
+});
+
+t.test(
+  "whose sessions they are: the master key's, a key's, or those of a path's JWTs",
+  async (t) => {
+    const jwt = (userPath: string): SessionCredential => ({
+      ...{ kind: "jwt", mark: "m", issuer: "i", names: [], expiresAtMs: 1e9 },
+      userPath,
+    });
+    const holders = [admin, byKey("a"), byKey("b"), jwt("/a"), jwt("/b")];
+    const table = new SessionTable();
+    for (const [i, holder] of holders.entries()) opened(table, `first ${i}`, holder);
+    for (const [i, holder] of holders.entries()) {
+      for (let n = 1; n < sessionsPerHolderMax; n++) opened(table, `${i} ${n}`, holder);
+      t.ok(table.find(`first ${i}`), "as many as there may be");
+      opened(table, `${i} more`, holder);
+      t.equal(table.find(`first ${i}`), undefined);
+    }
+    t.equal(table.size, holders.length * sessionsPerHolderMax);
+  },
+);
+
+t.test("a session begins now, and other hosts don't know of it yet", async (t) => {
+  t.same(newSession({ hash: "h", credential: admin }, 5), {
+    hash: "h",
+    credential: admin,
+    openedAtMs: 5,
+    expiresAtMs: 5 + sessionMs,
+    seenAtMs: 5,
+    isTold: false,
+  });
 });
 
 t.test("the session that was idle longest makes room, but no operator's for a key's", async (t) => {
