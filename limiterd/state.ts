@@ -31,6 +31,7 @@ import type { RuleBook } from "./rules/rule-book.js";
 import type { ShareSync } from "./shares/sync/share-sync.js";
 import type { Backups } from "./store/backups.js";
 import type { Epochs } from "./store/epochs.js";
+import type { LastBackup } from "./store/last-backup.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
 import type { Followers } from "./usage/followers/followers.js";
@@ -127,6 +128,7 @@ export interface DaemonState {
   storeFailing: string | null;
   /** Why the engine isn't reached, as the proxies were told; null: it is, or nothing is shared. */
   clusterFailing: string | null;
+  lastBackup: LastBackup;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;
 }

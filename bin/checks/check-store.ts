@@ -1,6 +1,9 @@
 /** What the doctor makes of the store, of the hosts that share limits, and of the clock. Pure. */
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
+import { append } from "../../shared/long-lists.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { formatDuration } from "../text/duration.js";
 import { type Finding, failed, ok, warning } from "./finding.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -11,6 +14,8 @@ const fillShare = 0.8;
 /** A snapshot is due after each flush interval; so many of them may be missed by a busy disk. */
 const intervalsMissed = 10;
 const snapshotLateMsMin = 60_000;
+/** A store with usage or keys is to have a backup that is younger. As of the alert BackupOld. */
+const backupDueDays = 7;
 
 interface StoreFacts {
   /** The daemon's status. */
@@ -58,7 +63,27 @@ export function checkStore(
         : ok("snapshot", age),
     );
   }
+  append(findings, checkBackups(status, nowMs));
   return findings;
+}
+
+/** Nothing of a daemon that doesn't note backups. */
+function checkBackups(status: Fields, nowMs: number): readonly Finding[] {
+  const store = isObject(status["store"]) ? status["store"] : {};
+  const { last_backup_at: lastAt, backups_noted_since: since, has_usage: hasUsage } = store;
+  if (typeof since !== "string") return [];
+  const ageMs = nowMs - Date.parse(typeof lastAt === "string" ? lastAt : since);
+  const isDue = ageMs > backupDueDays * dayMs && (hasUsage === true || Number(status["keys"]) > 0);
+  const age = formatDuration(Math.max(0, Math.round(ageMs / 1000)));
+  const text =
+    typeof lastAt === "string"
+      ? `the last one was made ${age} ago`
+      : `none was made since ${dayOf(Date.parse(since))}`;
+  return [
+    isDue
+      ? warning("backup", `${text}: sluice backup FILE, daily by a timer (docs/backup.md)`)
+      : ok("backup", text),
+  ];
 }
 
 function gib(bytes: number): string {

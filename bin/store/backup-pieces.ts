@@ -1,9 +1,14 @@
-/** Fetches a backup from the daemon, piece by piece: no more than one of them is in memory. */
+/**
+ * Fetches a backup from the daemon, piece by piece, no more than one of which is in memory, and
+ * tells it when it is kept.
+ */
 import { isCount, isObject } from "../../shared/checked.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
 
 interface BackupPiece {
+  /** The moment of which it is; null: the daemon is of a release that doesn't note backups. */
+  readonly asOf: string | null;
   readonly bytes: Uint8Array;
   readonly received: number;
   readonly total: number;
@@ -18,9 +23,10 @@ export async function* backupPieces(
   onCopying: (copied: number, total: number) => void,
 ): AsyncGenerator<BackupPiece> {
   let total = 0;
+  let asOf: string | null = null;
   for (let ready = false; !ready; ) {
     const progress = progressFrom(answered(await client.call("backup", null)));
-    ({ ready, total } = progress);
+    ({ ready, total, asOf } = progress);
     onCopying(progress.copied, total);
   }
   for (let received = 0; received < total; ) {
@@ -28,7 +34,7 @@ export async function* backupPieces(
     const { piece } = isObject(body) ? body : {};
     if (!(piece instanceof Uint8Array) || piece.length === 0) throw unreadableAnswer("backup");
     received += piece.length;
-    yield { bytes: piece, received, total };
+    yield { asOf, bytes: piece, received, total };
   }
 }
 
@@ -36,9 +42,15 @@ function progressFrom(body: unknown): {
   readonly ready: boolean;
   readonly copied: number;
   readonly total: number;
+  readonly asOf: string | null;
 } {
-  const { ready, copied_bytes: copied, bytes: total } = isObject(body) ? body : {};
+  const { ready, as_of: asOf, copied_bytes: copied, bytes: total } = isObject(body) ? body : {};
   if (typeof ready !== "boolean" || !isCount(copied) || !isCount(total))
     throw unreadableAnswer("backup");
-  return { ready, copied, total };
+  return { ready, copied, total, asOf: typeof asOf === "string" ? asOf : null };
+}
+
+/** Throws `CommandFailure` and `DaemonError`. */
+export async function noteKept(client: AdminClient, asOf: string): Promise<void> {
+  answered(await client.call("backup", { kept: asOf }));
 }

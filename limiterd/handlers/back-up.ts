@@ -1,20 +1,27 @@
 /**
  * The operation `backup`: without an offset it begins a copy of the store, or waits for it, with
  * one it answers the piece that begins there. The copy holds all that was acknowledged before.
+ * `kept` says that a whole copy was written where it stays, and of which moment it is.
  */
 import { type Checked, isCount, isObject } from "../../shared/checked.js";
 import { failure, invalid } from "../../shared/error-code.js";
+import { parseTimestamp } from "../../shared/time.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
+import { lastBackupChange, laterBackup } from "../store/last-backup.js";
 import type { AnswerPorts } from "./admin/admin-operation.js";
+import { announceLastBackup } from "./announcements/announce.js";
+
+/** By how much a clock may have been set back since the backup began. */
+const clockStepMsMax = 60_000;
 
 export async function backUp(
   state: DaemonState,
   peer: PeerState,
-  body: unknown,
+  { body, nowMs }: { readonly body: unknown; readonly nowMs: number },
   ports: AnswerPorts,
 ): Promise<void> {
-  const answered = await answerOf(state, peer, body);
+  const answered = await answerOf(state, peer, body, nowMs);
   if (answered.ok) ports.answer(answered.value);
   else ports.fail(answered.failure);
 }
@@ -23,9 +30,11 @@ async function answerOf(
   state: DaemonState,
   peer: PeerState,
   body: unknown,
+  nowMs: number,
 ): Promise<Checked<unknown>> {
   const { backups, writer } = state;
-  const { offset = null } = isObject(body) ? body : {};
+  const { offset = null, kept = null } = isObject(body) ? body : {};
+  if (kept !== null) return noteKept(state, kept, nowMs);
   if (offset !== null) {
     if (!isCount(offset))
       return { ok: false, failure: invalid("offset must be an integer from 0", "offset") };
@@ -48,5 +57,27 @@ async function answerOf(
     if (!state.peers.has(peer))
       return { ok: false, failure: failure("limiter_unavailable", "the connection is gone") };
   }
-  return backups.progress(peer);
+  return backups.progress(peer, nowMs);
+}
+
+async function noteKept(
+  state: DaemonState,
+  kept: unknown,
+  nowMs: number,
+): Promise<Checked<unknown>> {
+  const atMs = typeof kept === "string" ? parseTimestamp(kept) : null;
+  if (atMs === null || atMs <= 0 || atMs > nowMs + clockStepMsMax)
+    return { ok: false, failure: invalid("kept must be the as_of of a backup", "kept") };
+  state.lastBackup = laterBackup(state.lastBackup, Math.min(atMs, nowMs), nowMs);
+  announceLastBackup(state);
+  const failing = await state.writer.tryWrite([lastBackupChange(state.lastBackup)]);
+  return failing === null
+    ? { ok: true, value: { status: "ok" } }
+    : {
+        ok: false,
+        failure: failure(
+          "limiter_unavailable",
+          `the store can't be written (${failing.message}): the backup is noted once it can`,
+        ),
+      };
 }

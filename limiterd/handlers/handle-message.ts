@@ -122,7 +122,7 @@ function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number
       answer: (body) => peer.sendBulk({ kind: "answer", id, body }, done),
       fail: (failure) => peer.sendBulk({ kind: "failed", id, failure }, done),
     };
-    if (op === "backup") void backUp(state, peer, body, ports);
+    if (op === "backup") void backUp(state, peer, { body, nowMs: startMs }, ports);
     else
       handleAdmin(state, { op, body }, startMs, {
         ...ports,

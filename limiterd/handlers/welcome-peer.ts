@@ -3,7 +3,7 @@
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
-import { sendFailures, sendJwts } from "./announcements/announce.js";
+import { sendJwts, sendNotices } from "./announcements/announce.js";
 
 export function welcomePeer(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
@@ -19,5 +19,5 @@ export function welcomePeer(state: DaemonState, peer: PeerState): void {
     deniedJwts: state.denials.size,
   });
   sendJwts(state, peer);
-  sendFailures(state, peer);
+  sendNotices(state, peer);
 }

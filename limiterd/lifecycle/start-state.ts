@@ -25,6 +25,7 @@ import { BackTests } from "../rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import { type BackupPorts, Backups } from "../store/backups.js";
+import { storedLastBackup } from "../store/last-backup.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { Followers } from "../usage/followers/followers.js";
@@ -90,7 +91,6 @@ interface StartOptions {
 }
 
 const unplaced: DeclaredPlaces = { rules: [], budgets: [] };
-
 /** Between two attempts to write to a store that fails. */
 const retryMs = 1000;
 
@@ -148,6 +148,7 @@ export async function startState(
   );
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
+  const noted = storedLastBackup(store, nowMs);
   const measures = new DaemonMeasures(measurePorts);
   const writer = new Writer(
     {
@@ -209,6 +210,7 @@ export async function startState(
     measures,
     storeFailing: null,
     clusterFailing: null,
+    lastBackup: noted.lastBackup,
     lastSnapshotAtMs: null,
   };
   // What is looked up is marked in the store before anything is spent on top of it.
@@ -216,6 +218,7 @@ export async function startState(
   await writer.tryWrite([
     ...restored.changes,
     ...identity.changes,
+    ...noted.changes,
     ...budgetChanges,
     ...incomplete.map(budgetChange),
   ]);

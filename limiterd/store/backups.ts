@@ -6,6 +6,7 @@
 
 import { type Checked, good } from "../../shared/checked.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
+import { formatMillis } from "../../shared/time.js";
 import { StoreFailingError } from "./store.js";
 import { backupPieceBytes, backupWaitMs } from "./store-bounds.js";
 
@@ -39,12 +40,15 @@ export interface BackupPorts {
 /** What is answered while a copy is made, and when it is: `bytes` are its own then. */
 interface BackupProgress {
   readonly ready: boolean;
+  /** When it was begun: by this it is named once it is kept. */
+  readonly as_of: string;
   readonly copied_bytes: number;
   readonly bytes: number;
 }
 
 interface Current {
   readonly asker: object;
+  readonly beganMs: number;
   readonly copying: CopyInProgress;
   copy: StoreCopy | null;
   failing: Error | null;
@@ -69,8 +73,8 @@ export class Backups {
    * Begins a copy for a connection that has none; resolved when it is made, or a moment later to
    * say how far it is.
    */
-  async progress(asker: object): Promise<Checked<BackupProgress>> {
-    this.#current ??= this.#begin(asker);
+  async progress(asker: object, nowMs: number): Promise<Checked<BackupProgress>> {
+    this.#current ??= this.#begin(asker, nowMs);
     const current = this.#current;
     if (current.asker !== asker) return anotherBackup;
     await Promise.race([
@@ -82,10 +86,13 @@ export class Backups {
       this.#end(current);
       return notCopied(current.failing);
     }
-    if (copy !== null) return good({ ready: true, copied_bytes: copy.bytes, bytes: copy.bytes });
+    const asOf = { as_of: formatMillis(current.beganMs) };
+    if (copy !== null)
+      return good({ ready: true, ...asOf, copied_bytes: copy.bytes, bytes: copy.bytes });
     const copied = copying.copiedBytes();
     return good({
       ready: false,
+      ...asOf,
       copied_bytes: copied,
       bytes: Math.max(copied, copying.storeBytes),
     });
@@ -121,10 +128,11 @@ export class Backups {
     current.copying.cancel();
   }
 
-  #begin(asker: object): Current {
+  #begin(asker: object, nowMs: number): Current {
     const copying = beginOrFail(this.#ports);
     const current: Current = {
       asker,
+      beganMs: nowMs,
       copying,
       copy: null,
       failing: null,

@@ -1,5 +1,6 @@
 /** GET /health and /ready: without limits, and for anybody. */
 import type { Health, Readiness } from "../../shared/api/gateway-status.js";
+import { formatSeconds } from "../../shared/time.js";
 import { version } from "../../shared/version.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
@@ -34,6 +35,7 @@ export function replyHealth(
       cluster_failing: limiter.clusterFailing,
       inert_rules: limiter.inertRules,
       inert_budgets: limiter.inertBudgets,
+      last_backup_at: limiter.lastBackupMs === null ? null : formatSeconds(limiter.lastBackupMs),
     },
     targets: targetHealth.counts(),
     capacity: {

@@ -20,6 +20,8 @@ export interface DaemonNotices {
   storeFailing: string | null;
   /** Why the daemon doesn't reach the engine that hosts share; null: it does, or shares none. */
   clusterFailing: string | null;
+  /** When the last backup of its store was made; null: none that it, or its release, knows of. */
+  lastBackupMs: number | null;
 }
 
 export function createNotices(): DaemonNotices {
@@ -31,6 +33,7 @@ export function createNotices(): DaemonNotices {
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
     clusterFailing: null,
+    lastBackupMs: null,
   };
 }
 
@@ -39,8 +42,8 @@ export function applyWelcome(
   { limited, inertRules, inertBudgets, keysExist, deniedJwts }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
-  // If the store or the cluster fails, an event right behind the welcome reports it.
-  const well = { storeFailing: null, clusterFailing: null };
+  // Of what is otherwise, an event right behind the welcome reports it.
+  const well = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
   Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, ...well });
 }
 
@@ -66,5 +69,8 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "cluster_failing":
       notices.clusterFailing = event.value;
+      return;
+    case "last_backup":
+      notices.lastBackupMs = event.value;
   }
 }

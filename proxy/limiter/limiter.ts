@@ -123,6 +123,8 @@ export interface Limiter {
   readonly storeFailing: string | null;
   /** Why it doesn't reach the engine that hosts share; null when it does, or shares none. */
   readonly clusterFailing: string | null;
+  /** When the last backup of its store was made, as it last reported; null: none is known. */
+  readonly lastBackupMs: number | null;
   /** Whether a managed key exists; null before the first welcome. */
   readonly keysExist: boolean | null;
   /**

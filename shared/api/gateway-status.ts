@@ -70,6 +70,11 @@ export interface DaemonStatus {
     readonly journal_bytes: number;
     /** Whole seconds; null: not since the start. */
     readonly last_flush_at: string | null;
+    /** When the last backup was made that was kept; null: none since backups are noted. */
+    readonly last_backup_at: string | null;
+    readonly backups_noted_since: string;
+    /** Whether it has ever had usage records. */
+    readonly has_usage: boolean;
     readonly failed_commits: number;
     /** Settles that a crash would lose: the store can't be written for too long. */
     readonly unjournaled: number;
@@ -139,6 +144,8 @@ export interface Health {
     /** Null until the daemon has said, as `inert_budgets`. */
     readonly inert_rules: number | null;
     readonly inert_budgets: number | null;
+    /** When the last backup was made; null: none is known. Whole seconds. */
+    readonly last_backup_at: string | null;
   };
   readonly targets?: {
     /** Targets that failed at their last attempt, and those of them that are left alone for now. */

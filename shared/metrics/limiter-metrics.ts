@@ -87,6 +87,12 @@ export const limiterMetrics = metricsOf("limiter", {
     unit: "seconds",
     help: "Time since the last complete snapshot, or since the start.",
   },
+  lastBackup: {
+    name: "sluice_limiter_last_backup_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "When the last backup was made that was kept.",
+  },
   loopLag: {
     name: "sluice_limiter_loop_lag_seconds",
     kind: "summary",

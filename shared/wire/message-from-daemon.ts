@@ -106,7 +106,8 @@ export type DaemonEvent =
   | { readonly kind: "event"; readonly name: "limited"; readonly value: boolean }
   | {
       readonly kind: "event";
-      readonly name: "inert_rules" | "inert_budgets";
+      /** `last_backup`: when it was made, in milliseconds. */
+      readonly name: "inert_rules" | "inert_budgets" | "last_backup";
       readonly value: number;
     }
   | { readonly kind: "event"; readonly name: "keys_exist"; readonly value: true }

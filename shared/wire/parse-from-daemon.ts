@@ -175,6 +175,8 @@ function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | Unk
     case "inert_rules":
     case "inert_budgets":
       return isCount(value) ? { kind: "event", name, value } : null;
+    case "last_backup":
+      return isMoment(value) ? { kind: "event", name, value } : null;
     case "keys_exist":
       return value === true ? { kind: "event", name, value } : null;
     case "jwts_denied": {

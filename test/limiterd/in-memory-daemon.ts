@@ -31,6 +31,7 @@ import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText } from "../../limiterd/rules/stored-rule.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
 import { Backups } from "../../limiterd/store/backups.js";
+import { storedLastBackup } from "../../limiterd/store/last-backup.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
 import { Followers } from "../../limiterd/usage/followers/followers.js";
@@ -146,6 +147,7 @@ export function startDaemon(
   );
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, "store-1");
+  const noted = storedLastBackup(store, nowMs);
   const writer = new Writer(
     {
       store,
@@ -217,6 +219,7 @@ export function startDaemon(
     measures: new DaemonMeasures(),
     storeFailing: null,
     clusterFailing: null,
+    lastBackup: noted.lastBackup,
     lastSnapshotAtMs: null,
   };
   restored.book.ruleSet.whenRead(() => {
@@ -228,6 +231,7 @@ export function startDaemon(
   void writer.write([
     ...restored.changes,
     ...identity.changes,
+    ...noted.changes,
     ...budgetChanges,
     ...incomplete.map(budgetChange),
   ]);

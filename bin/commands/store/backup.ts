@@ -1,12 +1,12 @@
 /** `sluice backup`: writes a copy of a running daemon's store to a file, or to standard output. */
 import type { Command } from "commander";
 import type { StoreReport } from "../../../limiterd/maintenance/store-report.js";
-import { usageFailure } from "../../session/command-failure.js";
+import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { withSystemErrors } from "../../session/system-errors.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { backupPieces } from "../../store/backup-pieces.js";
+import { backupPieces, noteKept } from "../../store/backup-pieces.js";
 import { storeBody, storeText } from "../../store/store-text.js";
 import { damage, progressOf, verifiedReport } from "../../store/verified-report.js";
 import { formatBytes } from "../../text/number-text.js";
@@ -38,7 +38,7 @@ export function addBackup(program: Command, session: Session): void {
 async function backupToFile(session: Session, file: string, flags: BackupFlags): Promise<void> {
   const into = await withFileErrors(file, () => beginExportFile(file, fileMode));
   try {
-    const bytes = await receive(session, flags, (piece) =>
+    const { bytes, asOf } = await receive(session, flags, (piece) =>
       withFileErrors(file, () => into.write(piece)),
     );
     let report: StoreReport | null = null;
@@ -49,6 +49,7 @@ async function backupToFile(session: Session, file: string, flags: BackupFlags):
         if (report.problems.length > 0) throw damage(report.problems);
       }),
     );
+    await tellKept(session, flags, asOf);
     print(session, flags, { file, bytes, report });
   } catch (error) {
     await into.abandon();
@@ -66,32 +67,50 @@ async function backupToOutput(session: Session, flags: BackupFlags): Promise<voi
     throw usageFailure([
       { message: "--json needs a file: standard output has the backup", param: "--json" },
     ]);
-  await receive(session, flags, (piece) =>
+  const { asOf } = await receive(session, flags, (piece) =>
     withSystemErrors("standard output", () => terminal.write(piece)),
   );
+  await tellKept(session, flags, asOf);
 }
 
-/** Resolved with the number of bytes. */
+interface Received {
+  readonly bytes: number;
+  /** As in `BackupPiece`. */
+  readonly asOf: string | null;
+}
+
 async function receive(
   session: Session,
   flags: BackupFlags,
   write: (piece: Uint8Array) => Promise<void>,
-): Promise<number> {
+): Promise<Received> {
   const progress = progressOf(session);
   try {
     return await withDaemon(session, flags, async (client) => {
-      let written = 0;
+      let received: Received = { bytes: 0, asOf: null };
       const onCopying = (copied: number, total: number): void =>
         progress?.show(total === 0 ? 0 : copied / total, `${formatBytes(copied)} copied`);
-      for await (const { bytes, received, total } of backupPieces(client, onCopying)) {
-        await write(bytes);
-        written = received;
-        progress?.show(received / total, `${formatBytes(received)} received`);
+      for await (const piece of backupPieces(client, onCopying)) {
+        await write(piece.bytes);
+        received = { bytes: piece.received, asOf: piece.asOf };
+        progress?.show(piece.received / piece.total, `${formatBytes(piece.received)} received`);
       }
-      return written;
+      return received;
     });
   } finally {
     progress?.clear();
+  }
+}
+
+/** The daemon notes it, for `sluice doctor` and its metrics; the backup is whole without that. */
+async function tellKept(session: Session, flags: BackupFlags, asOf: string | null): Promise<void> {
+  if (asOf === null) return;
+  try {
+    await withDaemon(session, flags, (client) => noteKept(client, asOf));
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    const reason = error.message.replace(/^error: /, "");
+    session.terminal.err(`warning: the backup is whole, and isn't noted: ${reason}`);
   }
 }
 

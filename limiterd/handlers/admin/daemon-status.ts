@@ -18,7 +18,7 @@ import type { DaemonState } from "../../state.js";
 
 /** A plain object, ready for the wire. */
 export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
-  const { book, counts, settings, writer } = state;
+  const { book, counts, lastBackup, settings, writer } = state;
   let proxies = 0;
   const proxyIds: string[] = [];
   let olderProxies = 0;
@@ -69,6 +69,9 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
       used_bytes: state.store.usedBytes(),
       journal_bytes: writer.journalBytes,
       last_flush_at: state.lastSnapshotAtMs === null ? null : formatSeconds(state.lastSnapshotAtMs),
+      last_backup_at: lastBackup.atMs === null ? null : formatSeconds(lastBackup.atMs),
+      backups_noted_since: formatSeconds(lastBackup.sinceMs),
+      has_usage: state.usage.lastKey > 0,
       failed_commits: counts.failedCommits,
       unjournaled: writer.unjournaled,
       failing: writer.failing?.message ?? null,

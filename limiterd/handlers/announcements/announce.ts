@@ -44,12 +44,22 @@ export function noteClusterState(
   announce(state, { kind: "event", name: "cluster_failing", value });
 }
 
+/** Announces when the last backup was made, once there is one. */
+export function announceLastBackup(state: Pick<DaemonState, "peers" | "lastBackup">): void {
+  const { atMs } = state.lastBackup;
+  if (atMs !== null) announce(state, { kind: "event", name: "last_backup", value: atMs });
+}
+
 /**
  * Sends a proxy that has just been welcomed why the store can't be written, or the
- * engine isn't reached, if that is so.
+ * engine isn't reached, if that is so, and when the last backup was made.
  */
-export function sendFailures(
-  { storeFailing, clusterFailing }: Pick<DaemonState, "storeFailing" | "clusterFailing">,
+export function sendNotices(
+  {
+    storeFailing,
+    clusterFailing,
+    lastBackup,
+  }: Pick<DaemonState, "storeFailing" | "clusterFailing" | "lastBackup">,
   peer: PeerState,
 ): void {
   if (peer.role !== "proxy") return;
@@ -57,6 +67,8 @@ export function sendFailures(
     peer.send({ kind: "event", name: "store_failing", value: storeFailing });
   if (clusterFailing !== null)
     peer.send({ kind: "event", name: "cluster_failing", value: clusterFailing });
+  if (lastBackup.atMs !== null)
+    peer.send({ kind: "event", name: "last_backup", value: lastBackup.atMs });
 }
 
 /** Sends every proxy a change of the list of denied JWTs, in parts. */

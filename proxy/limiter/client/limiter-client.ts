@@ -1,7 +1,6 @@
 /**
  * The limiter port over one connection to the daemon, which may be lost and made again: then it
- * sends again what this proxy holds and what isn't acknowledged. Verdicts resolve their promises in
- * `pending-admissions.ts`.
+ * sends again what this proxy holds and what isn't acknowledged. Verdicts: `pending-admissions.ts`.
  */
 import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
@@ -109,6 +108,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   get clusterFailing(): string | null {
     return this.#notices.clusterFailing;
   }
+  get lastBackupMs(): number | null {
+    return this.#notices.lastBackupMs;
+  }
   get keysExist(): boolean | null {
     return this.#notices.keysExist;
   }
@@ -183,9 +185,8 @@ export class LimiterClient implements Limiter, LimiterLink {
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
     this.#unasked.lease();
-    const { proxyId } = this.#ports;
     const held = this.#held.entries().map(([, admission]) => admission);
-    this.#connection.sendInWindows(helloMessages(proxyId, held, this.#connection));
+    this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
   }
 
   received(message: FromDaemon | UnknownEvent | null): void {

@@ -149,6 +149,16 @@ t.test("a store that fills up, or isn't written, and what hosts share is judged"
   t.match(judged({ last_flush_at: "2026-11-23T11:58:00Z" }), [{ text: /written 120 s ago/ }]);
   t.match(judged({ last_flush_at: null }), [{ text: /written 1000 s ago/ }]);
   t.same(judged({ last_flush_at: null }, 50 * gib, 30), [], "it has just started");
+  const since = { backups_noted_since: "2026-11-15T12:00:00Z", has_usage: true };
+  t.same(judged({ backups_noted_since: since.backups_noted_since }), [], "it has nothing to lose");
+  t.match(judged({ ...since, last_backup_at: null }), [
+    { check: "backup", state: "warning", text: /^none was made since 2026-11-15: sluice backup/ },
+  ]);
+  t.match(judged({ ...since, last_backup_at: "2026-11-16T10:00:00Z" }), [
+    { check: "backup", text: /^the last one was made 7d 2h ago: sluice backup FILE/ },
+  ]);
+  t.same(judged({ ...since, last_backup_at: "2026-11-16T13:00:00Z" }), []);
+  t.same(judged({ ...since, backups_noted_since: "2026-11-20T12:00:00Z" }), [], "it is new");
 
   const host = (name: string, more: object = {}): object => ({ name, alive: true, ...more });
   const cluster = { engine: "connected", hosts: [host("a"), host("b")] };

@@ -204,6 +204,7 @@ export const fromDaemonSamples: readonly FromDaemon[] = [
   },
   { kind: "event", name: "limited", value: true },
   { kind: "event", name: "inert_rules", value: 2 },
+  { kind: "event", name: "last_backup", value: 1_795_435_200_000 },
   { kind: "event", name: "keys_exist", value: true },
   {
     kind: "event",

@@ -50,18 +50,25 @@ function fakeBackups(): {
   return { backups: new Backups({ beginCopy, schedule }), copies, timers };
 }
 
+const noon = Date.parse("2026-11-23T12:00:00Z");
 const [one, another] = [{ name: "one" }, { name: "another" }];
 
 t.test(
   "a copy is waited for a moment, then its asker hears how far it is, until it is made",
   async (t) => {
     const { backups, copies, timers } = fakeBackups();
-    const first = backups.progress(one);
+    const first = backups.progress(one, noon);
     timers.shift()!();
-    t.same(await first, { ok: true, value: { ready: false, copied_bytes: 40, bytes: 100 } });
-    const second = backups.progress(one);
+    t.same(await first, {
+      ok: true,
+      value: { ready: false, as_of: "2026-11-23T12:00:00.000Z", copied_bytes: 40, bytes: 100 },
+    });
+    const second = backups.progress(one, noon + 500);
     copies[0]!.made(Buffer.from("content"));
-    t.same(await second, { ok: true, value: { ready: true, copied_bytes: 7, bytes: 7 } });
+    t.same(await second, {
+      ok: true,
+      value: { ready: true, as_of: "2026-11-23T12:00:00.000Z", copied_bytes: 7, bytes: 7 },
+    });
     t.equal(copies.length, 1);
     t.same(await backups.read(one, 3), { ok: true, value: Buffer.from("tent") });
     t.same(await backups.read(one, 7), { ok: true, value: Buffer.alloc(0) });
@@ -70,13 +77,13 @@ t.test(
 
 t.test("there is one at a time: another connection is refused, and has none to read", async (t) => {
   const { backups, copies } = fakeBackups();
-  void backups.progress(one);
-  t.match(await backups.progress(another), {
+  void backups.progress(one, noon);
+  t.match(await backups.progress(another, noon), {
     ok: false,
     failure: { status: 409, message: "another backup is being made: there is one at a time" },
   });
   copies[0]!.made(Buffer.from("content"));
-  await backups.progress(one);
+  await backups.progress(one, noon);
   t.match(await backups.read(another, 0), { ok: false, failure: { status: 409 } });
   backups.ended(another);
   t.notOk(copies[0]!.closed);
@@ -84,10 +91,10 @@ t.test("there is one at a time: another connection is refused, and has none to r
 
 t.test("a copy ends with its connection, made or not, and the next one may begin", async (t) => {
   const { backups, copies } = fakeBackups();
-  void backups.progress(one);
+  void backups.progress(one, noon);
   backups.ended(one);
   t.ok(copies[0]!.cancelled);
-  const next = backups.progress(another);
+  const next = backups.progress(another, noon);
   copies[1]!.made(Buffer.from("content"));
   t.match(await next, { ok: true });
   backups.ended(another);
@@ -97,7 +104,7 @@ t.test("a copy ends with its connection, made or not, and the next one may begin
 
 t.test("a copy that is made after its connection has ended is closed", async (t) => {
   const { backups, copies } = fakeBackups();
-  const asked = backups.progress(one);
+  const asked = backups.progress(one, noon);
   copies[0]!.made(Buffer.from("content"));
   backups.ended(one);
   await asked;
@@ -106,7 +113,7 @@ t.test("a copy that is made after its connection has ended is closed", async (t)
 
 t.test("a store that can't be written ends a copy that is made; its asker hears why", async (t) => {
   const { backups, copies } = fakeBackups();
-  const asked = backups.progress(one);
+  const asked = backups.progress(one, noon);
   backups.giveUp(new Error("no space left on device"));
   t.ok(copies[0]!.cancelled);
   t.match(await asked, {
@@ -126,11 +133,11 @@ t.test(
       schedule: () => {},
     });
     for (const _ of [1, 2])
-      t.match(await failing.progress(one), {
+      t.match(await failing.progress(one, noon), {
         failure: { message: "the backup can't be made: no room" },
       });
     const { backups, copies } = fakeBackups();
-    const asked = backups.progress(one);
+    const asked = backups.progress(one, noon);
     copies[0]!.failed(new StoreFailingError("the disk is gone"));
     t.match(await asked, { failure: { message: /the disk is gone/ } });
     t.notOk(backups.isOf(one));
@@ -155,14 +162,14 @@ t.test(
       }),
       schedule: () => {},
     });
-    await backups.progress(one);
+    await backups.progress(one, noon);
     t.match(await backups.read(one, 0), {
       ok: false,
       failure: { message: /EIO: i\/o error, read/ },
     });
     t.equal(closed, 1);
     t.equal(backups.isOf(one), false);
-    await backups.progress(another);
+    await backups.progress(another, noon);
     const reading = backups.read(another, 0);
     backups.ended(another);
     t.match(await reading, { ok: false }, "its connection ended meanwhile");

@@ -40,6 +40,17 @@ t.test(
   },
 );
 
+t.test("when the last backup was made is what the daemon says after its welcome", async (t) => {
+  const harness = linkedHarness();
+  t.equal(harness.client.lastBackupMs, null, "an earlier release doesn't say");
+  harness.receive({ kind: "event", name: "last_backup", value: 1000 });
+  t.equal(harness.client.lastBackupMs, 1000);
+  harness.lose();
+  harness.connect();
+  harness.welcome();
+  t.equal(harness.client.lastBackupMs, null);
+});
+
 t.test("the first key is known from the event, and from each welcome", async (t) => {
   const harness = linkedHarness();
   t.equal(harness.client.keysExist, false);

@@ -286,7 +286,11 @@ export const fromDaemon: {
     }),
     fc.record({
       kind: fc.constant("event" as const),
-      name: fc.constantFrom("inert_rules" as const, "inert_budgets" as const),
+      name: fc.constantFrom(
+        "inert_rules" as const,
+        "inert_budgets" as const,
+        "last_backup" as const,
+      ),
       value: count,
     }),
     fc.record({

@@ -107,6 +107,8 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     ["event", 0, "inert_rules", true],
     ["event", 0, "inert_rules", -1],
     ["event", 0, "inert_budgets", 0.5],
+    ["event", 0, "last_backup", null],
+    ["event", 0, "last_backup", -1],
     ["settled", "1"],
     ["admit", 1, "/", "authenticated", ["a", "b"]],
   ])

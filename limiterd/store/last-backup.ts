@@ -1,0 +1,44 @@
+/**
+ * When the last backup of the store was made that whoever asked for it has kept, for those who look
+ * after it. The copy itself doesn't have the note of it: a store that is restored knows of the
+ * backup before. Pure.
+ *
+ * `marks`, [lastMs, sinceMs] under `backups`; lastMs is 0 before the first.
+ */
+import { isCount } from "../../shared/checked.js";
+import { isMoment } from "../../shared/time.js";
+import { type Change, type Store, throwMalformed } from "./store.js";
+
+export interface LastBackup {
+  /** The moment of which it is; null: none was made since `sinceMs`. */
+  readonly atMs: number | null;
+  /** Since when backups are noted: a store of an earlier release may have some that aren't. */
+  readonly sinceMs: number;
+}
+
+const markKey = "backups";
+
+/** What is known at a start; `changes` note when that began. Throws `StoreUnreadableError`. */
+export function storedLastBackup(
+  store: Store,
+  nowMs: number,
+): { readonly lastBackup: LastBackup; readonly changes: readonly Change[] } {
+  const mark = store.get("marks", markKey);
+  if (mark === undefined) {
+    const lastBackup = { atMs: null, sinceMs: nowMs };
+    return { lastBackup, changes: [lastBackupChange(lastBackup)] };
+  }
+  const [atMs, sinceMs] = mark;
+  if (!isCount(atMs) || !isMoment(sinceMs)) throwMalformed(store, "marks", markKey);
+  return { lastBackup: { atMs: atMs === 0 ? null : atMs, sinceMs }, changes: [] };
+}
+
+/** After one of `atMs` was kept: the latest, unless the clock was set back since. */
+export function laterBackup(last: LastBackup, atMs: number, nowMs: number): LastBackup {
+  const known = last.atMs !== null && last.atMs <= nowMs ? last.atMs : 0;
+  return { atMs: Math.max(known, atMs), sinceMs: last.sinceMs };
+}
+
+export function lastBackupChange({ atMs, sinceMs }: LastBackup): Change {
+  return { table: "marks", key: markKey, value: [atMs ?? 0, sinceMs] };
+}
