@@ -23,6 +23,7 @@ export type ErrorCode =
   | "quota_templates_not_entitled"
   | "feature_unavailable"
   | "limiter_unavailable"
+  | "operation_unknown"
   | "cluster_unavailable"
   | "overloaded"
   | "usage_status_failed"
@@ -54,6 +55,7 @@ const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorT
   quota_templates_not_entitled: { status: 403, type: "permission_error" },
   feature_unavailable: { status: 503, type: "internal_error" },
   limiter_unavailable: { status: 503, type: "internal_error" },
+  operation_unknown: { status: 501, type: "internal_error" },
   cluster_unavailable: { status: 503, type: "internal_error" },
   overloaded: { status: 503, type: "internal_error" },
   usage_status_failed: { status: 503, type: "internal_error" },

@@ -9,10 +9,11 @@ import { failure, plainFailure } from "../../shared/error-code.js";
 import { isAdministration, isRead } from "../../shared/wire/admin-op.js";
 import type {
   Admin,
-  ForeignHello,
+  OfOtherRelease,
   RefusalNote,
   Release,
   ToDaemon,
+  UnknownOperation,
 } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import type { PeerState } from "../peer.js";
@@ -46,7 +47,7 @@ export function handleFrame(
 function handleMessage(
   state: DaemonState,
   peer: PeerState,
-  message: ToDaemon | ForeignHello,
+  message: ToDaemon | OfOtherRelease,
   nowMs: number,
 ): boolean {
   switch (message.kind) {
@@ -72,9 +73,25 @@ function handleMessage(
       return nameRefusal(state, peer, message);
     case "admin":
       return runAdmin(state, peer, message, nowMs);
+    case "unknown operation":
+      return refuseOperation(state, peer, message, nowMs);
     default:
       return unreachable(message);
   }
+}
+
+/** Asked by a newer release: it keeps its connection, and with it all that it holds. */
+function refuseOperation(
+  { settings }: DaemonState,
+  peer: PeerState,
+  { id, op }: UnknownOperation,
+  nowMs: number,
+): boolean {
+  if (!peer.welcomed) return false;
+  peer.askedAtMs = nowMs;
+  const message = `the limiter daemon (sluice ${settings.version}) doesn't know the operation ${op}: it is of an older release than what asks it`;
+  peer.send({ kind: "failed", id, failure: failure("operation_unknown", message) });
+  return true;
 }
 
 function releaseEnded(peer: PeerState, { id }: Release): boolean {

@@ -52,6 +52,11 @@ export const adminOps = [
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
+/** Whether a value could be the name of an operation, of any release. */
+export function isOperationName(value: unknown): value is string {
+  return typeof value === "string" && /^[a-z][a-z.-]{0,63}$/.test(value);
+}
+
 /** What a summary of usage can be grouped by. */
 export const groupings = [
   "day",

@@ -129,6 +129,8 @@ class Conversation implements DaemonClient {
       },
     );
     if (reply.kind === "answer") return { ok: true, body: reply.body };
+    if (reply.kind === "failed" && reply.failure.code === "operation_unknown")
+      throw this.#older(`doesn't know ${op}`);
     if (reply.kind === "failed") return { ok: false, failure: reply.failure };
     throw this.#broken(`${op} was answered by ${reply.kind}`);
   }
@@ -166,7 +168,7 @@ class Conversation implements DaemonClient {
           this.#end(
             new DaemonError(
               "lost",
-              `the daemon on ${this.socketPath} hung up without an answer: ${lookAtLog}`,
+              `the daemon on ${this.socketPath} hung up without an answer: ${this.#otherRelease()}${lookAtLog}`,
             ),
           ),
       });
@@ -219,6 +221,21 @@ class Conversation implements DaemonClient {
     this.#peer?.close();
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
+  }
+
+  #older(what: string): DaemonError {
+    return new DaemonError(
+      "refused",
+      `the daemon is older than this command line: it is sluice ${this.daemonVersion} and ${what}; restart it with this release (${thisBuild})`,
+    );
+  }
+
+  /** An earlier release hangs up on an operation that it doesn't know. */
+  #otherRelease(): string {
+    const { daemonVersion } = this;
+    return daemonVersion === "" || daemonVersion === version
+      ? ""
+      : `it is sluice ${daemonVersion}, which may not know what was asked; `;
   }
 
   #silent(doing: string): DaemonError {

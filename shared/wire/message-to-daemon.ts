@@ -75,6 +75,16 @@ export interface ForeignHello {
   readonly proxyId: string | null;
 }
 
+/** An admin operation of another release; it may be any. */
+export interface UnknownOperation {
+  readonly kind: "unknown operation";
+  readonly id: number;
+  readonly op: string;
+}
+
+/** What peers of other releases may say without breaking the grammar. */
+export type OfOtherRelease = ForeignHello | UnknownOperation;
+
 /**
  * Who a request claims to be from. `authenticated`: the proxy has checked the caller, who is on
  * `userPath`. `none`: the caller has no credentials, which is allowed as long as no key exists.

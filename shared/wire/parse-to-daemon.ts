@@ -8,12 +8,13 @@ import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import type { Target } from "../domain/target-name.js";
 import { isNormalUserPath } from "../domain/user-path.js";
-import { adminOps } from "./admin-op.js";
+import { adminOps, isOperationName } from "./admin-op.js";
 import { executionFromWire } from "./execution.js";
 import {
   type Admit,
   type ForeignHello,
   type Hello,
+  type OfOtherRelease,
   type Reroute,
   type Settle,
   settledParts,
@@ -30,7 +31,7 @@ import { speaks, type WireVersions, wireVersions } from "./wire-versions.js";
 export function parseToDaemon(
   frame: unknown,
   versions: WireVersions = wireVersions,
-): ToDaemon | ForeignHello | null {
+): ToDaemon | OfOtherRelease | null {
   if (!Array.isArray(frame)) return null;
   const id: unknown = frame[1];
   if (!isCount(id)) return null;
@@ -56,10 +57,11 @@ export function parseToDaemon(
       return leases === null || id !== 0 ? null : { kind: "hold", leases };
     }
     case "admin": {
+      if (frame.length < 4 || !isOperationName(frame[2])) return null;
       const op = adminOps.find((known) => known === frame[2]);
-      return frame.length >= 4 && op !== undefined
-        ? { kind: "admin", id, op, body: frame[3] as unknown }
-        : null;
+      return op === undefined
+        ? { kind: "unknown operation", id, op: frame[2] }
+        : { kind: "admin", id, op, body: frame[3] as unknown };
     }
     case "hello":
       return helloFromWire(id, frame, versions);

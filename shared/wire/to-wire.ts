@@ -32,7 +32,8 @@
  *   refusal id requestId model
  *     id: of the refused admit; which request that was, to explain it later
  *   admin id op body
- *     op: an `AdminOp`; body: that of the HTTP API
+ *     op: an `AdminOp`, or one of a later release, which is answered with failed; body: that of
+ *     the HTTP API
  *
  * From the daemon:
  *
@@ -61,6 +62,7 @@
  *   event 0 name value
  *     `limited`: whether any rule or budget exists, so whether requests need a verdict
  *     `inert_rules`, `inert_budgets`: how many are loaded and do nothing
+ *     `last_backup`: when the last backup was made; after a welcome only if one is known
  *     `keys_exist`: a managed key exists, so that callers without credentials are denied
  *     `jwts_denied`: [complete, denied, allowed], how the list of denied JWTs changes; denied:
  *     [claim, value, issuer, expiresAtMs, …], allowed: [claim, value, issuer, …], issuer "" and

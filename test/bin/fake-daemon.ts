@@ -29,7 +29,7 @@ import type { Peer } from "../../shared/socket/socket-peer.js";
 import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
-import type { Admin, ForeignHello, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { Admin, OfOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 
@@ -38,7 +38,9 @@ type UsagePage = (query: Readonly<Record<string, unknown>>) => object | null;
 export interface FakeDaemonOptions {
   /** `older`: it speaks the wire version before this one, and no other. */
   readonly onHello?: "welcome" | "older" | "refuse" | "hang-up" | "silence" | "garbage";
-  readonly onAdmin?: "answer" | "silence" | "hang-up";
+  /** `older`: it knows no operation. */
+  readonly onAdmin?: "answer" | "silence" | "hang-up" | "older";
+  readonly daemonVersion?: string;
   readonly perChildEntitled?: boolean;
   readonly itemsPerPage?: number;
   /** What `explain` is answered with. */
@@ -106,7 +108,7 @@ function onMessage(
   daemon: FakeDaemon,
   options: FakeDaemonOptions,
   peer: Peer,
-  message: ToDaemon | ForeignHello | null,
+  message: ToDaemon | OfOtherRelease | null,
 ): void {
   if (message?.kind === "hello") {
     // As the daemon, which waits for the rest.
@@ -117,7 +119,7 @@ function onMessage(
         return send(peer, {
           kind: "welcome",
           id: message.id,
-          daemonVersion: "0.1.0",
+          daemonVersion: options.daemonVersion ?? "0.1.0",
           settledSeq: 0,
           limited: false,
           inertRules: 0,
@@ -152,6 +154,12 @@ function onMessage(
         ? undefined
         : send(peer, { ...reply, id: message.id });
     }
+    case "older":
+      return send(peer, {
+        kind: "failed",
+        id: message.id,
+        failure: failure("operation_unknown", `it doesn't know ${message.op}`),
+      });
     case "hang-up":
       return peer.close();
     case "silence":

@@ -1,13 +1,13 @@
 /** A message as one line of the trace. */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
-import type { ForeignHello, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { OfOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 
 export function describeTarget(target: Target | null): string {
   return target === null ? "no target" : `${target.provider}/${target.model}`;
 }
 
-export function describeMessage(message: ToDaemon | ForeignHello | FromDaemon): string {
+export function describeMessage(message: ToDaemon | OfOtherRelease | FromDaemon): string {
   switch (message.kind) {
     case "admit":
       return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
@@ -23,6 +23,8 @@ export function describeMessage(message: ToDaemon | ForeignHello | FromDaemon): 
       return `hello ${message.proxyId} with ${message.leases.length} leases`;
     case "foreign hello":
       return `hello ${message.proxyId} of version ${message.wireVersion}`;
+    case "unknown operation":
+      return message.op;
     case "admin":
       return `${message.op} ${JSON.stringify(message.body)}`;
     case "admitted":

@@ -1,4 +1,5 @@
 import t from "tap";
+import { handleFrame } from "../../../limiterd/handlers/handle-message.js";
 import { leasesPerPeerMax, readsWaitingMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
@@ -38,6 +39,33 @@ t.test("who came by the socket for requests asks what callers may know, and noth
       }
   t.end();
 });
+
+t.test(
+  "an operation of a later release is refused, and the peer keeps what it holds",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const peer = daemon.proxy("p");
+    const frame = ["admin", 9, "limits.forecast", { for: "/team" }];
+    const admitted = askFor(peer, 3, "/team");
+    t.ok(handleFrame(daemon.state, peer.state, frame, daemon.nowMs));
+    t.match(peer.received.at(-1), {
+      kind: "failed",
+      id: 9,
+      failure: {
+        status: 501,
+        code: "operation_unknown",
+        message:
+          "the limiter daemon (sluice test) doesn't know the operation limits.forecast: it is of an older release than what asks it",
+      },
+    });
+    t.ok(peer.send(settleOf(admitted!, 1, 10)));
+    t.equal(daemon.state.counts.closedPeers, 0);
+    t.notOk(
+      handleFrame(daemon.state, daemon.connect().state, frame, daemon.nowMs),
+      "before the hello it is no peer's",
+    );
+  },
+);
 
 t.test("a peer that breaks the grammar is to be closed", (t) => {
   const hello = {

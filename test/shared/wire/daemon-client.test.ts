@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { plainFailure } from "../../../shared/error-code.js";
+import { version } from "../../../shared/version.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../../shared/wire/daemon-error.js";
@@ -41,6 +42,32 @@ t.test("a daemon of the release before is spoken to in its version", async (t) =
   t.match(await client.call("status", null), { ok: true, body: { pid: 42 } });
   client.close();
 });
+
+t.test(
+  "a daemon that doesn't know an operation is older, and so is one that hangs up",
+  async (t) => {
+    for (const [onAdmin, daemonVersion, trouble, message] of [
+      [
+        "older",
+        "0.0.9",
+        "refused",
+        /^the daemon is older than this command line: it is sluice 0\.0\.9 and doesn't know status; restart it with this release \(sluice /,
+      ],
+      [
+        "hang-up",
+        "0.0.9",
+        "lost",
+        /: it is sluice 0\.0\.9, which may not know what was asked; see /,
+      ],
+      ["hang-up", version, "lost", /hung up without an answer: see its log/],
+    ] as const) {
+      const daemon = await startFakeDaemon(t, { onAdmin, daemonVersion });
+      const client = await connectDaemon({ socketPath: daemon.socket });
+      t.match(await troubleOf(client.call("status", null)), { trouble, message });
+      client.close();
+    }
+  },
+);
 
 t.test("a call resolves with the daemon's failure", async (t) => {
   const daemon = await startFakeDaemon(t);

@@ -11,8 +11,8 @@ import type { Admitted, FromDaemon } from "../../../shared/wire/message-from-dae
 import type {
   Admin,
   Admit,
-  ForeignHello,
   Hello,
+  OfOtherRelease,
   Reroute,
   Settle,
   ToDaemon,
@@ -103,7 +103,7 @@ export class Witness {
   }
 
   /** A frame arrives; `handle` lets the daemon handle it. */
-  frame(peer: PeerState, message: ToDaemon | ForeignHello, nowMs: number, handle: Handle): void {
+  frame(peer: PeerState, message: ToDaemon | OfOtherRelease, nowMs: number, handle: Handle): void {
     this.#tick++;
     this.#replies = [];
     const holder = this.#holders.get(peer)!;
@@ -141,6 +141,7 @@ export class Witness {
         this.#account.released(holder, message.id);
         return handle();
       case "refusal":
+      case "unknown operation":
         return handle();
       case "admin":
         return this.#onAdmin(peer, message, nowMs, handle);
