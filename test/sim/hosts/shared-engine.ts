@@ -19,8 +19,8 @@ export interface NetworkFaults {
   readonly slow: number;
 }
 
-/** After it the connection is given up. */
-const deadlineMs = 1000;
+/** After it the connection is given up, and no answer counts. */
+export const answerMaxMs = 1000;
 
 export class SharedEngine {
   readonly #world: World;
@@ -49,7 +49,7 @@ export class SharedEngine {
         const { random } = this.#world;
         const faults = this.#faults;
         let over = false;
-        this.#world.after(deadlineMs, process, () => {
+        this.#world.after(answerMaxMs, process, () => {
           if (over) return;
           over = true;
           reject(new Error("it doesn't answer"));

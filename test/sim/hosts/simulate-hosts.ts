@@ -11,9 +11,9 @@ import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { pathRule } from "../../limiterd/in-memory-daemon.js";
 import type { SimulationResult } from "../simulate.js";
 import { World } from "../world.js";
-import { type NetworkFaults, SharedEngine } from "./shared-engine.js";
+import { answerMaxMs, type NetworkFaults, SharedEngine } from "./shared-engine.js";
 import { type RuleBreach, SimulatedHost } from "./simulated-host.js";
-import { counterOn, estimate, UnionTruth } from "./union-truth.js";
+import { type Admitted, counterOn, estimate, UnionTruth } from "./union-truth.js";
 
 const beginMs = 1_767_225_600_000;
 const faultsMs = 9_000;
@@ -48,8 +48,11 @@ class HostsSimulation {
   #healing = false;
   /** Until then an engine that lost data, and a host that couldn't say so, may let more pass. */
   #looseUntilMs = 0;
-  /** Hosts whose daemon was killed, or whose clock was set. */
-  readonly #disturbed = new Set<SimulatedHost>();
+  /** The ids of hosts whose daemon was killed, and of those whose clock was set. */
+  readonly #killed = new Set<string>();
+  readonly #clockSet = new Set<string>();
+  /** The engine has lost what it was told. */
+  #forgot = false;
   /** Starts of daemons: what was granted to an earlier one counts as used. */
   #restarts = 0;
 
@@ -138,13 +141,13 @@ class HostsSimulation {
     world.trace(`${kind} ${host.id}`);
     if (kind === "kill" && host.process.alive) {
       this.#restarts++;
-      this.#disturbed.add(host);
+      this.#killed.add(host.id);
       host.kill(random.between(50, 1500), random.chance(0.5));
     }
     if (kind === "pause") world.pause(host.process, random.skewed(10, 4000));
     if (kind === "cut") host.cutUntilMs = world.nowMs + random.skewed(50, 4000);
     if (kind === "step") {
-      this.#disturbed.add(host);
+      this.#clockSet.add(host.id);
       host.wallAheadMs += random.between(-9000, 3000);
     }
     if (kind === "wipe") this.#lose(() => this.#engine.twin.wipe());
@@ -156,6 +159,7 @@ class HostsSimulation {
 
   #lose(run: () => void): void {
     run();
+    this.#forgot = true;
     this.#engine.epoch++;
     // Strict where each host can tell what it has used before the engine grants again.
     const heard = this.#hosts.every(
@@ -186,10 +190,11 @@ class HostsSimulation {
   }
 
   /** What a host has admitted by a rule of its own; null: its clock or its memory was lost. */
-  #ownUse(host: SimulatedHost, rule: RuleDefinition): number | null {
-    if (!this.#sameClocks || this.#disturbed.has(host)) return null;
+  #ownUse({ id }: SimulatedHost, rule: RuleDefinition): number | null {
+    if (!this.#hasClockOfEngine(id) || this.#killed.has(id)) return null;
     const { nowMs } = this.#engine;
-    return estimate(rule, this.#truth.requests(rule, "", nowMs, host.id), nowMs);
+    const own = this.#truth.requests(rule, "", nowMs, ({ hostId }) => hostId === id);
+    return estimate(rule, own, nowMs);
   }
 
   /** What others have admitted, or whether the engine can be asked, is nothing to such a rule. */
@@ -231,6 +236,10 @@ class HostsSimulation {
 
   get #gauge(): RuleDefinition {
     return this.#rules.find(({ periodSeconds }) => periodSeconds === 0)!;
+  }
+
+  #hasClockOfEngine(hostId: string): boolean {
+    return this.#sameClocks && !this.#clockSet.has(hostId);
   }
 
   get #hasFaults(): boolean {
@@ -293,6 +302,7 @@ class HostsSimulation {
           nowMs,
         );
         const [current, before] = this.#truth.requests(rule, child, nowMs);
+        const sure = this.#truth.requests(rule, child, nowMs, (each) => this.#isSure(rule, each));
         const isExact = this.#restarts === 0 && this.#sameClocks;
         const told = [totals.requests, totals.requestsBefore] as const;
         if (rule.hostOnly === true) {
@@ -300,8 +310,8 @@ class HostsSimulation {
           continue;
         }
         if (
-          told[0] < current ||
-          told[1] < before ||
+          told[0] < sure[0] ||
+          told[1] < sure[1] ||
           (isExact && this.#differ(told, [current, before]))
         )
           this.#world.fail(
@@ -317,6 +327,19 @@ class HostsSimulation {
       this.#world.fail(`${totals.slots} slots are taken at rest`);
     for (const { id, shares } of this.#hosts)
       if (shares.size > 0) this.#world.fail(`${id} still holds ${shares.size} shares at rest`);
+  }
+
+  /**
+   * Whether the engine must count it in the window in which it was admitted. What a host admits
+   * without a unit it counts by the engine's clock as it last heard it, in an answer that may have
+   * been slow, or by its own where it has heard of none; and by its own what it reads from its disk
+   * after it was killed, which the engine knows unless it has lost it.
+   */
+  #isSure({ periodSeconds }: RuleDefinition, { hostId, atMs }: Admitted): boolean {
+    const hasUnits = this.#failureMode === "closed";
+    if (!hasUnits && atMs % (periodSeconds * 1000) < answerMaxMs) return false;
+    const goesByOwnClock = !hasUnits || (this.#forgot && this.#killed.has(hostId));
+    return !goesByOwnClock || this.#hasClockOfEngine(hostId);
   }
 
   /** A request that was withdrawn as its window ended may still be counted. */

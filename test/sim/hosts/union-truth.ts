@@ -31,20 +31,17 @@ export class UnionTruth {
   readonly charged: Charged[] = [];
 
   /**
-   * Requests of one counter in the engine's window of a moment, and in the one before; of one host
-   * alone if it is named.
+   * Requests of one counter in the engine's window of a moment, and in the one before; of those
+   * alone that are meant.
    */
   requests(
     rule: RuleDefinition,
     child: string,
     atMs: number,
-    hostId: string | null = null,
+    isMeant: (admitted: Admitted) => boolean = () => true,
   ): readonly [number, number] {
     const counts = this.admitted.filter(
-      (each) =>
-        !each.withdrawn &&
-        counterOn(rule, each.userPath) === child &&
-        (hostId === null || each.hostId === hostId),
+      (each) => !each.withdrawn && counterOn(rule, each.userPath) === child && isMeant(each),
     );
     return this.#halves(
       rule,
