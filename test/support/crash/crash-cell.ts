@@ -10,7 +10,7 @@ import type { Test } from "tap";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { admin, type RuleItem, ruleNow, until } from "../client.js";
 import { makeSite, type Part, type Site } from "../processes/processes.js";
-import { startRelay } from "../processes/socket-relay.js";
+import { type NotesByProxy, startRelay } from "../processes/socket-relay.js";
 import { storeWrites } from "../processes/store-writes.js";
 import { startScriptedUpstream } from "../providers/scripted-upstream.js";
 import {
@@ -91,15 +91,21 @@ export interface Stage {
   readonly site: Site;
   readonly truth: Truth;
   readonly lives: Life[];
+  readonly notes: NotesByProxy;
   daemon: Part;
   readonly first: Seat;
   readonly second: Seat;
 }
 
-async function newLife({ site, lives }: Pick<Stage, "site" | "lives">): Promise<Life> {
+async function newLife({
+  site,
+  lives,
+  notes,
+}: Pick<Stage, "site" | "lives" | "notes">): Promise<Life> {
   const relay = await startRelay(
     join(site.directory, `proxy-${lives.length}.sock`),
     adminSocketBeside(site.socket),
+    notes,
   );
   const life: Life = {
     relay,
@@ -123,9 +129,10 @@ export async function openStage(t: Test, moment: Cell["moment"]): Promise<Stage>
     await upstream.close();
   });
   const daemon = await site.startDaemon();
-  const first: Seat = { life: await newLife({ site, lives }), next: never };
-  const second: Seat = { life: await newLife({ site, lives }), next: never };
-  return { site, truth: createTruth(upstream), lives, daemon, first, second };
+  const notes: NotesByProxy = new Map();
+  const first: Seat = { life: await newLife({ site, lives, notes }), next: never };
+  const second: Seat = { life: await newLife({ site, lives, notes }), next: never };
+  return { site, truth: createTruth(upstream), lives, notes, daemon, first, second };
 }
 
 /** Plays it to the last count, and until all that is counted is stored. */

@@ -55,18 +55,27 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-const settledDeadlineMs = 20_000;
+/** Many times what a busy machine takes, and a delivery by another proxy. */
+const settledDeadlineMs = 60_000;
 
 interface Hold {
   readonly kind: string;
   readonly reached: () => void;
 }
 
+/** What takes notes of a proxy's frames, by the proxy's id. */
+export type NotesByProxy = Map<string, (frame: readonly unknown[]) => void>;
+
 /**
  * Listens at `socket` for one proxy and connects each of its connections to the daemon at
- * `daemonSocket`.
+ * `daemonSocket`. What a stopped proxy has left another one delivers, on a connection of its own
+ * and under the first one's name: relays with the same `notes` enter it where it belongs.
  */
-export async function startRelay(socket: string, daemonSocket: string): Promise<Relay> {
+export async function startRelay(
+  socket: string,
+  daemonSocket: string,
+  notes: NotesByProxy = new Map(),
+): Promise<Relay> {
   const unanswered = new Map<number, string>();
   const granted = new Map<number, string>();
   const settles = new Map<number, SettleSeen>();
@@ -102,8 +111,17 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     const toDaemon = net.connect({ path: daemonSocket, allowHalfOpen: true });
     const link: Link = { up: newLane(fromProxy, toDaemon), down: newLane(toDaemon, fromProxy) };
     links.add(link);
+    let noteOfLink = note;
+    const noteFrame = (frame: readonly unknown[]): void => {
+      if (frame[0] === "hello") {
+        const proxyId = frame[4] as string;
+        noteOfLink = notes.get(proxyId) ?? note;
+        notes.set(proxyId, noteOfLink);
+      }
+      noteOfLink(frame);
+    };
     for (const direction of ["up", "down"] as const)
-      pump(link[direction], () => holds.get(direction), note);
+      pump(link[direction], () => holds.get(direction), noteFrame);
     for (const end of [fromProxy, toDaemon]) {
       // A refused connection, or a reset: its `close` says all there is to say.
       end.on("error", () => {});
