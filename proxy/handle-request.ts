@@ -107,9 +107,10 @@ async function answerRequest(
   }
   if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
   const isScrape = endpoint === "metrics" || endpoint === "metrics-limiter";
-  const authentication = isScrape
+  const identified = isScrape
     ? authenticateScrape(gateway.credentials, gateway.served, exchange)
-    : await authenticated(gateway, exchange, match);
+    : authenticated(gateway, exchange, match);
+  const authentication = identified instanceof Promise ? await identified : identified;
   if (!authentication.ok) return refuseCaller({ exchange, record }, area, authentication);
   const { caller } = authentication;
   if (caller.credential === "authenticated") record.identified(caller);
@@ -117,7 +118,7 @@ async function answerRequest(
   if (page !== null) return refuseCaller({ exchange, record }, area, { ok: false, failure: page });
   // The caller of a limited request is checked with its admission, in one question to the daemon.
   if (meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange))
-    return serve({ gateway, exchange, caller, record }, endpoint);
+    return await serve({ gateway, exchange, caller, record }, endpoint);
   const askedMonoMs = gateway.monoMs();
   // Whoever scrapes wants to see that the daemon is away.
   const authorized = await authorizeCaller(gateway.limiter, caller, isScrape ? "model" : area);
@@ -128,12 +129,12 @@ async function answerRequest(
   return meetsLimits(endpoint) ? serve(context, endpoint) : serveFree(context, endpoint);
 }
 
-/** By the key that the request shows; or else by a session of the dashboard, where that counts. */
+/** By the key that the request shows, nearly always at once; or else by a dashboard's session. */
 function authenticated(
   gateway: Gateway,
   exchange: Exchange,
   match: Extract<RouteMatch, { readonly kind: "endpoint" }>,
-): Promise<Authentication> {
+): Authentication | Promise<Authentication> {
   const { credentials, limiter } = gateway;
   const cookie = gateway.served === "models" ? null : sessionOf(gateway, match, exchange);
   // Where nobody needs a key, a cookie from before says nothing.

@@ -11,6 +11,7 @@ import { createCapacity } from "./capacity/create-capacity.js";
 import { createGateway } from "./create-gateway.js";
 import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
 import { handleRequest } from "./handle-request.js";
+import { RunningHandlers } from "./http/drain/running-handlers.js";
 import { listenHttp } from "./http/http-listener.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
@@ -88,7 +89,7 @@ export async function startProxy({
     }
   }
   let end: ProxyEnd | null = null;
-  const answering = new Set<Promise<void>>();
+  const answering = new RunningHandlers();
   const capacity = createCapacity(config.server, log);
   const gateway = await createGateway({
     config,
@@ -118,10 +119,8 @@ export async function startProxy({
     listen: listenHttp,
     sockets,
     handle(ofListener, exchange) {
-      const answered = handleRequest(ofListener, exchange).finally(() =>
-        answering.delete(answered),
-      );
-      answering.add(answered);
+      answering.began();
+      void handleRequest(ofListener, exchange).then(answering.ended);
     },
   }).catch(async (error: unknown) => {
     await closeAll();
@@ -136,8 +135,7 @@ export async function startProxy({
       schedule: (ms, run) => void setTimeout(run, ms).unref(),
       async finish() {
         // What was cut is settled before its handler ends.
-        const answered = Promise.allSettled(answering);
-        await Promise.race([answered, delay(settleGraceMs, null, { ref: false })]);
+        await Promise.race([answering.none(), delay(settleGraceMs, null, { ref: false })]);
         await Promise.all([limiter.client.drained(settleGraceMs), gateway.tracing?.close()]);
         await closeAll();
         if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());

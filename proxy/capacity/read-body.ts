@@ -92,6 +92,7 @@ function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "n
   return body.append(piece) ? null : "no_memory";
 }
 
+/** `on` for all three: each is taken off once, and `once` would make two objects more of each. */
 function readPlain(request: IncomingMessage, reading: Reading): Promise<ReadBody> {
   return new Promise((resolve) => {
     // They would keep the promise, and with it the body, as long as the request.
@@ -107,7 +108,7 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<ReadBody
     };
     const onEnd = (): void => over({ ok: true, bytes: reading.body.take() });
     const onClose = (): void => over({ ok: false, reason: "gone" });
-    request.on("data", onData).once("end", onEnd).once("close", onClose);
+    request.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }
 

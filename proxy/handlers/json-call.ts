@@ -34,7 +34,8 @@ export async function readJsonCall(
   source: CallSource,
 ): Promise<ReadCall> {
   const { exchange, bodyBytesMax, isUtf8, onRead } = source;
-  const body = await exchange.readBody(bodyBytesMax).finally(onRead);
+  const body = await exchange.readBody(bodyBytesMax);
+  onRead?.();
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8, otherModel(operation, exchange));
   if (!parsed.ok) return parsed;
@@ -255,6 +256,5 @@ class JsonCall implements ModelCall {
 const nothing = Buffer.alloc(0);
 
 function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
-  const given = names.filter((name) => Object.hasOwn(object, name));
-  return Object.fromEntries(given.map((name) => [name, object[name]]));
+  return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
 }

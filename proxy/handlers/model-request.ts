@@ -10,6 +10,7 @@ import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
+import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -24,7 +25,7 @@ import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { type Route, requestedName, resolveModel } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import {
   admitRequest,
@@ -33,7 +34,7 @@ import {
   settleRequest,
 } from "./admit-and-settle.js";
 import { askCache, bypassed } from "./ask-cache.js";
-import { failOver } from "./attempts/fail-over.js";
+import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { orderedTargets } from "./attempts/ordered-targets.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
@@ -75,8 +76,8 @@ function readCall(
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const fromMonoMs = monoMs();
   const onRead = (): void => record.waited(monoMs() - fromMonoMs);
-  const sizes = { bodyBytesMax, uploadBytesMax };
-  const source: CallSource = { exchange, ...sizes, isUtf8, newSpool, nowMs, onRead };
+  const by = { isUtf8, newSpool, nowMs, onRead };
+  const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, ...by };
   switch (operation) {
     case "transcriptions":
     case "translations":
@@ -118,18 +119,13 @@ async function serveCall(received: RequestContext, call: ModelCall): Promise<voi
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;
-  const sendTo = (to: Target, headers: readonly string[], hasNext: boolean): Promise<Forwarded> =>
-    sendToTarget(context, {
-      target: to,
-      isRepeatable: call.repeatable,
-      operation: call.operation,
-      stream: call.stream,
-      send: (trace) =>
-        send(context, { target: to, call, route, headers, hasFallback: hasNext, trace }),
-    });
-  let forwarded = await sendTo(target, successHeaders(admitted.headers), hasFallback);
-  if (hasFallback && forwarded.failed !== null)
-    forwarded = await failOver(context, { admission, targets: all, send: sendTo }, forwarded);
+  const headers = successHeaders(admitted.headers);
+  let forwarded = await sendCall(context, { target, call, route, headers, hasFallback });
+  if (hasFallback && forwarded.failed !== null) {
+    const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>
+      sendCall(context, { target: next, call, route, headers: itsHeaders, hasFallback: hasNext });
+    forwarded = await failOver(context, { admission, targets: all, send: sendNext }, forwarded);
+  }
   settleRequest(
     context,
     admission,
@@ -163,10 +159,22 @@ interface Sending {
   readonly headers: readonly string[];
   /** Whether another target is left. */
   readonly hasFallback: boolean;
-  readonly trace: AttemptTrace | null;
 }
 
-async function send(
+/** As often as the target's provider allows. */
+function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded> {
+  const { target, call } = sending;
+  return sendToTarget(context, {
+    target,
+    isRepeatable: call.repeatable,
+    operation: call.operation,
+    stream: call.stream,
+    send: (trace) => send(context, sending, trace),
+  });
+}
+
+/** Not async: `sendToTarget` awaits it, so a promise of its own would only cost. */
+function send(
   {
     gateway,
     exchange,
@@ -174,7 +182,8 @@ async function send(
   }: RequestContext<
     "config" | "credentials" | "limiter" | "log" | "metrics" | "providers" | "rewriters" | "monoMs"
   >,
-  { target, call, route, headers, hasFallback, trace }: Sending,
+  { target, call, route, headers, hasFallback }: Sending,
+  trace: AttemptTrace | null,
 ): Promise<Forwarded> {
   const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
@@ -191,19 +200,13 @@ async function send(
     );
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
-  let remembered: Promise<void> | null = null;
   if (record.tries === 1)
     gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
   const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
   const isStored = translator === null && matters && isStoredCall(call);
-  const remember = (answer: unknown): void => {
-    const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
-    remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
-  };
   const traced = trace === null ? upstream : trace.watched(upstream);
-  const reached = isStored ? watchedUpstream(traced, remember) : traced;
-  const forwarded = await forward(exchange, {
-    upstream: translator === null ? reached : translatedUpstream(reached, translator),
+  const forwarding: ForwardRequest = {
+    upstream: translator === null ? traced : translatedUpstream(traced, translator),
     provider: target.provider,
     request: {
       method: "POST",
@@ -227,7 +230,28 @@ async function send(
     hasFallback,
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,
+  };
+  if (!isStored) return forward(exchange, forwarding);
+  const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
+  return forwardAndRemember(gateway, { exchange, forwarding, made });
+}
+
+interface Remembering {
+  readonly exchange: Exchange;
+  readonly forwarding: ForwardRequest;
+  readonly made: Omit<Parameters<typeof rememberOwner>[1], "ids">;
+}
+
+/** What the answer makes at the provider is its caller's before the client knows of it. */
+async function forwardAndRemember(
+  gateway: RequestContext<"limiter" | "log">["gateway"],
+  { exchange, forwarding, made }: Remembering,
+): Promise<Forwarded> {
+  let remembered: Promise<void> | null = null;
+  const upstream = watchedUpstream(forwarding.upstream, (answer) => {
+    remembered = rememberOwner(gateway, { ...made, ids: madeIds(made.operation, answer) });
   });
+  const forwarded = await forward(exchange, { ...forwarding, upstream });
   await remembered;
   return forwarded;
 }

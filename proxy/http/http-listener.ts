@@ -87,16 +87,21 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     cutByStop,
     isLastOn: (socket: Socket) => drain.begun && connections.runningOn(socket) <= 1,
   };
-  const onAnswered = function (this: ServerResponse): void {
-    connections.ended(this.req.socket as Socket);
-  };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
-    connections.began(request.socket as Socket);
-    response.once("close", onAnswered);
+    const socket = request.socket as Socket;
+    connections.began(socket);
     if (drain.begun) response.setHeader("connection", "close");
     const exchange = new NodeExchange(request, response, context);
-    giveBackAfter(exchange, response);
+    const answered = (): void => exchange.memory.answered();
+    // It is emitted once.
+    response.on("close", () => {
+      connections.ended(socket);
+      answered();
+    });
+    // One that waits behind another on its connection has no socket yet, and may end with the
+    // connection, without an event of its own.
+    if (response.socket === null) socket.once("close", answered);
     return exchange;
   };
   // Node itself would answer a request without Host with a bare 400.
@@ -201,17 +206,6 @@ class ServedRequest extends IncomingMessage {
   set upgrade(wants: boolean | null) {
     this.wantsUpgrade = wants;
   }
-}
-
-/**
- * What the request holds is given back when its response is closed. One that waits behind another
- * on its connection has no socket yet, and may end with the connection, without an event of its
- * own.
- */
-function giveBackAfter({ memory }: NodeExchange, response: ServerResponse): void {
-  const answered = (): void => memory.answered();
-  response.once("close", answered);
-  if (response.socket === null) response.req.socket.once("close", answered);
 }
 
 /** RFC 9112 section 3.2: only HTTP/1.0 may omit it. */

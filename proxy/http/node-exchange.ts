@@ -92,13 +92,17 @@ export class NodeExchange implements Exchange {
     refuseIfLate(this.#request, ms, then);
   }
 
-  async readBody(bytesMax: number): Promise<BodyResult> {
-    const read = await readWholeBody(this.#request, bytesMax, this.memory);
-    if (!read.ok && read.reason !== "gone") {
-      this.#response.setHeader("connection", "close");
-      await discardBody(this.#request);
-    }
-    return read;
+  readBody(bytesMax: number): Promise<BodyResult> {
+    return readWholeBody(this.#request, bytesMax, this.memory).then((read) =>
+      read.ok || read.reason === "gone" ? read : this.#discarded(read),
+    );
+  }
+
+  /** The rest of a body that is refused is read first, so that its client reads the answer. */
+  async #discarded(refused: BodyResult): Promise<BodyResult> {
+    this.#response.setHeader("connection", "close");
+    await discardBody(this.#request);
+    return refused;
   }
 
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {

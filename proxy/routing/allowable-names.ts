@@ -3,6 +3,7 @@
  * it asks for. The targets of a virtual model don't count: its operator chose them for its name.
  */
 import { modelPatternBytesMax } from "../../shared/access/allowed-models.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Catalog, Route } from "./resolve-model.js";
 
 /**
@@ -13,18 +14,17 @@ export function allowableNames(
   { providerByLowerName }: Pick<Catalog, "providerByLowerName">,
   route: Route,
 ): readonly string[] {
-  const names: string[] = [];
-  if (route.alias !== undefined) names.push(compared(route.alias));
-  if (route.kind === "virtual") {
-    names.push(compared(route.source));
-    return names;
+  const names = route.kind === "virtual" ? [compared(route.source)] : directNames(route.targets[0]);
+  return route.alias === undefined ? names : [compared(route.alias), ...names];
+
+  function directNames({ provider, model }: Target): readonly string[] {
+    const name = compared(`${provider}/${model}`);
+    const slash = model.indexOf("/");
+    // `openai/gpt-4o` at a reseller isn't what a list means by `openai/gpt-4o`, as with rules.
+    return slash > 0 && providerByLowerName.has(model.slice(0, slash).toLowerCase())
+      ? [name]
+      : [name, compared(model)];
   }
-  const { provider, model } = route.targets[0];
-  names.push(compared(`${provider}/${model}`));
-  const before = model.slice(0, Math.max(model.indexOf("/"), 0)).toLowerCase();
-  // `openai/gpt-4o` at a reseller isn't what a list means by `openai/gpt-4o`, as with rules.
-  if (!providerByLowerName.has(before)) names.push(compared(model));
-  return names;
 }
 
 /** No pattern is longer, and the wire takes no name that is much longer. */

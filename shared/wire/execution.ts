@@ -71,7 +71,7 @@ const keyIdCharsMax = 64;
 
 export function executionToWire(record: Execution | null): readonly unknown[] {
   if (record === null) return [];
-  return [
+  const flat: unknown[] = [
     record.requestId,
     record.endpoint,
     record.provider,
@@ -91,11 +91,11 @@ export function executionToWire(record: Execution | null): readonly unknown[] {
     record.latencyMs,
     record.firstByteMs,
     record.keyId,
-    // Those who know wire version 9 alone refuse them, so they are left out where they say nothing.
-    ...(record.requestedModel === "" && record.details === null
-      ? []
-      : [record.requestedModel, detailsToFlat(record.details)]),
   ];
+  // Those who know wire version 9 alone refuse them, so they are left out where they say nothing.
+  if (record.requestedModel !== "" || record.details !== null)
+    flat.push(record.requestedModel, detailsToFlat(record.details));
+  return flat;
 }
 
 /** Undefined when it breaks the grammar. Values may still be invalid: see `flawOf`. */

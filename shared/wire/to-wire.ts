@@ -102,21 +102,16 @@ import { attemptToWire, leaseToWire } from "./wire-lease.js";
 /** A message as the array that goes on the wire. */
 export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
   switch (message.kind) {
-    case "admit":
-      return [
-        "admit",
-        message.id,
-        message.userPath,
-        message.credential,
-        flattenTargets(message.targets),
-        message.submission,
-        ...readToWire(message.read),
-        ...(message.read === undefined || message.modelNames === undefined
-          ? []
-          : [message.modelNames]),
-      ];
-    case "settle":
-      return [
+    case "admit": {
+      const { id, userPath, credential, submission, read, modelNames } = message;
+      const targets = flattenTargets(message.targets);
+      if (read === undefined) return ["admit", id, userPath, credential, targets, submission];
+      return modelNames === undefined
+        ? ["admit", id, userPath, credential, targets, submission, read]
+        : ["admit", id, userPath, credential, targets, submission, read, modelNames];
+    }
+    case "settle": {
+      const fields: unknown[] = [
         "settle",
         message.seq,
         message.part,
@@ -130,8 +125,10 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.tokens,
         message.estimated,
         executionToWire(message.record),
-        ...(message.targetStartedAgoMs === undefined ? [] : [message.targetStartedAgoMs]),
       ];
+      if (message.targetStartedAgoMs !== undefined) fields.push(message.targetStartedAgoMs);
+      return fields;
+    }
     case "reroute":
       return [
         "reroute",
@@ -237,6 +234,7 @@ function readToWire(read: number | undefined): readonly number[] {
 }
 
 function flattenTargets(targets: readonly Target[]): string[] {
+  if (targets.length === 1) return [targets[0]!.provider, targets[0]!.model];
   const flat: string[] = [];
   for (const target of targets) flat.push(target.provider, target.model);
   return flat;

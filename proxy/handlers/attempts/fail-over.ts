@@ -12,7 +12,7 @@ import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 
-interface FailOver {
+export interface FailOver {
   readonly admission: Admission;
   /** All of the route, in order. Those that had no capacity before may have it now. */
   readonly targets: readonly Target[];

@@ -26,7 +26,7 @@ const closed: Credentials = {
 };
 const open: Credentials = { ...closed, masterKey: null, open: true };
 
-function ask(
+async function ask(
   credentials: Credentials,
   headers: Readonly<Record<string, string>>,
   area: Area = "model",
@@ -230,7 +230,7 @@ t.test("a path that doesn't normalize is refused by its header's name", async (t
 t.test(
   "a repeated path header is refused: joined, the two would be a third path that no rule covers",
   async (t) => {
-    const twice = (joined: string, repeated: boolean): Promise<Authentication> =>
+    const twice = async (joined: string, repeated: boolean): Promise<Authentication> =>
       authenticate(open, "model", {
         path: "/v1/chat/completions",
         query: "",
