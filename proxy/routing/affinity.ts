@@ -28,9 +28,9 @@ export function withOwnFirst(
   return [ordered[own]!, ...ordered.slice(0, own), ...ordered.slice(own + 1)];
 }
 
-/** The logarithm makes the shares as large as the weights. */
+/** The logarithm makes the shares as large as the weights; it is of a number between 0 and 1. */
 function rankOf(target: WeightedTarget, conversation: string): number {
-  const share = (hash(`${conversation}\n${targetName(target)}`) + 1) / (2 ** 32 + 1);
+  const share = (hash(`${conversation}\n${targetName(target)}`) + 0.5) / 2 ** 32;
   return -target.weight / Math.log(share);
 }
 

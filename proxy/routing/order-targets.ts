@@ -42,7 +42,7 @@ export function createTargetOrder(
       case "least_busy":
         return leastFirst(
           nextTurn(turns, route, take),
-          (target) => load.inFlight(target) / Math.max(target.weight, 1),
+          (target) => load.inFlight(target) / target.weight,
         );
       case "latency":
         return leastFirst(nextTurn(turns, route, take), (target) => load.latencyClass(target));
@@ -103,20 +103,17 @@ function nextTurn(
   }
   const { orders, weightSum } = turn;
   const current = take ? turn.current : [...turn.current];
-  let best = -1;
-  for (let i = 0; i < targets.length; i++) {
-    const { weight } = targets[i]!;
-    if (weight <= 0) continue;
+  let best = 0;
+  for (const [i, { weight }] of targets.entries()) {
     current[i]! += weight;
-    if (best === -1 || current[i]! > current[best]!) best = i;
+    if (current[i]! > current[best]!) best = i;
   }
-  if (best === -1) return targets;
   current[best]! -= weightSum;
   return orders[best]!;
 }
 
 function newTurn(targets: readonly WeightedTarget[]): Turn {
-  const weightSum = targets.reduce((sum, { weight }) => sum + Math.max(weight, 0), 0);
+  const weightSum = targets.reduce((sum, { weight }) => sum + weight, 0);
   return {
     targets,
     weightSum,

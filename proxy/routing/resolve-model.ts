@@ -20,6 +20,7 @@ import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { aliasByBeginning, aliasNamed, type ModelAliases, modelAliases } from "./model-aliases.js";
 
 export interface WeightedTarget extends Target {
+  /** From 1. */
   readonly weight: number;
 }
 

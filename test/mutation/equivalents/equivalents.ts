@@ -7,6 +7,7 @@ import type { Equivalent } from "./equivalent.js";
 import { handlerEquivalents } from "./handlers.js";
 import { listEquivalents } from "./lists.js";
 import { proxyLimiterEquivalents } from "./proxy-limiter.js";
+import { proxyRoutingEquivalents } from "./proxy-routing.js";
 import { proxyUsageEquivalents } from "./proxy-usage.js";
 import { ruleEquivalents } from "./rules.js";
 import { sharedEquivalents } from "./shared.js";
@@ -19,6 +20,7 @@ export const equivalents: readonly Equivalent[] = [
   ...listEquivalents,
   ...storeEquivalents,
   ...proxyLimiterEquivalents,
+  ...proxyRoutingEquivalents,
   ...proxyUsageEquivalents,
   ...sharedEquivalents,
 ];

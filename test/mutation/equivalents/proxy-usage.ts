@@ -1,37 +1,7 @@
-/** In the routing of the proxy, and in what it reads of usage. By file. */
+/** In what the proxy reads of usage. By file. */
 import type { Equivalent } from "./equivalent.js";
 
 export const proxyUsageEquivalents: readonly Equivalent[] = [
-  {
-    file: "proxy/routing/affinity.ts",
-    line: "let own = 0;",
-    what: "0 becomes 1",
-    why: "the first target's rank is above none, and makes it 0",
-  },
-  {
-    file: "proxy/routing/affinity.ts",
-    line: "let sum = 0x811c9dc5;",
-    what: "2166136261 becomes 2166136262",
-    why: "any number to begin with spreads conversations alike",
-  },
-  {
-    file: "proxy/routing/affinity.ts",
-    line: "sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);",
-    what: "2246822507 becomes 2246822508",
-    why: "another hash that spreads conversations alike",
-  },
-  {
-    file: "proxy/routing/order-targets.ts",
-    line: "const noLoad = { inFlight: () => 0, latencyClass: () => 0 };",
-    what: "0 becomes 1",
-    why: "all targets are as busy and as fast as each other",
-  },
-  {
-    file: "proxy/routing/target-load.ts",
-    line: "return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));",
-    what: "the condition is always false",
-    why: "of no targets none is found: what is left out is quicker, and no more",
-  },
   {
     file: "proxy/usage/event-reader.ts",
     line: "if (lines === 0)",
@@ -63,6 +33,18 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     why: "null counts as 0 in a product",
   },
   {
+    file: "proxy/usage/read-usage.ts",
+    line: "const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);",
+    what: "?? has no fallback",
+    why: "null counts as 0 in a difference, and in what is the largest",
+  },
+  {
+    file: "proxy/usage/read-usage.ts",
+    line: "const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);",
+    what: "?? has no fallback",
+    why: "null counts as 0 in a difference, and in what is the largest",
+  },
+  {
     file: "proxy/usage/response-meter.ts",
     line: "this.#keptBytes = 0;",
     what: "the statement is left out",
@@ -73,6 +55,36 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     line: "return unread === null",
     what: "the condition is always false",
     why: "what is put together has the same fields",
+  },
+  {
+    file: "proxy/usage/response-meter.ts",
+    line: "#isHeld = false;",
+    what: "the boolean turns",
+    why: "it is set when the body begins, before anything of it is kept",
+  },
+  {
+    file: "proxy/usage/response-meter.ts",
+    line: "this.#keptBytes = 0;",
+    what: "0 becomes 1",
+    why: "nothing is kept, or given back, after it",
+  },
+  {
+    file: "proxy/usage/response-meter.ts",
+    line: 'return (kept.length === 1 ? kept[0] : Buffer.concat(kept)).toString("latin1");',
+    what: "the condition is always false",
+    why: "a copy of one piece is the same text",
+  },
+  {
+    file: "proxy/usage/session-usage.ts",
+    line: "#second = -1;",
+    what: "1 becomes 2",
+    why: "no second is negative, so the first one is another",
+  },
+  {
+    file: "proxy/usage/session-usage.ts",
+    line: "#takenInSecond = 0;",
+    what: "0 becomes 1",
+    why: "it is set when the first second begins, and not read before",
   },
   {
     file: "proxy/usage/tap-stream.ts",

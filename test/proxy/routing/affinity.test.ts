@@ -44,3 +44,23 @@ t.test("when a target goes, only its own conversations move", async (t) => {
   t.ok(moved.length > 0);
   t.ok(moved.every((each) => own(targets, each) === "c"));
 });
+
+t.test("two releases agree, since proxies of both run while a cluster is upgraded", async (t) => {
+  const chosen = conversations.slice(0, 40).map((each) => own(targets, each));
+  t.equal(chosen.join(""), "cdddccbdcbaadbbbcdcbbdaddbdccbccacbcdcbd");
+  t.equal(own(targets, "é 漢字 🙂"), "d");
+  t.equal(own(targets, "conversation 1001"), "a", "by the last bits, too: c is close");
+});
+
+t.test("the lowest and the highest of all hashes are shares, too", async (t) => {
+  // At b, the one has the hash 0, and the other the hash 2 ** 32 - 1.
+  t.equal(own([target("a"), target("b")], "rmfnaa2y"), "a");
+  t.equal(own([target("a"), target("b", 1000)], "rmfnaa2y"), "b", "it has a share of its weight");
+  t.equal(own([target("a", 1000), target("b")], "41pqabb8"), "b");
+});
+
+t.test("of targets whose hash is the same the name decides, not the order", async (t) => {
+  const alike = [target("m93vu"), target("mgtea")];
+  t.equal(own(alike, "ann"), "m93vu");
+  t.equal(own(alike.toReversed(), "ann"), "m93vu");
+});

@@ -42,6 +42,20 @@ t.test("what a list of models is compared with is what the request asks for", (t
   t.end();
 });
 
+t.test("a provider's name is what stands before a slash, and no beginning of a name", (t) => {
+  const { config } = accepted(`
+providers:
+  openai: {type: openai, api_key: k, models: [gpt-4o, g/4o]}
+  g: {type: openai, base_url: "https://g.test/v1", api_key: k, models: [llama]}
+`);
+  const catalog = buildCatalog(config.providers, [], new Map());
+  const names = (asked: string) => allowableNames(catalog, resolveModel(catalog, asked)!);
+  t.same(names("openai/gpt-4o"), ["openai/gpt-4o", "gpt-4o"]);
+  t.same(names("openai/g/4o"), ["openai/g/4o"]);
+  t.same(names("g/llama"), ["g/llama", "llama"]);
+  t.end();
+});
+
 t.test("a name that is longer than any pattern is no name of the wire's that it refuses", (t) => {
   const catalog = buildCatalog(config.providers, [], new Map());
   const asked = `openai/${"x".repeat(500)}`;

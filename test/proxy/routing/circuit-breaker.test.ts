@@ -15,7 +15,8 @@ function after(failures: number): CircuitBreaker {
 t.test("it opens at so many failures in a row, and says so once", async (t) => {
   const breaker = after(2);
   t.equal(breaker.isClosed, true);
-  t.ok(breaker.admits(0, true));
+  t.ok(breaker.admits(5, true));
+  t.equal(breaker.untilMs, 0, "a closed one keeps nobody waiting, whoever it let through");
   t.equal(breaker.fail({ startedMs: 0, nowMs: 0, waitMs: 0 }, settings), true);
   t.equal(breaker.fail({ startedMs: 0, nowMs: 0, waitMs: 0 }, settings), false);
   t.equal(breaker.failures, 4);

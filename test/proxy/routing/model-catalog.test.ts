@@ -8,6 +8,7 @@ import {
 import { listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import type { AliasConfig, Config, ProviderConfig } from "../../../shared/config/config.js";
+import type { ProviderType } from "../../../shared/config/provider-type.js";
 
 interface ModelsCall {
   readonly request: UpstreamRequest;
@@ -45,6 +46,11 @@ class Provider implements Upstream {
     await settled();
   }
 
+  async throws(message: string): Promise<void> {
+    this.calls.at(-1)!.sink.onBug(new Error(message));
+    await settled();
+  }
+
   async fail(reason: string): Promise<void> {
     this.calls.at(-1)!.sink.onFailure({ kind: "unreachable", reason });
     await settled();
@@ -68,12 +74,15 @@ interface Bench {
 function bench(
   models: Readonly<Record<string, readonly string[] | null>>,
   aliases: readonly AliasConfig[] = [],
+  types: Readonly<Record<string, ProviderType>> = {},
 ): Bench {
   const providers = Object.fromEntries(Object.keys(models).map((name) => [name, new Provider()]));
   const timers: { ms: number; run: () => void }[] = [];
   const reports: string[] = [];
   const config = {
-    providers: Object.entries(models).map(([name, of]) => ({ name, models: of }) as ProviderConfig),
+    providers: Object.entries(models).map(
+      ([name, of]) => ({ name, type: types[name], models: of }) as ProviderConfig,
+    ),
     virtualModels: [],
     aliases,
   } as unknown as Config;
@@ -116,7 +125,12 @@ t.test(
   async (t) => {
     const { catalog, providers, reports, ids } = bench({ openai: null, local: ["llama"] });
     const openai = providers["openai"]!;
-    t.match(openai.calls[0]!.request, { method: "GET", path: "/models", body: null });
+    t.match(openai.calls[0]!.request, {
+      method: "GET",
+      path: "/models",
+      body: null,
+      isRepeatable: true,
+    });
     t.same(ids(), ["local/llama"]);
     const before = catalog.current();
     t.equal(resolveModel(before, "gpt-4o"), null);
@@ -127,6 +141,43 @@ t.test(
     });
     t.equal(resolveModel(before, "gpt-4o"), null, "a catalog in use doesn't change");
     t.same(reports, ["openai 2"]);
+  },
+);
+
+t.test("Anthropic is asked for a page that holds all of its models", async (t) => {
+  const { providers } = bench({ claude: null, openai: null }, [], { claude: "anthropic" });
+  t.equal(providers["claude"]!.calls[0]!.request.path, "/models?limit=1000");
+  t.equal(providers["openai"]!.calls[0]!.request.path, "/models");
+});
+
+t.test("it is known when each provider has last told its models", async (t) => {
+  const { catalog, providers } = bench({ openai: null, down: null, fixed: ["a"] });
+  await providers["openai"]!.answer(200, list("b"));
+  await providers["down"]!.answer(500, "{}");
+  t.same(
+    ["openai", "down", "fixed", "none"].map((name) => catalog.learnedAtMs(name)),
+    [5_000, null, null, null],
+  );
+});
+
+t.test("a name is resolved once every provider has told its models", async (t) => {
+  const { catalog, providers } = bench({ openai: null });
+  const resolved = resolveOnceLearned({ models: catalog }, "gpt-4o");
+  await providers["openai"]!.answer(200, list("gpt-4o"));
+  t.match(await resolved, { targets: [{ provider: "openai", model: "gpt-4o" }] });
+});
+
+t.test(
+  "of a list so many models are kept, and so many compared with a misspelt name",
+  async (t) => {
+    const { providers, ids } = bench({ p: null });
+    const names = Array.from({ length: 20_001 }, (_, i) => `model-${String(i).padStart(5, "0")}`);
+    await providers["p"]!.answer(200, list(...names));
+    t.same([ids().length, ids().at(-1)], [20_000, "p/model-19999"]);
+    const { catalog } = bench({ p: [...names.slice(0, 499), "claude", "gemini"] });
+    const hint = (name: string) => unknownModel(catalog, name).failure.message;
+    t.match(hint("claud"), /did you mean claude/);
+    t.notMatch(hint("gemin"), /did you mean/);
   },
 );
 
@@ -211,6 +262,7 @@ t.test(
         "p: GET /models did not answer with a list",
       ],
       [(provider) => provider.fail("ECONNREFUSED"), "p: ECONNREFUSED"],
+      [(provider) => provider.throws("out of range"), "p: Error: out of range"],
     ];
     for (const [answer, expected] of table) {
       const { providers, reports, timers } = bench({ p: null });

@@ -110,16 +110,6 @@ t.test("turns survive a rebuilt catalog, and start over with other targets", asy
   t.equal(models(order.order(virtual("round_robin", [1, 1, 1]))), "abc");
 });
 
-t.test("a target without weight is never first", async (t) => {
-  t.same(
-    picks(virtual("round_robin", [0, 2, 1]), 3)
-      .map((order) => order[0])
-      .sort(),
-    ["b", "b", "c"],
-  );
-  t.same(picks(virtual("round_robin", [0, 0]), 2), ["ab", "ab"], "unless there is no other");
-});
-
 t.test(
   "over as many picks as the weights sum to, each target is first as often as it weighs",
   async () => {

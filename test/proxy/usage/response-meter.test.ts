@@ -1,6 +1,16 @@
 import t from "tap";
-import { type BodyForm, ResponseMeter } from "../../../proxy/usage/response-meter.js";
-import { heldPieceBytes, readableResponseBytesMax } from "../../../shared/bounds.js";
+import type { MeteredUsage } from "../../../proxy/usage/count-usage.js";
+import {
+  type BodyForm,
+  ResponseMeter,
+  type TranslationReport,
+} from "../../../proxy/usage/response-meter.js";
+import {
+  heldPieceBytes,
+  readableResponseBytesMax,
+  streamEventBytesMax,
+} from "../../../shared/bounds.js";
+import type { Operation } from "../../../shared/operation.js";
 
 const json = JSON.stringify({
   choices: [],
@@ -136,4 +146,180 @@ t.test("a stream is told from a body, by its bytes and by an error among its eve
   t.same([stream.isStream, stream.errorSeen, stream.bytes], [true, false, 23]);
   stream.push(Buffer.from('data: {"error": {"message": "overloaded"}}\n\n'));
   t.same([stream.isStream, stream.errorSeen, stream.bytes], [true, true, 67]);
+});
+
+/** What a body of this form is charged that ended in order, or that was cut. */
+function body(
+  form: BodyForm,
+  text: string,
+  { operation = "chat_completions", translation = null, unreadable = null }: MeterOptions = {},
+) {
+  const request = { operation, promptBytes: () => 400 };
+  const meter = new ResponseMeter(request, translation, {
+    takeForAnswer: () => true,
+    give: () => {},
+  });
+  meter.beginBody(form, true, unreadable);
+  meter.keep(Buffer.from(text));
+  return { ended: () => meter.charged(meter.read(meter.text())), cut: () => cutOf(meter) };
+}
+
+/** The same for a stream of these events. */
+function stream(
+  events: readonly unknown[],
+  { operation = "chat_completions", translation = null }: MeterOptions = {},
+) {
+  const request = { operation, promptBytes: () => 400 };
+  const meter = new ResponseMeter(request, translation, {
+    takeForAnswer: () => true,
+    give: () => {},
+  });
+  meter.beginStream(false);
+  for (const event of events) meter.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+  return { ended: () => meter.charged(), cut: () => cutOf(meter) };
+}
+
+const cutOf = (meter: ResponseMeter) => (untranslatedBytes?: number) =>
+  meter.chargedWhenCut("it broke off", untranslatedBytes);
+
+interface MeterOptions {
+  readonly operation?: Operation | null;
+  readonly translation?: TranslationReport | null;
+  readonly unreadable?: string | null;
+}
+
+/** The tokens of a usage, and what is said of them. */
+function told({ usage, estimated, note }: MeteredUsage) {
+  return [usage?.inputTokens ?? null, usage?.outputTokens ?? null, estimated, note];
+}
+
+const translated = (of: Partial<TranslationReport>): TranslationReport => ({
+  usage: null,
+  untranslatedBytes: 0,
+  refused: null,
+  ...of,
+});
+const reported = { prompt_tokens: 7, completion_tokens: 50, total_tokens: 57 };
+
+t.test("what a body is charged, by its form, where it ended and where it was cut", async (t) => {
+  const forty = "x".repeat(40);
+  for (const [form, text, more, ended, cut] of [
+    ["json", json, {}, [3, 2, false, null], [100, 21, true, "it broke off"]],
+    ["json", '{"choices":[]}', {}, [100, 4, true, null], [100, 4, true, "it broke off"]],
+    ["text", json, {}, [100, 21, true, null], [100, 21, true, "it broke off"]],
+    ["text", forty, {}, [100, 10, true, null], [100, 10, true, "it broke off"]],
+    ["bytes", forty, {}, [100, 0, true, null], [100, 0, true, "it broke off"]],
+    ["unmetered", json, {}, [null, null, false, null], [null, null, false, "it broke off"]],
+    [
+      "text",
+      forty,
+      { unreadable: "it is compressed" },
+      [100, 10, true, "it is compressed"],
+      [100, 10, true, "it broke off; it is compressed"],
+    ],
+    ["json", json, { operation: null }, [3, 2, false, null], [null, null, false, "it broke off"]],
+    [
+      "json",
+      json,
+      { translation: translated({ usage: reported }) },
+      [7, 50, false, null],
+      [7, 50, false, "it broke off"],
+    ],
+    [
+      "text",
+      forty,
+      { translation: translated({ untranslatedBytes: 80 }) },
+      [100, 30, true, null],
+      [100, 30, true, "it broke off"],
+    ],
+  ] as const) {
+    const what = `${form} ${JSON.stringify(more)}`;
+    t.same(told(body(form, text, more).ended()), ended, what);
+    t.same(told(body(form, text, more).cut()()), cut, `${what}, cut`);
+  }
+});
+
+const delta = (text: string) => ({ choices: [{ delta: { content: text } }] });
+const usageChunk = { choices: [], usage: reported };
+const error = { error: { message: "overloaded" } };
+
+t.test("what a stream is charged that ended, or that had an error", async (t) => {
+  const invalid = { choices: [], usage: { prompt_tokens: -1, completion_tokens: 5 } };
+  const notCharged = /^usage not charged: prompt_tokens must be/;
+  for (const [events, more, expected] of [
+    [[delta("x".repeat(40)), usageChunk], {}, [7, 50, false, null]],
+    [[delta("x".repeat(40))], {}, [100, 10, true, null]],
+    [[delta("x".repeat(40)), error], {}, [100, 10, true, null]],
+    [[usageChunk, delta("x".repeat(40)), error], {}, [7, 60, true, null]],
+    [[delta("x".repeat(40)), invalid, error], {}, [100, 10, true, notCharged]],
+    [[delta("x".repeat(40))], { operation: null }, [null, null, false, null]],
+    [[{ usageMetadata: { promptTokenCount: 9 } }], { operation: null }, [9, 0, false, null]],
+    [
+      [delta("x".repeat(40)), usageChunk],
+      { translation: translated({ usage: { prompt_tokens: 1, completion_tokens: 2 } }) },
+      [1, 2, false, null],
+    ],
+    [
+      [delta("x".repeat(40)), error],
+      { translation: translated({ untranslatedBytes: 80, refused: "too deep" }) },
+      [100, 30, true, "too deep"],
+    ],
+  ] as const)
+    t.match(told(stream(events, more).ended()), expected, JSON.stringify([events, more]));
+});
+
+t.test("what a stream is charged that was cut, with what wasn't translated of it", async (t) => {
+  const broke = "it broke off";
+  for (const [events, more, bytes, expected] of [
+    [[delta("x".repeat(40))], {}, undefined, [100, 10, true, broke]],
+    [[delta("x".repeat(40))], {}, 80, [100, 30, true, broke]],
+    [[usageChunk], {}, undefined, [7, 50, true, broke]],
+    [[delta("x".repeat(40))], { operation: null }, undefined, [null, null, false, broke]],
+    [
+      [delta("x".repeat(240))],
+      { translation: translated({ usage: reported }) },
+      undefined,
+      [7, 60, true, broke],
+    ],
+    [
+      [delta("x".repeat(200))],
+      { translation: translated({ usage: reported }) },
+      80,
+      [7, 70, true, broke],
+    ],
+  ] as const)
+    t.same(
+      told(stream(events, more).cut()(bytes)),
+      expected,
+      JSON.stringify([events, more, bytes]),
+    );
+});
+
+t.test("that an event was too large to be read is said, unless its translation did", async (t) => {
+  const large = { choices: [{ delta: { parts: Array(streamEventBytesMax / 2).fill(0) } }] };
+  const note = /too large to be read/;
+  t.match(told(stream([large]).ended()), [100, 0, true, note]);
+  const translation = translated({ usage: reported });
+  t.same(told(stream([large], { translation }).ended()), [7, 50, false, null]);
+});
+
+t.test("what is held stays held, however large it is, until it is released", async (t) => {
+  const { meter, memory } = meterOf("json", true, Infinity);
+  meter.keep(Buffer.alloc(readableResponseBytesMax, " "));
+  meter.keep(Buffer.from(" "));
+  t.equal(meter.isFull, false);
+  t.equal(meter.release().length, 2);
+  t.same([meter.isFull, memory.held], [true, 0], "it is too large to be read");
+});
+
+t.test("only what is JSON is read, as far as its usage needs it", async (t) => {
+  for (const [form, text, expected] of [
+    ["json", '{"id":"a","usage":{"prompt_tokens":1}}', { usage: { prompt_tokens: 1 } }],
+    ["json", '{"id":"a"}', { id: "a" }],
+    ["json", '{"id":', undefined],
+    ["text", '{"id":"a"}', undefined],
+    ["bytes", '{"id":"a"}', undefined],
+    ["unmetered", '{"id":"a"}', undefined],
+  ] as const)
+    t.same(meterOf(form, false).meter.read(text), expected, `${form} ${text}`);
 });

@@ -14,6 +14,11 @@ const tokens = (input: number, output: number, cached = 0) => ({
   output_tokens: output,
   input_token_details: { cached_tokens: cached },
 });
+const writing = (input: number, written: number) => ({
+  input_tokens: input,
+  output_tokens: 0,
+  input_token_details: { cache_write_tokens: written },
+});
 
 function after(...events: readonly unknown[]) {
   const usage = new SessionUsage();
@@ -104,6 +109,58 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
         { usage: { inputTokens: 8, outputTokens: tokensPerResponseMax }, note: null },
       ],
       [
+        "as much input as a record takes",
+        [created, done(tokens(1, 0)), created, done(tokens(tokensPerResponseMax - 1, 0))],
+        { usage: { inputTokens: tokensPerResponseMax }, note: null },
+      ],
+      [
+        "two at once, of which one is done",
+        [created, created, done(tokens(1, 1))],
+        { usage: { totalTokens: 2 }, estimated: true, responding: true },
+      ],
+      [
+        "one that is done without having begun",
+        [done(tokens(1, 1)), created, text("x".repeat(8)), done(tokens(1, 1))],
+        { usage: { totalTokens: 4 }, estimated: false, responding: false },
+      ],
+      [
+        "text of a response whose usage was reported",
+        [
+          created,
+          text("x".repeat(80)),
+          done(tokens(1, 1)),
+          created,
+          text("x".repeat(8)),
+          done(null),
+        ],
+        { usage: { totalTokens: 4 }, estimated: true },
+      ],
+      [
+        "what was odd about one, though not about the next",
+        [created, done(tokens(1, 1, 99)), created, done(tokens(1, 1)), created, done(null)],
+        { usage: { totalTokens: 4 }, note: /cached/ },
+      ],
+      [
+        "one that is done, and says nothing of itself",
+        [created, text("x".repeat(8)), { type: "response.done" }],
+        { usage: { totalTokens: 2 }, estimated: true, responding: false },
+      ],
+      [
+        "two that wrote to a cache",
+        [created, done(writing(10, 4)), created, done(writing(20, 6))],
+        { usage: { inputTokens: 30, cacheWriteInputTokens: 10 } },
+      ],
+      [
+        "costs that are more than an amount may be",
+        [
+          created,
+          done({ ...tokens(1, 1), cost: 9_000 }),
+          created,
+          done({ ...tokens(1, 1), cost: 9_000 }),
+        ],
+        { usage: { totalTokens: 4, reportedCost: null } },
+      ],
+      [
         "costs that were reported",
         [
           created,
@@ -146,14 +203,16 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
 t.test(
   "the text of a message that was too large counts, and unread messages are noted",
   async (t) => {
-    const usage = new SessionUsage();
-    usage.onMessage(Buffer.from(JSON.stringify(created)));
-    usage.onMessage(Buffer.from(JSON.stringify(text(""))), 4000);
-    t.match(usage.charge(2), {
-      usage: { outputTokens: 1000 },
-      estimated: true,
-      note: /^too large to be read: 2 messages/,
-    });
+    for (const unread of [1, 2]) {
+      const usage = new SessionUsage();
+      usage.onMessage(Buffer.from(JSON.stringify(created)));
+      usage.onMessage(Buffer.from(JSON.stringify(text(""))), 4000);
+      t.match(usage.charge(unread), {
+        usage: { outputTokens: 1000 },
+        estimated: true,
+        note: `too large to be read: ${unread} messages`,
+      });
+    }
   },
 );
 

@@ -62,6 +62,26 @@ t.test("on a line that is lost nothing more is sent", async (t) => {
   }
 });
 
+t.test("they are durable once the daemon says so of the last of them", async (t) => {
+  const clock = { wireVersion, nowMs: () => nowMs, goesOn };
+  const settled = (seq: number): FromDaemon => ({ kind: "settled", seq });
+  const other = { ...settled(9), kind: "notice" } as unknown as FromDaemon;
+  for (const [count, durable, answers, expected] of [
+    [0, 0, [], true],
+    [3, 3, [], true],
+    [3, 0, [settled(3)], true],
+    [3, 0, [settled(4)], true],
+    [3, 0, [settled(1), settled(2)], false],
+    [3, 0, [other], false],
+    [3, 0, [other, settled(2), settled(3)], true],
+  ] as const) {
+    const said = [{ kind: "welcome", settledSeq: durable } as FromDaemon, ...answers].values();
+    const line = { send: () => {}, next: async () => said.next().value ?? null };
+    const what = JSON.stringify([count, durable, ...answers]);
+    t.equal(await deliverSettles(left(count), line, clock), expected, what);
+  }
+});
+
 t.test("a delivery that ends anywhere is begun again, and each settle counts once", async (t) => {
   const all = left(7);
   for (let read = 0; read <= 7; read++) {
