@@ -24,7 +24,6 @@ function releaseSlots(held: HeldLease): void {
 
 /** Frees the slots of a lease's target; the path's stay held. Returns the lease without it. */
 export function releaseTarget(held: HeldLease): HeldLease {
-  if (held.target === null) return held;
   release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));
   return {
     ...held,

@@ -218,7 +218,8 @@ function newManagedKey(fields: KeyFields): ManagedKey {
 /** The newest uses of a key and of its old secrets, by what it was and what it is. */
 function keepUses(key: ManagedKey, known: ManagedKey): void {
   key.lastUsedAtMs = newest(key.lastUsedAtMs, known.lastUsedAtMs);
-  key.writtenUseMs = known.writtenUseMs;
+  // It is written by whoever puts it.
+  key.writtenUseMs = key.lastUsedAtMs;
   for (const old of key.oldSecrets) {
     const before = [known, ...known.oldSecrets].find(({ hash }) => hash === old.hash);
     if (before !== undefined) old.lastUsedAtMs = newest(old.lastUsedAtMs, before.lastUsedAtMs);

@@ -125,11 +125,11 @@ interface KeyOutline {
 /** Of a value that needn't be one of `keyChange`; null: nothing is left of the key. */
 export function outlineOf(value: readonly unknown[] | null): KeyOutline {
   if (value === null) return { hash: null, createdAtMs: undefined, hasEnded: true };
-  if (value.length === 3) return { hash: null, createdAtMs: value[1], hasEnded: true };
+  if (value.length <= 3) return { hash: null, createdAtMs: value[1], hasEnded: true };
   const [hash, , , , , createdAtMs, , refusedAtMs, , , restriction] = value;
   const deactivatedAtMs: unknown = Array.isArray(restriction) ? restriction[1] : refusedAtMs;
   return {
-    hash: typeof hash === "string" && value.length > 3 ? hash : null,
+    hash: typeof hash === "string" ? hash : null,
     createdAtMs,
     hasEnded: deactivatedAtMs !== null,
   };

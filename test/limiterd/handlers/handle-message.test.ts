@@ -3,7 +3,18 @@ import { handleFrame } from "../../../limiterd/handlers/handle-message.js";
 import { leasesPerPeerMax, readsWaitingMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
-import { askFor, settleOf, startDaemon, target } from "../in-memory-daemon.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import {
+  askFor,
+  pathRule,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+  type TestPeer,
+  target,
+} from "../in-memory-daemon.js";
+
+const all = "admit reroute authorize hold release refusal read admin settle";
 
 const ofCallers: readonly string[] = [
   "objects.own",
@@ -227,5 +238,117 @@ t.test("of a peer that takes no answer, a bounded number of reads wait", (t) => 
   t.equal(peer.state.reads.waiting, readsWaitingMax);
   for (let i = 0; i < taken.length; i++) taken[i]!();
   t.equal(peer.received.filter(({ kind }) => kind === "answer").length, readsWaitingMax + 1);
+  t.end();
+});
+
+t.test("who may say what: before a hello nothing, and each role what is its own", (t) => {
+  const hello = { kind: "hello", wireVersion, proxyId: "p", leases: [], more: false } as const;
+  const rules = [pathRule("/team", 0, { requests: 9 })];
+  const lease = {
+    ...{ lease: 7, userPath: "/team", admittedAtMs: 0, lsn: 0, target },
+    ...{ targetAtMs: 0, targetLsn: 0, submission: false },
+  };
+  const asked = { userPath: "/team", credential: "authenticated", targets: [target] } as const;
+  const messages: readonly ToDaemon[] = [
+    { kind: "admit", id: 8, ...asked, submission: false },
+    { kind: "reroute", id: 9, lease: 7, targets: [target] },
+    { kind: "authorize", id: 10, credential: "none" },
+    { kind: "hold", leases: [{ ...lease, lease: 6 }] },
+    { kind: "release", id: 7 },
+    { kind: "refusal", id: 7, requestId: "r", model: "m" },
+    { kind: "read", connection: 2, earlier: [] },
+    { kind: "admin", id: 11, op: "status", body: null },
+    settleOf(lease, 1, 5),
+  ];
+  const proxy = (daemon: TestDaemon, id = 1): TestPeer => {
+    const peer = daemon.connect();
+    peer.send({ ...hello, id, role: "proxy", leases: [{ ...lease, lease: id + 6 }] });
+    return peer;
+  };
+  /** Who it is, and which of the messages are taken, and answered. */
+  const table: readonly (readonly [string, string, string, () => TestPeer])[] = [
+    ["who hasn't said hello", "", "", () => startDaemon(rules).connect()],
+    ["a proxy", all, "admit reroute authorize admin", () => proxy(startDaemon(rules))],
+    [
+      "a command line",
+      "admin",
+      "admin",
+      () => {
+        const peer = startDaemon(rules).connect();
+        peer.send({ ...hello, id: 1, role: "cli" });
+        return peer;
+      },
+    ],
+    [
+      "a proxy that isn't welcome yet",
+      "",
+      "",
+      () => {
+        const daemon = startDaemon(rules);
+        Object.assign(daemon.state, { expectedProxies: new Set(["p", "other"]) });
+        return proxy(daemon);
+      },
+    ],
+    [
+      "a proxy of another version",
+      "settle",
+      "",
+      () => {
+        const peer = startDaemon(rules).connect();
+        peer.send({ ...hello, id: 1, wireVersion: 999, role: "proxy" });
+        return peer;
+      },
+    ],
+    [
+      "a proxy that has connected again since",
+      all,
+      "authorize admin",
+      () => {
+        const daemon = startDaemon(rules);
+        const left = proxy(daemon);
+        proxy(daemon, 2);
+        return left;
+      },
+    ],
+  ];
+  for (const [who, taken, answered, connect] of table) {
+    const of = { taken: [] as string[], answered: [] as string[] };
+    for (const message of messages) {
+      const peer = connect();
+      const received = peer.received.length;
+      if (peer.send(message)) of.taken.push(message.kind);
+      if (peer.received.length > received) of.answered.push(message.kind);
+    }
+    t.same([of.taken.join(" "), of.answered.join(" ")], [taken, answered], who);
+  }
+  t.end();
+});
+
+t.test("each frame is a turn of what hosts share", (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p");
+  let turns = 0;
+  Object.assign(daemon.state, { shares: { enter: () => turns++ } });
+  for (const frames of [1, 2]) {
+    peer.send({ kind: "authorize", id: frames, credential: "none" });
+    t.equal(turns, frames);
+  }
+  t.end();
+});
+
+t.test("a child's counter is put away with the frame that ends its last request", (t) => {
+  const rule = { ...pathRule("/users", 0, { requests: 9 }), perChild: true };
+  for (const way of ["settle", "end"] as const) {
+    const daemon = startDaemon([rule]);
+    const peer = daemon.proxy("p");
+    const [first, second] = [askFor(peer, 2, "/users/ann")!, askFor(peer, 3, "/users/ann")!];
+    const [counter] = peer.state.leases.get(2)!.counters;
+    const isOut = (): boolean => daemon.state.book.find(rule)!.children.isCheckedOut(counter!);
+    peer.send(settleOf(first, 1, 0));
+    t.ok(isOut());
+    if (way === "end") peer.close();
+    else peer.send(settleOf(second, 2, 0));
+    t.notOk(isOut(), way);
+  }
   t.end();
 });

@@ -1,6 +1,8 @@
 import t from "tap";
+import { JwtDenials } from "../../../limiterd/keys/jwt-denials.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import { jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
@@ -150,4 +152,32 @@ t.test("denials are for proxies: a command line isn't told of them", async (t) =
   });
   t.equal(peer.received.length, 1, "the welcome");
   t.equal(jwtsOf(daemon.proxy("p1")).length, 1);
+});
+
+t.test("a token is denied until its denial expires, and the last denial stands last", async (t) => {
+  const denials = new JwtDenials();
+  const named = (value: string) => ({ claim: "jti", value, issuer: null }) as const;
+  const deny = (value: string, expiresAtMs: number | null): void =>
+    denials.put({ ...named(value), deniedAtMs: 0, expiresAtMs });
+  deny("a", 5);
+  deny("b", null);
+  for (const [value, nowMs, denied] of [
+    ["a", 4, true],
+    ["a", 5, false],
+    ["b", 1e15, true],
+    ["c", 4, false],
+  ] as const)
+    t.equal(denials.denies(jwtNameKey(named(value)), nowMs), denied, `${value} at ${nowMs}`);
+  t.same(
+    [4, 5].map((nowMs) => denials.expired(nowMs).map(({ value }) => value)),
+    [[], ["a"]],
+  );
+  deny("a", 9);
+  t.same(
+    [...denials.all()].map(({ value, expiresAtMs }) => [value, expiresAtMs]),
+    [
+      ["b", null],
+      ["a", 9],
+    ],
+  );
 });

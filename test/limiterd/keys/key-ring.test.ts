@@ -164,6 +164,8 @@ t.test(
     ring.use(used, "hash 1", 9 * keyUseWrittenMs);
     ring.put(fieldsOf(1));
     t.same(written(ring), [], "who puts a key writes it");
+    ring.use(ring.byNumber(1)!, "hash 1", 9 * keyUseWrittenMs + 1);
+    t.same(written(ring), [], "with the use that was known");
     const again = ring.add(fieldsOf(4, { lastUsedAtMs: 5000 }));
     ring.use(again, "hash 4", 5001);
     t.same(written(ring), [], "what was restored is written already");

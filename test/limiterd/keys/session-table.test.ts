@@ -104,4 +104,6 @@ t.test("the same token twice is one session", async (t) => {
   opened(table, "a", admin);
   t.equal(table.size, 1);
   t.equal(table.use("a", 1)?.credential.kind, "admin");
+  for (let i = 0; i <= sessionsPerHolderMax; i++) opened(table, `s${i}`, byKey("k"));
+  t.ok(table.use("a", 1), "it is its holder's no more");
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { outlineOf } from "../../../limiterd/keys/stored-key.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { startDaemon } from "../in-memory-daemon.js";
@@ -46,7 +47,16 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
     );
   const restricted = [...good.slice(0, 7), 1, ...good.slice(8), [["gpt-4o"], null]];
   t.doesNotThrow(await stored(1, restricted));
-  for (const wrong of ["x", ["gpt-4o"], [[7], null], [["a*b"], null], [["gpt-4o"], "never"], [[]]])
+  for (const wrong of [
+    "x",
+    ["gpt-4o"],
+    [[7], null],
+    [["a*b"], null],
+    [["gpt-4o"], "never"],
+    [[]],
+    {},
+    7,
+  ])
     t.throws(
       await stored(1, [...restricted.slice(0, 10), wrong]),
       { name: "StoreUnreadableError" },
@@ -62,4 +72,26 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
   ])
     t.throws(await stored(1, value), { name: "StoreUnreadableError" }, JSON.stringify(value));
   t.throws(await stored("key_1", good), { name: "StoreUnreadableError" });
+});
+
+t.test("hosts tell the keys of a number apart by an outline", async (t) => {
+  const { hash, redacted } = newKey();
+  const key = [hash, redacted, null, null, [], 5, null, null, null, []];
+  const put = (at: number, value: unknown): unknown[] => [
+    ...key.slice(0, at),
+    value,
+    ...key.slice(at + 1),
+  ];
+  for (const [value, outline] of [
+    [null, { hash: null, createdAtMs: undefined, hasEnded: true }],
+    [[["a"], 5, 7], { hash: null, createdAtMs: 5, hasEnded: true }],
+    [key, { hash, createdAtMs: 5, hasEnded: false }],
+    [put(7, 6), { hash, createdAtMs: 5, hasEnded: true }],
+    [[...put(7, 5), [["a"], null]], { hash, createdAtMs: 5, hasEnded: false }],
+    [[...put(7, 6), [["a"], 6]], { hash, createdAtMs: 5, hasEnded: true }],
+    [put(0, 7), { hash: null, createdAtMs: 5, hasEnded: false }],
+    [[hash, redacted, null, null], { hash, createdAtMs: undefined, hasEnded: true }],
+    [[hash], { hash: null, createdAtMs: undefined, hasEnded: true }],
+  ] as const)
+    t.strictSame(outlineOf(value), outline, JSON.stringify(value));
 });
