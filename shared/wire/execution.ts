@@ -65,8 +65,6 @@ export interface Execution {
  */
 export const interimStatus = 102;
 
-/** Of the first release. */
-const fields = 19;
 const keyIdCharsMax = 64;
 
 export function executionToWire(record: Execution | null): readonly unknown[] {
@@ -127,12 +125,12 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     rawDetails = [],
   ]: readonly unknown[] = flat;
   if (
-    flat.length < fields ||
     !isText(requestId) ||
     !isText(endpoint) ||
     !isText(provider) ||
     !isText(providerType) ||
     !isText(model) ||
+    // The last field of the first release.
     !isText(keyId)
   )
     return undefined;

@@ -216,7 +216,6 @@ function isTextOrNull(value: unknown): value is string | null {
 }
 
 function headersFromWire(flat: readonly unknown[]): SuccessHeaders | null {
-  if (flat.length < 6) return null;
   const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] = flat;
   if (!isCount(requestLimit) || !isCount(requestsLeft) || !isCount(requestReset)) return null;
   if (!isCount(tokenLimit) || !isCount(tokensLeft) || !isCount(tokenReset)) return null;

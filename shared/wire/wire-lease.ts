@@ -31,7 +31,7 @@ export function leasesFromWire(flat: unknown): Lease[] | null {
   if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
   const leases: Lease[] = [];
   for (const item of flat as unknown[]) {
-    const lease = Array.isArray(item) && item.length >= 6 ? leaseFromWire(item) : null;
+    const lease = Array.isArray(item) ? leaseFromWire(item) : null;
     if (lease === null || lease.lease === 0 || (lease.submission && lease.target !== null))
       return null;
     leases.push(lease);
@@ -58,13 +58,7 @@ export function leaseFromWire(flat: readonly unknown[]): Lease | null {
       submission,
     };
   const [provider, model, targetAtMs, targetLsn] = attempt as unknown[];
-  if (
-    attempt.length < 4 ||
-    !isName(provider) ||
-    !isModelName(model) ||
-    !isCount(targetAtMs) ||
-    !isCount(targetLsn)
-  )
+  if (!isName(provider) || !isModelName(model) || !isCount(targetAtMs) || !isCount(targetLsn))
     return null;
   return {
     lease,

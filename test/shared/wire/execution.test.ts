@@ -72,7 +72,7 @@ t.test(
     const table: readonly (readonly [at: number, flaw: string, values: readonly unknown[]])[] = [
       [0, "requestId", ["", "x".repeat(requestIdCharsMax + 1)]],
       [1, "endpoint", ["", long]],
-      [2, "provider", ["", long]],
+      [2, "provider", ["", long, "p\u0000"]],
       [3, "providerType", ["", long]],
       [4, "model", [long, "m\u0000", "m\ud800"]],
       [5, "status", [...notCounts, 1000]],
@@ -101,17 +101,37 @@ t.test(
         values.map(() => flaw),
         `field ${at}`,
       );
+    const longest = "x".repeat(subjectBytesMax);
+    const costs = [0, costPicoUsdMax];
     for (const [at, values] of [
-      [4, [""]],
+      [0, ["x".repeat(requestIdCharsMax)]],
+      [1, [longest]],
+      [2, [longest]],
+      [3, [longest, "t\u0000"]],
+      [4, ["", longest]],
+      [5, [0, 999]],
+      [6, [8, tokensPerResponseMax]],
+      [7, [0, tokensPerResponseMax]],
       [9, [15]],
-      [15, [null]],
-      [17, [null]],
+      [10, costs],
+      [11, costs],
+      [12, costs],
+      [14, [0, tokensPerResponseMax]],
+      [15, [null, ...costs]],
+      [16, [0, Number.MAX_SAFE_INTEGER]],
+      [17, [null, 0]],
       [18, [""]],
+      [19, ["", longest]],
     ] as const)
       t.same(
         values.map((value) => flawOf(recordIn(changedAt(at, value)))),
-        [null],
+        values.map(() => null),
+        `field ${at}`,
       );
+    const unpriced = { ...executed, inputCost: null, outputCost: null, totalCost: null };
+    t.equal(flawOf(unpriced), null);
+    t.equal(flawOf({ ...unpriced, outputCost: 1 }), "outputCost");
+    t.equal(flawOf({ ...executed, inputTokens: 5, cacheWriteInputTokens: 0 }), null, "all cached");
     fc.assert(fc.property(execution, (record) => flawOf(record) === null));
     t.equal(flawOf(recordIn(changedAt(18, "x".repeat(64)))), null, "as long as it may be");
   },

@@ -45,7 +45,8 @@ t.test(
       [],
       {},
       { ...valid, status: "400" },
-      { ...valid, status: 99 },
+      { ...valid, status: 399 },
+      { ...valid, status: 600 },
       { ...valid, message: null },
       { ...valid, type: 5 },
       { ...valid, code: 5 },
@@ -56,8 +57,80 @@ t.test(
       broken.filter((value) => parseFromDaemon(["failed", 1, value]) !== null),
       [],
     );
+    for (const status of [400, 599])
+      t.match(parseFromDaemon(["failed", 1, { ...valid, status }]), { failure: { status } });
   },
 );
+
+t.test("each field of a frame from a daemon is checked, whatever the others hold", async (t) => {
+  const counts = [-1, 0.5, "1", null];
+  const texts = [1, null, ["/team"]];
+  const keys = [null, "key", {}, ["/team"], [5, "key_7"], ["/team", 5]];
+  const table: readonly (readonly [frame: readonly unknown[], ...wrong: (readonly unknown[])[]])[] =
+    [
+      [
+        ["welcome", 1, "0.1.0", 5, true, 2, 3, true],
+        counts,
+        texts,
+        counts,
+        [1],
+        counts,
+        counts,
+        [1],
+      ],
+      [["admitted", 1, 0, 7, 8, [], []], counts, counts, counts, counts, [null, {}], keys],
+      [
+        ["refused", 1, "model", "gpt-4o", 60, "tokens", 10, 61, ["/team", "key_7"]],
+        counts,
+        ["team", null],
+        texts,
+        counts,
+        ["token", null],
+        counts,
+        [0, ...counts],
+        keys,
+      ],
+      [["denied", 1], counts],
+      [["authorized", 1, "", ""], counts, texts, texts],
+      [["answer", 1, {}], counts],
+      [["event", 0, "limited", true], counts, [5, null], [1, null]],
+      [["event", 0, "inert_rules", 2], counts, [], counts],
+      [["event", 0, "inert_budgets", 2], counts, [], counts],
+      [["event", 0, "keys_exist", true], counts, [], [false, 1]],
+      [["event", 0, "cluster_failing", null], counts, [], [false, 5]],
+    ];
+  for (const [frame, ...wrong] of table) {
+    t.match(parseFromDaemon(frame), { kind: frame[0] }, String(frame));
+    for (const [i, values] of wrong.entries())
+      for (const value of values)
+        t.equal(parseFromDaemon(frame.with(i + 1, value)), null, `${frame}: ${value} at ${i + 1}`);
+  }
+});
+
+t.test("a key that isn't accepted is named, and since when it has expired", async (t) => {
+  for (const [rest, ended] of [
+    [[], null],
+    [["", 5], null],
+    [[7, 5], null],
+    [["key_7", 1], { keyId: "key_7", expiredAtMs: 1 }],
+    [["key_7", 0], { keyId: "key_7", expiredAtMs: null }],
+    [["key_7", -1], { keyId: "key_7", expiredAtMs: null }],
+    [["key_7", "5"], { keyId: "key_7", expiredAtMs: null }],
+    [["key_7"], { keyId: "key_7", expiredAtMs: null }],
+  ] as const)
+    t.same(parseFromDaemon(["denied", 1, ...rest]), { kind: "denied", id: 1, ended });
+});
+
+t.test("a daemon that says nothing of denied JWTs has none", async (t) => {
+  const welcome = ["welcome", 1, "0.1.0", 0, true, 0, 0, false];
+  for (const [rest, deniedJwts] of [
+    [[], 0],
+    [[3], 3],
+    [[-3], 0],
+    [["3"], 0],
+  ] as const)
+    t.match(parseFromDaemon([...welcome, ...rest]), { kind: "welcome", deniedJwts });
+});
 
 t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
   const refused = ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, []];

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
+import { modelNamesMax } from "../../../shared/access/allowed-models.js";
 import {
   candidatesMax,
   connectionsNamedMax,
@@ -8,7 +9,7 @@ import {
   subjectBytesMax,
 } from "../../../shared/bounds.js";
 import { adminOps, isOperationName } from "../../../shared/wire/admin-op.js";
-import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { settledParts, type ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { speaks, wireVersions } from "../../../shared/wire/wire-versions.js";
@@ -202,6 +203,57 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 },
   ])
     t.equal(parseToDaemon(frame), null, String(JSON.stringify(frame)));
+});
+
+t.test("a frame towards the daemon may hold as much as its bounds say, and no more", async (t) => {
+  const longest = "x".repeat(subjectBytesMax);
+  const lease = (good.hello[5] as unknown[])[0];
+  for (const [kind, at, most] of [
+    ["admit", 4, Array(candidatesMax * 2).fill("a")],
+    ["admit", 4, [longest, longest]],
+    ["admit", 4, ["p", ""]],
+    ["reroute", 3, Array(candidatesMax * 2).fill("a")],
+    ["hello", 5, Array(leasesPerHello).fill(lease)],
+    ["hello", 5, []],
+    ["hello", 4, "x".repeat(64)],
+    ["hello", 3, "cli"],
+    ["hold", 2, Array(leasesPerHello).fill(lease)],
+    ["read", 1, 1],
+    ["read", 2, []],
+    ["read", 2, Array(2 * connectionsNamedMax).fill(1)],
+    ["refusal", 2, "x".repeat(requestIdCharsMax)],
+    ["refusal", 3, longest],
+    ["refusal", 3, ""],
+    ["release", 1, 1],
+    ["reroute", 2, 1],
+  ] as const) {
+    const frame = good[kind].with(at, most);
+    t.same(toWire(parseToDaemon(frame) as ToDaemon), frame, `${kind} ${at}`);
+  }
+  const names = Array(modelNamesMax).fill(longest);
+  t.match(parseToDaemon([...good.admit, 0, names]), { read: 0, modelNames: names });
+  t.equal(parseToDaemon([...good.admit, -1]), null);
+  t.match(parseToDaemon([...good.reroute, 0]), { read: 0 });
+  t.equal(parseToDaemon([...good.reroute, -1]), null);
+});
+
+t.test("a part of a request has a target, or a record, as its kind says", async (t) => {
+  const target = good.settle[7];
+  for (const part of settledParts) {
+    const frame = (attempt: unknown, record: unknown, lease = 5, tokens = 0): unknown =>
+      parseToDaemon(
+        good.settle.with(2, part).with(3, lease).with(7, attempt).with(10, tokens).with(12, record),
+      );
+    const isCached = part === "cached";
+    const needsTarget = part === "progress" || part === "attempt" || part === "untried";
+    const mayRecord = part === "request" || part === "progress" || isCached;
+    t.equal(frame(target, []) !== null, !isCached, `${part} with a target`);
+    t.equal(frame([], []) !== null, !needsTarget && !isCached, `${part} without one`);
+    t.equal(frame(target, executedFlat) !== null, mayRecord && !isCached, `${part} with a record`);
+    t.equal(frame([], [], 0) !== null, !needsTarget, `${part} without a lease`);
+    t.equal(frame([], [], 0, 1) !== null, !needsTarget && !isCached, `${part} with tokens`);
+    t.equal(frame(target, [], 0) !== null, !isCached, `${part} of another lease`);
+  }
 });
 
 /** Whether a value holds all of `known`, and nothing else but fields behind those of an array. */
