@@ -74,7 +74,12 @@ export class Backups {
    * say how far it is.
    */
   async progress(asker: object, nowMs: number): Promise<Checked<BackupProgress>> {
-    this.#current ??= this.#begin(asker, nowMs);
+    try {
+      this.#current ??= this.#begin(asker, nowMs);
+    } catch (error) {
+      if (error instanceof StoreFailingError) return notCopied(error);
+      throw error;
+    }
     const current = this.#current;
     if (current.asker !== asker) return anotherBackup;
     await Promise.race([
@@ -129,7 +134,7 @@ export class Backups {
   }
 
   #begin(asker: object, nowMs: number): Current {
-    const copying = beginOrFail(this.#ports);
+    const copying = this.#ports.beginCopy();
     const current: Current = {
       asker,
       beganMs: nowMs,
@@ -154,20 +159,6 @@ export class Backups {
     if (this.#current === current) this.#current = null;
     if (current.copy === null) current.copying.cancel();
     else current.copy.close();
-  }
-}
-
-/** One that has failed already, when it can't begin. */
-function beginOrFail({ beginCopy }: BackupPorts): CopyInProgress {
-  try {
-    return beginCopy();
-  } catch (error) {
-    return {
-      made: Promise.reject(error as Error),
-      storeBytes: 0,
-      copiedBytes: () => 0,
-      cancel() {},
-    };
   }
 }
 

@@ -68,8 +68,7 @@ export class CommitQueue {
    */
   tryWrite(changes: readonly Change[], told: (failing: Error | null) => void): void {
     const finish = (outcome: Error | null): void => {
-      this.#waiting.delete(finish);
-      told(outcome);
+      if (this.#waiting.delete(finish)) told(outcome);
     };
     this.#waiting.add(finish);
     this.add(changes, () => finish(null));

@@ -33,8 +33,9 @@ export function createStoreSize({ store, bytesMax, onFill }: SizePorts): () => b
   /** How many of `fills` were said. */
   let said = 0;
   return () => {
-    const used = bytesMax === null ? null : store.usedBytes();
-    if (bytesMax === null || used === null) return false;
+    if (bytesMax === null) return false;
+    const used = store.usedBytes();
+    if (used === null) return false;
     if (used < bytesMax * quietShare) said = 0;
     if (used < bytesMax * nearShare) return false;
     const others = used - (store.usedBytes("usage") ?? 0);

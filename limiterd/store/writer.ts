@@ -250,11 +250,9 @@ export class Writer {
 
   /**
    * While a commit runs, or fails and is tried again, the batch stays open and gathers: fewer and
-   * fuller batches write the same sums less often.
+   * fuller batches write the same sums less often. The queue is pumped after it.
    */
   #commitBatch(): void {
-    if (!this.#commitDue || this.#queue.committing || this.#closed) return;
-    this.closeBatch();
-    this.#queue.pump();
+    if (this.#commitDue && !this.#queue.committing && !this.#closed) this.closeBatch();
   }
 }

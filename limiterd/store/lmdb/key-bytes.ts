@@ -94,7 +94,7 @@ function numberFromBytes(stored: Buffer): number | null {
   const [from, to] = length === 4 ? [0, 4] : length === 6 ? [4, 6] : length === 8 ? [6, 8] : [8, 9];
   if (length !== to || stored[0]! >> 4 !== 1 || (length === 9 && (stored[8]! & 15) !== 0))
     return null;
-  if (length > 4 && stored.subarray(from, to).every((byte) => byte === 0)) return null;
+  if (stored.subarray(from, to).every((byte) => byte === 0)) return null;
   for (let i = 0; i < 8; i++)
     bits[i] = (((stored[i] ?? 0) & 15) << 4) | ((stored[i + 1] ?? 0) >> 4);
   const key = bits.readDoubleBE();

@@ -1,6 +1,7 @@
 import t from "tap";
 import { Backups, type CopyInProgress, type StoreCopy } from "../../../limiterd/store/backups.js";
 import { StoreFailingError } from "../../../limiterd/store/store.js";
+import { backupWaitMs } from "../../../limiterd/store/store-bounds.js";
 
 interface FakeCopy {
   made(bytes: Uint8Array): void;
@@ -121,6 +122,76 @@ t.test("a store that can't be written ends a copy that is made; its asker hears 
     failure: { status: 503, message: "the backup can't be made: no space left on device" },
   });
   t.notOk(backups.isOf(one));
+});
+
+t.test("only a copy that is being made is given up, and its first reason is told", async (t) => {
+  const { backups, copies } = fakeBackups();
+  backups.giveUp(new Error("nothing is made yet"));
+  const asked = backups.progress(one, noon);
+  backups.giveUp(new Error("the first"));
+  backups.giveUp(new Error("the second"));
+  t.match(await asked, { failure: { message: "the backup can't be made: the first" } });
+  const again = backups.progress(one, noon);
+  copies[1]!.made(Buffer.from("content"));
+  await again;
+  backups.giveUp(new Error("it is there already"));
+  t.notOk(copies[1]!.closed);
+  t.same(await backups.read(one, 0), { ok: true, value: Buffer.from("content") });
+  t.match(await backups.progress(one, noon), { ok: true, value: { ready: true } });
+});
+
+t.test("a copy is read by who asked for it alone, and not before it is made", async (t) => {
+  const { backups, copies } = fakeBackups();
+  const none = { failure: { status: 409, message: "this connection has no backup" } };
+  t.match(await backups.read(one, 0), none);
+  const asked = backups.progress(one, noon);
+  t.equal(backups.isOf(one), true);
+  t.equal(backups.isOf(another), false);
+  t.match(await backups.read(one, 0), none);
+  copies[0]!.made(Buffer.from("content"));
+  await asked;
+  t.match(await backups.read(another, 0), none);
+  t.equal(backups.isOf(one), true);
+  backups.ended(one);
+  t.equal(backups.isOf(one), false);
+  t.match(await backups.read(one, 0), none);
+});
+
+t.test("more may be copied than was there at first", async (t) => {
+  for (const [storeBytes, copied, bytes] of [
+    [100, 40, 100],
+    [100, 140, 140],
+  ] as const) {
+    const as_of = new Date(noon).toISOString();
+    const waits: number[] = [];
+    const backups = new Backups({
+      beginCopy: () => ({
+        made: new Promise(() => {}),
+        storeBytes,
+        copiedBytes: () => copied,
+        cancel() {},
+      }),
+      schedule(ms, run) {
+        waits.push(ms);
+        run();
+      },
+    });
+    const value = { ready: false, as_of, copied_bytes: copied, bytes };
+    t.same(await backups.progress(one, noon), { ok: true, value });
+    t.same(waits, [backupWaitMs]);
+  }
+});
+
+t.test("what isn't the store's failure isn't taken for one", async (t) => {
+  const bug = new TypeError("a bug");
+  const schedule = (): void => {};
+  const beginCopy = (): never => {
+    throw bug;
+  };
+  await t.rejects(new Backups({ schedule, beginCopy }).progress(one, noon), bug);
+  const made = Promise.reject(bug);
+  const copying = { made, storeBytes: 0, copiedBytes: () => 0, cancel() {} };
+  await t.rejects(new Backups({ schedule, beginCopy: () => copying }).progress(one, noon), bug);
 });
 
 t.test(

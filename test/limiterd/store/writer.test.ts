@@ -1,7 +1,12 @@
 import t from "tap";
 import type { Change, Store } from "../../../limiterd/store/store.js";
 import { Writer } from "../../../limiterd/store/writer.js";
-import { journalBatchMax, journalCountedMax, journalEntriesMax } from "../../../shared/bounds.js";
+import {
+  changesWaitingMax,
+  journalBatchMax,
+  journalCountedMax,
+  journalEntriesMax,
+} from "../../../shared/bounds.js";
 
 /** What the open batch has counted. */
 const nothing = (): { size: number; paused: boolean; take(): readonly unknown[] } => ({
@@ -198,6 +203,126 @@ t.test("what is committed doesn't count against the bound of what waits", async 
   await settled();
   t.ok(writer.failing);
   t.ok(writer.journal("p", 2, () => {}));
+});
+
+t.test("a commit that fails pauses at once what is counted beyond the bound", async (t) => {
+  const log = { ...nothing(), size: journalCountedMax };
+  let ends: (error?: Error) => void = () => {};
+  const commit = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      ends = (error) => (error === undefined ? resolve() : reject(error));
+    });
+  const timers: (() => void)[] = [];
+  const writer = new Writer(
+    {
+      store: { ...disk().store, commit },
+      counted: log,
+      schedule: (ms, run) => void (ms === 1000 && timers.push(run)),
+      onStoreState: () => {},
+    },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
+  );
+  void writer.write([{ table: "rules", key: "a", value: [1] }]);
+  for (let waiting = 0; waiting < journalEntriesMax; waiting += journalCountedMax) {
+    t.equal(log.paused, false);
+    writer.counted();
+  }
+  t.equal(log.paused, false, "the store works as far as is known");
+  ends(new Error("no space"));
+  await settled();
+  t.equal(log.paused, true);
+  timers[0]!();
+  ends();
+  await settled();
+  t.equal(log.paused, false);
+});
+
+t.test("what waits for a store that fails is full at its bound, else never", async (t) => {
+  const { self, writer, tick } = await failing();
+  for (let n = 0; n < changesWaitingMax - 1; n++) void writer.write([]);
+  t.equal(writer.isFull, false);
+  void writer.write([]);
+  t.equal(writer.isFull, true);
+  self.fail = false;
+  await tick();
+  t.equal(writer.isFull, false);
+  const working = new Writer(
+    {
+      store: { ...disk().store, commit: () => new Promise(() => {}) },
+      counted: nothing(),
+      schedule: () => {},
+      onStoreState: () => {},
+    },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
+  );
+  for (let n = 0; n <= changesWaitingMax; n++) void working.write([]);
+  t.equal(working.isFull, false, "a store that is slow takes it all");
+});
+
+t.test("a commit of something else leaves a batch open that isn't due yet", async (t) => {
+  const self = disk();
+  const { timers, writer } = counting(self);
+  writer.journal("p", 1, () => {});
+  await writer.write([{ table: "rules", key: "a", value: [1] }]);
+  t.equal(writer.lsn, 1);
+  t.same(
+    self.written.flat().map(({ table }) => table),
+    ["rules"],
+  );
+  timers[0]!.run();
+  await settled();
+  t.equal(self.written.length, 2);
+  writer.journal("p", 2, () => {});
+  await writer.write([{ table: "rules", key: "b", value: [1] }]);
+  t.equal(self.written.length, 3, "nor is the next one due");
+});
+
+t.test("a caller that has nothing to write hears whether the store works", async (t) => {
+  const { self, writer, tick } = await failing();
+  t.match(await writer.tryWrite([]), { message: "no space" });
+  self.fail = false;
+  await tick();
+  t.equal(await writer.tryWrite([]), null);
+});
+
+t.test("after the close nothing is counted, tried or scheduled", async (t) => {
+  const self = disk();
+  const { log, timers, writer } = counting(self);
+  writer.journal("p", 1, () => {});
+  log.size = 2;
+  const closed = writer.close();
+  await closed;
+  t.same(
+    self.written.flat().map(({ value }) => value),
+    [
+      [
+        ["p", 1],
+        ["half", "half"],
+      ],
+    ],
+    "what was open is committed",
+  );
+  for (const { run } of timers.splice(0)) run();
+  log.size = 5000;
+  writer.counted();
+  let told = false;
+  void writer.tryWrite([{ table: "rules", key: "a", value: [1] }]).then(() => (told = true));
+  t.notOk(writer.journal("p", 2, () => {}));
+  await settled();
+  t.same(timers, []);
+  t.notOk(told);
+  t.equal(writer.unjournaled, 0);
+  t.equal(self.written.length, 1);
+});
+
+t.test("the journal's bytes are those of its settles and of what it counts", async (t) => {
+  const { log, writer } = counting(disk());
+  writer.journal("p", 1, () => {});
+  writer.journal("q", 1, () => {});
+  writer.journal("p", 2, () => {});
+  log.size = 3;
+  writer.closeBatch();
+  t.equal(writer.journalBytes, (2 + 3) * 48);
 });
 
 interface Failing {

@@ -33,12 +33,6 @@ export const storeEquivalents: readonly Equivalent[] = [
     why: "the transaction is given up",
   },
   {
-    file: "limiterd/store/lmdb/lmdb-store.ts",
-    line: "if (nowMs - this.#touchedAtMs < touchMs)",
-    what: "< becomes <=",
-    why: "the mark is touched some microseconds later",
-  },
-  {
     file: "limiterd/store/lmdb/store-file.ts",
     line: "export const trialBytes = 64 * 1024;",
     what: "1024 becomes 1025",
@@ -55,6 +49,12 @@ export const storeEquivalents: readonly Equivalent[] = [
     line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });",
     what: "?? has no fallback",
     why: "a position that is no number is where the new file begins",
+  },
+  {
+    file: "limiterd/store/store-size.ts",
+    line: ".map((table) => ({ table, bytes: store.usedBytes(table) ?? 0 }))",
+    what: "?? has no fallback",
+    why: "null counts as 0 in a difference and a quotient",
   },
   {
     file: "limiterd/usage/reports/summarize-usage.ts",

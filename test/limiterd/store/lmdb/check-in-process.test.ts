@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -90,6 +91,23 @@ t.test("a file that is as its owner closed it isn't read again, any other is", a
     "cut short since then",
   );
   t.equal(readFileSync(`${file}.mark`, "utf8"), mark);
+});
+
+t.test("a store that was closed opens without a process that checks it", async (t) => {
+  const directory = temporary(t);
+  const file = await filledStore(directory);
+  let started = 0;
+  const hook = createHook({
+    init(_id, type) {
+      if (type === "PROCESSWRAP") started++;
+    },
+  }).enable();
+  t.teardown(() => hook.disable());
+  t.equal(await refusal(directory), null);
+  t.equal(started, 0);
+  rmSync(`${file}.mark`);
+  t.equal(await refusal(directory), null);
+  t.equal(started, 1, "another one doesn't");
 });
 
 t.test(

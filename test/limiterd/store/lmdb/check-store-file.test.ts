@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
@@ -10,7 +11,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { checkStoreFile } from "../../../../limiterd/store/lmdb/check-store-file.js";
+import {
+  checkStoreFile,
+  requireStoreFile,
+} from "../../../../limiterd/store/lmdb/check-store-file.js";
 import { StoreUnreadableError } from "../../../../limiterd/store/store.js";
 import { filledStore, inProcess, refusal, temporary } from "./store-fixture.js";
 
@@ -139,8 +143,26 @@ t.test("a head of a store is told from others by its meta page and its length", 
     [Buffer.alloc(8192), foreign],
   ] as const) {
     writeFileSync(file, head);
-    if (problem === null) t.doesNotThrow(() => checkStoreFile(file));
-    else t.throws(() => checkStoreFile(file), { name: "StoreUnreadableError", message: problem });
+    const unreadable = { name: "StoreUnreadableError" };
+    if (problem === null) {
+      t.doesNotThrow(() => checkStoreFile(file));
+      t.doesNotThrow(() => requireStoreFile(file));
+    } else {
+      t.throws(() => checkStoreFile(file), { ...unreadable, message: problem });
+      t.throws(() => requireStoreFile(file), unreadable);
+    }
   }
   t.throws(() => checkStoreFile(`${file}.none`), { code: "ENOENT" });
+  t.throws(() => requireStoreFile(`${file}.none`), {
+    name: "StoreUnreadableError",
+    message: `${file}.none can't be read: no such file or directory`,
+  });
+  const open = readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === file;
+    } catch {
+      return false;
+    }
+  });
+  t.same(open, [], "none of them stays open");
 });

@@ -51,3 +51,28 @@ t.test("what would be a number below 0 is no key, minus zero neither", async (t)
   for (const first of [0x18, 0x19])
     t.equal(keyFromBytes(Buffer.of(first, 0, 0, 0)), null, first.toString(16));
 });
+
+t.test("a number has one form: as many bytes as it needs, and no other bits", async (t) => {
+  for (const [number, length] of [
+    [0, 4],
+    [1, 4],
+    [2 ** 24 + 1, 6],
+    [2 ** 40 + 1, 8],
+    [2 ** 53 - 1, 9],
+  ] as const) {
+    const bytes = keyToBytes(number);
+    t.equal(bytes.length, length);
+    for (let longer = length + 1; longer <= 12; longer++)
+      t.equal(keyFromBytes(Buffer.concat([bytes, Buffer.alloc(longer - length)])), null);
+    for (const shorter of [1, 2, 3, 5, 7])
+      if (shorter < length) t.equal(keyFromBytes(bytes.subarray(0, shorter)), null);
+  }
+  const nine = keyToBytes(2 ** 53 - 1);
+  t.equal(
+    keyFromBytes(Buffer.from(nine.with(8, nine[8]! | 1))),
+    null,
+    "the last four bits are none",
+  );
+  for (const first of [0x00, 0x0f])
+    t.equal(keyFromBytes(Buffer.of(first, 0, 0, 1)), null, "another mark");
+});

@@ -200,6 +200,18 @@ t.test(
   },
 );
 
+t.test("a key may be as long as LMDB takes it, in bytes", async (t) => {
+  const store = await openLmdbStore(temporary(t));
+  const longest = "é".repeat(985);
+  await store.commit([put("rules", longest, 1)]);
+  t.same(read(store, "rules"), [[longest, [1]]]);
+  await t.rejects(store.commit([put("rules", `${longest}x`, 2)]), {
+    message: "a key of rules is longer than 1970 bytes",
+  });
+  t.same(read(store, "rules"), [[longest, [1]]]);
+  await store.close();
+});
+
 t.test("a commit of which one change can't be written writes none", async (t) => {
   const directory = temporary(t);
   const store = await openLmdbStore(directory);

@@ -16,3 +16,8 @@ t.test("a value comes back as it was, and changed bytes give none", async (t) =>
     t.same(read, []);
   }
 });
+
+t.test("a head without a body is no value, nor is less than a head", async (t) => {
+  for (let bytes = 0; bytes <= 5; bytes++)
+    t.equal(unsealValue(Buffer.of(1, 0, 0, 0, 0).subarray(0, bytes)), null, `${bytes} bytes`);
+});

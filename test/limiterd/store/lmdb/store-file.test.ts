@@ -1,9 +1,18 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import {
+  diskFault,
+  fileBytes,
+  inodeOf,
+  placeStoreFile,
+  prepareStoreFile,
+  removeUnfinished,
+  trialFile,
+} from "../../../../limiterd/store/lmdb/store-file.js";
 import { filledStore, refusal, temporary } from "./store-fixture.js";
 
 t.test(
@@ -60,3 +69,57 @@ t.test(
     t.same(readdirSync(directory), []);
   },
 );
+
+t.test(
+  "a file is told by its place on the disk, and one that isn't there by neither",
+  async (t) => {
+    const directory = temporary(t);
+    const file = join(directory, "limiterd.mdb");
+    t.equal(inodeOf(file), null);
+    t.equal(fileBytes(file), null);
+    writeFileSync(file, "content");
+    const { dev, ino } = statSync(file);
+    t.equal(inodeOf(file), `${dev} ${ino}`);
+    t.equal(fileBytes(file), 7);
+  },
+);
+
+t.test("a new store is put in its place complete, and over no other", async (t) => {
+  const directory = temporary(t);
+  const file = join(directory, "limiterd.mdb");
+  const make = (content: string) => async (fresh: string) => {
+    t.notOk(existsSync(fresh), "what an earlier process has left is gone");
+    t.notOk(existsSync(`${fresh}-lock`));
+    writeFileSync(fresh, content);
+    writeFileSync(`${fresh}-lock`, "");
+  };
+  await placeStoreFile(file, make("first"));
+  t.equal(readFileSync(file, "utf8"), "first");
+  await placeStoreFile(file, make("second"));
+  t.equal(readFileSync(file, "utf8"), "first");
+  for (const name of ["limiterd.mdb.mark", "limiterd.mdb.schema-1", "other.mdb.17.new"])
+    writeFileSync(join(directory, name), "");
+  removeUnfinished(directory);
+  t.same(readdirSync(directory).sort(), [
+    "limiterd.mdb",
+    "limiterd.mdb.mark",
+    "limiterd.mdb.schema-1",
+    "other.mdb.17.new",
+  ]);
+});
+
+t.test("a disk is tried behind the store's end, and a first start needs its room", async (t) => {
+  const directory = temporary(t);
+  const file = join(directory, "new", "limiterd.mdb");
+  t.equal(await prepareStoreFile(join(directory, "new")), file);
+  t.same(readdirSync(join(directory, "new")), []);
+  t.equal(await diskFault(file), null);
+  mkdirSync(trialFile(file));
+  t.match(await diskFault(file), { code: "EISDIR" });
+  await t.rejects(prepareStoreFile(join(directory, "new")), {
+    name: "StoreUnreadableError",
+    message: `${join(directory, "new")} can't be written: illegal operation on a directory`,
+  });
+  writeFileSync(`${file}-lock`, "");
+  t.equal(await prepareStoreFile(join(directory, "new")), file, "a store that was opened before");
+});

@@ -1,6 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openLmdbStore } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
@@ -75,5 +83,6 @@ t.test(
     writeFileSync(store.file, "another file");
     t.notOk(store.isInPlace());
     await store.close();
+    t.match(readFileSync(`${store.file}.mark`, "utf8"), /^in use /, "not as its owner left it");
   },
 );
