@@ -1,4 +1,4 @@
-import { createHook } from "node:async_hooks";
+import { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -97,12 +97,14 @@ t.test("a store that was closed opens without a process that checks it", async (
   const directory = temporary(t);
   const file = await filledStore(directory);
   let started = 0;
-  const hook = createHook({
-    init(_id, type) {
-      if (type === "PROCESSWRAP") started++;
+  const spawn = Reflect.get(ChildProcess.prototype, "spawn") as (...args: unknown[]) => unknown;
+  t.teardown(() => Object.assign(ChildProcess.prototype, { spawn }));
+  Object.assign(ChildProcess.prototype, {
+    spawn(this: ChildProcess, ...args: unknown[]): unknown {
+      started++;
+      return spawn.apply(this, args);
     },
-  }).enable();
-  t.teardown(() => hook.disable());
+  });
   t.equal(await refusal(directory), null);
   t.equal(started, 0);
   rmSync(`${file}.mark`);
