@@ -39,6 +39,12 @@ export const sharedEquivalents: readonly Equivalent[] = [
     why: "nothing else waits yet, and a promise that is resolved isn't rejected any more",
   },
   {
+    file: "shared/wire/daemon-client.ts",
+    line: "this.#waiting.set(0, { resolve: () => resolve(), reject });",
+    what: "0 becomes 1",
+    why: "nothing else waits before the connection, and the hello takes the place after it",
+  },
+  {
     file: "shared/wire/jwt-change.ts",
     line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
     what: "3 becomes 4",

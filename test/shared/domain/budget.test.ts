@@ -344,6 +344,26 @@ t.test("anchors: a field that isn't given stays, a wrong one is refused by its n
   t.same(anchorsFromStored(anchorsToStored(standing)), standing);
   t.equal(anchorsFromStored([0, 0, 9, 0, 0, 1, 0, 0]), null);
   t.equal(anchorsFromStored([0]), null);
+  const [lowest, highest] = [
+    anchorFields.map(({ min }) => min),
+    anchorFields.map(({ max }) => max),
+  ];
+  for (const values of [lowest, highest]) {
+    t.same(anchorsToStored(anchorsFromStored(values)!), values);
+    t.same(anchorsFromStored([...values, 0]), null);
+  }
+  for (const [i, { name, min, max }] of anchorFields.entries()) {
+    for (const wrong of [min - 1, max + 1, min + 0.5, String(min), null]) {
+      t.equal(anchorsFromStored(lowest.with(i, wrong as number)), null, `${name} ${wrong}`);
+      if (wrong !== null)
+        t.match(parseAnchors({ [name]: wrong }, standing), { failure: { param: name } });
+    }
+    for (const value of [min, max])
+      t.same(parseAnchors({ [name]: value }, standing), {
+        ok: true,
+        value: { ...standing, [name]: value },
+      });
+  }
 });
 
 t.test("each anchor has its bounds", async (t) => {

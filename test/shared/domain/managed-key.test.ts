@@ -61,10 +61,24 @@ t.test("a key in a text for the log is cut to what may be shown", async (t) => {
     `/admin/auth-keys/${redactKey(value)}/deactivate?${redactKey(value)}`,
   );
   t.equal(redactKeys("/v1/sk-sluice-models"), "/v1/sk-sluice-models");
+  t.equal(redactKeys(""), "");
+  for (const [shown, expected] of [
+    [redactKey(value), true],
+    [`${value.slice(0, 13)}…`, false],
+    [`${value.slice(0, 15)}…`, false],
+    [value.slice(0, 14), false],
+    [value, false],
+    [` ${redactKey(value)}`, false],
+    [7, false],
+    [[redactKey(value)], false],
+  ] as const)
+    t.equal(isRedactedKey(shown), expected, String(shown));
 });
 
 t.test("an id is key_ and a number from 1", async (t) => {
   t.equal(keyNumber(keyId(7)), 7);
+  t.equal(keyNumber(keyId(Number.MAX_SAFE_INTEGER)), Number.MAX_SAFE_INTEGER);
+  t.equal(keyNumber("key_9007199254740992"), null);
   for (const id of [
     "",
     "key_",

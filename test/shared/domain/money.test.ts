@@ -139,6 +139,7 @@ t.test(
       { microUsd: Number.MAX_SAFE_INTEGER - 1, picoUsd: 999_999 },
       { microUsd: 0, picoUsd: 1 },
       { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 },
+      { microUsd: 0, picoUsd: 5 },
       { microUsd: 5, picoUsd: 7 },
     ];
     t.notOk(isSaturated(parts[0]!));

@@ -77,6 +77,14 @@ t.test("what isn't a period is refused with the field's name", async (t) => {
   }
 });
 
+t.test("a number where a name belongs is told its own field", async (t) => {
+  t.equal(
+    read(periodOf({ period: 60 }, "limit_key.")),
+    "limit_key.period: limit_key.period must be minute, hour, day, concurrent or a number of " +
+      "seconds, not 60: give a number as limit_key.period_seconds",
+  );
+});
+
 t.test("seconds are an integer from 0 to a hundred years", async (t) => {
   for (const seconds of [0, 1, 60, periodSecondsMax])
     t.equal(read(periodOf({ period_seconds: seconds })), seconds);
@@ -181,6 +189,9 @@ t.test("a subject is trimmed and kept as it is written", async (t) => {
   t.equal(read(parseSubject("provider", "  OpenAI ", "subject")), "OpenAI");
   t.equal(read(parseSubject("model", " meta/Llama-3 ", "subject")), "meta/Llama-3");
   t.equal(read(parseSubject("model", "gpt 4", "subject")), "gpt 4");
+  for (const longest of ["x".repeat(subjectBytesMax), "é".repeat(subjectBytesMax / 2)])
+    for (const scope of ["model", "provider"] as const)
+      t.equal(read(parseSubject(scope, ` ${longest} `, "subject")), longest);
   const bad: readonly (readonly ["provider" | "model", unknown, RegExp])[] = [
     ["provider", "", /required/],
     ["provider", "  ", /required/],
@@ -490,6 +501,7 @@ t.test("a place in the configuration is said in as many words as a row has room 
     file: "sluice.yaml:12",
     within: "labels[0].limits[0]",
   });
+  t.same(declaredPlace("sluice.yaml: limits"), { file: "sluice.yaml", within: "limits" });
   t.same(declaredPlace("SET_RATE_LIMIT_TEAM"), { file: null, within: "SET_RATE_LIMIT_TEAM" });
 });
 
@@ -499,6 +511,8 @@ t.test("a model's id names a provider up to its first slash", async (t) => {
     ["groq/llama", true],
     ["groq/openai/gpt-4o", true],
     ["groq", false],
+    ["groqs", false],
+    ["groqs/llama", false],
     ["/groq", false],
     ["openai/groq/llama", false],
     ["open/ai/gpt", false],

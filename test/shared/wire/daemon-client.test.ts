@@ -192,6 +192,61 @@ t.test(
   },
 );
 
+/** A listener that answers each frame with the next of these. */
+async function answering(t: Owner, ...answers: readonly (readonly unknown[])[]): Promise<string> {
+  const socketPath = join(directoryOf(t), "daemon.sock");
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {});
+    const left = answers.values();
+    socket.on("data", () => {
+      const frames = left.next().value as readonly (readonly unknown[])[] | undefined;
+      if (frames !== undefined) socket.write(Buffer.concat(frames.map(encodeFrame)));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  t.teardown(() => void server.close());
+  return socketPath;
+}
+
+const welcome = ["welcome", 1, "9.9.9", 0, true, 0, 0, false, 0];
+const answer = ["answer", 2, { pid: 42 }];
+
+t.test(
+  "only the answer to what was asked is one; what is for proxies is passed over",
+  async (t) => {
+    const others = [
+      ["event", 0, "limited", true],
+      ["event", 0, "of a later release", 5],
+      ["settled", 1],
+      ["answer", 7, "to nobody"],
+    ];
+    const socketPath = await answering(t, [...others, welcome], [...others, answer]);
+    const client = await connectDaemon({ socketPath, deadlineMs: 5000 });
+    t.equal(client.daemonVersion, "9.9.9");
+    t.same(await client.call("status", null), { ok: true, body: { pid: 42 } });
+    client.close();
+  },
+);
+
+t.test("what listens and answers otherwise is named as no daemon", async (t) => {
+  const failed = ["failed", 2, plainFailure(404, "not_found_error", "no")];
+  for (const [hello, call, message] of [
+    [["nonsense", 1], null, /: it sent a message that isn't in the protocol$/],
+    [["answer", 1, {}], null, /: a hello was answered by answer$/],
+    [welcome, ["nonsense", 2], /: it sent a message that isn't in the protocol$/],
+    [welcome, ["denied", 2], /: status was answered by denied$/],
+    [welcome, failed, null],
+  ] as const) {
+    const socketPath = await answering(t, [hello], call === null ? [] : [call]);
+    const asked = connectDaemon({ socketPath, deadlineMs: 5000 }).then((client) => {
+      t.teardown(() => client.close());
+      return client.call("status", null);
+    });
+    if (message === null) t.match(await asked, { ok: false, failure: { status: 404 } });
+    else t.match(await troubleOf(asked), { trouble: "broken", message });
+  }
+});
+
 t.test(
   "a call without an answer ends at its deadline, or when the daemon closes the connection",
   async (t) => {
