@@ -286,12 +286,13 @@ export const fromDaemon: {
     }),
     fc.record({
       kind: fc.constant("event" as const),
-      name: fc.constantFrom(
-        "inert_rules" as const,
-        "inert_budgets" as const,
-        "last_backup" as const,
-      ),
+      name: fc.constantFrom("inert_rules" as const, "inert_budgets" as const),
       value: count,
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("last_backup" as const),
+      value: moment,
     }),
     fc.record({
       kind: fc.constant("event" as const),

@@ -1,4 +1,6 @@
 /** What a commit does that LMDB or the disk refuses, on a real file with a root that can fail. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -13,7 +15,7 @@ import { written } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { trialFile } from "../../../../limiterd/store/lmdb/store-file.js";
 import { ownerMark } from "../../../../limiterd/store/lmdb/store-owner.js";
 import { StoreLockedError, StoreUnreadableError } from "../../../../limiterd/store/store.js";
-import { filledStore, put, read, remove, temporary } from "./store-fixture.js";
+import { filledStore, inProcess, put, read, remove, temporary } from "./store-fixture.js";
 
 interface Bench {
   readonly store: LmdbStore;
@@ -218,5 +220,31 @@ t.test(
       if (typeof expected === "boolean") t.equal(await marked, expected);
       else await t.rejects(marked, expected instanceof RegExp ? { message: expected } : expected);
     }
+  },
+);
+
+t.test(
+  "a flush that fails is never tried again and trusted: the store is given up",
+  { skip: spawnSync("strace", ["-V"]).status === 0 ? false : "needs strace" },
+  async (t) => {
+    const { child, received, until } = inProcess(t, temporary(t), "commit");
+    const commit = async (bytes: number): Promise<unknown> => {
+      const before = received.length;
+      child.send(bytes);
+      await until(() => received.length > before);
+      return received.at(-1);
+    };
+    await until(() => received.length === 1);
+    t.same(await commit(10), { committed: 10 });
+    const args = ["-f", "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO"];
+    const strace = spawn("strace", [...args, "-p", String(child.pid)], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    t.teardown(() => void strace.kill("SIGKILL"));
+    await once(strace.stderr, "data");
+    t.match(await commit(20), {
+      refused:
+        /^StoreBrokenError: .*limiterd\.mdb can't be trusted any more: the disk failed to write what it had taken \(i\/o error\)/,
+    });
   },
 );
