@@ -21,8 +21,7 @@ export function jwtChangeFromWire(raw: unknown): JwtChange | null {
   if (!Array.isArray(raw)) return null;
   const [complete, flatDenied, flatAllowed] = raw as readonly unknown[];
   if (typeof complete !== "boolean") return null;
-  if (!Array.isArray(flatDenied) || flatDenied.length % 4 !== 0) return null;
-  if (!Array.isArray(flatAllowed) || flatAllowed.length % 3 !== 0) return null;
+  if (!Array.isArray(flatDenied) || !Array.isArray(flatAllowed)) return null;
   const denied: JwtDenial[] = [];
   for (let i = 0; i < flatDenied.length; i += 4) {
     const name = nameFromWire(flatDenied.slice(i, i + 3));

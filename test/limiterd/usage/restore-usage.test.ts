@@ -1,4 +1,10 @@
 import t from "tap";
+import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import {
+  rollupProgressChange,
+  storedRollupProgress,
+} from "../../../limiterd/usage/stored-rollup-progress.js";
+import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 import { noonMs, recordsIn, spend, usageOf } from "./usage-fixture.js";
 
@@ -82,3 +88,49 @@ t.test(
     t.equal(recordsIn(next.store).length, 40);
   },
 );
+
+t.test("a start reads the records behind those that all sums hold, and no others", async (t) => {
+  const daemon = startDaemon([], { nowMs: noonMs });
+  const peer = daemon.proxy("p");
+  for (let seq = 1; seq <= 4; seq++) {
+    spend(peer, seq, "/a");
+    await daemon.commit();
+  }
+  const keys = [...daemon.store.entries("usage")].map(({ key }) => Number(key));
+  t.equal(keys.length, 4);
+  for (const [rolledUpKey, replayed] of [
+    [0, 4],
+    [keys[0]!, 3],
+    [keys[2]!, 1],
+    [keys[3]!, 0],
+  ] as const) {
+    const store = createMemoryStore();
+    // The records alone, without their sums.
+    await store.commit([
+      ...[...daemon.store.entries("usage")].map((entry) => ({ table: "usage", ...entry }) as const),
+      rollupProgressChange(rolledUpKey),
+    ]);
+    t.equal(storedRollupProgress(store), rolledUpKey);
+    const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: t.fail }, noonMs);
+    t.equal(usage.rolledUpKey, rolledUpKey);
+    t.equal(usage.lastKey, keys[3]);
+    const sums = usage.takeDirty().map(({ sum }) => sum.requests);
+    t.equal(Math.max(0, ...sums), replayed);
+  }
+});
+
+t.test("a mark or a record that can't be read ends the start", async (t) => {
+  t.equal(storedRollupProgress(createMemoryStore()), 0);
+  for (const change of [
+    { table: "marks", key: "rolled_up", value: ["7"] },
+    { table: "marks", key: "rolled_up", value: [-1] },
+    { table: "usage", key: 3, value: ["?"] },
+  ] as const) {
+    const store = createMemoryStore();
+    await store.commit([change]);
+    t.throws(() => restoreUsage({ store, labelsOf: () => [], onDamaged: t.fail }, noonMs), {
+      name: "StoreUnreadableError",
+      message: new RegExp(` of ${change.table} `),
+    });
+  }
+});

@@ -52,3 +52,25 @@ t.test("what wasn't needed between two makings of room is forgotten", async (t) 
   t.ok(cells.held("needed"));
   t.equal(cells.held("unneeded"), undefined);
 });
+
+t.test("room is made at the bound, and what isn't there takes none", async (t) => {
+  const cells = new RollupCache(createMemoryStore(), (error) => t.fail(error.message));
+  for (let i = 0; i < rollupCellsMax; i++) cells.known(`nobody${i}`);
+  t.equal(cells.forget(), false);
+  for (let i = 1; i < rollupCellsMax; i++) cells.get(`x${i}`);
+  t.equal(cells.forget(), false, "one less");
+  cells.get("x1");
+  t.equal(cells.forget(), false, "the same again");
+  cells.get("x0");
+  t.equal(cells.forget(), true);
+  t.equal(cells.forget(), false);
+});
+
+t.test("what is no damage isn't taken for it", async (t) => {
+  const store = createMemoryStore();
+  const bug = new TypeError("a bug");
+  store.get = () => {
+    throw bug;
+  };
+  t.throws(() => new RollupCache(store, (error) => t.fail(error.message)).get("a"), bug);
+});

@@ -1,7 +1,11 @@
 import t from "tap";
+import { RecordDays } from "../../../limiterd/usage/record-days.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import type { Rollups } from "../../../limiterd/usage/rollups.js";
+import { createUsageLog } from "../../../limiterd/usage/usage-log.js";
 import { readRecords } from "../../../limiterd/usage/usage-reader.js";
-import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import { rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 
 const midnightMs = Date.parse("2026-03-01T00:00:00Z");
@@ -60,5 +64,93 @@ t.test(
       ({ requestId }) => found.push(requestId),
     );
     t.same(found, ["after"]);
+  },
+);
+
+/** A log over sums of which so many are dirty. */
+function logging(before: { readonly lastKey?: number; readonly replayed?: number } = {}) {
+  const added: string[] = [];
+  const rollups = {
+    dirty: 0,
+    add: ({ requestId }: UsageRecord) => void added.push(requestId),
+    takeDirty: () => [],
+  };
+  const usage = createUsageLog(rollups as unknown as Rollups, {
+    lastKey: 0,
+    rolledUpKey: 0,
+    replayed: 0,
+    ...before,
+    days: new RecordDays([]),
+  });
+  let due = 0;
+  usage.onFlushDue(() => due++);
+  const add = (id: string): void => usage.add(recordAt(midnightMs, id), midnightMs);
+  return { usage, rollups, added, add, due: () => due };
+}
+
+t.test("a batch has the next key, and one without records has none", async (t) => {
+  const { usage, added, add } = logging({ lastKey: 7 });
+  t.same(usage.changes(20), []);
+  t.equal(usage.lastKey, 7);
+  t.match(usage.open, { key: 8, records: [] });
+  add("a");
+  add("b");
+  t.same(added, ["a", "b"]);
+  t.match(usage.open, { key: 8, records: [{ requestId: "a" }, { requestId: "b" }] });
+  t.same(usage.unwritten(), []);
+  const [record, day, ...rest] = usage.changes(21);
+  t.match(record, { table: "usage", key: 8 });
+  t.match(recordsFromStored(record!.value!), [{ requestId: "a" }, { requestId: "b" }]);
+  t.match(day, { table: "days", key: 8 });
+  t.same(rest, []);
+  t.equal(usage.lastKey, 8);
+  t.match(usage.open, { key: 9, records: [] });
+  t.same(usage.changes(22), []);
+  add("c");
+  t.match(
+    usage.changes(23).map(({ table, key }) => [table, key]),
+    [["usage", 9]],
+  );
+});
+
+t.test("a record is unwritten until the commit of its batch, and of no earlier one", async (t) => {
+  const { usage, add } = logging();
+  for (const lsn of [5, 6, 8]) {
+    add(`in ${lsn}`);
+    usage.changes(lsn);
+  }
+  const left = (): number[] => usage.unwritten().map(({ key }) => key);
+  t.same(left(), [1, 2, 3]);
+  for (const [lsn, keys] of [
+    [4, [1, 2, 3]],
+    [5, [2, 3]],
+    [7, [3]],
+    [8, []],
+    [9, []],
+  ] as const) {
+    usage.committed(lsn);
+    t.same(left(), keys, `${lsn}`);
+  }
+});
+
+t.test(
+  "sums are to be written at a number of records, or of sums, and until then not",
+  async (t) => {
+    const { usage, rollups, add, due } = logging({ replayed: rollupRecordsMax - 2 });
+    add("a");
+    t.equal(due(), 0);
+    add("b");
+    t.equal(due(), 1);
+    add("c");
+    t.equal(due(), 2, "until they are taken");
+    t.same(usage.takeDirty(), []);
+    add("d");
+    t.equal(due(), 2);
+    rollups.dirty = rollupsDirtyMax - 1;
+    add("e");
+    t.equal(due(), 2);
+    rollups.dirty++;
+    add("f");
+    t.equal(due(), 3);
   },
 );

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import { invalid } from "../../../shared/error-code.js";
+import { lastMs } from "../../../shared/time.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
@@ -96,6 +97,7 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
       [["event", 0, "limited", true], counts, [5, null], [1, null]],
       [["event", 0, "inert_rules", 2], counts, [], counts],
       [["event", 0, "inert_budgets", 2], counts, [], counts],
+      [["event", 0, "last_backup", lastMs], counts, [], [lastMs + 1, ...counts]],
       [["event", 0, "keys_exist", true], counts, [], [false, 1]],
       [["event", 0, "cluster_failing", null], counts, [], [false, 5]],
     ];
@@ -119,6 +121,50 @@ t.test("a key that isn't accepted is named, and since when it has expired", asyn
     [["key_7"], { keyId: "key_7", expiredAtMs: null }],
   ] as const)
     t.same(parseFromDaemon(["denied", 1, ...rest]), { kind: "denied", id: 1, ended });
+});
+
+t.test("a change of the denied JWTs is read whole, or not at all", async (t) => {
+  const change = (...value: unknown[]): unknown =>
+    parseFromDaemon(["event", 0, "jwts_denied", value]);
+  const denied = ["jti", "a", "", 0, "sub", "b", "i", 7];
+  const allowed = ["sub", "c", "", "jti", "d", "i"];
+  t.same(change(false, denied, allowed), {
+    kind: "event",
+    name: "jwts_denied",
+    value: {
+      complete: false,
+      denied: [
+        { claim: "jti", value: "a", issuer: null, expiresAtMs: null },
+        { claim: "sub", value: "b", issuer: "i", expiresAtMs: 7 },
+      ],
+      allowed: [
+        { claim: "sub", value: "c", issuer: null },
+        { claim: "jti", value: "d", issuer: "i" },
+      ],
+    },
+  });
+  for (const wrong of [null, {}, "jti", 5]) {
+    t.equal(change(true, wrong, allowed), null);
+    t.equal(change(true, denied, wrong), null);
+  }
+  for (let length = 1; length < denied.length; length++)
+    t.equal(change(true, denied.slice(0, length), []) === null, length % 4 !== 0, `${length}`);
+  for (let length = 1; length < allowed.length; length++)
+    t.equal(change(true, [], allowed.slice(0, length)) === null, length % 3 !== 0, `${length}`);
+  for (const [at, wrong] of [
+    [0, "aud"],
+    [1, 5],
+    [2, null],
+    [3, lastMs + 1],
+    [7, -1],
+  ] as const)
+    t.equal(change(true, denied.with(at, wrong as never), []), null, `${wrong} at ${at}`);
+  for (const [at, wrong] of [
+    [0, "aud"],
+    [4, 5],
+    [5, null],
+  ] as const)
+    t.equal(change(true, [], allowed.with(at, wrong as never)), null, `${wrong} at ${at}`);
 });
 
 t.test("a daemon that says nothing of denied JWTs has none", async (t) => {
