@@ -13,6 +13,7 @@ import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import { hasMoreValues, tooManyValues } from "./count-values.js";
 import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
 import { type AskedOfResponses, askedOfResponses } from "./meaning/asked-of-responses.js";
@@ -47,7 +48,8 @@ export interface OtherModel {
 }
 
 type ModelBodyResult =
-  | { readonly ok: true; readonly body: ModelBody }
+  /** `fields`: of the body as it was parsed, in Latin-1, for who asks more of it at once. */
+  | { readonly ok: true; readonly body: ModelBody; readonly fields: Fields }
   | { readonly ok: false; readonly failure: Failure };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -66,6 +68,8 @@ export function parseModelBody(
   other: OtherModel | null = null,
 ): ModelBodyResult {
   const text = bytes.toString("latin1");
+  if (hasMoreValues(text, undefined, takesTokens.has(operation) ? "free" : "count"))
+    return { ok: false, failure: tooManyValues() };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -100,6 +104,7 @@ export function parseModelBody(
   const options = value["stream_options"] as Fields | null | undefined;
   return {
     ok: true,
+    fields: value,
     body: {
       model,
       writtenModel,
@@ -147,6 +152,9 @@ const subjects = {
   count_content_tokens: { name: "contents", kinds: ["an array"], required: false },
   images: { name: "prompt", kinds: ["a string"], required: true },
 } satisfies Partial<Record<Operation, Subject>>;
+
+/** Whose subject may be lists of tokens, by their ids: 2,048 of 8,192 each for embeddings. */
+const takesTokens: ReadonlySet<JsonOperation> = new Set(["embeddings", "completions"]);
 
 /** What is wrong with the types of the fields, or null. */
 function checkFields(

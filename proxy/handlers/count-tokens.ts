@@ -82,6 +82,8 @@ export async function countTokens(
   const { config, isUtf8, newSpool, nowMs, monoMs } = gateway;
   const read = await readJsonCall(operation, {
     exchange,
+    caller: context.caller,
+    limiter: gateway.limiter,
     bodyBytesMax: config.server.bodyBytesMax,
     uploadBytesMax: 0,
     isUtf8,

@@ -20,14 +20,19 @@ import { signedForGoogle } from "../dialects/native/signed-for-google.js";
 import { overrideRequest } from "../dialects/override-request.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
-import type { JsonObject, TranslatedRequest } from "../dialects/translation/translation.js";
+import {
+  fieldsOf,
+  type JsonObject,
+  type TranslatedRequest,
+} from "../dialects/translation/translation.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
+import { namingIn } from "../objects/object-body.js";
 import { conversationOf } from "../routing/conversation.js";
 import { notOffered } from "../routing/not-offered.js";
-import { LargeBody } from "../upstream/large-body.js";
-import type { RequestBody } from "../upstream/upstream.js";
+import { LargeBodies } from "../upstream/large-body.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { googleBody, googleProblem, otherModel, streamForm } from "./model-in-path.js";
+import { denialOfDense } from "./refuse-caller.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -37,16 +42,23 @@ export async function readJsonCall(
   const body = await exchange.readBody(bodyBytesMax);
   onRead?.();
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
+  const denial = denialOfDense(source.limiter, source.caller, body.bytes);
+  const denied = denial === null ? null : await denial;
+  if (denied !== null) return { ok: false, failure: denied };
   const parsed = parseModelBody(operation, body.bytes, isUtf8, otherModel(operation, exchange));
   if (!parsed.ok) return parsed;
-  const failure = isGoogleOperation(operation) ? googleProblem(body.bytes) : null;
-  return failure === null
-    ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
-    : { ok: false, failure };
+  const failure = isGoogleOperation(operation) ? googleProblem(body.bytes, parsed.fields) : null;
+  if (failure !== null) return { ok: false, failure };
+  const naming = source.caller.isOperator ? null : namingIn(body.bytes, parsed.fields, operation);
+  return {
+    ok: true,
+    call: new JsonCall(operation, body.bytes, { ...parsed.body, naming }, source),
+  };
 }
 
 /** Before the operator's fields are set. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
+type NamingBody = ModelBody & Pick<ModelCall, "naming">;
 type Asked = Parameters<ModelCall["requestTo"]>;
 
 class JsonCall implements ModelCall {
@@ -54,6 +66,7 @@ class JsonCall implements ModelCall {
   readonly model: string;
   readonly stream: boolean;
   readonly mayRunOthers: boolean;
+  readonly naming: ModelCall["naming"];
   /** Empty once it is let go. */
   #bytes: Buffer;
   readonly #body: ModelBody;
@@ -65,13 +78,13 @@ class JsonCall implements ModelCall {
   #translationBytes = 0;
   /** The fields that the answer repeats: they are held until it ends. */
   #repeated: JsonObject = {};
-  /** Large bodies that were sent. */
-  readonly #sent: LargeBody[] = [];
+  readonly #sent = new LargeBodies();
   /** Kept of a body that is let go. */
   #promptBytes: number | null = null;
 
-  constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody, source: CallSource) {
+  constructor(operation: JsonOperation, bytes: Buffer, body: NamingBody, source: CallSource) {
     this.operation = operation;
+    this.naming = body.naming;
     this.model = body.model;
     this.stream = body.stream;
     this.mayRunOthers = body.mayRunOthers;
@@ -125,7 +138,7 @@ class JsonCall implements ModelCall {
 
   requestTo(...asked: Asked): TargetRequest {
     const request = overrideRequest(this.#fitted(asked), asked[0], asked[1]);
-    return Object.assign(request, { body: this.#sendable(request.body) });
+    return Object.assign(request, { body: this.#sent.sendable(request.body) });
   }
 
   /** In the provider's dialect, as the client means it. */
@@ -229,13 +242,6 @@ class JsonCall implements ModelCall {
     return this.#parsed;
   }
 
-  #sendable(body: Buffer): RequestBody {
-    if (body.length < largeBodyBytes) return body;
-    const large = new LargeBody(body);
-    this.#sent.push(large);
-    return large;
-  }
-
   answered(): void {
     const { memory } = this.#source.exchange;
     const isLarge = this.#bytes.length >= largeBodyBytes;
@@ -243,18 +249,12 @@ class JsonCall implements ModelCall {
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
     this.#translations = null;
-    for (const body of this.#sent) body.letGo();
+    this.#sent.letGo();
     if (!isLarge) return;
     this.#promptBytes = promptBytes(this.#bytes);
     memory.give(this.#bytes.length);
-    this.#bytes = nothing;
+    this.#bytes = Buffer.alloc(0);
   }
 
   close(): void {}
-}
-
-const nothing = Buffer.alloc(0);
-
-function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
 }

@@ -6,10 +6,13 @@ import type { ProviderConfig, RewriterName } from "../../shared/config/config.js
 import type { Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import type { Caller } from "../auth/caller.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import type { Spool } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
+import type { Limiter } from "../limiter/limiter.js";
+import type { Naming } from "../objects/object-body.js";
 import { allowableNames } from "../routing/allowable-names.js";
 import type { Route } from "../routing/resolve-model.js";
 import type { RequestBody } from "../upstream/upstream.js";
@@ -22,6 +25,8 @@ export interface ModelCall {
   readonly model: string;
   /** The JSON body, until it is answered; null for a form, which isn't held in memory. */
   readonly body: Buffer | null;
+  /** What it names that providers keep; null: nothing, or nobody need be asked. */
+  readonly naming: Naming | null;
   /** Whether the client wants a stream of events. */
   readonly stream: boolean;
   /** Whether its provider could run other models for it than the one that it names. */
@@ -75,6 +80,8 @@ export type ReadCall =
 /** What a call is read from, and with. */
 export interface CallSource {
   readonly exchange: Exchange;
+  readonly caller: Caller;
+  readonly limiter: Limiter;
   readonly bodyBytesMax: number;
   readonly uploadBytesMax: number;
   readonly newSpool: () => Promise<Spool>;

@@ -3,7 +3,7 @@
  * Gemini's own dialect repeats it, as requests for embeddings do, it must be the target's too.
  */
 import { jsonDepthMax } from "../../shared/bounds.js";
-import { isObject, parseJson } from "../../shared/checked.js";
+import { isObject } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { parseExactly, writeExactly } from "../body/exact-json.js";
@@ -23,10 +23,10 @@ export function otherModel(
 
 /**
  * Why a body in that dialect can't be sent: it would be written again, which recurses. To be asked
- * before its request is admitted.
+ * before its request is admitted. `fields`: what was parsed of it.
  */
-export function googleProblem(bytes: Buffer): Failure | null {
-  return mayNameModel(bytes) && nestedDeeperThan(parseJson(bytes.toString("latin1")), jsonDepthMax)
+export function googleProblem(bytes: Buffer, fields: unknown): Failure | null {
+  return mayNameModel(bytes) && nestedDeeperThan(fields, jsonDepthMax)
     ? invalid(`the body must not be nested deeper than ${jsonDepthMax} levels`, "body")
     : null;
 }

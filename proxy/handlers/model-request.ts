@@ -68,15 +68,16 @@ function readCall(
   {
     gateway,
     exchange,
+    caller,
     record,
-  }: RequestContext<"config" | "isUtf8" | "newSpool" | "nowMs" | "monoMs">,
+  }: RequestContext<"config" | "isUtf8" | "limiter" | "newSpool" | "nowMs" | "monoMs">,
   operation: ModelOperation,
 ): Promise<ReadCall> {
-  const { isUtf8, newSpool, nowMs, monoMs } = gateway;
+  const { isUtf8, limiter, newSpool, nowMs, monoMs } = gateway;
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const fromMonoMs = monoMs();
   const onRead = (): void => record.waited(monoMs() - fromMonoMs);
-  const by = { isUtf8, newSpool, nowMs, onRead };
+  const by = { caller, limiter, isUtf8, newSpool, nowMs, onRead };
   const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, ...by };
   switch (operation) {
     case "transcriptions":

@@ -188,6 +188,7 @@ class MultipartCall implements ModelCall {
   readonly operation: Operation;
   readonly model: string;
   readonly body = null;
+  readonly naming = null;
   /** The size of a recording says nothing about tokens. */
   readonly promptBytes = 0;
   readonly #form: Form;

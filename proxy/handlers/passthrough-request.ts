@@ -11,8 +11,8 @@ import {
   modelsInQuery,
   needsModel,
   operationAt,
-} from "../body/passthrough-model.js";
-import { PeekedBody } from "../body/peeked-body.js";
+} from "../body/passed/passthrough-model.js";
+import { PeekedBody } from "../body/passed/peeked-body.js";
 import { requestPieces } from "../capacity/memory-ledger.js";
 import type { Gateway } from "../gateway.js";
 import {

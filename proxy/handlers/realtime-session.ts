@@ -7,7 +7,7 @@ import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passthrough-model.js";
+import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passed/passthrough-model.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";

@@ -1,8 +1,12 @@
 /** The answer to a request whose caller is refused, or can't be checked now. */
+import type { Failure } from "../../shared/error-code.js";
 import { formatSeconds } from "../../shared/time.js";
-import type { RefusedCaller } from "../auth/caller.js";
+import { authorizeCaller } from "../auth/authorize-caller.js";
+import type { Caller, RefusedCaller } from "../auth/caller.js";
+import { hasMoreValues, strangerValuesMax } from "../body/count-values.js";
 import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
+import type { Limiter } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
 
 export function refuseCaller(
@@ -32,4 +36,23 @@ export function refuseCaller(
 function challenge(expiredAtMs: number | undefined): string {
   if (expiredAtMs === undefined) return "Bearer";
   return `Bearer error="invalid_token", error_description="expired at ${formatSeconds(expiredAtMs)}"`;
+}
+
+/**
+ * Why a caller whose key hasn't been checked is refused before its body is parsed: whoever sends
+ * many values, which take time, must be known. Null: the body is none of these, or its caller is
+ * known.
+ */
+export function denialOfDense(
+  limiter: Limiter,
+  caller: Caller,
+  bytes: Buffer,
+): Promise<Failure | null> | null {
+  // To the proxy by itself, or to the daemon, which was asked before the body was read.
+  const isKnown = caller.credential === "authenticated" || caller.keyId !== "";
+  if (isKnown || bytes.length <= strangerValuesMax) return null;
+  if (!hasMoreValues(bytes.toString("latin1"), strangerValuesMax)) return null;
+  return authorizeCaller(limiter, caller, "model").then((authorized) =>
+    authorized.ok ? null : authorized.failure,
+  );
 }

@@ -8,12 +8,13 @@
 import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import { objectsPerCall } from "../../shared/wire/stored-object.js";
+import { hasMoreValues, tooManyValues } from "../body/count-values.js";
 import { kindOf } from "../body/json-value.js";
 import type { MemoryShare } from "../capacity/memory-ledger.js";
 import { noMemory } from "../http/body-spool.js";
 import { type firstForeign, noSuchObject } from "./object-access.js";
-import { repeatedNaming } from "./object-body.js";
-import { namedIds, namedMax } from "./object-ids.js";
+import { type Naming, namingIn } from "./object-body.js";
+import { namedMax } from "./object-ids.js";
 
 /** Names in all lines of a file, each of which the daemon is asked for: four in each of 50,000. */
 export const namesPerFileMax = 200_000;
@@ -112,9 +113,12 @@ class NamedInLines {
       return this.#at(this.line, invalid(`the file has more than ${linesPerFileMax} lines`));
     const json = this.line === 1 ? withoutMark(bytes) : bytes;
     if (isBlank(json)) return null;
-    const problem = lineProblem(json, this.#input.isUtf8);
-    if (problem !== null) return this.#at(this.line, problem);
-    const ids = namedIds(json);
+    const read = readLine(json, this.#input.isUtf8);
+    if (!read.ok) return this.#at(this.line, read.failure);
+    const { naming } = read;
+    if (naming === null) return null;
+    const { ids, repeated } = naming;
+    if (repeated !== null) return this.#at(this.line, repeated);
     if (ids === null)
       return this.#at(this.line, invalid(`it names more than ${namedMax} stored objects`));
     this.#count += ids.size;
@@ -149,13 +153,21 @@ class NamedInLines {
   }
 }
 
-/** What servers may read in two ways is refused, as in a body. */
-function lineProblem(line: Buffer, isUtf8: (bytes: Buffer) => boolean): Failure | null {
-  if (!isUtf8(line)) return invalid("it must be a JSON object: it is not valid UTF-8");
-  const value = parseJson(line.toString("utf8"));
-  if (value === undefined) return invalid("it must be a JSON object: it is not valid JSON");
-  if (!isObject(value)) return invalid(`it must be a JSON object, not ${kindOf(value)}`);
-  return repeatedNaming(line, null);
+type ReadLine =
+  | { readonly ok: true; readonly naming: Naming | null }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** Parsed once. What servers may read in two ways is refused, as in a body. */
+function readLine(line: Buffer, isUtf8: (bytes: Buffer) => boolean): ReadLine {
+  const refused = (failure: Failure): ReadLine => ({ ok: false, failure });
+  if (!isUtf8(line)) return refused(invalid("it must be a JSON object: it is not valid UTF-8"));
+  const text = line.toString("utf8");
+  if (hasMoreValues(text)) return refused(tooManyValues("it"));
+  const value = parseJson(text);
+  if (value === undefined)
+    return refused(invalid("it must be a JSON object: it is not valid JSON"));
+  if (!isObject(value)) return refused(invalid(`it must be a JSON object, not ${kindOf(value)}`));
+  return { ok: true, naming: namingIn(line, value, null) };
 }
 
 const mark = Buffer.from("\ufeff");

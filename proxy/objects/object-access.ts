@@ -17,8 +17,8 @@ import {
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { Caller } from "../auth/caller.js";
 import type { Limiter } from "../limiter/limiter.js";
-import { repeatedNaming } from "./object-body.js";
-import { mayName, type NamedIds, namedIds, namedMax } from "./object-ids.js";
+import type { Naming } from "./object-body.js";
+import { type NamedIds, namedMax } from "./object-ids.js";
 
 /** Whether there may be callers who must not see each other's objects. */
 export function remembersOwners({
@@ -134,11 +134,9 @@ export async function firstForeign(
 export function foreignInCall(
   gateway: { readonly limiter: Limiter },
   caller: Caller,
-  { body, operation }: { readonly body: Buffer | null; readonly operation: Operation },
+  { naming }: { readonly naming: Naming | null },
 ): Promise<Failure | null> | null {
-  if (caller.isOperator || body === null || !mayName(body, operation)) return null;
-  const repeated = repeatedNaming(body, operation);
-  return repeated === null
-    ? foreignObject(gateway, caller, namedIds(body, operation))
-    : Promise.resolve(repeated);
+  if (caller.isOperator || naming === null) return null;
+  const { repeated, ids } = naming;
+  return repeated === null ? foreignObject(gateway, caller, ids) : Promise.resolve(repeated);
 }

@@ -1,48 +1,87 @@
 /**
  * What the body of a request about stored objects must be, so that the provider can't read another
- * object in it than those that are looked up (`object-ids.ts`).
+ * object in it than those that are looked up (`object-ids.ts`). A body is parsed once, by its
+ * caller or here, and its value is handed on.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import { hasMoreValues, tooManyValues } from "../body/count-values.js";
 import { kindOf } from "../body/json-value.js";
 import { stringEnd } from "../body/scan-json.js";
-import { mayName, naming } from "./object-ids.js";
+import { mayName, type NamedIds, namedIds, naming } from "./object-ids.js";
 
-/** Why a body isn't taken: a 400; null: it is. */
-export function objectBodyProblem(
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A body with the objects that it names; null: too many. Or why it isn't taken: a 400. */
+export type ParsedObjectBody =
+  | { readonly ok: true; readonly fields: Fields; readonly named: NamedIds | null }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** `isUtf8`: of node:buffer, or as good. */
+export function parseObjectBody(
   bytes: Buffer,
   isUtf8: (bytes: Buffer) => boolean,
-): Failure | null {
-  if (!isUtf8(bytes))
-    return invalid("the body must be a JSON object: it is not valid UTF-8", "body");
-  const text = bytes.toString("utf8");
-  const body = parseJson(text);
-  if (body === undefined)
-    return invalid("the body must be a JSON object: it is not valid JSON", "body");
-  if (!isObject(body))
-    return invalid(`the body must be a JSON object, not ${kindOf(body)}`, "body");
-  for (const [name, value] of membersIn(body)) {
-    const problem = memberProblem(name, value);
-    if (problem !== null) return invalid(problem, name);
-  }
-  return repeatedProblem(text, body);
+): ParsedObjectBody {
+  return isUtf8(bytes)
+    ? parseObjectText(bytes.toString("utf8"))
+    : notObject("it is not valid UTF-8");
 }
 
-/**
- * Why a request to a model isn't taken: one of its fields that name an object is there twice, and
- * the provider might read the other one. In a tool's input the same names mean nothing, so how they
- * are written isn't looked at.
- */
-export function repeatedNaming(bytes: Buffer, operation: Operation | null): Failure | null {
+export function parseObjectText(text: string): ParsedObjectBody {
+  if (hasMoreValues(text)) return { ok: false, failure: tooManyValues() };
+  const fields = parseJson(text);
+  if (fields === undefined) return notObject("it is not valid JSON");
+  if (!isObject(fields)) {
+    const problem = `the body must be a JSON object, not ${kindOf(fields)}`;
+    return { ok: false, failure: invalid(problem, "body") };
+  }
+  const failure = partProblem(text, fields);
+  return failure === null ? { ok: true, fields, named: namedIds(fields) } : { ok: false, failure };
+}
+
+export function notObject(why: string): Extract<ParsedObjectBody, { readonly ok: false }> {
+  return { ok: false, failure: invalid(`the body must be a JSON object: ${why}`, "body") };
+}
+
+/** Why a body, or a part of one, isn't taken, of which `value` was parsed from `text`. */
+export function partProblem(text: string, value: unknown): Failure | null {
+  for (const [name, inner] of membersIn(value)) {
+    const problem = memberProblem(name, inner);
+    if (problem !== null) return invalid(problem, name);
+  }
+  return repeatedProblem(text, value);
+}
+
+/** What a request to a model names that providers keep. */
+export interface Naming {
+  /** Null: too many. */
+  readonly ids: NamedIds | null;
+  /**
+   * Why it isn't taken: one of its fields that name an object is there twice, and the provider
+   * might read the other one. In a tool's input the same names mean nothing, so how they are
+   * written isn't looked at.
+   */
+  readonly repeated: Failure | null;
+}
+
+/** Of a JSON text, and of what was parsed of it; null: it names nothing. */
+export function namingIn(
+  bytes: Buffer,
+  value: unknown,
+  operation: Operation | null,
+): Naming | null {
   if (!mayName(bytes, operation)) return null;
   const isTwice = (name: string): boolean => {
     const first = bytes.indexOf(`"${name}"`);
     return first !== -1 && bytes.includes(`"${name}"`, first + name.length);
   };
-  if (!bytes.includes("\\u") && ![...naming, "id"].some(isTwice)) return null;
-  const text = bytes.toString("latin1");
-  return repeatedProblem(text, parseJson(text));
+  const mayRepeat = bytes.includes("\\u") || [...naming, "id"].some(isTwice);
+  return {
+    ids: namedIds(value),
+    // The names that matter are ASCII, in Latin-1 too.
+    repeated: mayRepeat ? repeatedProblem(bytes.toString("latin1"), value) : null,
+  };
 }
 
 /** The members of all objects in a body, however deep. */
@@ -98,11 +137,16 @@ function repeatedName(text: string, read: ReadonlyMap<string, number>): string |
     const end = stringEnd(text, quote);
     colon.lastIndex = end;
     if (colon.test(text)) {
-      const name = JSON.parse(text.slice(quote, end)) as string;
+      const name = nameAt(text, quote, end);
       if (isCounted(name)) written.set(name, (written.get(name) ?? 0) + 1);
     }
     quote = text.indexOf('"', end);
   }
   for (const [name, count] of written) if (count !== (read.get(name) ?? 0)) return name;
   return null;
+}
+
+function nameAt(text: string, quote: number, end: number): string {
+  const written = text.slice(quote + 1, end - 1);
+  return written.includes("\\") ? (JSON.parse(`"${written}"`) as string) : written;
 }

@@ -2,7 +2,7 @@
  * The ids of what providers keep for their callers: those that an answer tells of a new object, and
  * those that a body names.
  */
-import { isObject, parseJson } from "../../shared/checked.js";
+import { isObject } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
 
@@ -46,15 +46,10 @@ export const namedMax = 1000;
 /** Ids of objects, each with the field that names it. */
 export type NamedIds = ReadonlyMap<string, string>;
 
-/**
- * The ids that a JSON body names, wherever they are; null: more than `namedMax`. Most bodies name
- * none, and are only searched.
- * Chat completions and messages have neither conversations nor containers of OpenAI's.
- */
-export function namedIds(body: Buffer, operation: Operation | null = null): NamedIds | null {
+/** The ids that a parsed body names, wherever they are; null: more than `namedMax`. */
+export function namedIds(body: unknown): NamedIds | null {
   const ids = new Map<string, string>();
-  if (!mayName(body, operation)) return ids;
-  const open: unknown[] = [parseJson(body.toString("latin1"))];
+  const open: unknown[] = [body];
   while (open.length > 0) {
     if (ids.size > namedMax) return null;
     const value = open.pop();
@@ -68,7 +63,10 @@ export function namedIds(body: Buffer, operation: Operation | null = null): Name
   return ids.size > namedMax ? null : ids;
 }
 
-/** False: a JSON body names no object. */
+/**
+ * False: a JSON body names no object. Most name none, and are only searched. Chat completions and
+ * messages have neither conversations nor containers of OpenAI's.
+ */
 export function mayName(body: Buffer, operation: Operation | null): boolean {
   const isNaming = (sign: Buffer): boolean => body.includes(sign);
   const hasFurther = operation !== "chat_completions" && operation !== "messages";

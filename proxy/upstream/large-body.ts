@@ -38,3 +38,19 @@ export class LargeBody {
     this.#held = null;
   }
 }
+
+/** The large ones among the bodies that were sent for one call. */
+export class LargeBodies {
+  readonly #sent: LargeBody[] = [];
+
+  sendable(body: Buffer): Buffer | LargeBody {
+    if (body.length < largeBodyBytes) return body;
+    const large = new LargeBody(body);
+    this.#sent.push(large);
+    return large;
+  }
+
+  letGo(): void {
+    for (const body of this.#sent) body.letGo();
+  }
+}

@@ -63,6 +63,8 @@ export interface FakeGateway {
 /** Of a path, and not the operator's. */
 const tenant = authenticatedCaller("/team");
 export const operator: Caller = { ...tenant, isOperator: true };
+/** Of whom nobody is asked. */
+export const fromTenant = { caller: tenant, limiter: null as unknown as Limiter };
 
 /** Room for everything. */
 export function fakeCapacity(): Capacity {

@@ -6,6 +6,11 @@ import type { Failure } from "../../../shared/error-code.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** An object with these fields alone, of those that it has. */
+export function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
+}
+
 /**
  * A request body in another dialect, or a 400 that names a field. `dropped` names what the client
  * asked for and the other dialect can't say, as the client wrote the fields: the answer still does

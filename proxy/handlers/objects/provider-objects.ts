@@ -18,12 +18,7 @@ import type { Forwarded } from "../../upstream/forwarded.js";
 import { refuseUnadmitted } from "../admit-and-settle.js";
 import { idInPath, ownProviders, providersFor } from "./able-providers.js";
 import { listOwnObjects } from "./list-objects.js";
-import {
-  namedIn,
-  readObjectBody,
-  type StoredOperation,
-  sendObjectRequest,
-} from "./send-object-request.js";
+import { readObjectBody, type StoredOperation, sendObjectRequest } from "./send-object-request.js";
 
 /** A request that no limit applies to. Never rejects. */
 export async function providerObjectRequest(
@@ -42,9 +37,9 @@ export async function providerObjectRequest(
     if (!own.ok) return refuseUnadmitted(context, own.failure);
     able = own;
   }
-  const read = await readObjectBody(context);
+  const read = await readObjectBody(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const foreign = await foreignObject(gateway, caller, namedIn(read.body));
+  const foreign = await foreignObject(gateway, caller, read.named);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   // What passes while it is read can't be sent to a second one.
   const isRepeatable = read.body === null || Buffer.isBuffer(read.body);

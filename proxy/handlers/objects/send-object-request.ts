@@ -12,16 +12,18 @@ import { describeAsJson, forwardRequestHeaders } from "../../http/copy-headers.j
 import type { Exchange } from "../../http/exchange.js";
 import { targetHeader } from "../../http/respond.js";
 import { watchedUpstream } from "../../objects/answer-watch.js";
+import { parseBatchRequests } from "../../objects/batch-requests.js";
 import { formWithoutIds } from "../../objects/form-without-ids.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
-import { objectBodyProblem } from "../../objects/object-body.js";
-import { madeIds, type NamedIds, namedIds } from "../../objects/object-ids.js";
+import { parseObjectBody } from "../../objects/object-body.js";
+import { madeIds, type NamedIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
 import { forward } from "../../upstream/forward.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
 import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
 import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
 import { noForm } from "../multipart-call.js";
+import { denialOfDense } from "../refuse-caller.js";
 
 export type BatchOperation = Extract<Operation, "batches" | "message_batches">;
 
@@ -33,17 +35,23 @@ export type StoredOperation =
     >;
 
 type BodyRead =
-  | { readonly ok: true; readonly body: RequestBody }
+  | {
+      readonly ok: true;
+      readonly body: RequestBody;
+      /** Of JSON; null: there is none. */
+      readonly fields: Readonly<Record<string, unknown>> | null;
+      /** The objects that it names; null: too many. */
+      readonly named: NamedIds | null;
+    }
   /** Null: the client is gone. */
   | { readonly ok: false; readonly failure: Failure | null };
 
-/** An upload is passed on while it is read; any other body is small, and JSON or empty. */
-export async function readObjectBody({
-  gateway,
-  exchange,
-  caller,
-}: RequestContext<"config" | "isUtf8">): Promise<BodyRead> {
-  if (exchange.method !== "POST") return { ok: true, body: null };
+/** An upload is passed on while it is read; any other body is JSON, or empty. */
+export async function readObjectBody(
+  { gateway, exchange, caller }: RequestContext<"config" | "isUtf8" | "limiter" | "setTimer">,
+  operation: StoredOperation,
+): Promise<BodyRead> {
+  if (exchange.method !== "POST") return withoutFields(null);
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   const isForm = boundary !== null;
@@ -56,24 +64,28 @@ export async function readObjectBody({
   const length = exchange.header("content-length");
   if (isUpload && Number(length ?? 0) <= bytesMax) {
     const pieces = exchange.readPieces(bytesMax);
-    return {
-      ok: true,
-      body: {
-        pieces: mayNameFile && !caller.isOperator ? formWithoutIds(pieces, boundary) : pieces,
-        bytes: length === undefined ? null : Number(length),
-      },
-    };
+    return withoutFields({
+      pieces: mayNameFile && !caller.isOperator ? formWithoutIds(pieces, boundary) : pieces,
+      bytes: length === undefined ? null : Number(length),
+    });
   }
   const read = await exchange.readBody(bytesMax);
   if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
-  if (read.bytes.length === 0) return { ok: true, body: null };
-  const failure = objectBodyProblem(read.bytes, gateway.isUtf8);
-  return failure === null ? { ok: true, body: read.bytes } : { ok: false, failure };
+  if (read.bytes.length === 0) return withoutFields(null);
+  const denial = denialOfDense(gateway.limiter, caller, read.bytes);
+  const denied = denial === null ? null : await denial;
+  if (denied !== null) return { ok: false, failure: denied };
+  const { isUtf8, setTimer } = gateway;
+  const nextTurn = (): Promise<void> => new Promise((resolve) => void setTimer(0, resolve));
+  const parsed =
+    operation === "message_batches"
+      ? await parseBatchRequests(read.bytes, isUtf8, nextTurn)
+      : parseObjectBody(read.bytes, isUtf8);
+  return parsed.ok ? { ...parsed, body: read.bytes } : parsed;
 }
 
-/** The objects that a JSON body names; null: too many. */
-export function namedIn(body: RequestBody): NamedIds | null {
-  return Buffer.isBuffer(body) ? namedIds(body) : new Map();
+function withoutFields(body: RequestBody): BodyRead {
+  return { ok: true, body, fields: null, named: new Map() };
 }
 
 interface Sending {

@@ -2,8 +2,7 @@
  * The submission of a batch, in OpenAI's dialect or Anthropic's: it is one request of its user
  * path. What the provider executes of it later isn't seen.
  */
-import { assert } from "../../../shared/assert.js";
-import { isAbsent, isObject, parseJson } from "../../../shared/checked.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Caller } from "../../auth/caller.js";
@@ -11,7 +10,6 @@ import { kindOf } from "../../body/json-value.js";
 import { successHeaders } from "../../http/rate-limit-headers.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
-import type { RequestBody } from "../../upstream/upstream.js";
 import {
   admitRequest,
   refuseAdmitted,
@@ -20,12 +18,7 @@ import {
 } from "../admit-and-settle.js";
 import { providersFor, providerWith } from "./able-providers.js";
 import { batchInputProblem } from "./batch-input-problem.js";
-import {
-  type BatchOperation,
-  namedIn,
-  readObjectBody,
-  sendObjectRequest,
-} from "./send-object-request.js";
+import { type BatchOperation, readObjectBody, sendObjectRequest } from "./send-object-request.js";
 
 /** A batch counts as one request of the user path, and holds no slot. Never rejects. */
 export async function submitBatch(
@@ -34,13 +27,19 @@ export async function submitBatch(
 ): Promise<void> {
   const able = providersFor(context, operation);
   if (!able.ok) return refuseUnadmitted(context, able.failure);
-  const read = await readObjectBody(context);
+  const read = await readObjectBody(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const problem = batchProblem(read.body, operation, context.caller);
+  const { fields } = read;
+  if (fields === null)
+    return refuseUnadmitted(
+      context,
+      invalid("the body must be a JSON object: it is not valid JSON", "body"),
+    );
+  const problem = batchProblem(fields, operation, context.caller);
   if (problem !== null) return refuseUnadmitted(context, problem);
-  const foreign = await foreignObject(context.gateway, context.caller, namedIn(read.body));
+  const foreign = await foreignObject(context.gateway, context.caller, read.named);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
-  const fileId = operation === "batches" ? inputFileOf(read.body) : null;
+  const fileId = operation === "batches" ? inputFileOf(fields) : null;
   const provider = await providerWith(context, able.providers, fileId);
   const target = { provider: provider.config.name, model: "" };
   const admitted = await admitRequest(context, {
@@ -68,24 +67,19 @@ export async function submitBatch(
   settleRequest(context, admitted.admission, forwarded);
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** Of a batch that has been checked; null: Azure is to read a blob. */
-function inputFileOf(body: RequestBody): string | null {
-  assert(Buffer.isBuffer(body), "the body of a batch is JSON");
-  const { input_file_id: id } = JSON.parse(body.toString("utf8")) as { input_file_id?: unknown };
+function inputFileOf({ input_file_id: id }: Fields): string | null {
   return isObjectId(id) ? id : null;
 }
 
-/** What makes a batch one that no provider can take, or not from this caller. */
+/** What makes the body of a batch one that no provider can take, or not from this caller. */
 function batchProblem(
-  body: RequestBody,
+  value: Fields,
   operation: BatchOperation,
   { isOperator }: Pick<Caller, "isOperator">,
 ): Failure | null {
-  const value = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : undefined;
-  if (value === undefined)
-    return invalid("the body must be a JSON object: it is not valid JSON", "body");
-  if (!isObject(value))
-    return invalid(`the body must be a JSON object, not ${kindOf(value)}`, "body");
   if (operation === "message_batches") {
     const { requests } = value;
     if (Array.isArray(requests)) return null;

@@ -3,7 +3,9 @@
  * through `/p`. Each gives a request for the provider, or a failure with a status of its own;
  * nothing is thrown.
  */
-import { PeekedBody } from "../../../proxy/body/peeked-body.js";
+import { valuesMax } from "../../../proxy/body/count-values.js";
+import { PeekedBody } from "../../../proxy/body/passed/peeked-body.js";
+import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
 import { NoMemory, UploadRefused } from "../../../proxy/http/body-spool.js";
 import { bytesOf } from "../../proxy/fake-gateway.js";
@@ -25,6 +27,30 @@ async function tryJson(random: Random): Promise<void> {
   let bytes: Buffer = Buffer.from(mutator.text(sample.body, random));
   if (random.chance(0.2)) bytes = mutateBytes(bytes, random);
   await tryBody(sample, bytes, random);
+}
+
+/** What makes many values of few bytes. */
+const denseItems: readonly ((at: number) => string)[] = [
+  () => "{}",
+  () => "[]",
+  () => "[[[[]]]]",
+  () => '""',
+  () => "null",
+  () => "0.1",
+  () => '{"a":0}',
+  (at) => `"${at.toString(36)}"`,
+  (at) => `{"${at.toString(36)}":0}`,
+];
+
+/** Values without number are refused before they are parsed. */
+async function tryDense(random: Random): Promise<void> {
+  const { operation, body } = random.pick(requestSamples);
+  const item = random.pick(denseItems);
+  const items = Array.from({ length: valuesMax + random.int(0, 1000) }, (_, at) => item(at));
+  const sample = JSON.stringify(body);
+  const bytes = Buffer.from(`${sample.slice(0, -1)},"x":[${items.join()}]}`);
+  const read = await readJsonCall(operation, sourceOf([bytes]));
+  must(!read.ok && read.failure?.message.includes("values") === true, "too many values");
 }
 
 /** What a form is made of. */
@@ -102,7 +128,8 @@ export const clientBodies: FuzzTarget = {
     Promise.resolve({
       async run(random) {
         const kind = random.next();
-        if (kind < 0.8) await tryJson(random);
+        if (kind < 0.001) await tryDense(random);
+        else if (kind < 0.8) await tryJson(random);
         else if (kind < 0.9) await tryForm(random);
         else await tryPeeked(random);
         return 1;

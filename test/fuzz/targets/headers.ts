@@ -10,7 +10,7 @@ import {
   modelInPath,
   modelsInQuery,
   needsModel,
-} from "../../../proxy/body/passthrough-model.js";
+} from "../../../proxy/body/passed/passthrough-model.js";
 import { parseUsageQuery } from "../../../proxy/handlers/admin/parse-usage-query.js";
 import { forwardResponseHeaders, passResponseHeaders } from "../../../proxy/http/copy-headers.js";
 import { matchRoute } from "../../../proxy/http/match-route.js";

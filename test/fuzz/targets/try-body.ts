@@ -11,7 +11,7 @@ import type { RewriterName } from "../../../shared/config/config.js";
 import { findPreset } from "../../../shared/config/presets/presets.js";
 import { isGoogleOperation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
-import { bytesOf } from "../../proxy/fake-gateway.js";
+import { bytesOf, fromTenant } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { must } from "../fuzz-target.js";
@@ -62,6 +62,7 @@ export function sourceOf(pieces: readonly Buffer[], headers: readonly string[] =
   exchange.sentPieces = [...pieces];
   return {
     exchange,
+    ...fromTenant,
     bodyBytesMax,
     uploadBytesMax: bodyBytesMax,
     newSpool: () => Promise.reject(new Error("no form here needs a disk")),

@@ -12,7 +12,7 @@ import { providerTraits } from "../../../shared/config/provider-type.js";
 import { isCollected } from "../../support/is-collected.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
-import { bytesOf } from "../fake-gateway.js";
+import { bytesOf, fromTenant } from "../fake-gateway.js";
 
 const chatty = providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) });
 const claude = providerConfig({ name: "claude", type: "anthropic", maxTokensDefault: 777 });
@@ -33,6 +33,7 @@ async function read(
 function readFrom(exchange: FakeExchange, operation: JsonOperation, bodyBytesMax = 10_000) {
   return readJsonCall(operation, {
     exchange,
+    ...fromTenant,
     bodyBytesMax,
     uploadBytesMax: 0,
     isUtf8: () => true,

@@ -38,14 +38,15 @@ t.test("where a body names a model, it is the target's", async (t) => {
 t.test("a body that would be written again is nested at most 500 levels deep", async (t) => {
   const nested = (levels: number, key: string): Buffer =>
     Buffer.from(`{"${key}":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`);
-  t.equal(googleProblem(nested(500, "model")), null);
+  const problemOf = (body: Buffer) => googleProblem(body, JSON.parse(body.toString()));
+  t.equal(problemOf(nested(500, "model")), null);
   for (const [levels, key] of [
     [501, "model"],
     [100_000, "model"],
     [100_000, "mod\\u0065l"],
   ] as const)
-    t.match(googleProblem(nested(levels, key)), { status: 400, param: "body" });
+    t.match(problemOf(nested(levels, key)), { status: 400, param: "body" });
   const deep = nested(100_000, "contents");
-  t.equal(googleProblem(deep), null, "it passes as it is");
+  t.equal(problemOf(deep), null, "it passes as it is");
   t.equal(googleBody(deep, "x"), deep);
 });

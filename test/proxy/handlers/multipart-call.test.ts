@@ -7,7 +7,7 @@ import { type Spool, SpoolFailed, UploadRefused } from "../../../proxy/http/body
 import { heldUploadBytesMax } from "../../../shared/bounds.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
-import { bytesOf } from "../fake-gateway.js";
+import { bytesOf, fromTenant } from "../fake-gateway.js";
 
 const provider = providerConfig({ name: "one" });
 const field = (name: string, value: string): string =>
@@ -91,6 +91,7 @@ async function read(
   };
   const result = await readMultipartCall("transcriptions", {
     exchange,
+    ...fromTenant,
     bodyBytesMax: 0,
     uploadBytesMax,
     newSpool,
@@ -318,6 +319,7 @@ t.test("a failing disk is a 503, not an error of the client", async (t) => {
     Promise.reject(new SpoolFailed("the upload can't be kept on disk (ENOSPC)"));
   const source = {
     exchange,
+    ...fromTenant,
     bodyBytesMax: 0,
     uploadBytesMax: 10_000_000,
     isUtf8: () => true,

@@ -1,9 +1,11 @@
 import t from "tap";
 import { isUtf8Text } from "../../../proxy/body/is-utf8-text.js";
-import { objectBodyProblem, repeatedNaming } from "../../../proxy/objects/object-body.js";
+import { namingIn, parseObjectBody } from "../../../proxy/objects/object-body.js";
 
-const problem = (body: string | Buffer): string | undefined =>
-  objectBodyProblem(Buffer.from(body as string), isUtf8Text)?.message;
+const problem = (body: string | Buffer): string | undefined => {
+  const parsed = parseObjectBody(Buffer.from(body as string), isUtf8Text);
+  return parsed.ok ? undefined : parsed.failure.message;
+};
 
 t.test("a body is a JSON object in UTF-8", async (t) => {
   t.equal(problem("{"), "the body must be a JSON object: it is not valid JSON");
@@ -47,7 +49,7 @@ t.test(
   "a request to a model names each object once, and may spell tools as it likes",
   async (t) => {
     const repeated = (body: string): string | undefined =>
-      repeatedNaming(Buffer.from(body), "responses")?.message;
+      namingIn(Buffer.from(body), JSON.parse(body), "responses")?.repeated?.message;
     const good = [
       "{}",
       '{"previous_response_id":"a"}',

@@ -1,8 +1,17 @@
 import t from "tap";
-import { madeIds, namedIds } from "../../../proxy/objects/object-ids.js";
+import { namingIn } from "../../../proxy/objects/object-body.js";
+import { madeIds, type NamedIds } from "../../../proxy/objects/object-ids.js";
+import { parseJson } from "../../../shared/checked.js";
+import type { Operation } from "../../../shared/operation.js";
+
+/** Of a request to a model. */
+function namedIn(body: string, operation: Operation | null): NamedIds | null {
+  const naming = namingIn(Buffer.from(body), parseJson(body), operation);
+  return naming === null ? new Map() : naming.ids;
+}
 
 function idsIn(body: string): readonly string[] | null {
-  const named = namedIds(Buffer.from(body));
+  const named = namedIn(body, null);
   return named === null ? null : [...named.keys()];
 }
 
@@ -37,10 +46,10 @@ t.test(
       ['not JSON with "file_id"', []],
     ];
     for (const [body, ids] of table) t.same(idsIn(body)?.toSorted(), ids, body);
-    const conversed = Buffer.from('{"conversation":"conv_1"}');
-    t.same(namedIds(conversed, "responses"), new Map([["conv_1", "conversation"]]));
-    t.same(namedIds(conversed, "chat_completions"), new Map());
-    t.same(namedIds(Buffer.from('{"file_ids":["f"]}'), "messages"), new Map([["f", "file_ids"]]));
+    const conversed = '{"conversation":"conv_1"}';
+    t.same(namedIn(conversed, "responses"), new Map([["conv_1", "conversation"]]));
+    t.same(namedIn(conversed, "chat_completions"), new Map());
+    t.same(namedIn('{"file_ids":["f"]}', "messages"), new Map([["f", "file_ids"]]));
   },
 );
 

@@ -2,10 +2,10 @@
  * The body of a request that passes as it comes. Its beginning is read ahead, to find the model
  * that it names; then all of it is passed on, and what names another model on its way is refused.
  */
-import { largeBodyBytes, peekedBodyBytesMax } from "../../shared/bounds.js";
-import type { HeldPieces } from "../capacity/memory-ledger.js";
+import { largeBodyBytes, peekedBodyBytesMax } from "../../../shared/bounds.js";
+import type { HeldPieces } from "../../capacity/memory-ledger.js";
+import { boundaryOf, FieldFinder } from "../multipart.js";
 import { ModelScan } from "./model-scan.js";
-import { boundaryOf, FieldFinder } from "./multipart.js";
 import { usableModel } from "./passthrough-model.js";
 
 interface ModelFinder {

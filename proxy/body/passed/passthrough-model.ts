@@ -2,9 +2,9 @@
  * What a passthrough request is for, as far as its path says: the model, and the operation, if it
  * is one that Sluice has an endpoint for; it is charged as there.
  */
-import { subjectBytesMax } from "../../shared/bounds.js";
-import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { subjectBytesMax } from "../../../shared/bounds.js";
+import type { Operation } from "../../../shared/operation.js";
+import { utf8Bytes } from "../../../shared/utf8-bytes.js";
 
 /** By the end of the path. */
 const operations: readonly (readonly [end: string, operation: Operation])[] = [

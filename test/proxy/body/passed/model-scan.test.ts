@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { ModelScan } from "../../../proxy/body/model-scan.js";
+import { ModelScan } from "../../../../proxy/body/passed/model-scan.js";
 
 function scan(...pieces: readonly (string | Buffer)[]): ModelScan {
   const scanning = new ModelScan();

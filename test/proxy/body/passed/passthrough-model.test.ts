@@ -5,7 +5,7 @@ import {
   needsModel,
   operationAt,
   usableModel,
-} from "../../../proxy/body/passthrough-model.js";
+} from "../../../../proxy/body/passed/passthrough-model.js";
 
 t.test(
   "an operation of Sluice's own is recognized by the end of its path, and only as a POST",

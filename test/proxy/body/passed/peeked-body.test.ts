@@ -1,7 +1,7 @@
 import t from "tap";
-import { PeekedBody } from "../../../proxy/body/peeked-body.js";
-import type { HeldPieces } from "../../../proxy/capacity/memory-ledger.js";
-import { peekedBodyBytesMax } from "../../../shared/bounds.js";
+import { PeekedBody } from "../../../../proxy/body/passed/peeked-body.js";
+import type { HeldPieces } from "../../../../proxy/capacity/memory-ledger.js";
+import { peekedBodyBytesMax } from "../../../../shared/bounds.js";
 
 /** Pieces that count how many were read; one more than there are is their end. */
 function pieces(...texts: readonly string[]): {

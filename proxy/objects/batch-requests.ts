@@ -1,0 +1,105 @@
+/**
+ * The body of a batch of messages, which holds its requests itself: 100,000 of them are more values
+ * than another body may hold. They are parsed one by one, with other work in between, and none is
+ * kept.
+ */
+import { isObject, parseJson } from "../../shared/checked.js";
+import { invalid } from "../../shared/error-code.js";
+import { hasMoreValues, tooManyValues } from "../body/count-values.js";
+import { stringEnd } from "../body/scan-json.js";
+import { notObject, type ParsedObjectBody, parseObjectText, partProblem } from "./object-body.js";
+import { namedIds, namedMax } from "./object-ids.js";
+
+/** Requests of one batch: twice as many as Anthropic takes. */
+export const requestsPerBatchMax = 200_000;
+
+/** Parsed in one turn of the event loop, whichever comes first: some ten milliseconds. */
+const charsPerTurn = 128 * 1024;
+const requestsPerTurn = 1_000;
+
+/** How such a body begins; where it begins otherwise, the bound of other bodies holds for it. */
+const beginning = /^\s*\{\s*"requests"\s*:\s*\[/;
+
+/** As `parseObjectBody`, but for `requests`, whose items were checked and aren't in `fields`. */
+export async function parseBatchRequests(
+  bytes: Buffer,
+  isUtf8: (bytes: Buffer) => boolean,
+  nextTurn: () => Promise<void>,
+): Promise<ParsedObjectBody> {
+  if (!isUtf8(bytes)) return notObject("it is not valid UTF-8");
+  const text = bytes.toString("utf8");
+  const first = beginning.exec(text)?.[0].length;
+  if (first === undefined) return parseObjectText(text);
+  const ids = new Map<string, string>();
+  let requests = 0;
+  let from = first;
+  let turn = { from, requests };
+  for (;;) {
+    const end = itemEnd(text, from);
+    if (end === -1) return notObject("it is not valid JSON");
+    const isLast = text[end] === "]";
+    const item = text.slice(from, end);
+    if (isLast) from = end;
+    if (requests === 0 && isLast && item.trim() === "") break;
+    const named = readItem(item, `requests[${requests}]`);
+    if (!named.ok) return named;
+    if (ids.size <= namedMax) for (const [id, field] of named.ids) ids.set(id, field);
+    if (++requests > requestsPerBatchMax) {
+      const problem = `requests must have at most ${requestsPerBatchMax} items`;
+      return { ok: false, failure: invalid(problem, "requests") };
+    }
+    if (isLast) break;
+    from = end + 1;
+    if (end - turn.from > charsPerTurn || requests - turn.requests >= requestsPerTurn) {
+      await nextTurn();
+      turn = { from, requests };
+    }
+  }
+  const rest = parseObjectText(text.slice(0, first) + text.slice(from));
+  if (!rest.ok) return rest;
+  for (const [id, field] of rest.named ?? []) ids.set(id, field);
+  return { ...rest, named: rest.named === null || ids.size > namedMax ? null : ids };
+}
+
+type ReadItem =
+  | { readonly ok: true; readonly ids: Iterable<readonly [id: string, field: string]> }
+  | Extract<ParsedObjectBody, { readonly ok: false }>;
+
+function readItem(text: string, param: string): ReadItem {
+  if (hasMoreValues(text)) return { ok: false, failure: tooManyValues(param, param) };
+  const value = parseJson(text);
+  if (value === undefined) return notObject("it is not valid JSON");
+  const problem = isObject(value) ? partProblem(text, value) : null;
+  if (problem !== null) return { ok: false, failure: problem };
+  const ids = namedIds(value);
+  return ids === null
+    ? { ok: false, failure: invalid(`${param} names more than ${namedMax} stored objects`, param) }
+    : { ok: true, ids };
+}
+
+/** Where an item ends, at a comma or at its list's end; -1: nowhere, so that it isn't JSON. */
+function itemEnd(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // "
+        at = stringEnd(text, at) - 1;
+        if (at < 0) return -1;
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        depth++;
+        break;
+      case 0x2c: // ,
+        if (depth === 0) return at;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        if (depth === 0) return text[at] === "]" ? at : -1;
+        depth--;
+        break;
+      default:
+    }
+  }
+  return -1;
+}

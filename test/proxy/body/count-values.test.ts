@@ -1,0 +1,58 @@
+import fc from "fast-check";
+import t from "tap";
+import { hasMoreValues } from "../../../proxy/body/count-values.js";
+
+/** As many as are counted in a text. */
+function counted(text: string, tokens?: "free"): number {
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (hasMoreValues(text, middle, tokens)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Values and names of a parsed text. */
+function valuesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  const names = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, inner) => sum + valuesIn(inner), 1 + names);
+}
+
+t.test(
+  "objects, lists, texts, names and plain values are counted, wherever they are",
+  async (t) => {
+    const table: readonly (readonly [text: string, values: number])[] = [
+      ["{}", 1],
+      ["[]", 1],
+      ["[{},{}]", 3],
+      ["[[],[[]]]", 4],
+      ['{"a":1}', 3],
+      ['{"a":{"b":[true,false,null]}}', 8],
+      ['["{\\"a\\":[1,2]}","\\\\"]', 3],
+      [" [ 1 ,\t-2.5e+7\r\n, 1E-9 ] ", 4],
+      ['["a long text, with [brackets] and {braces}: 1,2,3"]', 2],
+      ['["no end', 1],
+    ];
+    for (const [text, values] of table) t.equal(counted(text), values, text);
+  },
+);
+
+t.test("as many values are counted as are parsed, of any JSON", async () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, space) => {
+      const text = JSON.stringify(value, null, space);
+      return counted(text) === valuesIn(JSON.parse(text));
+    }),
+  );
+});
+
+t.test("the ids of tokens are free where they are asked for, and nothing else is", async (t) => {
+  const table: readonly (readonly [text: string, values: number])[] = [
+    ["[[1,22,333],[4444444]]", 3],
+    ['{"input":[1,2,3]}', 3],
+    ["[1.5,-1,1e3,12345678,true]", 6],
+  ];
+  for (const [text, values] of table) t.equal(counted(text, "free"), values, text);
+});
