@@ -23,6 +23,7 @@ import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
 import type { FreeEndpoint, Served } from "./http/match-route.js";
+import type { PassedHeaders } from "./http/passed-headers.js";
 import type { CallOutcome, Limiter } from "./limiter/limiter.js";
 import type { Metrics } from "./metrics/metrics.js";
 import type { Tracing } from "./metrics/spans/request-trace.js";
@@ -40,7 +41,7 @@ import type { Upstream } from "./upstream/upstream.js";
 export interface Provider {
   readonly config: ProviderConfig;
   /** The names of a caller's headers that it is sent. */
-  readonly passed: RegExp;
+  readonly passed: PassedHeaders;
   readonly upstream: Upstream;
   /** Null for a simulator. */
   readonly passthrough: PassthroughUpstream | null;

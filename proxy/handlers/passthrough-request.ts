@@ -24,6 +24,7 @@ import {
 } from "../http/body-spool.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
+import type { PassedHeaders } from "../http/passed-headers.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
@@ -116,7 +117,7 @@ interface PassthroughRoute {
   readonly provider: ProviderConfig;
   readonly upstream: PassthroughUpstream;
   /** The names of the caller's headers that pass. */
-  readonly passed: RegExp;
+  readonly passed: PassedHeaders;
   /** At the provider's origin. */
   readonly path: string;
   /** With its question mark, or empty. */

@@ -8,6 +8,7 @@
  */
 import { append, greatest } from "../../shared/long-lists.js";
 import type { RequestHeaders } from "./exchange.js";
+import type { PassedHeaders } from "./passed-headers.js";
 import { type CarriedSpan, carryTrace } from "./tracing/carry-trace.js";
 
 /**
@@ -64,7 +65,7 @@ const droppedFromPassedResponses = createHeaderNames(notForClients, prefixesNotF
  */
 export function forwardRequestHeaders(
   rawHeaders: readonly string[],
-  passed: RegExp,
+  passed: PassedHeaders,
   span: CarriedSpan | null = null,
 ): string[] {
   const kept: string[] = [];
@@ -154,17 +155,16 @@ export function withContentType(
   rawHeaders: readonly (Buffer | string)[],
   contentType: string,
 ): (Buffer | string)[] {
-  return [
-    "content-type",
-    contentType,
-    ...pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type"),
-  ];
+  const others = pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type");
+  return ["content-type", contentType, ...others];
 }
 
 /** The first value of a header in a flat list, by its lower-case name; empty without one. */
 export function headerOf(flat: readonly (Buffer | string)[], name: string): string {
-  for (let i = 0; i < flat.length; i += 2)
-    if (asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);
+  for (let i = 0; i < flat.length; i += 2) {
+    const isAsLong = flat[i]!.length === name.length;
+    if (isAsLong && asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);
+  }
   return "";
 }
 

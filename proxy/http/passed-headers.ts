@@ -61,7 +61,12 @@ const byType: Readonly<Record<ProviderType, readonly string[]>> = {
 /** They name the account that pays; the operator may add them. */
 const ofAccounts = ["openai-organization", "openai-project", "anthropic-organization-id"];
 
-/** The names that pass to a provider, in any case: one expression, made once. */
+/** Which names pass, in any case. */
+export interface PassedHeaders {
+  test(name: string): boolean;
+}
+
+/** The names that pass to a provider. */
 export function passedHeaders(
   {
     type,
@@ -71,7 +76,7 @@ export function passedHeaders(
   userPathHeader: string,
   /** Whether it is told of the trace that a request belongs to. */
   getsTrace = false,
-): RegExp {
+): PassedHeaders {
   const own = [
     ...always,
     ...byType[type],
@@ -80,10 +85,35 @@ export function passedHeaders(
   ];
   const never = neverForwarded.source.slice(1);
   const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
-  return new RegExp(
-    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
-    "i",
+  return new RememberedNames(
+    new RegExp(
+      `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
+      "i",
+    ),
   );
+}
+
+/** Callers choose the names: neither more of them are remembered, nor longer ones. */
+const rememberedMax = 500;
+const rememberedCharsMax = 64;
+
+/** The same few names come with each request, and the expression is long. */
+class RememberedNames implements PassedHeaders {
+  readonly #expression: RegExp;
+  readonly #known = new Map<string, boolean>();
+
+  constructor(expression: RegExp) {
+    this.#expression = expression;
+  }
+
+  test(name: string): boolean {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const passes = this.#expression.test(name);
+    if (this.#known.size < rememberedMax && name.length <= rememberedCharsMax)
+      this.#known.set(name, passes);
+    return passes;
+  }
 }
 
 /** Of no name an expression of nothing. `end`: what follows. */

@@ -7,6 +7,7 @@
  */
 import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-headers.js";
 import type { Exchange, RequestHeaders } from "./exchange.js";
+import type { PassedHeaders } from "./passed-headers.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 import type { CarriedSpan } from "./tracing/carry-trace.js";
 
@@ -75,7 +76,7 @@ function protocolsIn(header: string | undefined): readonly string[] {
  */
 export function handshakeHeaders(
   rawHeaders: readonly string[],
-  passed: RegExp,
+  passed: PassedHeaders,
   span: CarriedSpan | null = null,
 ): string[] {
   const headers = forwardRequestHeaders(rawHeaders, passed, span);

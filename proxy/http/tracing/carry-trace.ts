@@ -9,7 +9,7 @@ export interface CarriedSpan {
 /** `headers`: those that it is sent, a flat list. `passed`: the names that pass to it. */
 export function carryTrace(
   headers: string[],
-  passed: RegExp,
+  passed: { test(name: string): boolean },
   { traceId, spanId }: CarriedSpan,
 ): void {
   if (!passed.test("traceparent")) return;

@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import t from "tap";
 import { forwardRequestHeaders } from "../../../proxy/http/copy-headers.js";
-import { passedHeaders } from "../../../proxy/http/passed-headers.js";
+import { type PassedHeaders, passedHeaders } from "../../../proxy/http/passed-headers.js";
 import {
   type ProviderType,
   providerTraits,
   providerTypes,
 } from "../../../shared/config/provider-type.js";
 
-const passedTo = (type: ProviderType, forwardHeaders: readonly string[] = []): RegExp =>
+const passedTo = (type: ProviderType, forwardHeaders: readonly string[] = []): PassedHeaders =>
   passedHeaders(
     { type, operations: new Set(providerTraits[type].operations), forwardHeaders },
     "x-team.path",
   );
 
-function kept(passed: RegExp, names: readonly string[]): string[] {
+function kept(passed: PassedHeaders, names: readonly string[]): string[] {
   return forwardRequestHeaders(
     names.flatMap((name) => [name, "1"]),
     passed,
@@ -161,3 +161,14 @@ t.test("a provider that is told of traces is sent them, and no other is", async 
   t.same(kept(told, [...names, "x-path", "cookie"]), names);
   for (const type of providerTypes) t.same(kept(passedTo(type), names), [], type);
 });
+
+t.test(
+  "a name is judged the same again and again, however many and long the others are",
+  async (t) => {
+    const passed = passedTo("openai");
+    const many = Array.from({ length: 2000 }, (_, i) => `openai-${i}`);
+    const long = ["x".repeat(5000), `openai-${"x".repeat(5000)}`];
+    for (let round = 0; round < 2; round++)
+      t.same(kept(passed, ["Cookie", "Accept", ...many, ...long]), ["Accept", ...many, long[1]]);
+  },
+);
