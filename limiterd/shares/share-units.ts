@@ -169,8 +169,10 @@ export class ShareUnits {
   }
 
   /** What a question says that wants so many to be held after it; the others are given back. */
-  state(desired: number): UnitsStated {
-    this.#held = Math.min(this.#held, desired);
+  state(desired: number, monoMs: number): UnitsStated {
+    // Nothing uses those whose window has ended, or may have: told as used they would stand in the
+    // way of the requests that this question is for.
+    this.#held = this.has(monoMs) ? Math.min(this.#held, desired) : 0;
     const used = addCount(this.#spent, this.#held);
     this.#told = { window: this.#window, current: used, previous: this.#spentBefore };
     this.#aim = Math.min(this.#aim, this.#held);

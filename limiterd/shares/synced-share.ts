@@ -162,7 +162,7 @@ export class SyncedShare {
       periodMs: rule.periodMs,
       capRequests: isGauge ? null : maxRequests,
       capSlots: isGauge ? maxRequests : null,
-      units: units.state(isGauge || maxRequests === null ? 0 : desired),
+      units: units.state(isGauge || maxRequests === null ? 0 : desired, monoMs),
       tokens: tokensOf(own, rule.periodMs),
       slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
     };

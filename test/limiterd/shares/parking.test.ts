@@ -163,3 +163,14 @@ t.test(
     t.match(host.proxy.received.at(-1), { failure: { code: "cluster_unavailable" } });
   },
 );
+
+t.test("a unit that came too late for its window isn't in the way of the next one's", async (t) => {
+  const { hosts, host } = oneHost(pathRule("/a", 1, { requests: 1 }));
+  await hosts.pass(995);
+  host.answerMs = 5;
+  host.proxy.send(question(1));
+  await hosts.pass(4);
+  t.equal(hosts.asked, 1, "it is granted, and the answer comes as the window ends");
+  await hosts.pass(20);
+  t.same([kinds(host.proxy), hosts.asked], [["admitted"], 2]);
+});
