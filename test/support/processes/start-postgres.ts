@@ -69,7 +69,7 @@ export async function startPostgres(
     }).trim();
   let child: ChildProcess | null = null;
   const crash = async (): Promise<void> => {
-    if (child === null) return;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     // An immediate shutdown: a kill −9 would leave its processes behind.
     child.kill("SIGQUIT");
