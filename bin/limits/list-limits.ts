@@ -14,6 +14,8 @@ export type Listed = Readonly<Record<string, unknown>>;
 export interface LimitList {
   readonly items: readonly Listed[];
   readonly serverTime: string;
+  /** Of other hosts, which may have met children that aren't listed. */
+  readonly otherHosts?: number;
 }
 
 /** The operation that lists them, and the API's name for the items. */

@@ -14,17 +14,19 @@ export async function withChildren<S extends string>(
 ): Promise<LimitList> {
   const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
   const items: Listed[] = [];
+  let otherHosts = 0;
   for (const item of list.items) {
     items.push(item);
     if (item["per_child"] !== true) continue;
     const { scope, subject, period_seconds: seconds } = item;
     const body = { scope, subject, period_seconds: seconds, limit: count };
     const answer = answered(await client.call(op, body));
-    const children = isObject(answer) ? answer["children"] : null;
+    const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
+    if (typeof others === "number") otherHosts = Math.max(otherHosts, others);
     if (!Array.isArray(children) || !children.every(isObject))
       throw unreadableAnswer(`children of ${flags.grammar.plural}`);
     // A child is told without what it has of its template.
     for (const child of children) items.push({ ...item, ...child, template: subject });
   }
-  return { ...list, items };
+  return { ...list, items, otherHosts };
 }

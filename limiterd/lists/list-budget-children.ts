@@ -66,6 +66,7 @@ async function fullestOf(
   return {
     children: names.flatMap((name) => moneyOf(name) ?? []),
     total,
+    ...(state.shares === null ? {} : { other_hosts: Math.max(0, state.shares.turn.hosts - 1) }),
     server_time: formatMillis(nowMs),
   };
 }

@@ -10,14 +10,14 @@ import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts, usedRatio } from "./list-rules.js";
 
 /**
- * Up to `limit` children, the fullest first; `after` means nothing here. `refresh`: as in
- * `ShareSync`. Children that this host doesn't know of aren't listed.
+ * Up to `limit` children, the fullest first; `after` means nothing here. Children that this host
+ * hasn't met aren't listed.
  */
 export async function listChildren(
-  { children }: Rule,
+  { children, shares }: Rule,
   query: ListQuery,
   slices: Slices,
-  refresh: Refresh = async () => {},
+  others: OtherHosts | null = null,
 ): Promise<ChildList> {
   const { nowMs } = slices;
   const total = children.size;
@@ -27,17 +27,26 @@ export async function listChildren(
     (name) => (matches(query, name) ? usedRatio(children.copy(name)!, nowMs) : null),
     slices,
   );
-  await refresh(names.map((name) => children.copy(name)).filter((child) => child !== undefined));
+  const counters = names.map((name) => children.copy(name)).filter((child) => child !== undefined);
+  await others?.refresh(counters);
   const items = names.flatMap((name) => {
     // One that has been forgotten meanwhile is full no more.
     const child = children.copy(name);
     return child === undefined ? [] : [childItem(child, nowMs)];
   });
-  return { children: items, total, server_time: formatMillis(nowMs) };
+  return {
+    children: items,
+    total,
+    ...(others === null || shares === null ? {} : { other_hosts: others.count }),
+    server_time: formatMillis(nowMs),
+  };
 }
 
-/** Learns what other hosts count of these. */
-type Refresh = (counters: readonly Counter[]) => Promise<void>;
+export interface OtherHosts {
+  readonly count: number;
+  /** Learns what they count of these. */
+  refresh(counters: readonly Counter[]): Promise<void>;
+}
 
 function* namesOf(children: ChildCounters): Generator<string> {
   const walk = children.walk();

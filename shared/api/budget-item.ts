@@ -99,6 +99,11 @@ export interface BudgetChildList extends Timed {
   readonly children: readonly BudgetChildItem[];
   /** How many children have spent anything lately, whatever was searched for. */
   readonly total: number;
+  /**
+   * Where hosts share budgets: how many others live. Children that only they have met aren't
+   * listed, or counted in `total`.
+   */
+  readonly other_hosts?: number;
 }
 
 /** A budget as its caller sees it (GET /v1/usage): a template as the caller's own child of it. */

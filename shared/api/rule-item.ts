@@ -98,6 +98,11 @@ export interface ChildList extends Timed {
   readonly children: readonly ChildItem[];
   /** How many children the template has in all, whatever was searched for. */
   readonly total: number;
+  /**
+   * Where hosts share the rule: how many others live. Children that only they have met aren't
+   * listed, or counted in `total`.
+   */
+  readonly other_hosts?: number;
 }
 
 /** Requests of one day in UTC. */

@@ -12,6 +12,7 @@ import {
 import type { LimitKind } from "../../limits/limit-kind.js";
 import {
   filterLimits,
+  type LimitList,
   type ListFilter,
   limitsOn,
   listBody,
@@ -57,7 +58,7 @@ export async function showLimits<S extends string>(
     for (;;) {
       const all = filterLimits(await listLimits(client, kind), filter);
       const list = children === 0 ? all : await withChildren(client, kind, all, children);
-      const shown = flags.json === true ? listBody(list, kind) : kind.render(list);
+      const shown = flags.json === true ? listBody(list, kind) : withNote(kind.render(list), list);
       if (everyMs === null) return terminal.out(shown);
       const text = escapeControls(shown);
       // At a terminal each replaces the one before.
@@ -65,6 +66,12 @@ export async function showLimits<S extends string>(
       await session.pause(everyMs);
     }
   });
+}
+
+/** Below a table whose children may not be all. */
+function withNote(table: string, { otherHosts = 0 }: LimitList): string {
+  if (otherHosts === 0) return table;
+  return `${table}\n\nChildren that requests on this host have met; ${otherHosts === 1 ? "another host" : `${otherHosts} other hosts`} may have met more.`;
 }
 
 /** Home, and everything below it away. */

@@ -127,9 +127,11 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
     );
   const { yieldToEventLoop, shares } = state;
   const slices = { nowMs, yieldToEventLoop };
-  void listChildren(rule, asked.query, slices, async (counters) =>
-    shares?.reader.refresh(counters),
-  ).then(ports.answer);
+  const others = shares && {
+    count: Math.max(0, shares.turn.hosts - 1),
+    refresh: (counters: readonly Counter[]) => shares.reader.refresh(counters),
+  };
+  void listChildren(rule, asked.query, slices, others).then(ports.answer);
 }
 
 /** The body: that of a put with `days`, or `after` to go on. */

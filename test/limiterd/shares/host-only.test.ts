@@ -191,3 +191,21 @@ for (const item of limiterCases("all")) {
     t.equal(hosts.asked, 0);
   });
 }
+
+t.test("a list of children says that other hosts may have met more, if they share", async (t) => {
+  const template = { ...pathRule("/users", 60, { requests: 5 }), perChild: true };
+  for (const [rule, told] of [
+    [template, { children: [{ subject: "/users/ann" }], total: 1, other_hosts: 1 }],
+    [alone(template), { children: [{ subject: "/users/ann" }], total: 1, other_hosts: undefined }],
+  ] as const) {
+    const [hosts, one, two] = pair([rule]);
+    t.equal(await kinds(hosts, one, 1, "/users/ann"), "admitted");
+    t.equal(await kinds(hosts, two, 1, "/users/bob"), "admitted");
+    const asked = askAdmin(one.daemon, "rate-limits.children", {
+      user_path: "/users",
+      period: "minute",
+    });
+    await hosts.pass(10);
+    t.match(await asked, told);
+  }
+});

@@ -135,6 +135,8 @@ export const limitsTexts = {
   childList: {
     title: (name: string) => `Children of ${name}`,
     about: (total: string) => `${total} in all, the fullest first. Each has these caps for itself.`,
+    otherHosts: (count: number) =>
+      `Those that requests on this host have met. ${count === 1 ? "Another host" : `${count} other hosts`} may have met more; what these have used counts on all hosts.`,
     caption: "Children with what they have used",
     child: "Child",
     empty: "No child has been counted in this period.",

@@ -14,6 +14,8 @@ const rowsMax = 50;
 interface Listed<Child> {
   readonly children: readonly Child[];
   readonly total: number;
+  /** Left out where the host is alone, or the rule is each host's own. */
+  readonly other_hosts?: number;
 }
 
 interface ChildrenDialogProps<Child> {
@@ -57,12 +59,13 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
       <div class="form">
         <SearchField label={limitsTexts.search} value={search} onInput={setSearch} />
         <WhenReady polled={children.polled} onRetry={() => children.refresh()}>
-          {({ children: rows, total }) =>
+          {({ children: rows, total, other_hosts: others = 0 }) =>
             rows.length === 0 ? (
               <Empty icon="children" title={texts.empty} />
             ) : (
               <>
                 <p class="soft small">{texts.about(formatCount(total))}</p>
+                {others > 0 && <p class="soft small">{texts.otherHosts(others)}</p>}
                 <Table
                   caption={texts.caption}
                   columns={[name, ...columns]}
