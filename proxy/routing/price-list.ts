@@ -37,7 +37,7 @@ export async function loadPriceList(): Promise<PriceList> {
   const { calcPrice, findProvider } = await import("@pydantic/genai-prices");
   return {
     providerId(baseUrl, name) {
-      const byUrl = baseUrl === "" ? undefined : findProvider({ providerApiUrl: baseUrl });
+      const byUrl = findProvider({ providerApiUrl: baseUrl });
       if (byUrl !== undefined) return byUrl.id;
       const wanted = listNames.get(name) ?? name;
       // The package also takes names that merely contain a provider's: `my-openai-mock` is not
@@ -125,8 +125,7 @@ function ratesAt(listed: ModelPrice, inputTokens: number): TokenRates {
     if (value === undefined) return null;
     let usd = typeof value === "number" ? value : value.base;
     if (typeof value === "object")
-      for (const tier of [...value.tiers].sort((a, b) => a.start - b.start))
-        if (inputTokens > tier.start) usd = tier.price;
+      for (const tier of value.tiers) if (inputTokens > tier.start) usd = tier.price;
     // A few cache writes cost a twelfth of a dollar: the list's endless fraction is cut to six
     // decimals.
     return rateFromUsdPerMillion(Math.round(usd * 1e6) / 1e6) ?? null;

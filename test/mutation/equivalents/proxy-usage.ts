@@ -9,6 +9,24 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     why: "a blank event has no data, in which nothing is found",
   },
   {
+    file: "proxy/usage/event-reader.ts",
+    line: 'const data = lines === 1 ? (event.startsWith("data:") ? event.slice(5) : "") : dataOf(event);',
+    what: "the condition is always false",
+    why: "one line of data is read alike in the way for several, which is slower",
+  },
+  {
+    file: "proxy/usage/event-reader.ts",
+    line: "places.lastIndex = 0;",
+    what: "0 becomes 1",
+    why: "data begins with a space or a brace, where no place begins",
+  },
+  {
+    file: "proxy/usage/event-reader.ts",
+    line: "places.lastIndex = end;",
+    what: "the statement is left out",
+    why: "quotes are escaped within a text, so that nothing is found in it: it is passed over at once",
+  },
+  {
     file: "proxy/usage/find-usage.ts",
     line: "if (at === -1)",
     what: "1 becomes 2",
@@ -18,6 +36,18 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     file: "proxy/usage/find-usage.ts",
     line: "if (at === -1 || text.includes('\"error\"'))",
     what: "1 becomes 2",
+    why: "of a text without usage the last character is parsed, which holds none",
+  },
+  {
+    file: "proxy/usage/find-usage.ts",
+    line: "return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;",
+    what: "> becomes >=",
+    why: "an empty list has no last item, in which nothing is found",
+  },
+  {
+    file: "proxy/usage/find-usage.ts",
+    line: "if (at === -1)",
+    what: "the condition is always false",
     why: "of a text without usage the last character is parsed, which holds none",
   },
   {
@@ -31,6 +61,12 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     line: "fileSearches * (price.perFileSearch ?? 0));",
     what: "?? has no fallback",
     why: "null counts as 0 in a product",
+  },
+  {
+    file: "proxy/usage/price-usage.ts",
+    line: "const tokenCost = priced === null ? 0 : priced.inputCost + priced.outputCost;",
+    what: "0 becomes 1",
+    why: "it is read only where there is a price",
   },
   {
     file: "proxy/usage/read-usage.ts",

@@ -1,4 +1,5 @@
 import t from "tap";
+import { applyEvent, createNotices } from "../../../proxy/limiter/daemon-notices.js";
 import { ClientHarness, linkedHarness } from "./client/client-harness.js";
 
 t.test(
@@ -86,3 +87,20 @@ t.test(
     t.equal(isDenied(), false);
   },
 );
+
+t.test("each event changes what it is about, and no more", async (t) => {
+  t.match(createNotices(), { limited: true, keysExist: null, clusterFailing: null });
+  for (const [event, changed] of [
+    [{ name: "limited", value: false }, { limited: false }],
+    [{ name: "inert_rules", value: 3 }, { inertRules: 3 }],
+    [{ name: "inert_budgets", value: 4 }, { inertBudgets: 4 }],
+    [{ name: "keys_exist", value: true }, { keysExist: true }],
+    [{ name: "store_failing", value: "disk full" }, { storeFailing: "disk full" }],
+    [{ name: "cluster_failing", value: "refused" }, { clusterFailing: "refused" }],
+    [{ name: "last_backup", value: 5 }, { lastBackupMs: 5 }],
+  ] as const) {
+    const notices = createNotices();
+    applyEvent(notices, { kind: "event", ...event });
+    t.same(notices, { ...createNotices(), ...changed }, event.name);
+  }
+});

@@ -39,6 +39,14 @@ t.test(
   },
 );
 
+t.test("one denial is enough", async (t) => {
+  const list = new DeniedJwts();
+  list.apply({ denied: [jti("a")], allowed: [], complete: true });
+  t.same([list.has({ jti: "a" }, 0), list.has({ jti: "b" }, 0)], [true, false]);
+  list.apply({ denied: [], allowed: [jti("a")], complete: false });
+  t.notOk(list.has({ jti: "a" }, 0));
+});
+
 t.test(
   "a list is kept while the daemon is away, and what the next one doesn't name is allowed",
   async (t) => {

@@ -19,7 +19,8 @@ function reportOf(open: { targets: readonly string[] }) {
     waiting.sort((a, b) => a.ms - b.ms);
     waiting.shift()?.run();
   };
-  return { report, told, waiting, pass };
+  const waits = (): readonly number[] => waiting.map(({ ms }) => ms);
+  return { report, told, waiting, waits, pass };
 }
 
 const said = (...targets: readonly string[]) => ["targets.report", { targets }];
@@ -28,20 +29,25 @@ t.test(
   "the daemon hears of targets that are left alone, and again while there are any",
   async (t) => {
     const open = { targets: ["one/a: 503"] as readonly string[] };
-    const { report, told, waiting, pass } = reportOf(open);
+    const { report, told, waiting, waits, pass } = reportOf(open);
     report.changed();
     report.changed();
     t.same(told, [], "not for each of many at once");
+    t.same(waits(), [200]);
     pass();
     t.same(told, [said("one/a: 503")]);
+    t.same(waits(), [10_000]);
     pass();
     t.same(told.length, 2, "a daemon that is new hears of it too");
+    report.changed();
+    t.same(waits(), [10_000, 200], "each change is told soon");
+    pass();
     open.targets = [];
     report.changed();
     pass();
     t.same(told.at(-1), said());
-    pass();
-    t.same([told.length, waiting.length], [3, 0], "and no more");
+    while (waiting.length > 0) pass();
+    t.equal(told.length, 4, "and no more");
   },
 );
 

@@ -3,7 +3,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
 import type { QueuedSettle } from "../../../proxy/limiter/settle-backlog.js";
-import { SettleBacklog } from "../../../proxy/limiter/settle-backlog.js";
+import {
+  SettleBacklog,
+  settleMessage,
+  settleMessages,
+} from "../../../proxy/limiter/settle-backlog.js";
 import { settlesKeptAsTheyAre } from "../../../shared/bounds.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 
@@ -44,6 +48,7 @@ t.test("each settle comes back as it was, wherever it waits", async (t) => {
   const last = 2 * settlesKeptAsTheyAre;
   for (let seq = 1; seq <= last; seq++) backlog.add(settle(seq));
   t.same([backlog.firstSeq, backlog.lastSeq, backlog.size], [1, last, last]);
+  t.equal([...backlog].length, last);
   const wrong = [...backlog].filter((found, i) => !isDeepStrictEqual(found, settle(i + 1)));
   t.same(wrong, []);
   for (const seq of [1, 128, 129, settlesKeptAsTheyAre + 200, last - 500, last, 5, last])
@@ -99,4 +104,31 @@ t.test("a settle of a long backlog takes some 300 bytes of memory", async (t) =>
   for (let seq = 1; seq <= 20_000; seq++) backlog.add(settle(seq));
   const each = (bytes() - before) / backlog.size;
   t.ok(each < 420, `${Math.round(each)} bytes`);
+});
+
+t.test("the last one that waits is kept until it is removed itself", async (t) => {
+  const backlog = new SettleBacklog();
+  for (let seq = 1; seq <= 3; seq++) backlog.add(settle(seq));
+  backlog.removeUntil(2);
+  t.same([backlog.size, backlog.firstSeq, backlog.at(3)], [1, 3, settle(3)]);
+  backlog.removeUntil(3);
+  t.same([backlog.size, backlog.firstSeq, [...backlog]], [0, 4, []]);
+  backlog.add(settle(4));
+  t.same([...backlog], [settle(4)]);
+});
+
+t.test("a settle is sent with its times as so long ago, never ahead of now", async (t) => {
+  const item = { ...settle(17), startedMonoMs: 1000, targetStartedMonoMs: 1500, endedMonoMs: 2000 };
+  const times = (of: QueuedSettle, nowMonoMs: number) => {
+    const { startedAgoMs, targetStartedAgoMs, endedAgoMs } = settleMessage(of, nowMonoMs);
+    return [startedAgoMs, targetStartedAgoMs, endedAgoMs];
+  };
+  t.same(times(item, 2000), [1000, 500, 0]);
+  t.same(times(item, 2500.4), [1500, 1000, 500]);
+  t.same(times(item, 1800), [800, 300, 0], "it ended after now, by a clock that stepped back");
+  t.same(times({ ...item, targetStartedMonoMs: undefined }, 2000), [1000, undefined, 0]);
+  const { startedMonoMs, targetStartedMonoMs, endedMonoMs, ...rest } = settle(5);
+  t.match(settleMessage(settle(5), 6000), { kind: "settle", ...rest });
+  const sent = [...settleMessages([settle(1), settle(2)], 6000)];
+  t.same(sent, [settleMessage(settle(1), 6000), settleMessage(settle(2), 6000)]);
 });

@@ -77,6 +77,12 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     perWebSearch: 10_000_000_000,
     serviceTiers: { batch: 500, flex: undefined },
   });
+  t.match(list.price("groq", "llama-3.3-70b-versatile", nowMs), {
+    perRequest: 0,
+    perWebSearch: 0,
+    perFileSearch: 0,
+    serviceTiers: {},
+  });
   t.match(list.price("openai", "gpt-4o", nowMs), { serviceTiers: { flex: 500, batch: 500 } });
   t.match(list.price("google", "gemini-2.5-pro", nowMs), {
     rates: { input: 1_250_000 },

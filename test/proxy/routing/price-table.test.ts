@@ -36,6 +36,7 @@ prices:
   openai/dear: { input: 4, output: 4 }
   local/*: { input: 0, output: 0 }
   local/Big-1: { input: 5, output: 5 }
+  local/null: { input: 6, output: 6 }
 `);
 
 t.test(
@@ -54,6 +55,7 @@ t.test(
       ["local", "anything", 0],
       ["local", "cheap", 0],
       ["local", "big-1", 5_000_000],
+      ["local", "null", 6_000_000],
       ["sim", "cheap", undefined],
       ["nobody", "cheap", undefined],
     ];
@@ -89,6 +91,11 @@ t.test("names that callers make up don't fill the memory", async (t) => {
   priceOf({ provider: "openai", model: "one more" });
   priceOf({ provider: "openai", model: "made-up-0" });
   t.equal(list.lookUps, pricedTargetsMax + 2, "one more and they are dropped");
+  for (let i = 1; i < pricedTargetsMax - 1; i++)
+    priceOf({ provider: "openai", model: `made-up-${i}` });
+  t.equal(list.lookUps, 2 * pricedTargetsMax);
+  priceOf({ provider: "openai", model: "one more" });
+  t.equal(list.lookUps, 2 * pricedTargetsMax, "as many as before are remembered again");
 });
 
 t.test(

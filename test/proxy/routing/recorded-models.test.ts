@@ -93,3 +93,12 @@ t.test("however many names are made up, few are recorded, and listed ones always
   clock.nowMs += dayMs;
   t.equal(recorded.nameOf({ provider: "openai", model: "tomorrow" }, true), "tomorrow");
 });
+
+t.test("of a provider so many names are recorded that it doesn't list", async (t) => {
+  const { recorded } = begin();
+  const nameOf = (i: number): string =>
+    recorded.nameOf({ provider: "openai", model: `made-up-${i}` }, true);
+  for (let i = 0; i < unlistedModelsMax; i++) t.equal(nameOf(i), `made-up-${i}`);
+  t.equal(nameOf(unlistedModelsMax), unknownModelName);
+  t.equal(nameOf(0), "made-up-0", "those that were recorded are so still");
+});

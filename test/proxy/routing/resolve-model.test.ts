@@ -182,3 +182,42 @@ t.test("aliases stand where the operator put them", async (t) => {
   );
   t.same(modelNames(from, 5), ["Smart", "Best", "turbo", "openai/old", "gpt-4o"]);
 });
+
+t.test(
+  "a bare id is at the first provider that lists it as written, before any case",
+  async (t) => {
+    const providers = [provider("one", ["GPT-4o", "o3"]), provider("two", ["gpt-4o", "O3"])];
+    const two = buildCatalog([...providers, provider("unlearned", null)], [], new Map());
+    for (const [name, expected] of [
+      ["gpt-4o", "two gpt-4o"],
+      ["GPT-4o", "one GPT-4o"],
+      ["GPT-4O", "one GPT-4o"],
+      ["o3", "one o3"],
+      ["O3", "two O3"],
+    ] as const)
+      t.equal(resolved(two, name), expected, name);
+  },
+);
+
+t.test("a name that nothing knows waits for every list but the catch-all's own", async (t) => {
+  const providers = [provider("backup", null), provider("other", null)];
+  const toBackup: AliasConfig = {
+    name: "*",
+    to: { kind: "target", provider: "backup", model: null },
+  };
+  const toModel: AliasConfig = {
+    name: "*",
+    to: { kind: "target", provider: "backup", model: "m" },
+  };
+  for (const [alias, unlearned, expected] of [
+    [toBackup, [], "backup x"],
+    [toBackup, ["backup"], "backup x"],
+    [toBackup, ["other"], null],
+    [toBackup, ["backup", "other"], null],
+    [toModel, [], "backup m"],
+    [toModel, ["backup"], null],
+  ] as const) {
+    const built = buildCatalog(providers, [], new Map(), [alias]);
+    t.equal(resolved({ ...built, unlearned }, "x"), expected, JSON.stringify([alias, unlearned]));
+  }
+});

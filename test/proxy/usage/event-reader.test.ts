@@ -1,4 +1,5 @@
 import t from "tap";
+import { ElidedJson } from "../../../proxy/body/elided-json.js";
 import { EventReader } from "../../../proxy/usage/event-reader.js";
 import type { Operation } from "../../../shared/operation.js";
 
@@ -49,6 +50,13 @@ t.test("the text of every dialect is counted, once", async (t) => {
       "messages",
       { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
       0,
+    ],
+    ["chat_completions", { choices: [{ delta: { content: "", refusal: "no" } }] }, 2],
+    ["completions", { choices: [{ text: "1234", finish_reason: null }] }, 4],
+    [
+      "stream_generate_content",
+      { candidates: [{ content: { parts: [{ text: "1234" }], role: "model" } }] },
+      4,
     ],
     ["responses", { type: "response.output_text.delta", delta: "1234" }, 4],
     ["responses", { type: "response.output_text.done", text: "1234" }, 0],
@@ -123,9 +131,102 @@ t.test("only what stands in lines of data is read, in however many", async (t) =
   t.equal(tokensOf(`data: ${usage}\n`, 1), 3);
   t.equal(tokensOf(`data:${usage}\n`, 1), 3);
   t.equal(tokensOf(`event: ${usage}\n`, 1), "absent");
+  t.equal(tokensOf(`id:  ${usage}\n`, 1), "absent");
   t.equal(tokensOf(`: data: ${usage}\n`, 1), "absent");
   t.equal(tokensOf(`event: x\ndata: ${usage}\n`, 2), 3);
   t.equal(tokensOf(`data: ${usage.slice(0, 9)}\ndata: ${usage.slice(9)}\n`, 2), 3);
+  t.equal(tokensOf(`data:${usage.slice(0, 9)}\ndata:${usage.slice(9)}\n`, 2), 3);
   t.equal(tokensOf(`event: ${usage}\nid: 7\n`, 2), "absent");
   t.equal(tokensOf("\n", 0), "absent");
+});
+
+t.test("an event is one of usage alone if it has nothing else for the client", async (t) => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2 };
+  const reader = new EventReader("chat_completions");
+  for (const [event, expected] of [
+    [{ choices: [], usage }, true],
+    [{ choices: [], usage: { total_tokens: 0 } }, true],
+    [{ choices: [{ delta: {} }], usage }, false],
+    [{ usage }, false],
+    [{ choices: [], usage, error: { message: "x" } }, false],
+    [{ choices: [], error: { message: "x" } }, false],
+    [{ choices: [] }, false],
+    [[{ choices: [], usage }], false],
+  ] as const)
+    t.equal(reader.read(`data: ${JSON.stringify(event)}\n`, 1), expected, JSON.stringify(event));
+  for (const event of ['data: {"usage":{}\n', 'data: {"choices":[{"delta":{"content":"a', "\n"])
+    t.equal(reader.read(event, event === "\n" ? 0 : 1), false, event);
+});
+
+t.test("a stream has finished once it says why", async (t) => {
+  const chunk = (finish_reason: string | null) => ({ choices: [{ delta: {}, finish_reason }] });
+  for (const operation of ["chat_completions", "completions"] as const) {
+    t.equal(read(operation).finished, false);
+    t.equal(read(operation, chunk(null), chunk("")).finished, false);
+    t.equal(read(operation, chunk(null), chunk("stop")).finished, true);
+  }
+});
+
+t.test("usage is no error, and an error no usage", async (t) => {
+  const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } };
+  const text = { choices: [{ delta: { content: "12345678" } }] };
+  const error = { error: { message: "x" } };
+  const seen = read("chat_completions", usage, text);
+  t.same([seen.errorSeen, seen.contentCharsSinceUsage], [false, 8]);
+  const failed = read("chat_completions", usage, text, error);
+  t.match(failed.usage, { inputTokens: 1, outputTokens: 2 });
+  t.same([failed.errorSeen, failed.contentCharsSinceUsage], [true, 8]);
+});
+
+t.test("an event that breaks off says nothing, and the next one is read whole", async (t) => {
+  const reader = new EventReader("chat_completions");
+  reader.read('data: {"choices":[{"delta":{"role":"assistant","content":"and so fo', 1);
+  t.equal(reader.contentChars, 0);
+  reader.read('data: {"usage":{"prompt_tokens":3,"completion_tokens":4}}\n', 1);
+  t.match(reader.usage, { inputTokens: 3, outputTokens: 4 });
+});
+
+t.test("whether a string is text of the answer is told from what stands before it", async (t) => {
+  for (const [operation, before, expected] of [
+    ["chat_completions", '{"delta":{"content":"', true],
+    ["chat_completions", '{"delta":{"reasoning": "', true],
+    ["chat_completions", '{"delta":{"image":"', false],
+    ["completions", '{"text":"', true],
+    ["completions", '{"content":"', false],
+    ["stream_generate_content", '{"parts":[{"text":"', true],
+    ["messages", '{"thinking":"', true],
+    ["messages", '{"signature":"', false],
+    ["responses", '{"delta":"', true],
+    ["responses", '{"text":"', false],
+  ] as const)
+    t.equal(new EventReader(operation).isText(before), expected, `${operation} ${before}`);
+});
+
+t.test("of an event that was too large its text is counted, and its usage read", async (t) => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2 };
+  const elided = (reader: EventReader, event: object): void => {
+    const large = new ElidedJson(2048, (before) => reader.isText(before));
+    large.append(Buffer.from(`data: ${JSON.stringify(event)}\n`));
+    reader.readElided(large, 1);
+  };
+  const text = "x".repeat(1000);
+  const many = Array.from({ length: 1000 }, (_, i) => i);
+  for (const [what, event, chars, unread, kind] of [
+    ["a long text", { choices: [{ delta: { content: text } }], usage }, 1000, false, "usage"],
+    ["a picture", { choices: [{ delta: { image: text } }] }, 0, false, "absent"],
+    ["its end alone", { choices: [{ delta: { many } }], usage }, 0, false, "usage"],
+    ["its end, without usage", { choices: [{ delta: { many } }] }, 0, true, "absent"],
+    ["its end, with none yet", { choices: [{ delta: { many } }], usage: null }, 0, true, "absent"],
+  ] as const) {
+    const reader = new EventReader("chat_completions");
+    t.equal(reader.unread, false);
+    elided(reader, event);
+    t.same([reader.contentChars, reader.unread, reader.usage.kind], [chars, unread, kind], what);
+  }
+  const reader = new EventReader("chat_completions");
+  elided(reader, { choices: [{ delta: { many } }] });
+  reader.read(`data: ${JSON.stringify({ error: { message: "x" } })}\n`, 1);
+  t.equal(reader.unread, true, "an error says nothing of what was used");
+  reader.read(`data: ${JSON.stringify({ choices: [], usage })}\n`, 1);
+  t.equal(reader.unread, false, "nothing is missing, as usage is of all so far");
 });

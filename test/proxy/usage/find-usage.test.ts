@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { findUsage, mergeUsage, usageAtEnd } from "../../../proxy/usage/find-usage.js";
+import { findUsage, mergeUsage, usageAtEnd, usageInTail } from "../../../proxy/usage/find-usage.js";
 import { readUsage } from "../../../proxy/usage/read-usage.js";
 
 t.test("usage is found at the top, and where streams put it", async (t) => {
@@ -378,3 +378,69 @@ t.test(
     );
   },
 );
+
+t.test("what an answer says beside its usage is taken from where it stands", async (t) => {
+  const usage = { total_tokens: 1 };
+  const searched = [{ type: "web_search_call" }];
+  for (const [value, expected] of [
+    [[{ usage }], usage],
+    [
+      { usage, service_tier: "flex" },
+      { ...usage, service_tier: "flex" },
+    ],
+    [
+      { response: { usage, service_tier: "flex" }, service_tier: "default" },
+      { ...usage, service_tier: "flex" },
+    ],
+    [{ response: { usage }, service_tier: "default" }, usage],
+    [
+      { x_groq: { usage, service_tier: "flex" }, service_tier: "default" },
+      { ...usage, service_tier: "default" },
+    ],
+    [{ message: { usage, service_tier: "flex" } }, usage],
+    [
+      { usage: { ...usage, service_tier: "flex" }, output: searched },
+      {
+        ...usage,
+        service_tier: "flex",
+        server_tool_use: { web_search_requests: 1, file_search_requests: 0 },
+      },
+    ],
+    [
+      { usage: { ...usage, server_tool_use: { web_search_requests: 2 } }, service_tier: "flex" },
+      { ...usage, server_tool_use: { web_search_requests: 2 }, service_tier: "flex" },
+    ],
+  ] as const)
+    t.strictSame(findUsage(value), expected, JSON.stringify(value));
+});
+
+t.test("the end of an answer isn't enough where more than its usage counts", async (t) => {
+  for (const [text, isEnough] of [
+    ['{"id":"a","usage":{"input_tokens":1}}', true],
+    ['{"output":[{"type":"web_search_call"}],"usage":{"input_tokens":1}}', false],
+    ['{"text":"_search_call","usage":{"input_tokens":1}}', false],
+    ['{"text":"_search_call","usage":{"prompt_tokens":1}}', true],
+    ['{"x_groq":{"usage":{"total_tokens":1}},"usage":12}', false],
+    ['{"x_groq":{"usage":{"total_tokens":1}},"usage":null}', false],
+    ['{"error":{},"usage":{"input_tokens":1}}', false],
+    ["{}", false],
+  ] as const)
+    t.equal(usageAtEnd(text) !== null, isEnough, text);
+});
+
+t.test("usage is found in the last bytes of an event, at the top or one level below", async (t) => {
+  const usage = '"usage":{"total_tokens":3}';
+  for (const [tail, expected] of [
+    [`3,4],${usage}}`, { total_tokens: 3 }],
+    [`3,4],${usage},"id":"a"}\n`, { total_tokens: 3 }],
+    [`3,4],${usage}}\nid: 7\n`, { total_tokens: 3 }],
+    [`3,4],${usage}}}`, { total_tokens: 3 }],
+    [`3,4],${usage}}}\n`, { total_tokens: 3 }],
+    [`3,4],${usage}}}}`, undefined],
+    ['3,4],"usage":null}', undefined],
+    ['3,4],"usage":12}', undefined],
+    ["3,4]}", undefined],
+    ["", undefined],
+  ] as const)
+    t.same(usageInTail(tail), expected, tail);
+});

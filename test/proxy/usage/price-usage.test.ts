@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { priceUsage } from "../../../proxy/usage/price-usage.js";
+import { priceSavedTokens, priceUsage } from "../../../proxy/usage/price-usage.js";
 import type { Usage } from "../../../proxy/usage/read-usage.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import {
@@ -182,6 +182,16 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
         7,
       ],
       [
+        "images, of which some were in a cache",
+        usage(100, 0, {
+          cachedInputTokens: 20,
+          details: told({ imageInputTokens: 30, cachedImageInputTokens: 10 }),
+        }),
+        60 * 2_500_000 + 20 * 5_000_000 + 20 * 1_250_000,
+        0,
+        7,
+      ],
+      [
         "images from a cache, without a rate of their own",
         usage(100, 0, {
           cachedInputTokens: 100,
@@ -358,4 +368,37 @@ t.test("the blended figure is three parts input and one part output", async (t) 
 t.test("searches for which nothing is listed cost nothing of their own", async (t) => {
   const details = detailsOf(null, { webSearches: 2, fileSearches: 3 });
   t.match(priceUsage(usage(10, 0, { details }), plain), { totalCost: 25_000_000 });
+});
+
+t.test("a reported cost is split by the smallest price, and the smallest usage", async (t) => {
+  const tiny: Price = { ...plain, rates: { input: 1, output: 0, ...none } };
+  for (const [used, price, inputCost, outputCost] of [
+    [usage(1, 9), tiny, 1000, 0],
+    [usage(1, 9), null, 100, 900],
+    [usage(0, 1), null, 0, 1000],
+    [usage(1, 0), null, 1000, 0],
+    [usage(0, 0), null, 1000, 0],
+  ] as const)
+    t.same(
+      priceUsage({ ...used, reportedCost: 1000 }, price),
+      { inputCost, outputCost, totalCost: 1000, source: "reported" },
+      JSON.stringify([used, price]),
+    );
+});
+
+t.test("tokens that weren't sent are priced as input, within what may be recorded", async (t) => {
+  for (const [tokens, price, expected] of [
+    [10, plain, 25_000_000],
+    [0, plain, null],
+    [10, null, null],
+    [10, { ...plain, rates: { ...plain.rates, input: null } }, null],
+    [1, { ...plain, rates: { ...plain.rates, input: costPicoUsdMax } }, costPicoUsdMax],
+    [2, { ...plain, rates: { ...plain.rates, input: costPicoUsdMax } }, null],
+  ] as const)
+    t.equal(
+      priceSavedTokens(tokens, usage(5, 5), price),
+      expected,
+      JSON.stringify([tokens, price]),
+    );
+  t.equal(priceSavedTokens(1, usage(200_001, 5), tiered), 2_500_000, "in the request's tier");
 });

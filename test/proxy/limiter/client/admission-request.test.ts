@@ -63,6 +63,33 @@ t.test("a request asks for an admission, one whose target failed for another tar
   });
 });
 
+t.test(
+  "what a request is allowed by is asked for a key, which alone has a list there",
+  async (t) => {
+    const modelNames = ["gpt-4o"];
+    for (const [credential, expected] of [
+      ["h".repeat(43), modelNames],
+      ["authenticated", undefined],
+      [null, undefined],
+    ] as const)
+      t.same(
+        (
+          admissionMessage(
+            7,
+            {
+              ...request,
+              caller: { userPath: "/team", credential },
+              modelNames,
+            } as AdmissionRequest,
+            undefined,
+          ) as { modelNames?: unknown }
+        ).modelNames,
+        expected,
+        String(credential),
+      );
+  },
+);
+
 t.test("what the daemon granted is what the settle will name", async (t) => {
   const granted = {
     lease: 7,

@@ -4,7 +4,6 @@ import {
   isForgotten,
   isFree,
   parseFileName,
-  takenMs,
 } from "../../../../proxy/limiter/spool/settle-file-name.js";
 
 const id = "6f8ac1f2-0000-4000-8000-000000000001";
@@ -33,8 +32,8 @@ t.test(
       [null, 0, true],
       ["", 0, true],
       ["other", 0, false],
-      ["other", takenMs, false],
-      ["other", takenMs + 1, true],
+      ["other", 10_000, false],
+      ["other", 10_001, true],
       // The clock has stepped back.
       ["other", -dayMs, false],
     ] as const)
@@ -53,6 +52,9 @@ t.test(
       [20, 6.1, true],
       [null, 6.1, true],
       [null, 5.9, false],
+      [6, null, false],
+      [6 + 1 / dayMs, null, true],
+      [null, 6, false],
       [-1, null, false],
     ] as const) {
       const before = (days: number | null): number | null =>

@@ -31,6 +31,7 @@ t.test("what was written is read, in pieces of any size", async (t) => {
     t.same([reader.head, found, reader.complete, reader.count], [head, settles, true, 3]);
   }
   t.ok(read(fileOf([])).reader.complete);
+  t.ok(read(fileOf([someSettle(1), someSettle(2)])).reader.complete, "from the first number on");
 });
 
 t.test("a file that is cut anywhere, or has a byte changed, is damaged", async (t) => {
@@ -51,10 +52,16 @@ t.test("so is one that says something else than a proxy writes", async (t) => {
     "settles without a head": Buffer.concat(settles.map(settleFrame)),
     "another count": fileOf(settles, 2),
     "settles after the end": Buffer.concat([fileOf(settles), settleFrame(someSettle(10))]),
+    "a length beyond any frame after the end": Buffer.concat([
+      fileOf(settles),
+      Buffer.alloc(4, 0xff),
+    ]),
     "a number twice": fileOf([someSettle(3), someSettle(3)]),
+    "a number twice that counts once": fileOf([someSettle(3), someSettle(3)], 1),
     "numbers that descend": fileOf([someSettle(3), someSettle(2)]),
     "a wrong checksum": Buffer.concat([headFrame(head), foreign(["end", 0])]),
     "no frame of ours": encodeFrame(["settle", 1]),
+    "a number instead of a frame": Buffer.concat([headFrame(head), encodeFrame(5 as never)]),
     "a length beyond any frame": Buffer.concat([headFrame(head), Buffer.alloc(4, 0xff)]),
     nothing: Buffer.alloc(0),
   }))
