@@ -95,8 +95,8 @@ function numberFromBytes(stored: Buffer): number | null {
   if (length !== to || stored[0]! >> 4 !== 1 || (length === 9 && (stored[8]! & 15) !== 0))
     return null;
   if (stored.subarray(from, to).every((byte) => byte === 0)) return null;
-  for (let i = 0; i < 8; i++)
-    bits[i] = (((stored[i] ?? 0) & 15) << 4) | ((stored[i + 1] ?? 0) >> 4);
+  // What was left out at the end is zero.
+  for (let i = 0; i < 8; i++) bits[i] = ((stored[i]! & 15) << 4) | (stored[i + 1]! >> 4);
   const key = bits.readDoubleBE();
   // There is one NaN among those that we have written, and nothing below 0.
   return bits[0]! < 128 && (!Number.isNaN(key) || keyToBytes(key).equals(stored)) ? key : null;

@@ -140,6 +140,39 @@ t.test("only a copy that is being made is given up, and its first reason is told
   t.match(await backups.progress(one, noon), { ok: true, value: { ready: true } });
 });
 
+t.test("a copy that is made though it was given up is closed", async (t) => {
+  let made: (copy: StoreCopy) => void = () => {};
+  const backups = new Backups({
+    beginCopy: () => ({
+      made: new Promise((resolve) => {
+        made = resolve;
+      }),
+      storeBytes: 0,
+      copiedBytes: () => 0,
+      cancel() {},
+    }),
+    schedule: () => {},
+  });
+  const asked = backups.progress(one, noon);
+  backups.giveUp(new Error("no space"));
+  let closed = 0;
+  made({ bytes: 1, read: () => Promise.resolve(Buffer.alloc(0)), close: () => closed++ });
+  t.match(await asked, { ok: false, failure: { message: "the backup can't be made: no space" } });
+  t.equal(closed, 1);
+});
+
+t.test("who has left hears that there is no copy, and takes nobody else's away", async (t) => {
+  const { backups, copies } = fakeBackups();
+  const left = backups.progress(one, noon);
+  backups.ended(one);
+  const next = backups.progress(another, noon);
+  t.match(await left, { ok: false, failure: { message: /cancelled/ } });
+  t.equal(backups.isOf(another), true);
+  t.notOk(copies[1]!.cancelled);
+  copies[1]!.made(Buffer.from("content"));
+  t.match(await next, { ok: true, value: { ready: true } });
+});
+
 t.test("a copy is read by who asked for it alone, and not before it is made", async (t) => {
   const { backups, copies } = fakeBackups();
   const none = { failure: { status: 409, message: "this connection has no backup" } };

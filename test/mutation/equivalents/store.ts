@@ -3,6 +3,12 @@ import type { Equivalent } from "./equivalent.js";
 
 export const storeEquivalents: readonly Equivalent[] = [
   {
+    file: "limiterd/store/lmdb/check-process.ts",
+    line: "await root.close();",
+    what: "the statement is left out",
+    why: "the end of the process closes it",
+  },
+  {
     file: "limiterd/store/lmdb/key-bytes.ts",
     line: "for (let at = 0; at < bytes.length; at++) {",
     what: "< becomes <=",
@@ -27,10 +33,70 @@ export const storeEquivalents: readonly Equivalent[] = [
     why: "each key is decoded with the care that few need",
   },
   {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "const bits = Buffer.alloc(8);",
+    what: "8 becomes 9",
+    why: "a number is read from the first eight",
+  },
+  {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "for (let i = 0; i < 8; i++)",
+    what: "< becomes <=",
+    why: "a ninth byte lies outside of the buffer",
+  },
+  {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "for (let i = 0; i < 8; i++)",
+    what: "8 becomes 9",
+    why: "a ninth byte lies outside of the buffer",
+  },
+  {
     file: "limiterd/store/lmdb/lmdb-file.ts",
     line: 'root.putSync("check", Buffer.alloc(0));',
     what: "0 becomes 1",
     why: "the transaction is given up",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-file.ts",
+    line: "maxDbs: 32,",
+    what: "32 becomes 33",
+    why: "there is room for more tables than there are",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-store.ts",
+    line: "#touchedAtMs = 0;",
+    what: "0 becomes 1",
+    why: "the first touch comes a millisecond later",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-store.ts",
+    line: "at: this.sizeBytes() ?? 0,",
+    what: "?? has no fallback",
+    why: "a store that isn't there takes no commit, and so no trial",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-store.ts",
+    line: "at: this.sizeBytes() ?? 0,",
+    what: "0 becomes 1",
+    why: "a store that isn't there takes no commit, and so no trial",
+  },
+  {
+    file: "limiterd/store/lmdb/lmdb-store.ts",
+    line: "bytes: sealed.reduce((bytes, { value }) => bytes + (value?.length ?? 0), trialBytes),",
+    what: "0 becomes 1",
+    why: "a trial is a little larger",
+  },
+  {
+    file: "limiterd/store/lmdb/migrate-store.ts",
+    line: "const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables }, () => { });",
+    what: "the boolean turns",
+    why: "the store is only read",
+  },
+  {
+    file: "limiterd/store/lmdb/probe-disk.ts",
+    line: "const content = Buffer.alloc(bytes, 1);",
+    what: "1 becomes 2",
+    why: "any byte but zero takes room",
   },
   {
     file: "limiterd/store/lmdb/store-file.ts",
@@ -49,6 +115,30 @@ export const storeEquivalents: readonly Equivalent[] = [
     line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });",
     what: "?? has no fallback",
     why: "a position that is no number is where the new file begins",
+  },
+  {
+    file: "limiterd/store/lmdb/store-file.ts",
+    line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });",
+    what: "0 becomes 1",
+    why: "a new file's trial lies a byte further out",
+  },
+  {
+    file: "limiterd/store/lmdb/store-lock.ts",
+    line: "const nameDeadlineMs = 500;",
+    what: "500 becomes 501",
+    why: "an owner that says nothing is waited for a millisecond longer",
+  },
+  {
+    file: "limiterd/store/lmdb/store-lock.ts",
+    line: "const own = `${lockName}.${process.pid}.${Math.random().toString(36).slice(2)}`;",
+    what: "2 becomes 3",
+    why: "a name that is used for a moment is one character shorter",
+  },
+  {
+    file: "limiterd/store/lmdb/store-lock.ts",
+    line: "rmSync(join(dataDir, lockName), { force: true });",
+    what: "the boolean turns",
+    why: "it is there, as the line before has seen",
   },
   {
     file: "limiterd/store/store-size.ts",

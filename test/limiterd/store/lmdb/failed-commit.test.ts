@@ -110,6 +110,13 @@ t.test(
     mkdirSync(made.trial);
     await made.store.commit(some);
     t.same(read(made.store, "rules"), [["a", [1]]], "without a trial");
+    rmSync(made.trial, { recursive: true });
+    made.failure = noRoom;
+    await t.rejects(made.store.commit(some), { message: "no space left on device" });
+    made.failure = null;
+    const large = "x".repeat(200_000);
+    await made.store.commit([put("rules", "b", large), put("rules", "c", large)]);
+    t.same(made.store.get("rules", "c"), [large], "a trial is as large as what is to be written");
   },
 );
 

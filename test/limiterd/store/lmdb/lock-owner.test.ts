@@ -88,3 +88,40 @@ t.test("a lock is held until it is released or taken away, and tells who holds i
   other.release();
   t.notOk(existsSync(place));
 });
+
+t.test("whoever asks for the owner's name and leaves does it no harm", async (t) => {
+  const directory = temporary(t);
+  const lock = (await lockDirectory(directory))!;
+  for (let i = 0; i < 20; i++) {
+    const socket = net.connect(join(directory, "limiterd.lock"));
+    socket.on("connect", () => socket.destroy());
+    await once(socket, "close");
+  }
+  await t.rejects(lockDirectory(directory), { message: /in use by the process \d+$/ });
+  lock.release();
+});
+
+t.test("a lock keeps no process alive, and leaves nothing open", async (t) => {
+  const directory = temporary(t);
+  const sockets = (): number =>
+    readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith("socket:");
+      } catch {
+        return false;
+      }
+    }).length;
+  const awake = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name.startsWith("Pipe")).length;
+  const before = [sockets(), awake()];
+  const lock = (await lockDirectory(directory))!;
+  t.equal(awake(), before[1]);
+  lock.release();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same([sockets(), openHere(directory)], [before[0], 0]);
+});
+
+t.test("a file system without sockets has no lock", async (t) => {
+  t.equal(await lockDirectory("/proc"), null);
+  t.equal(openHere("/proc"), 0);
+});

@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
@@ -97,6 +105,16 @@ t.test("a new store is put in its place complete, and over no other", async (t) 
   t.equal(readFileSync(file, "utf8"), "first");
   await placeStoreFile(file, make("second"));
   t.equal(readFileSync(file, "utf8"), "first");
+  // What can't be linked is moved, as where a file system has no links.
+  const moved = join(directory, "moved.mdb");
+  for (const content of ["first", "second"])
+    await placeStoreFile(moved, async (fresh) => {
+      mkdirSync(fresh);
+      writeFileSync(join(fresh, content), "");
+    });
+  t.same(readdirSync(moved), ["first"]);
+  rmSync(moved, { recursive: true });
+  rmSync(`${moved}.${process.pid}.new`, { recursive: true });
   for (const name of ["limiterd.mdb.mark", "limiterd.mdb.schema-1", "other.mdb.17.new"])
     writeFileSync(join(directory, name), "");
   removeUnfinished(directory);

@@ -10,7 +10,7 @@ import {
   ownerPid,
 } from "../../../../limiterd/store/lmdb/store-owner.js";
 import { StoreLockedError } from "../../../../limiterd/store/store.js";
-import { inProcess, refusal, tamper, temporary } from "./store-fixture.js";
+import { filledStore, inProcess, refusal, tamper, temporary } from "./store-fixture.js";
 
 t.test(
   "a store that a living process holds is refused, and opens once that has closed it",
@@ -100,4 +100,22 @@ t.test("an owner is another process that runs, started when its mark says", asyn
     ["999999999 ", false],
   ] as const)
     t.equal(isOtherOwnerAlive(mark), expected, mark);
+});
+
+t.test("a store says whose it is, also where no lock does", async (t) => {
+  const directory = temporary(t);
+  const file = await filledStore(directory);
+  const claim = (mark: string): Promise<void> =>
+    tamper(file, "meta", (db) => db.put("owner", Buffer.from(mark)));
+  await claim(`${process.ppid} ${statOf(process.ppid).ticks}`);
+  t.match(await refusal(directory), {
+    name: "StoreLockedError",
+    message: `${file} is in use by the process ${process.ppid}`,
+  });
+  await claim(ownerMark());
+  t.equal(await refusal(directory), null, "this process's own mark");
+  await tamper(file, "meta", async (db) => {
+    t.equal(db.get("owner"), undefined, "which goes with the close");
+    t.equal(db.get("schema")?.toString(), "1");
+  });
 });
