@@ -4,10 +4,12 @@ import { withSecrets } from "../proxy/auth/secret-files.js";
 import { startProxy } from "../proxy/main.js";
 import { socketNames } from "../proxy/open-listeners.js";
 import { proxyChannel } from "./supervisor/metrics/proxy-channel.js";
+import { workerMetrics } from "./supervisor/metrics/worker-metrics.js";
 import { runService } from "./supervisor/run-service.js";
 
 // Now: the variable is removed when the service runs.
-const group = proxyChannel();
+const group =
+  proxyChannel() ?? workerMetrics({ env: process.env, pid: process.pid, nowMs: () => Date.now() });
 
 await runService({
   process: "proxy",

@@ -40,7 +40,7 @@ export function createMetrics(
     async read() {
       if (group === null) return readOwn();
       const all = await group.gather();
-      return all === null ? null : familiesOfAll(all);
+      return all === null ? null : familiesOfAll(all, group.sums);
     },
     yieldToEventLoop: () => new Promise<void>((resolve) => void setImmediate(resolve)),
     close: () => clearInterval(looking),

@@ -27,7 +27,7 @@ interface ProxyOptions {
   readonly sockets?: InheritedSockets;
   /** What the daemon calls it, before a part that no other process has. */
   readonly name?: string;
-  /** The other proxies of its supervisor. */
+  /** The other proxies of its supervisor, or of its port. */
   readonly group?: ProxyGroup | null;
 }
 
@@ -146,6 +146,9 @@ export async function startProxy({
     { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
   );
   end = ending;
+  await group?.serves().catch(({ message }: Error) => {
+    log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
+  });
   const openNow = open && limiter.client.keysExist !== true;
   const { url, adminUrl } = listeners;
   log.info(

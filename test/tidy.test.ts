@@ -124,6 +124,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "the channel of this process to the one that has started it, with deadlines",
   },
+  "bin/supervisor/metrics/worker-metrics.ts": {
+    kind: "adapter",
+    why: "sockets of proxies that share a port, by node:net, and the directory they are in",
+  },
   "bin/supervisor/reload/bind-socket.ts": {
     kind: "adapter",
     why: "binds a socket by node:net, and looks its address up",

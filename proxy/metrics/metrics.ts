@@ -6,8 +6,8 @@ import type { ProxyCounts } from "./proxy-counts.js";
 export interface Metrics {
   readonly counts: ProxyCounts;
   /**
-   * All of them as they are now, with those of the other proxies of its supervisor; null: that
-   * doesn't answer.
+   * All of them as they are now, with those of the other proxies of its supervisor, or of its port;
+   * null: the supervisor doesn't answer.
    */
   read(): Promise<readonly Family[] | null>;
   /** Resolved after everything that waits for the event loop has run. */
@@ -15,12 +15,16 @@ export interface Metrics {
   close(): void;
 }
 
-/** The proxies of one supervisor, whose metrics are told together. */
+/** The proxies of one supervisor, or of one port, whose metrics are told together. */
 export interface ProxyGroup {
+  /** Whether what they count is added up; if not, each series says of which process it is. */
+  readonly sums: boolean;
+  /** The proxy serves from now on. Rejects when the others can't be told so. */
+  serves(): Promise<void>;
   /** Those of all; null: the supervisor doesn't answer. */
   gather(): Promise<ToldMetrics | null>;
-  /** How this proxy's own are read when the supervisor asks. */
+  /** How this proxy's own are read when the supervisor, or another of them, asks. */
   answerWith(own: () => Promise<ToldMetrics>): void;
-  /** Tells them for the last time. */
+  /** Tells them for the last time, or that there are none any more. */
   leave(): Promise<void>;
 }

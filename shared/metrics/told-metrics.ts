@@ -1,6 +1,7 @@
 /**
- * The metrics of proxies that one supervisor has, as they tell them to each other through it: any
- * of them answers for all. What each counts is added up; what each reads of itself isn't.
+ * The metrics of proxies that one supervisor has, as they tell them to each other through it, or of
+ * those that share a port, as they tell them to each other: any of them answers for all. A
+ * supervisor adds up what each counts; what each reads of itself nobody does.
  */
 import { isObject } from "../checked.js";
 import type { Metric } from "./metric.js";
@@ -33,10 +34,13 @@ export function tellMetrics(families: readonly Family[]): ToldMetrics {
   return told;
 }
 
-/** The families of all proxies: what each has read of itself has the label `proxy`. */
-export function familiesOfAll({ counted, read }: ToldMetrics): readonly Family[] {
+/**
+ * The families of all proxies: what each has read of itself has the label `proxy`, and so has what
+ * each has counted, unless these are sums.
+ */
+export function familiesOfAll({ counted, read }: ToldMetrics, areSums: boolean): readonly Family[] {
   const metrics = Object.values<Metric>(proxyMetrics).map((metric) =>
-    isCounted(metric) ? metric : { ...metric, labels: [...metric.labels, "proxy"] },
+    isCounted(metric) && areSums ? metric : { ...metric, labels: [...metric.labels, "proxy"] },
   );
   return familiesOf({ series: [...counted, ...read] }, metrics);
 }

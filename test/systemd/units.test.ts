@@ -212,7 +212,7 @@ t.test("a further proxy on the same port differs from the first by its names alo
   const differ = further.filter((line) => !first.includes(line));
   t.same(
     differ.map((line) => line.split("=")[0]),
-    ["Description", "RuntimeDirectory", "EnvironmentFile", "SyslogIdentifier"],
+    ["Description", "RuntimeDirectory", "Environment", "EnvironmentFile", "SyslogIdentifier"],
   );
   for (const line of differ) t.match(line, /%i/);
   t.equal(first.length, further.length - 1, "but for an environment of its own");
@@ -235,7 +235,11 @@ t.test("a further proxy differs from the first by its port and its names alone",
     ],
   );
   for (const line of differ) t.match(line, /%i/);
-  t.equal(first.length, further.length - 2, "but for an environment of its own and its socket");
+  t.equal(
+    first.length - 1,
+    further.length - 2,
+    "but for an environment of its own and its socket; nobody shares its port",
+  );
 });
 
 t.test("the daemon gets neither the environment nor the secrets of proxies", async (t) => {

@@ -31,6 +31,9 @@ export function proxyChannel(): ProxyGroup | null {
     waiting.delete(said.id);
   });
   return {
+    sums: true,
+    // Its supervisor is told that it is ready.
+    serves: () => Promise.resolve(),
     gather: () =>
       new Promise((resolve) => {
         const id = ++asked;

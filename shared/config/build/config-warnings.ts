@@ -10,6 +10,7 @@ import {
   configFileVariable,
   followVariables,
   remoteVariables,
+  serviceVariables,
   settings,
 } from "../settings/settings.js";
 
@@ -80,6 +81,7 @@ export function variableWarnings(env: Environment): readonly string[] {
     remoteVariables.url,
     remoteVariables.key,
     followVariables.secret,
+    serviceVariables.workerMetrics,
   ];
   return Object.keys(env)
     .sort()

@@ -72,5 +72,8 @@ export const remoteVariables = {
   masterKey: "SLUICE_MASTER_KEY",
 } as const;
 
+/** What the units of systemd tell a proxy: where those that share its port answer each other. */
+export const serviceVariables = { workerMetrics: "SLUICE_WORKER_METRICS" } as const;
+
 /** What `sluice usage follow` takes for a password or a token. */
 export const followVariables = { secret: "SLUICE_FOLLOW_SECRET" } as const;

@@ -24,7 +24,9 @@ t.test("what a proxy tells, labelled by its supervisor, is what a scrape of it s
     const read = told.read.map(
       ([name, labels, values]) => [name, [...labels, proxy], values] as const,
     );
-    return [...writeMetrics(familiesOfAll({ counted: told.counted, read }), "prometheus")].join("");
+    return [
+      ...writeMetrics(familiesOfAll({ counted: told.counted, read }, true), "prometheus"),
+    ].join("");
   };
   t.equal(labelled(""), own);
   const families = parseMetrics(labelled("proxy-2"));
@@ -37,6 +39,16 @@ t.test("what a proxy tells, labelled by its supervisor, is what a scrape of it s
 });
 
 t.test("what another release tells and the table doesn't have is passed over", async (t) => {
-  const strange = familiesOfAll({ counted: [["new_total", ["x"], [1]]], read: [] });
+  const strange = familiesOfAll({ counted: [["new_total", ["x"], [1]]], read: [] }, true);
   t.ok(strange.every(({ series }) => series.length === 0));
+});
+
+t.test("without a supervisor each series says of which proxy it is", async (t) => {
+  const refused = [["sluice_refused_total", ["budget", "path", "", "worker-2"], [3]]] as const;
+  const families = parseMetrics(
+    [...writeMetrics(familiesOfAll({ counted: refused, read: [] }, false), "prometheus")].join(""),
+  );
+  t.match(families.get("sluice_refused_total")!.samples, [
+    { labels: { reason: "budget", proxy: "worker-2" }, value: 3 },
+  ]);
 });

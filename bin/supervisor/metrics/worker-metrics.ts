@@ -1,0 +1,153 @@
+/**
+ * The metrics of the proxies that share a port under systemd, where no process of Sluice supervises
+ * them: whichever a scrape meets asks the others, each on a socket of its own in a directory that
+ * they share. Nothing is added up, since nobody would know what was counted by one that has ended:
+ * each series has the label of its process.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { basename, dirname, join } from "node:path";
+import type { ProxyGroup } from "../../../proxy/metrics/metrics.js";
+import { socketPathBytesMax } from "../../../shared/bounds.js";
+import { serviceVariables } from "../../../shared/config/settings/settings.js";
+import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
+
+interface WorkerOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly nowMs: () => number;
+  /** One that takes longer is stuck, and has no series then. */
+  readonly answerMs?: number;
+}
+
+/** Twice what a proxy with the largest number of series tells by default. */
+const answerBytesMax = 32 * 1024 * 1024;
+const connectionsMax = 16;
+/** A socket that nobody listens on is one that a killed process left, once it is older. */
+const bindingMs = 10_000;
+
+type Read = () => Promise<ToldMetrics>;
+
+/** Null for a proxy that has a port of its own, or that a supervisor of Sluice has started. */
+export function workerMetrics({
+  env,
+  pid,
+  nowMs,
+  answerMs = 1_000,
+}: WorkerOptions): ProxyGroup | null {
+  const configured = env[serviceVariables.workerMetrics];
+  if (configured === undefined || configured === "") return null;
+  const directory = dirname(configured);
+  const name = basename(configured);
+  let read: Read | null = null;
+  let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
+  const toldBy = async (place: WorkerPlace): Promise<ToldMetrics | null> => {
+    if (place === served?.place) return read?.() ?? null;
+    const answer = await ask(join(directory, place.file), answerMs);
+    if (answer === "nobody" && nowMs() - place.servesSinceMs > bindingMs)
+      rmSync(join(directory, place.file), { force: true });
+    return typeof answer === "string" ? null : answer;
+  };
+  return {
+    sums: false,
+    answerWith(own) {
+      read = own;
+    },
+    async serves() {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const place = workerPlace(name, nowMs(), pid);
+      served = { place, server: await answerOn(join(directory, place.file), read, answerMs) };
+    },
+    async gather() {
+      if (served === null) return read?.() ?? null;
+      const own = served.place;
+      const others = workerPlacesIn(filesIn(directory)).filter(({ file }) => file !== own.file);
+      const labels = labelsOf([own, ...others]);
+      const told = await Promise.all(
+        [...labels].map(async ([place, label]) => labelled(await toldBy(place), label)),
+      );
+      return {
+        counted: told.flatMap(({ counted }) => counted),
+        read: told.flatMap((each) => each.read),
+      };
+    },
+    async leave() {
+      if (served === null) return;
+      served.server.close();
+      rmSync(join(directory, served.place.file), { force: true });
+      served = null;
+    },
+  };
+}
+
+function filesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    // Somebody has removed it: nobody else can be asked then.
+    return [];
+  }
+}
+
+function labelled(told: ToldMetrics | null, label: string): ToldMetrics {
+  const all = (series: ToldMetrics["read"]): ToldMetrics["read"] =>
+    series.map(([name, labels, values]) => [name, [...labels, label], values] as const);
+  return told === null
+    ? { counted: [], read: [] }
+    : { counted: all(told.counted), read: all(told.read) };
+}
+
+/** Whoever connects is told, and nothing is read of it. */
+function answerOn(path: string, read: Read | null, answerMs: number): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.setTimeout(answerMs, () => socket.destroy());
+    socket.resume();
+    void read?.().then(
+      (told) => socket.end(JSON.stringify({ metrics: "told", id: 0, ...told })),
+      () => socket.destroy(),
+    );
+  });
+  server.maxConnections = connectionsMax;
+  // What is longer would be cut short.
+  if (Buffer.byteLength(path) > socketPathBytesMax)
+    return Promise.reject(new Error(`${path} is too long for a socket`));
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => resolve(server.unref()));
+  });
+}
+
+/** `nobody`: nobody listens there. `nothing`: no answer that can be read, or none in time. */
+function ask(path: string, answerMs: number): Promise<ToldMetrics | "nobody" | "nothing"> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    const socket = connect(path);
+    const timer = setTimeout(() => socket.destroy(), answerMs);
+    socket.on("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code === "ECONNREFUSED" ? "nobody" : "nothing"),
+    );
+    socket.on("data", (piece) => {
+      bytes += piece.length;
+      if (bytes > answerBytesMax) socket.destroy();
+      else pieces.push(piece);
+    });
+    socket.on("end", () => resolve(toldIn(Buffer.concat(pieces).toString("utf8")) ?? "nothing"));
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve("nothing");
+    });
+  });
+}
+
+function toldIn(text: string): ToldMetrics | null {
+  try {
+    const message = parseMetricsMessage(JSON.parse(text));
+    return message?.metrics === "told" ? message : null;
+  } catch {
+    // Cut short, or another program's.
+    return null;
+  }
+}

@@ -1,0 +1,116 @@
+import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { workerMetrics } from "../../../../bin/supervisor/metrics/worker-metrics.js";
+import type { ProxyGroup } from "../../../../proxy/metrics/metrics.js";
+import type { ToldSeries } from "../../../../shared/metrics/metrics-answer.js";
+
+const noon = Date.parse("2026-11-23T12:00:00Z");
+let nowMs = noon;
+
+interface Worker {
+  readonly group: ProxyGroup;
+  requests: number;
+}
+
+const directory = mkdtempSync(join(tmpdir(), "sluice-w-"));
+t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+const metrics = join(directory, "metrics");
+
+function worker(name: string, pid: number, requests: number, answerMs = 20_000): Worker {
+  const env = { SLUICE_WORKER_METRICS: join(metrics, name) };
+  const made = {
+    group: workerMetrics({ env, pid, nowMs: () => nowMs, answerMs })!,
+    requests,
+  };
+  made.group.answerWith(async () => ({
+    counted: [["sluice_requests_total", ["openai"], [made.requests]]],
+    read: [["sluice_connections", [], [pid]]],
+  }));
+  t.teardown(() => made.group.leave());
+  return made;
+}
+
+/** The count of each by its label, as a scrape of one has it. */
+async function scrape({ group }: Worker): Promise<Readonly<Record<string, number>>> {
+  const told = await group.gather();
+  const byLabel = (series: readonly ToldSeries[]): [string, number][] =>
+    series.map(([, labels, values]) => [labels.at(-1)!, values[0]!]);
+  t.same(
+    byLabel(told!.read).map(([label]) => label),
+    byLabel(told!.counted).map(([label]) => label),
+  );
+  return Object.fromEntries(byLabel(told!.counted));
+}
+
+t.test("whichever proxy of a port is scraped tells of all, each by its name", async (t) => {
+  const [first, second] = [worker("proxy", 1, 10), worker("worker-2", 2, 200)];
+  await first.group.serves();
+  t.same(await scrape(first), { "": 10 }, "alone, as a proxy without workers");
+  await second.group.serves();
+  t.same(await scrape(first), { "": 10, "worker-2": 200 });
+  second.requests++;
+  t.same(await scrape(second), { "": 10, "worker-2": 201 }, "no sum depends on who is met");
+
+  // A reload: the successor serves, and the one before finishes.
+  nowMs += 60_000;
+  const successor = worker("worker-2", 3, 5);
+  t.same(await scrape(first), { "": 10, "worker-2": 201 }, "it doesn't serve yet");
+  await successor.group.serves();
+  const all = { "": 10, "worker-2": 5, "worker-2-finishing-2": 201 };
+  t.same(await scrape(first), all);
+  t.same(await scrape(successor), all);
+  await second.group.leave();
+  t.same(await scrape(first), { "": 10, "worker-2": 5 });
+  t.equal(readdirSync(metrics).length, 2);
+});
+
+t.test(
+  "one that is killed, stuck or no proxy at all has no series, and holds nobody up",
+  async (t) => {
+    const first = worker("proxy", 7, 10, 500);
+    await first.group.serves();
+    const left = createServer();
+    await new Promise<void>((resolve) => left.listen(join(metrics, "other"), resolve));
+    // A process that is killed leaves its file, on which nobody listens.
+    const killed = join(metrics, `worker-8.${nowMs - 60_000}.80.sock`);
+    linkSync(join(metrics, "other"), killed);
+    await new Promise((resolve) => left.close(resolve));
+    const answers = [
+      JSON.stringify({ metrics: "told", id: 0, counted: 7, read: [[1]] }),
+      "not JSON",
+      JSON.stringify({ metrics: "ask", id: 0 }),
+      null,
+    ];
+    for (const [i, answer] of answers.entries()) {
+      const server = createServer((socket) => {
+        socket.on("error", () => {});
+        if (answer !== null) socket.end(answer);
+      });
+      server.listen(join(metrics, `worker-${i}0.${nowMs}.${100 + i}.sock`));
+      t.teardown(() => server.close());
+    }
+    writeFileSync(join(metrics, `worker-9.${nowMs}.90.sock`), "no socket");
+    const told = await scrape(first);
+    t.equal(told[""], 10);
+    t.notOk(
+      Object.keys(told).some((label) => /^worker-\d0|^worker-[89]/.test(label)),
+      Object.keys(told).join(),
+    );
+    t.notOk(existsSync(killed), "what is left of a killed process is removed");
+  },
+);
+
+t.test("without its variable, or a directory, a proxy tells of itself alone", async (t) => {
+  for (const env of [{}, { SLUICE_WORKER_METRICS: "" }])
+    t.equal(workerMetrics({ env, pid: 1, nowMs: () => nowMs }), null);
+  const env = { SLUICE_WORKER_METRICS: join(directory, "x".repeat(120), "proxy") };
+  const group = workerMetrics({ env, pid: 1, nowMs: () => nowMs })!;
+  const own = { counted: [], read: [["sluice_connections", [], [3]]] as const };
+  group.answerWith(async () => own);
+  await t.rejects(group.serves(), "the path is too long for a socket");
+  t.same(await group.gather(), own);
+  await group.leave();
+});
