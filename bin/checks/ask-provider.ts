@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
-import { withHeaders } from "../../proxy/auth/secret-files.js";
+import { withProviderFiles } from "../../proxy/auth/secret-files.js";
 import { createEgress } from "../../proxy/egress/egress.js";
 import { createEgressAgent } from "../../proxy/egress/egress-agent.js";
 import { credentialHeaders } from "../../proxy/upstream/credentials/credential-headers.js";
@@ -32,7 +32,8 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
   try {
     const key = await keyOf(provider);
     const url = new URL(`${provider.baseUrl.replace(/\/+$/, "")}/models`);
-    const agent = createEgressAgent(url.protocol, createEgress(provider), {
+    const own = await withProviderFiles(provider);
+    const agent = createEgressAgent(url.protocol, createEgress(own), {
       connectTimeoutMs: deadlineMs,
     });
     const { get } = url.protocol === "https:" ? https : http;
@@ -40,7 +41,7 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
       "accept",
       "application/json",
       ...credentialHeaders(provider, key),
-      ...(await withHeaders(provider)).headers,
+      ...own.headers,
     ];
     const headers: Record<string, string> = {};
     for (let i = 0; i < flat.length; i += 2) headers[flat[i]!] = flat[i + 1]!;

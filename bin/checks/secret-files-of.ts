@@ -11,9 +11,11 @@ export function secretFilesOf(
     metrics.tokenFile,
     tracing.headersFile,
     cluster?.passwordFile ?? null,
+    cluster?.sentinel?.passwordFile ?? null,
     ...jwtIssuers.map(({ keys }) => (keys.kind === "secret-file" ? keys.path : null)),
-    ...providers.flatMap(({ apiKeyFile, apiKeys, headerFiles }) => [
+    ...providers.flatMap(({ apiKeyFile, apiKeys, headerFiles, proxyFile }) => [
       apiKeyFile,
+      proxyFile,
       ...(apiKeys ?? []).map((each) => ("keyFile" in each ? each.keyFile : null)),
       ...headerFiles.map(({ path }) => path),
     ]),

@@ -45,7 +45,7 @@ function namedFiles(config: Config): NamedFile[] {
       const without = "its tokens get 503 until it can";
       return [{ setting: `the jwks_file ${of}`, path: keys.path, without }];
     }),
-    ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile }) => [
+    ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile, proxyFile }) => [
       {
         setting: `providers.${name}.api_key_file`,
         path: apiKeyFile,
@@ -61,11 +61,17 @@ function namedFiles(config: Config): NamedFile[] {
         path,
         without: noStart,
       })),
+      { setting: `providers.${name}.proxy_file`, path: proxyFile, without: noStart },
       { setting: `providers.${name}.ca_file`, path: caFile, without: noStart },
     ]),
     {
       setting: "cluster.password_file",
       path: cluster?.passwordFile ?? null,
+      without: noEngine,
+    },
+    {
+      setting: "cluster.sentinel_password_file",
+      path: cluster?.sentinel?.passwordFile ?? null,
       without: noEngine,
     },
     { setting: "cluster.ca_file", path: cluster?.caFile ?? null, without: noEngine },

@@ -11,6 +11,7 @@ import {
   keySecret,
   masterKey,
 } from "../../shared/config/kinds/secret-kinds.js";
+import { outboundProxy } from "../../shared/config/kinds/url-kinds.js";
 import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
 
 /** A secret can't be read, or is none. */
@@ -28,7 +29,7 @@ export async function withSecrets(config: Config): Promise<Config> {
       ? tracing.headers
       : await read("tracing.headers_file", tracing.headersFile, headerList);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
-  const providers = await Promise.all(config.providers.map(withHeaders));
+  const providers = await Promise.all(config.providers.map(withProviderFiles));
   return {
     ...config,
     providers,
@@ -48,15 +49,22 @@ async function keyIn(
   return path === null ? given : read(name, path, masterKey);
 }
 
-/** With the headers that are in files. Rejects with `SecretFileError`. */
-export async function withHeaders(provider: ProviderConfig): Promise<ProviderConfig> {
+/** With the headers and the proxy that are in files. Rejects with `SecretFileError`. */
+export async function withProviderFiles(provider: ProviderConfig): Promise<ProviderConfig> {
   const { name: providerName, headers, headerFiles } = provider;
-  if (headerFiles.length === 0) return provider;
+  const proxy = await proxyOf(provider);
+  if (headerFiles.length === 0) return { ...provider, proxy };
   const pairs = headerFiles.map(async ({ name, path }) => [
     name,
     await read(`the header ${name} of the provider ${providerName}`, path, headerValue),
   ]);
-  return { ...provider, headers: [...headers, ...(await Promise.all(pairs)).flat()] };
+  return { ...provider, proxy, headers: [...headers, ...(await Promise.all(pairs)).flat()] };
+}
+
+async function proxyOf({ name, proxy, proxyFile }: ProviderConfig): Promise<string | null> {
+  if (proxyFile === null) return proxy;
+  const own = await read(`providers.${name}.proxy_file`, proxyFile, outboundProxy);
+  return own === "none" ? null : own;
 }
 
 async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {

@@ -25,7 +25,12 @@ export interface ClusterConfig {
   /** In place of the password: a file, an absolute path, read at each connection. */
   readonly passwordFile: string | null;
   /** Null: the addresses are the engine's own. */
-  readonly sentinel: { readonly master: string; readonly credentials: Credentials } | null;
+  readonly sentinel: {
+    readonly master: string;
+    readonly credentials: Credentials;
+    /** In place of their password, as above. */
+    readonly passwordFile: string | null;
+  } | null;
   readonly failureMode: ClusterFailureMode;
 }
 
@@ -45,12 +50,16 @@ interface ClusterSettings {
   readonly clusterPasswordFile: string | null;
   readonly clusterCaFile: string | null;
   readonly clusterSentinelMaster: string | null;
+  readonly clusterSentinelPasswordFile: string | null;
 }
 
 /** `report` is told of each setting that doesn't fit the others, with what is wrong with it. */
 export function buildCluster(
   values: ClusterSettings,
-  report: (setting: "clusterUrl" | "clusterCaFile", problem: string) => void,
+  report: (
+    setting: "clusterUrl" | "clusterCaFile" | "clusterSentinelPasswordFile",
+    problem: string,
+  ) => void,
 ): ClusterConfig | null {
   const addresses = values.clusterUrl;
   if (addresses === null) return null;
@@ -73,6 +82,14 @@ export function buildCluster(
       "clusterUrl",
       "must be without user and password when cluster.username, cluster.password or cluster.password_file has them",
     );
+  const sentinelFile = values.clusterSentinelPasswordFile;
+  if (sentinelFile !== null && master === null)
+    report("clusterSentinelPasswordFile", "is for Sentinels: cluster.sentinel_master isn't set");
+  if (sentinelFile !== null && master !== null && password !== null)
+    report(
+      "clusterUrl",
+      "must be without a password when cluster.sentinel_password_file has the Sentinels'",
+    );
   return {
     name: values.clusterName,
     addresses: addresses.map(({ host, port }) => ({ host, port })),
@@ -80,7 +97,7 @@ export function buildCluster(
     caFile: values.clusterCaFile,
     credentials: master === null && isUrlSet ? inUrl : own,
     passwordFile: values.clusterPasswordFile,
-    sentinel: master === null ? null : { master, credentials: inUrl },
+    sentinel: master === null ? null : { master, credentials: inUrl, passwordFile: sentinelFile },
     failureMode: values.clusterFailureMode,
   };
 }

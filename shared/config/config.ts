@@ -74,6 +74,8 @@ export interface ProviderConfig {
   readonly connectionsMax: number;
   /** The URL of the proxy that it is reached through; null: directly. */
   readonly proxy: string | null;
+  /** An absolute path of a file that holds it; what `proxy` has then isn't read yet. */
+  readonly proxyFile: string | null;
   /** Further certificates that are trusted, an absolute path. */
   readonly caFile: string | null;
   /** How often a request that failed is sent to the same target again. */

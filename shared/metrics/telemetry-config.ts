@@ -28,7 +28,7 @@ export type TraceSampler = (typeof traceSamplers)[number];
 
 export interface TracingConfig {
   readonly propagate: TracePropagation;
-  /** A collector's, without a final slash; null: no spans are made. */
+  /** The whole address that spans are sent to; null: no spans are made. */
   readonly endpoint: string | null;
   /** As `parseHeaderList` reads them; null: there are none, or they are in the file. */
   readonly headers: string | null;

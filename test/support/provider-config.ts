@@ -35,6 +35,7 @@ export function providerConfig(
     keepAliveMs: traits.keepAliveMs,
     connectionsMax: 4096,
     proxy: null,
+    proxyFile: null,
     caFile: null,
     retries: 1,
     retryWaitMaxMs: 2000,

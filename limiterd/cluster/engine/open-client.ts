@@ -17,11 +17,17 @@ const connectMs = 2000;
 
 export function openClients(config: ClusterConfig): OpenClient {
   return async (options) => {
-    const [ca, password] = await Promise.all([
+    const { sentinel } = config;
+    const [ca, password, ofSentinels] = await Promise.all([
       contents(config.caFile, "cluster.ca_file"),
       contents(config.passwordFile, "cluster.password_file"),
+      contents(sentinel?.passwordFile ?? null, "cluster.sentinel_password_file"),
     ]);
-    const secrets = { ca, password: password?.trim() ?? config.credentials.password };
+    const secrets = {
+      ca,
+      password: password?.trim() ?? config.credentials.password,
+      sentinelPassword: ofSentinels?.trim() ?? sentinel?.credentials.password ?? null,
+    };
     return options.asCluster
       ? openCluster(config, secrets, options)
       : openOne(config, secrets, options);
@@ -40,6 +46,7 @@ async function contents(path: string | null, setting: string): Promise<string | 
 interface Secrets {
   readonly ca: string | null;
   readonly password: string | null;
+  readonly sentinelPassword: string | null;
 }
 
 const plain = {
@@ -65,7 +72,7 @@ function tlsFor(
 
 async function openOne(
   config: ClusterConfig,
-  { ca, password }: Secrets,
+  { ca, password, sentinelPassword }: Secrets,
   { attempt, broken, heard }: ClientOptions,
 ): Promise<EngineClient> {
   const { Redis } = await import("ioredis");
@@ -80,7 +87,7 @@ async function openOne(
           sentinels: [...addresses],
           name: sentinel.master,
           ...given("sentinelUsername", sentinel.credentials.username),
-          ...given("sentinelPassword", sentinel.credentials.password),
+          ...given("sentinelPassword", sentinelPassword),
           sentinelCommandTimeout: silenceMs,
           sentinelRetryStrategy: () => null,
           updateSentinels: false,

@@ -1,11 +1,16 @@
 /**
  * Which model a provider says that has answered, read from the beginning of its answer while that
- * passes. A quote within a text is escaped there, so what is found is a key and its value.
+ * passes. A quote within a text is escaped there, so what is found is a key and its value. Gemini's
+ * own API says it behind the content, which may hold a key of that name in the arguments of a call.
  */
 import type { Upstream, UpstreamSink } from "../../upstream/upstream.js";
 
 /** Within its first bytes nearly every dialect says it. */
 const readBytesMax = 4096;
+/** What a whole answer of Gemini's API has behind its content, and a bit more. */
+const tailCharsMax = 2048;
+const isOfGemini = /"candidates"\s*:/;
+const versionIn = /"modelVersion"\s*:\s*"([\w.:/@-]{1,200})"/g;
 const modelIn = /"model"\s*:\s*"([\w.:/@-]{1,200})"/;
 
 /** `onModel`: at most once. */
@@ -19,10 +24,17 @@ export function modelWatchedUpstream(
   };
 }
 
+/** The last one: it stands behind what the model has said. */
+function versionOf(text: string): string | undefined {
+  return [...text.matchAll(versionIn)].at(-1)?.[1];
+}
+
 class ModelSink implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #onModel: (model: string) => void;
   #head = "";
+  /** The last of an answer whose beginning didn't say it. */
+  #tail: string | null = null;
   #isRead = false;
 
   constructor(sink: UpstreamSink, onModel: (model: string) => void) {
@@ -37,19 +49,30 @@ class ModelSink implements UpstreamSink {
 
   onData(chunk: Buffer): void {
     if (!this.#isRead) this.#read(chunk);
+    else if (this.#tail !== null) this.#keepEnd(chunk);
     this.#sink.onData(chunk);
   }
 
   #read(chunk: Buffer): void {
     this.#head += chunk.toString("latin1", 0, readBytesMax - this.#head.length);
-    const model = modelIn.exec(this.#head)?.[1];
+    const ofGemini = isOfGemini.test(this.#head);
+    const model = ofGemini ? versionOf(this.#head) : modelIn.exec(this.#head)?.[1];
     if (model !== undefined) this.#onModel(model);
     else if (this.#head.length < readBytesMax) return;
+    else if (ofGemini) this.#tail = "";
     this.#isRead = true;
     this.#head = "";
+    if (this.#tail !== null) this.#keepEnd(chunk);
+  }
+
+  #keepEnd(chunk: Buffer): void {
+    const from = Math.max(0, chunk.length - tailCharsMax);
+    this.#tail = (this.#tail + chunk.toString("latin1", from)).slice(-tailCharsMax);
   }
 
   onEnd(): void {
+    const model = this.#tail === null ? undefined : versionOf(this.#tail);
+    if (model !== undefined) this.#onModel(model);
     this.#sink.onEnd();
   }
 

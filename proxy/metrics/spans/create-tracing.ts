@@ -38,14 +38,13 @@ export async function createTracing(
 function exportEvents(counts: TracingParts["counts"], log: Log): ExportEvents {
   let isLosing = false;
   const lost = (reason: string): void => {
-    if (!isLosing)
-      log.warn({ reason }, "spans can't be sent to tracing.endpoint: they are dropped");
+    if (!isLosing) log.warn({ reason }, "spans can't be sent to the collector: they are dropped");
     isLosing = true;
   };
   return {
     onExported(spans) {
       counts.spansEnded("exported", spans);
-      if (isLosing) log.info("spans are sent to tracing.endpoint again");
+      if (isLosing) log.info("spans are sent to the collector again");
       isLosing = false;
     },
     onDropped(spans) {

@@ -46,7 +46,7 @@ export interface ExportEvents {
   onFailed(spans: number, reason: string): void;
 }
 
-/** `endpoint`: the collector's. `proxy`: what this proxy is called among those of its host. */
+/** `endpoint`: where they are sent. `proxy`: what this proxy is called among those of its host. */
 export function createSpanMaker(
   { endpoint, headers }: { readonly endpoint: string } & Pick<TracingConfig, "headers">,
   proxy: string,
@@ -55,7 +55,7 @@ export function createSpanMaker(
 ): SpanMaker {
   const exporter = new CountingExporter(
     new OTLPTraceExporter({
-      url: `${endpoint}/v1/traces`,
+      url: endpoint,
       headers: headers === null ? {} : { ...parseHeaderList(headers) },
       timeoutMillis: exportMs,
     }),

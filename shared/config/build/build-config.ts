@@ -27,7 +27,7 @@ import type { Flags } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
 import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 import { buildAliases } from "./aliases.js";
-import { buildMetrics, buildTracing } from "./build-metrics.js";
+import { buildMetrics, buildTracing, tracingWarnings } from "./build-metrics.js";
 import {
   budgetWarnings,
   providerWarnings,
@@ -184,6 +184,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     parsed: known ?? parsedFile(yaml.document, fileRules, declaredIn),
     warnings: [
       ...variableWarnings(env),
+      ...tracingWarnings(env),
       ...warnings,
       ...tokenRuleWarnings(rules, values.usageEnabled),
       ...budgetWarnings(budgets, values.usageEnabled),
@@ -198,11 +199,13 @@ function buildClusterAt(
   places: PathSources,
   problems: Problems,
 ): ClusterConfig | null {
-  const { clusterPasswordFile: passwordFile, clusterCaFile: caFile } = values;
-  const { clusterPasswordFile, clusterCaFile } = settings;
+  const at = (
+    name: "clusterPasswordFile" | "clusterCaFile" | "clusterSentinelPasswordFile",
+  ): string | null => values[name] && absoluteSetting(settings[name], values[name], places);
   const whole = {
-    clusterPasswordFile: passwordFile && absoluteSetting(clusterPasswordFile, passwordFile, places),
-    clusterCaFile: caFile && absoluteSetting(clusterCaFile, caFile, places),
+    clusterPasswordFile: at("clusterPasswordFile"),
+    clusterCaFile: at("clusterCaFile"),
+    clusterSentinelPasswordFile: at("clusterSentinelPasswordFile"),
   };
   return buildCluster({ ...values, ...whole }, (setting, problem) => {
     const { name, place } = decidedBy(settings[setting], places);

@@ -95,11 +95,12 @@ export function withEgress(
   proxies: ProxyVariables,
   fileDirectory: string,
 ): ProviderConfig {
-  const { baseUrl, proxy, caFile, apiKeyFile, apiKeys, headerFiles } = provider;
+  const { baseUrl, proxy, proxyFile, caFile, apiKeyFile, apiKeys, headerFiles } = provider;
   const absolute = (path: string): string => absolutePath(path, fileDirectory);
   return {
     ...provider,
-    proxy: proxyFor(baseUrl, proxy, proxies),
+    proxy: proxyFile === null ? proxyFor(baseUrl, proxy, proxies) : null,
+    proxyFile: proxyFile === null ? null : absolute(proxyFile),
     caFile: caFile === null ? null : absolute(caFile),
     apiKeyFile: apiKeyFile === null ? null : absolute(apiKeyFile),
     apiKeys:

@@ -139,6 +139,8 @@ function fromDeclared(
     problems.push(
       `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
     );
+  if (fields.proxy !== null && fields.proxy_file !== null)
+    problems.push(`${at} must have at most one of proxy and proxy_file`);
   const valid = problems.length > before ? null : validFields(fields);
   if (valid === null) return null;
   const config = fromFields(name, valid, preset, override);
@@ -235,6 +237,7 @@ function fromFields(
         : traits.keepAliveMs,
     connectionsMax: fields.max_connections,
     proxy: fields.proxy,
+    proxyFile: fields.proxy_file,
     caFile: fields.ca_file,
     retries: fields.retries,
     retryWaitMaxMs: fields.retry_wait_max_ms,

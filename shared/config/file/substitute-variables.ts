@@ -10,7 +10,7 @@ import { keyPath } from "../read-mapping.js";
 /** Keys whose value may be left out: with an unset or empty variable they count as absent. */
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key", "token"]);
 /**
- * Files that the proxy alone reads. A variable that isn't set here, such as CREDENTIALS_DIRECTORY,
+ * Files that one process alone reads. A variable that isn't set here, such as CREDENTIALS_DIRECTORY,
  * may be set there: its placeholder stays, and names no file.
  */
 const readElsewhere: ReadonlySet<string> = new Set([
@@ -22,6 +22,9 @@ const readElsewhere: ReadonlySet<string> = new Set([
   "secret_file",
   "token_file",
   "headers_file",
+  "proxy_file",
+  "password_file",
+  "sentinel_password_file",
 ]);
 const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 

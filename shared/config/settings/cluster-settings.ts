@@ -90,4 +90,14 @@ export const clusterSettings = {
     meaning:
       "What Sentinels call the server; the addresses, and a user and password in them, are then theirs.",
   }),
+  clusterSentinelPasswordFile: setting({
+    path: "cluster.sentinel_password_file",
+    env: "SLUICE_CLUSTER_SENTINEL_PASSWORD_FILE",
+    flag: null,
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning: "A file that holds the password of the Sentinels, read at each new connection.",
+  }),
 } as const;

@@ -161,6 +161,14 @@ export const providerSettings = {
     unit: null,
     meaning: "The proxy that its connections go through; none for a direct way.",
   }),
+  proxy_file: field<string | null>({
+    kind: filePath,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "A file that holds the address of the proxy, with user and password, in place of proxy; read when a proxy of Sluice starts.",
+  }),
   ca_file: field<string | null>({
     kind: filePath,
     defaultValue: null,

@@ -5,7 +5,7 @@ import { boolean, choice } from "../kinds/choice-kinds.js";
 import { fraction, integer } from "../kinds/number-kinds.js";
 import { headerList, masterKey } from "../kinds/secret-kinds.js";
 import { filePath } from "../kinds/text-kinds.js";
-import { baseUrl } from "../kinds/url-kinds.js";
+import { baseUrl, webUrl } from "../kinds/url-kinds.js";
 import { setting } from "./setting.js";
 
 export const usageSettings = {
@@ -121,6 +121,17 @@ export const tracingSettings = {
     unit: null,
     meaning:
       "Where spans are sent, by OTLP over HTTP: the address of a collector, to which /v1/traces is appended; without it, none are made.",
+  }),
+  tracesEndpoint: setting<string | null>({
+    path: "tracing.traces_endpoint",
+    env: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    flag: null,
+    kind: webUrl,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "The whole address that spans are sent to, in place of tracing.endpoint: nothing is appended.",
   }),
   tracingHeaders: setting({
     path: "tracing.headers",

@@ -20,8 +20,10 @@ cluster:
   url: valkeys://localhost
   password_file: ${directory}/password_file
   ca_file: ${directory}/ca_file
+  sentinel_master: m
+  sentinel_password_file: ${directory}/sentinel_password_file
 providers:
-  mine: { base_url: "https://localhost/v1", api_key_file: ${directory}/api_key_file, ca_file: ${directory}/ca_file, models: ["*"] }
+  mine: { base_url: "https://localhost/v1", api_key_file: ${directory}/api_key_file, ca_file: ${directory}/ca_file, proxy_file: ${directory}/proxy_file, models: ["*"] }
 jwt:
   - { issuer: a, audience: x, jwks_file: ${directory}/jwks_file, user_path: p }
   - { issuer: b, audience: x, secret_file: ${directory}/secret_file, user_path: p }
@@ -46,7 +48,14 @@ t.test(
     t.equal(warnings.length, names.length);
     for (const name of ["master_key_file", "token_file", "password_file", "ca_file"])
       writeFileSync(join(directory, name), "");
-    for (const name of ["api_key_file", "headers_file", "jwks_file", "secret_file"])
+    for (const name of [
+      "api_key_file",
+      "headers_file",
+      "jwks_file",
+      "proxy_file",
+      "secret_file",
+      "sentinel_password_file",
+    ])
       writeFileSync(join(directory, name), "");
     t.same(unreadableFiles(accepted(named(directory)).config), []);
   },

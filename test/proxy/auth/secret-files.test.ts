@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { withSecrets } from "../../../proxy/auth/secret-files.js";
 import { isUnlocked } from "../../../shared/config/open-gateway.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted, refused } from "../../shared/config/build-sample.js";
 
 const directory = mkdtempSync(join(tmpdir(), "sluice-secrets-"));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -60,6 +60,24 @@ t.test("a proxy reads headers of providers from their files", async (t) => {
     ["lines", /^the header x-org of the provider openai, .*must be a line/],
   ] as const)
     await t.rejects(headers(file), { name: "SecretFileError", message });
+});
+
+t.test("a proxy reads the way to a provider from its file", async (t) => {
+  const proxyIn = async (text: string): Promise<string | null> => {
+    writeFileSync(path("proxy"), text);
+    const provider = `providers: { openai: { proxy_file: "${path("proxy")}" } }\n`;
+    const { config } = accepted(provider, { env: { HTTPS_PROXY: "http://other:1" } });
+    t.equal(config.providers[0]!.proxy, null);
+    return (await withSecrets(config)).providers[0]!.proxy;
+  };
+  t.equal(await proxyIn("http://u:geheim@p:3128\n"), "http://u:geheim@p:3128/");
+  t.equal(await proxyIn("none"), null);
+  const wrong = await proxyIn("http://u:geheim@p/x").catch((error: Error) => error.message);
+  t.match(wrong, /^providers\.openai\.proxy_file, .* must be an http or https URL of a proxy/);
+  t.notMatch(wrong, /geheim/);
+  t.same(refused('providers: { openai: { proxy: "http://a:1", proxy_file: /f } }\n'), [
+    "providers.openai must have at most one of proxy and proxy_file",
+  ]);
 });
 
 t.test("what has no files stays as it is", async (t) => {

@@ -31,10 +31,13 @@ t.test("where the engine is, and how it is entered", async (t) => {
     }),
     {
       credentials: { username: null, password: "p" },
-      sentinel: { master: "m", credentials: { username: null, password: "s" } },
+      sentinel: { master: "m", credentials: { username: null, password: "s" }, passwordFile: null },
       failureMode: "local",
     },
   );
+  t.match(cluster("url: 'valkey://u@a:26379', sentinel_master: m, sentinel_password_file: s"), {
+    sentinel: { credentials: { username: "u", password: null }, passwordFile: "/srv/s" },
+  });
 });
 
 t.test("what doesn't fit together is said, without a password", async (t) => {
@@ -54,6 +57,14 @@ t.test("what doesn't fit together is said, without a password", async (t) => {
     [
       "url: valkey://a, ca_file: /ca",
       "cluster.ca_file is for addresses that begin with valkeys:// or rediss://",
+    ],
+    [
+      "url: valkey://a, sentinel_password_file: f",
+      "cluster.sentinel_password_file is for Sentinels: cluster.sentinel_master isn't set",
+    ],
+    [
+      "url: 'valkey://:p@a', sentinel_master: m, sentinel_password_file: f",
+      "cluster.url must be without a password when cluster.sentinel_password_file has the Sentinels'",
     ],
     [
       "password: p, password_file: f",

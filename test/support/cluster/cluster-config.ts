@@ -16,6 +16,7 @@ export function createPlainConfig(
       clusterPasswordFile: null,
       clusterCaFile: null,
       clusterSentinelMaster: null,
+      clusterSentinelPasswordFile: null,
     },
     (setting, problem) => {
       throw new Error(`${setting} ${problem}`);

@@ -31,6 +31,32 @@ t.test("the model that an answer names is read, once, and the answer passes", as
     ["none", ['{"id":"1"}'], []],
     ["within a text its quotes are escaped", ['{"text":"{\\"model\\":\\"secret\\"}"}'], []],
     ["what is no name of a model", ['{"model":"say hello to everybody"}'], []],
+    [
+      "Gemini's own API",
+      [
+        '{"candidates":[{"content":{"parts":[{"functionCall":{"args":{"model":"x"}}}]}}],',
+        '"modelVersion":"gemini-2.5-pro"}',
+      ],
+      ["gemini-2.5-pro"],
+    ],
+    [
+      "behind a long answer of it",
+      [
+        `{"candidates":[{"text":"${"x".repeat(5000)}"`,
+        `${"x".repeat(5000)}}],"modelVersion":"gem`,
+        'ini-2.5","responseId":"r"}',
+      ],
+      ["gemini-2.5"],
+    ],
+    [
+      "a stream of it",
+      [
+        'data: {"candidates":[{}],"modelVersion":"g-1"}\n\n',
+        'data: {"candidates":[],"modelVersion":"g-1"}\n\n',
+      ],
+      ["g-1"],
+    ],
+    ["it leaves it out", [`{"candidates":[{"text":"${"x".repeat(9000)}"}]}`], []],
     ["beyond the beginning", [`{"text":"${"x".repeat(5000)}",`, '"model":"m"}'], []],
   ];
   for (const [name, pieces, expected] of table) t.same(read(pieces), expected, name);

@@ -41,7 +41,7 @@ t.test("spans reach the collector as they are, with its headers", async (t) => {
   const collector = await startTraceCollector();
   t.teardown(() => collector.close());
   const events = counting();
-  const config = { endpoint: collector.url, headers: "x-api-key=a%20b,x-other=c" };
+  const config = { endpoint: `${collector.url}/v1/traces`, headers: "x-api-key=a%20b,x-other=c" };
   const maker = createSpanMaker(config, "proxy-2", events);
   const parent = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
   endOne(maker, parent);
@@ -69,7 +69,11 @@ t.test("spans reach the collector as they are, with its headers", async (t) => {
 t.test("a long text is cut", async (t) => {
   const collector = await startTraceCollector();
   t.teardown(() => collector.close());
-  const maker = createSpanMaker({ endpoint: collector.url, headers: null }, "proxy", counting());
+  const maker = createSpanMaker(
+    { endpoint: `${collector.url}/v1/traces`, headers: null },
+    "proxy",
+    counting(),
+  );
   const span = maker.start({ name: "one", kind: "client", parent: null, startMs: 1 });
   span.end({ attributes: { s: "x".repeat(100_000) }, error: false, atMs: 2 });
   await maker.close();
@@ -82,7 +86,7 @@ t.test("beyond the bound they are dropped and counted; an end doesn't wait for l
   // It takes the requests and says nothing.
   collector.answer = () => {};
   const events = counting();
-  const config = { endpoint: collector.url, headers: null };
+  const config = { endpoint: `${collector.url}/v1/traces`, headers: null };
   const maker = createSpanMaker(config, "proxy", events, { exportMs: 300, closeMs: 20 });
   for (let i = 0; i < spansWaitingMax + 1000; i++) endOne(maker);
   t.ok(events.dropped >= 1000 - 2 * spansPerBatch, `${events.dropped} dropped`);
@@ -98,7 +102,7 @@ t.test("a collector that is away: what can't be sent is counted", async (t) => {
   const collector = await startTraceCollector();
   await collector.close();
   const events = counting();
-  const config = { endpoint: collector.url, headers: null };
+  const config = { endpoint: `${collector.url}/v1/traces`, headers: null };
   const maker = createSpanMaker(config, "proxy", events, { exportMs: 100, closeMs: 20_000 });
   endOne(maker);
   await maker.close();
@@ -110,7 +114,11 @@ t.test("a collector that refuses: the reason is told", async (t) => {
   t.teardown(() => collector.close());
   collector.answer = (response) => void response.writeHead(401).end("a page of text");
   const events = counting();
-  const maker = createSpanMaker({ endpoint: collector.url, headers: null }, "proxy", events);
+  const maker = createSpanMaker(
+    { endpoint: `${collector.url}/v1/traces`, headers: null },
+    "proxy",
+    events,
+  );
   endOne(maker);
   await maker.close();
   t.equal(events.failed, 1);

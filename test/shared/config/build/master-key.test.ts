@@ -53,3 +53,30 @@ t.test("a gateway with a file for its master key isn't open", async (t) => {
     { value: "/run/key", secret: false },
   );
 });
+
+t.test(
+  "where spans go is OpenTelemetry's variables' word, the signal's own before the common one",
+  async (t) => {
+    const ofFile = "tracing: { endpoint: 'http://file:4318/base/' }\n";
+    const wholeInFile = "tracing: { traces_endpoint: 'http://file/own' }\n";
+    for (const [text, env, endpoint] of [
+      [null, {}, null],
+      [ofFile, {}, "http://file:4318/base/v1/traces"],
+      [ofFile, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://env:4318" }, "http://env:4318/v1/traces"],
+      [ofFile, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://env/a/?b=1" }, "http://env/a/?b=1"],
+      [null, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://env:1" }, "http://env:1/"],
+      [wholeInFile, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://env" }, "http://file/own"],
+      [ofFile, { OTEL_SDK_DISABLED: "True" }, null],
+      [ofFile, { OTEL_SDK_DISABLED: "" }, "http://file:4318/base/v1/traces"],
+    ] as const) {
+      const { config, warnings } = accepted(text, { env });
+      t.equal(config.tracing.endpoint, endpoint, JSON.stringify([text, env]));
+      t.same(warnings, []);
+    }
+    const odd = accepted(ofFile, { env: { OTEL_SDK_DISABLED: "1" } });
+    t.equal(odd.config.tracing.endpoint, "http://file:4318/base/v1/traces");
+    t.same(odd.warnings, [
+      "OTEL_SDK_DISABLED must be true or false, and is taken for false: spans are made",
+    ]);
+  },
+);
