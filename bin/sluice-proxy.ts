@@ -8,8 +8,7 @@ import { workerMetrics } from "./supervisor/metrics/worker-metrics.js";
 import { runService } from "./supervisor/run-service.js";
 
 // Now: the variable is removed when the service runs.
-const group =
-  proxyChannel() ?? workerMetrics({ env: process.env, pid: process.pid, nowMs: () => Date.now() });
+const group = proxyChannel() ?? workerMetrics();
 
 await runService({
   process: "proxy",

@@ -72,9 +72,8 @@ export interface ProviderConfig {
   /** How long an idle connection is kept, unless the provider says for how long it keeps it. */
   readonly keepAliveMs: number;
   readonly connectionsMax: number;
-  /** The URL of the proxy that it is reached through; null: directly. */
+  /** The URL of the proxy that it is reached through, or the absolute path of a file with it. */
   readonly proxy: string | null;
-  /** An absolute path of a file that holds it; what `proxy` has then isn't read yet. */
   readonly proxyFile: string | null;
   /** Further certificates that are trusted, an absolute path. */
   readonly caFile: string | null;

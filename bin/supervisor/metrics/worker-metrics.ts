@@ -14,9 +14,9 @@ import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/t
 import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
 
 interface WorkerOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly pid: number;
-  readonly nowMs: () => number;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly pid?: number;
+  readonly nowMs?: () => number;
   /** One that takes longer is stuck, and has no series then. */
   readonly answerMs?: number;
 }
@@ -31,11 +31,11 @@ type Read = () => Promise<ToldMetrics>;
 
 /** Null for a proxy that has a port of its own, or that a supervisor of Sluice has started. */
 export function workerMetrics({
-  env,
-  pid,
-  nowMs,
+  env = process.env,
+  pid = process.pid,
+  nowMs = () => Date.now(),
   answerMs = 1_000,
-}: WorkerOptions): ProxyGroup | null {
+}: WorkerOptions = {}): ProxyGroup | null {
   const configured = env[serviceVariables.workerMetrics];
   if (configured === undefined || configured === "") return null;
   const directory = dirname(configured);

@@ -10,8 +10,8 @@ import { keyPath } from "../read-mapping.js";
 /** Keys whose value may be left out: with an unset or empty variable they count as absent. */
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key", "token"]);
 /**
- * Files that one process alone reads. A variable that isn't set here, such as CREDENTIALS_DIRECTORY,
- * may be set there: its placeholder stays, and names no file.
+ * Files that one process alone reads. A variable that isn't set here, such as
+ * CREDENTIALS_DIRECTORY, may be set there: its placeholder stays, and names no file.
  */
 const readElsewhere: ReadonlySet<string> = new Set([
   "master_key_file",
