@@ -6,7 +6,7 @@
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 
 export interface RecentRefusal {
   readonly atMs: number;

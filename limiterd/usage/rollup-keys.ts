@@ -12,7 +12,7 @@
  * so are the children of a path.
  */
 import { printableName } from "../../shared/domain/target-name.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 
 /** Before the day in a total's key. */
 export function totalPrefix(userPath: string): string {

@@ -5,6 +5,7 @@
  */
 
 import { googleMethods } from "../../shared/operation.js";
+import { percentDecoded } from "../../shared/text/percent-decoded.js";
 import { type Caller, modelProblem } from "../auth/caller.js";
 import { replyFailure, replyJson, speaksGoogle, speaksMessages } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
@@ -46,7 +47,7 @@ export async function answerModel({
   record,
 }: RequestContext<"models">): Promise<void> {
   const written = exchange.path.replace(/^\/v1(?:beta)?\/models\//, "");
-  const name = decoded(written);
+  const name = percentDecoded(written);
   const route = name === null ? null : await resolveOnceLearned(gateway, name);
   if (name === null || route === null) {
     const { failure, headers } = unknownModel(gateway.models, name ?? written);
@@ -83,16 +84,4 @@ function forGoogle({ id }: ListedModel): object {
 /** Its date isn't known: Anthropic's API documents the epoch for that. */
 function forMessages({ id }: ListedModel): object {
   return { type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" };
-}
-
-/**
- * Ids hold slashes, which clients write as they are or in percent form. Null: the percent form is
- * broken.
- */
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }

@@ -10,7 +10,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { boundaryOf, FieldFinder, type FormField, newField } from "../body/multipart.js";
 import { type HeldPieces, requestPieces } from "../capacity/memory-ledger.js";
 import {

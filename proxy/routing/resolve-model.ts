@@ -16,7 +16,7 @@ import type {
 import { modelName } from "../../shared/config/model-name.js";
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { aliasByBeginning, aliasNamed, type ModelAliases, modelAliases } from "./model-aliases.js";
 
 export interface WeightedTarget extends Target {

@@ -6,6 +6,7 @@
  * (`model-body.ts` has done it; what can't be read is ignored).
  */
 import { isCount, isObject } from "../../shared/checked.js";
+import { textDigest } from "../../shared/text/text-digest.js";
 
 export interface SimulatedChat {
   /** The body of a plain answer. */
@@ -44,7 +45,7 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
     total_tokens: promptTokens + completionTokens,
   };
   const said = messages.map(({ role, text }) => `${role}:${text}`).join("\n");
-  const id = `sim-${hash(`${model}\n${said}\n${content}`)}`;
+  const id = `sim-${textDigest(`${model}\n${said}\n${content}`)}`;
   const head = { id, created: createdSeconds, model };
   const plain = {
     ...head,
@@ -130,25 +131,6 @@ function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const last = text.charCodeAt(charsMax - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? charsMax - 1 : charsMax);
-}
-
-/**
- * FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. For ids of answers;
- * it isn't cryptographic.
- */
-function hash(text: string): string {
-  let first = 0x811c9dc5;
-  let second = 0x01000193;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    first = Math.imul(first ^ code, 0x01000193);
-    second = Math.imul(second ^ code, 0x5bd1e995);
-  }
-  return hex(first) + hex(second);
-}
-
-function hex(value: number): string {
-  return (value >>> 0).toString(16).padStart(8, "0");
 }
 
 function event(data: string): Buffer {

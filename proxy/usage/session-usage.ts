@@ -6,8 +6,8 @@
 import { sessionChargesPerSecond, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
+import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { addedDetails } from "../../shared/usage/usage-details.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 

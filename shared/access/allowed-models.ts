@@ -5,7 +5,7 @@
  */
 import { bad, type Checked, good, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
-import { utf8Bytes } from "../utf8-bytes.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
 
 /** Patterns of one list: each request of its caller compares its model with all of them. */
 export const modelPatternsMax = 64;

@@ -1,4 +1,6 @@
 /** URLs of engines: valkey://, valkeys://, redis://, rediss://. */
+import { isAbsent } from "../checked.js";
+import { percentDecoded } from "../text/percent-decoded.js";
 
 export interface EngineAddress {
   readonly host: string;
@@ -19,16 +21,9 @@ export function parseEngineUrl(text: string): EngineAddress | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (!/^[A-Za-z0-9_.-]+$/.test(host) && !/^[0-9A-Fa-f:.]+$/.test(host)) return undefined;
   const port = url.port === "" ? portDefault : Number(url.port);
-  const [username, password] = [url.username, url.password].map(decoded);
-  if (port === 0 || username === undefined || password === undefined) return undefined;
-  return { host, port, tls: /^(?:valkeys|rediss)$/i.test(scheme), username, password };
-}
-
-function decoded(text: string): string | null | undefined {
-  try {
-    return text === "" ? null : decodeURIComponent(text);
-  } catch {
-    // A bare percent sign.
-    return undefined;
-  }
+  const [username, password] = [url.username, url.password].map(percentDecoded);
+  // A bare percent sign.
+  if (port === 0 || isAbsent(username) || isAbsent(password)) return undefined;
+  const tls = /^(?:valkeys|rediss)$/i.test(scheme);
+  return { host, port, tls, username: username || null, password: password || null };
 }

@@ -7,7 +7,7 @@
 import { numberAdvice } from "../advice/written-number.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
-import { utf8Bytes } from "../utf8-bytes.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
 import {
   type KeyGrammar,
   type LimitKey,

@@ -3,8 +3,8 @@
  * of a subject by its `sub`.
  */
 import { bad, type Checked, isObject, shortName, show } from "../checked.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
-import { utf8Bytes } from "../utf8-bytes.js";
 import { deniedClaimBytesMax } from "./credential-bounds.js";
 import { isPrintable } from "./target-name.js";
 

@@ -6,8 +6,8 @@
 
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
 import { bad, type Checked, isCount, isObject, shortName, show } from "../checked.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
-import { utf8Bytes } from "../utf8-bytes.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./credential-bounds.js";
 import { parseUserPath } from "./limit-key.js";
 import { isPrintable } from "./target-name.js";

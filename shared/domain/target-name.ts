@@ -3,7 +3,7 @@
  * from outside may be.
  */
 import { subjectBytesMax } from "../bounds.js";
-import { utf8Bytes } from "../utf8-bytes.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {

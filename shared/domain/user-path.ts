@@ -3,7 +3,7 @@
  * Matching is not here: the daemon's rule book owns it.
  */
 import { userPathBytesMax, userPathSegmentsMax } from "../bounds.js";
-import { utf8Bytes } from "../utf8-bytes.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
 
 type UserPathResult =
   | { readonly ok: true; readonly path: string }

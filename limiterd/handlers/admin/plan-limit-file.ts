@@ -20,6 +20,7 @@ import {
   type LimitChangeItem,
   limitActions,
 } from "../../../shared/limit-files/limits-plan.js";
+import { textDigest } from "../../../shared/text/text-digest.js";
 import type { Definition } from "../../cluster/definitions/definition.js";
 import { placed } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
@@ -27,7 +28,6 @@ import { budgetDefinition, budgetDeletion, budgetReversion } from "../definition
 import { ruleDefinitions, ruleDeletions, ruleReversion } from "../definitions/apply-rules.js";
 import type { HeldLimitFile, HeldPlan } from "../limit-files/held-limit-files.js";
 import { type LimitChange, type PlanOptions, planLimits } from "../limit-files/plan-limits.js";
-import { revisionOf } from "../limit-files/revision-of.js";
 
 interface Planned {
   readonly shown: HeldPlan;
@@ -79,7 +79,7 @@ export function planLimitFile(
     kept: ofRules.kept + ofBudgets.kept,
   };
   return {
-    shown: { options, changes, counts, revision: revisionOf(JSON.stringify(changes)) },
+    shown: { options, changes, counts, revision: textDigest(JSON.stringify(changes)) },
     definitions: (nowMs) => [
       ...ofRules.changes.flatMap((change) => ruleChanges(state, change, nowMs)),
       ...ofBudgets.changes.map((change) => budgetChange(state, change, nowMs)),

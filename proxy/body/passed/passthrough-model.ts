@@ -4,7 +4,8 @@
  */
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
-import { utf8Bytes } from "../../../shared/utf8-bytes.js";
+import { percentDecoded } from "../../../shared/text/percent-decoded.js";
+import { utf8Bytes } from "../../../shared/text/utf8-bytes.js";
 
 /** By the end of the path. */
 const operations: readonly (readonly [end: string, operation: Operation])[] = [
@@ -47,7 +48,8 @@ function plainPath(path: string): string {
   let plain = path;
   // As often as `restProblem` lets through.
   for (let round = 0; round < 5 && plain.includes("%"); round++)
-    plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, decoded);
+    // Not UTF-8: the provider has no such model or path either.
+    plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, (coded) => percentDecoded(coded) ?? "\ufffd");
   return withoutEnd(plain);
 }
 
@@ -58,15 +60,6 @@ function withoutEnd(path: string): string {
     const semicolon = path.indexOf(";", path.lastIndexOf("/", end - 1) + 1);
     if (semicolon === -1 || semicolon >= end) return path.slice(0, end);
     end = semicolon;
-  }
-}
-
-function decoded(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    // Not UTF-8: the provider has no such model or path either.
-    return "\ufffd";
   }
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { googleMethods } from "../../../shared/operation.js";
+import { percentDecoded } from "../../../shared/text/percent-decoded.js";
 import { apiResources } from "./api-resources.js";
 
 /** What a request line says. */
@@ -35,7 +36,7 @@ function readAddress(url: string): EndpointAddress {
   const written = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? "" : url.slice(mark + 1);
   const google = written.includes(":") ? ofGoogle.exec(written) : null;
-  const named = google === null ? null : decoded(google[1]!);
+  const named = google === null ? null : percentDecoded(google[1]!);
   if (google !== null && named !== null)
     return { path: `/v1beta/models:${google[2]!}`, query, model: named };
   if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
@@ -59,7 +60,7 @@ function ofAzure(
   { written, query }: { readonly written: string; readonly query: string },
 ): EndpointAddress {
   const deployed = ofDeployment.exec(path);
-  const model = deployed === null ? null : decoded(deployed[1]!);
+  const model = deployed === null ? null : percentDecoded(deployed[1]!);
   if (deployed !== null && model !== null)
     return { path: endpointPath(deployed[2]!), query: withoutDates(query), model };
   return path.startsWith("/v1/")
@@ -74,15 +75,6 @@ function withoutDates(query: string): string {
     .filter((parameter) => !/^api-version=/i.test(parameter))
     .map((parameter) => parameter.replace(/^deployment=/, "model="))
     .join("&");
-}
-
-/** Null: the percent form is broken. */
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }
 
 function endpointPath(written: string): string {

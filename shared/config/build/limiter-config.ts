@@ -1,7 +1,7 @@
 /** Where the daemon listens and keeps its store, and how proxies treat it. */
 import { socketPathBytesMax } from "../../bounds.js";
 import { adminSocketBeside } from "../../socket/socket-place.js";
-import { utf8Bytes } from "../../utf8-bytes.js";
+import { utf8Bytes } from "../../text/utf8-bytes.js";
 import type { Config } from "../config.js";
 import type { ConfigFile } from "../file/config-file.js";
 import type { Problems } from "../problems.js";

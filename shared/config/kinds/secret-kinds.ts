@@ -1,5 +1,6 @@
 /** The kinds of values that are secrets: messages never quote them. */
 import { isObject } from "../../checked.js";
+import { percentDecoded } from "../../text/percent-decoded.js";
 import type { HeaderFile, WeightedKey, WeightedKeyFile } from "../provider-type.js";
 import { integer, numberSchema } from "./number-kinds.js";
 import { filePath, textOf } from "./text-kinds.js";
@@ -163,21 +164,12 @@ export function parseHeaderList(text: string): Readonly<Record<string, string>> 
     if (pair.trim() === "") continue;
     const [, name = "", written = ""] =
       /^\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=(.*)$/.exec(pair) ?? [];
-    const value = decoded(written.trim());
+    const value = percentDecoded(written.trim());
     if (name === "" || takenHeaders.test(name) || value === null) return null;
     if (!/^[\x20-\x7e]{1,8192}$/.test(value)) return null;
     headers[name.toLowerCase()] = value;
   }
   return headers;
-}
-
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // A percent sign that encodes nothing.
-    return null;
-  }
 }
 
 export const headerList: ValueKind<string | null> = {

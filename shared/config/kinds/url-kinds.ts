@@ -1,4 +1,5 @@
 /** The kinds of values that are URLs with http or https. */
+import { percentDecoded } from "../../text/percent-decoded.js";
 import { textOf } from "./text-kinds.js";
 import type { JsonSchema, ValueKind } from "./value-kind.js";
 
@@ -43,19 +44,10 @@ export const outboundProxy: ValueKind<string | null> = {
     if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
     const { href, pathname, search, hash, username, password } = new URL(text);
     if (pathname !== "/" || search !== "" || hash !== "") return undefined;
-    return isDecodable(username) && isDecodable(password) ? href : undefined;
+    return [username, password].map(percentDecoded).includes(null) ? undefined : href;
   },
   schema: { anyOf: [{ const: "none" }, schema] },
 };
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** An address that is fetched unchanged. */
 export const webUrl: ValueKind<string> = {

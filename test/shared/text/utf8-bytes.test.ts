@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
-import { anyText } from "../support/any-text.js";
+import { utf8Bytes } from "../../../shared/text/utf8-bytes.js";
+import { anyText } from "../../support/any-text.js";
 
 t.test("the bytes of a text are counted as UTF-8 writes them", async (t) => {
   fc.assert(

@@ -1,7 +1,7 @@
 /** A short name for a text: another text has another one, but for those who make it up. */
 
 /** FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. */
-export function revisionOf(text: string): string {
+export function textDigest(text: string): string {
   let first = 0x811c9dc5;
   let second = 0x01000193;
   for (let i = 0; i < text.length; i++) {
