@@ -1,6 +1,6 @@
 /** Reads a file that a command is given, or standard input: `-`. */
 import { randomUUID } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { usageFailure } from "../session/command-failure.js";
 
@@ -12,15 +12,15 @@ interface Input {
 
 /** As of a configuration: ten thousand rules take about one megabyte. */
 const bytesMax = 16 * 1024 * 1024;
+/** What a pipe holds. */
+const pieceBytes = 64 * 1024;
 
 /** Throws `CommandFailure`. */
 export function readInput(file: string, cwd: string): Input {
   const isStandard = file === "-";
   const name = isStandard ? "standard input" : file;
   try {
-    const path = isStandard ? 0 : resolve(cwd, file);
-    if (statOf(path) > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
-    const bytes = readFileSync(path);
+    const bytes = isStandard ? readAll(0) : readFile(resolve(cwd, file));
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -36,9 +36,26 @@ export function readInput(file: string, cwd: string): Input {
   }
 }
 
-/** Of a pipe 0: it is bounded by what is written to it. */
-function statOf(path: string | 0): number {
-  return path === 0 ? 0 : statSync(path).size;
+function readFile(path: string): Buffer {
+  const fd = openSync(path, "r");
+  try {
+    return readAll(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Pipes and devices don't say how long they are, and some never end. */
+function readAll(fd: number): Buffer {
+  const pieces: Buffer[] = [];
+  for (let bytes = 0; ; ) {
+    const piece = Buffer.allocUnsafe(pieceBytes);
+    const read = readSync(fd, piece);
+    if (read === 0) return Buffer.concat(pieces);
+    bytes += read;
+    if (bytes > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
+    pieces.push(piece.subarray(0, read));
+  }
 }
 
 /** What the daemon knows a file by while it takes it. */

@@ -50,7 +50,11 @@ export async function applyLimits(body: unknown, ports: Ports): Promise<Applied>
   }
   const plan = await readPlan(ports, { id, prune, take_over: takeOver, dry_run: dryRun });
   if (!plan.ok || dryRun) return plan;
-  if (revision !== null && revision !== plan.plan.revision) return { ok: false, failure: outdated };
+  if (revision !== null && revision !== plan.plan.revision) {
+    // The daemon refuses it too, and keeps the file no longer.
+    await ports.call("limits.apply", { id, revision });
+    return { ok: false, failure: outdated };
+  }
   const done = await ports.call("limits.apply", { id, revision: plan.plan.revision });
   return done.ok ? { ok: true, plan: { ...plan.plan, applied: true } } : done;
 }

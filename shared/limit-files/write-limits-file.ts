@@ -13,24 +13,14 @@ interface Limits {
   readonly budgets: readonly BudgetDefinition[] | null;
 }
 
-type Written =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly why: string };
-
 /** The same text for the same limits, whatever their order. */
-export function writeLimitsFile({ rules, budgets }: Limits): Written {
-  const odd = [...(rules ?? []), ...(budgets ?? [])].find(({ subject }) => isVariable(subject));
-  if (odd !== undefined)
-    return {
-      ok: false,
-      why: `${odd.scope} ${odd.subject} can't be in a file: it would be read as a variable`,
-    };
+export function writeLimitsFile({ rules, budgets }: Limits): string {
   const lines = [
     "# Rules and budgets, as sluice limits export wrote them and sluice limits apply takes them.",
     ...(rules === null ? [] : ["", ...ruleLines(rules)]),
     ...(budgets === null ? [] : ["", ...budgetLines(budgets)]),
   ];
-  return { ok: true, text: `${lines.join("\n")}\n` };
+  return `${lines.join("\n")}\n`;
 }
 
 function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
@@ -116,7 +106,11 @@ function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
 function textOf(text: string): string {
   const isPlain = /^[/A-Za-z][\w./-]*$/.test(text) && plainScalar(text) === text;
   if (isPlain) return text;
-  return JSON.stringify(text.replaceAll("${", () => "$${")).replaceAll(
+  // `$NAME` as a whole, as shells write a variable, has one more `$`.
+  const escaped = /^\s*\$+[A-Z][A-Z0-9_]*\s*$/.test(text)
+    ? text.replace("$", () => "$$")
+    : text.replaceAll("${", () => "$${");
+  return JSON.stringify(escaped).replaceAll(
     unseen,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
@@ -125,8 +119,3 @@ function textOf(text: string): string {
 /** What a reviewer wouldn't see, or would see in another order. */
 const unseen =
   /[\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\uffff]/g;
-
-/** What the reader refuses: a variable as shells write it. */
-function isVariable(subject: string): boolean {
-  return /^\$[A-Z][A-Z0-9_]*$/.test(subject.trim());
-}

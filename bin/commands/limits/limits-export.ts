@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import type { Checked } from "../../../shared/checked.js";
 import type { Failure } from "../../../shared/error-code.js";
-import { plainFailure } from "../../../shared/error-code.js";
 import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.js";
 import {
   budgetLists,
@@ -49,9 +48,7 @@ async function exportLimits(session: Session, flags: ExportFlags): Promise<void>
         ...(budgets === null ? {} : { budgets: budgets.map(budgetEntry) }),
       }),
     );
-  const written = writeLimitsFile({ rules, budgets });
-  if (!written.ok) throw refusal(plainFailure(400, "invalid_request_error", written.why));
-  await terminal.write(written.text);
+  await terminal.write(writeLimitsFile({ rules, budgets }));
 }
 
 /** All of them, or that they are switched off. Throws any other failure. */

@@ -41,6 +41,7 @@ export class SummedSeries {
   }
 }
 
+/** Labels hold what callers and operators write: no separator is safe. */
 function keyOf(name: string, labels: readonly string[]): string {
-  return `${name}\n${labels.join("\n")}`;
+  return JSON.stringify([name, ...labels]);
 }

@@ -38,14 +38,23 @@ export function handleLimitFiles(
     return;
   }
   const fields = isObject(body) ? body : {};
-  const file = limitFiles.find(fields["id"]);
+  const { id } = fields;
+  const file = limitFiles.find(id);
   if (file === null) return ports.fail(unknownFile);
+  const then: AdminPorts = {
+    ...ports,
+    // Whoever is refused begins anew, with another id.
+    fail(refusal) {
+      limitFiles.drop(id);
+      ports.fail(refusal);
+    },
+  };
   const disabled = disabledOf(state, file);
-  if (disabled !== null) return ports.fail(disabled);
+  if (disabled !== null) return then.fail(disabled);
   // Right after a start rules are read in slices: to read them all now would hold up verdicts.
   book.ruleSet.whenRead(() => {
-    if (op === "limits.plan") answerPlan(state, { file, fields }, nowMs, ports);
-    else carryOut(state, { file, fields }, nowMs, ports);
+    if (op === "limits.plan") answerPlan(state, { file, fields }, nowMs, then);
+    else carryOut(state, { file, fields }, nowMs, then);
   });
 }
 

@@ -71,6 +71,9 @@ function substitute(value: unknown, at: string, need: Need, context: Context): u
 /** `$${` comes first, so that an escaped placeholder is never read as a variable. */
 const placeholder = /\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g;
 
+/** A text that is `$NAME` as a whole is written with one more `$`. */
+const escapedBare = /^\s*\${2,}[A-Z][A-Z0-9_]*\s*$/;
+
 /** `$NAME`, as shells write it, which would be taken for the value itself. */
 function isBareVariable(text: string, env: Environment): boolean {
   const name = /^\$([A-Z][A-Z0-9_]*)$/.exec(text.trim())?.[1];
@@ -88,9 +91,12 @@ function substituteText(
   { env, problems }: Context,
 ): string | null | undefined {
   if (isBareVariable(text, env)) {
-    problems.push(`${at} looks like a variable without its braces: write \${NAME}`);
+    problems.push(
+      `${at} looks like a variable without its braces: write \${NAME}, or $$NAME for the text itself`,
+    );
     return undefined;
   }
+  if (escapedBare.test(text)) return text.replace("$", "");
   const before = problems.length;
   let missing = false;
   const result = text.replace(placeholder, (match: string, name: string | undefined) => {

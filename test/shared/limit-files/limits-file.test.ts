@@ -18,16 +18,10 @@ function read(text: string): ReturnType<typeof readLimitsFile> {
   return readLimitsFile({ file: "limits.yaml", text, env });
 }
 
-function written(limits: Parameters<typeof writeLimitsFile>[0]): string {
-  const file = writeLimitsFile(limits);
-  if (!file.ok) throw new Error(file.why);
-  return file.text;
-}
-
 t.test("what is written is read back, whatever the names hold, and it is one text", async (t) => {
   fc.assert(
     fc.property(anyRules, anyBudgets, fc.boolean(), (rules, budgets, hasBudgets) => {
-      const text = written({ rules, budgets: hasBudgets ? budgets : null });
+      const text = writeLimitsFile({ rules, budgets: hasBudgets ? budgets : null });
       const file = read(text);
       if (!file.ok) throw new Error(`${file.problems.map(problemLine).join("\n")}\n${text}`);
       t.same([...file.rules!].sort(compareRules), [...rules].sort(compareRules));
@@ -35,7 +29,7 @@ t.test("what is written is read back, whatever the names hold, and it is one tex
         file.budgets === null ? null : [...file.budgets].sort(compareBudgets),
         hasBudgets ? [...budgets].sort(compareBudgets) : null,
       );
-      t.equal(written({ rules: file.rules, budgets: file.budgets }), text);
+      t.equal(writeLimitsFile({ rules: file.rules, budgets: file.budgets }), text);
     }),
     { numRuns: 100 },
   );
@@ -57,7 +51,7 @@ function budget(body: object): BudgetDefinition {
 
 t.test("a file is as a person would write the sections of a configuration", async (t) => {
   const limitKey = (period: string): object => ({ limit_key: { period } });
-  const text = written({
+  const text = writeLimitsFile({
     rules: [
       rule({ scope: "model", subject: "no", ...limitKey("300"), max_requests: 5 }),
       rule({ subject: "/team", ...limitKey("minute"), max_requests: 9, max_tokens: 100 }),
@@ -95,7 +89,7 @@ budgets:
 `.replace('model: "no"', "model: no"),
   );
   t.equal(
-    written({ rules: [], budgets: null }).split("\n").at(-2),
+    writeLimitsFile({ rules: [], budgets: null }).split("\n").at(-2),
     "rate_limits: {}",
     "none is said, and not left out",
   );
@@ -107,7 +101,7 @@ t.test("a name that a reviewer wouldn't see is escaped", async (t) => {
     limit_key: { period: "day" },
     max_requests: 1,
   });
-  t.match(written({ rules: [hidden], budgets: null }), String.raw`"/team\u202e/\u200bapp"`);
+  t.match(writeLimitsFile({ rules: [hidden], budgets: null }), String.raw`"/team\u202e/\u200bapp"`);
 });
 
 const wrong: readonly (readonly [name: string, text: string, problems: readonly string[]])[] = [
@@ -178,22 +172,30 @@ for (const [name, text, expected] of wrong)
   });
 
 t.test(
-  "variables are replaced as in the configuration, and one of a shell can't be written",
+  "variables are replaced as in the configuration, and a text that looks like one is written so that it stays",
   async (t) => {
     const file = read(
       'rate_limits: { user_paths: [{ path: "${TEAM}", limits: [{ period: day, max_requests: 1 }] }] }',
     );
     t.match(file, { rules: [{ subject: "/from-the-environment" }], budgets: null });
     t.same(file.ok && file.ruleAt, ["rate_limits.user_paths[0].limits[0]"]);
-    const shell = budget({
-      scope: "label",
-      subject: "$MY_TEAM",
-      budget_key: { period: "daily" },
-      amount: 1,
-    });
-    t.match(writeLimitsFile({ rules: null, budgets: [shell] }), {
-      ok: false,
-      why: "label $MY_TEAM can't be in a file: it would be read as a variable",
-    });
+    for (const subject of [
+      "$MY_TEAM",
+      "$$MY_TEAM",
+      " $TEAM ",
+      "$TEAM",
+      "${TEAM}",
+      "$$${TEAM}",
+      "$",
+    ]) {
+      const shell = budget({
+        scope: "label",
+        subject,
+        budget_key: { period: "daily" },
+        amount: 1,
+      });
+      const again = read(writeLimitsFile({ rules: null, budgets: [shell] }));
+      t.match(again, { ok: true, budgets: [{ subject: shell.subject }] }, subject);
+    }
   },
 );

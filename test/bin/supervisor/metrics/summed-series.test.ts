@@ -20,6 +20,22 @@ t.test("series of one name and the same labels are added up, number by number", 
   t.same(before.series()[0], ["a", ["x"], [1, 2]], "a copy is one of its own");
 });
 
+t.test("labels hold any text, and are never taken for others", async (t) => {
+  const sums = new SummedSeries();
+  const labels = [
+    ["a\nb", "c"],
+    ["a", "b\nc"],
+    ['a","b', "c"],
+    ["a", 'b","c'],
+    ["a", "b", "c"],
+    [],
+  ];
+  sums.add(labels.map((of) => ["n", of, [1]] as const));
+  t.equal(sums.series().length, labels.length);
+  sums.add([["n\na", ["b\nc"], [1]]]);
+  t.equal(sums.series().length, labels.length + 1);
+});
+
 t.test("buckets of another release aren't added", async (t) => {
   const sums = new SummedSeries();
   sums.add([["a", [], [1, 2]]]);

@@ -147,6 +147,7 @@ t.test("a plan that would be another one by now isn't carried out", async (t) =>
     failure: { status: 409, message: /^nothing was changed: rules or budgets have changed since/ },
   });
   t.equal(daemon.state.book.rules.size, 2);
+  t.equal(daemon.state.limitFiles.size, 0);
 
   // The same between the plan and its carrying out, of one request.
   let isEdited = false;
@@ -344,6 +345,7 @@ t.test(
     t.ok((await applied(off, { budgets: [budget("/", 1)] })).ok);
     const starting = startDaemon([], { loads: false });
     t.match(await applied(starting, { budgets: [] }), { failure: { code: "overloaded" } });
+    for (const { state } of [off, starting]) t.equal(state.limitFiles.size, 0);
   },
 );
 
@@ -364,10 +366,6 @@ t.test(
     t.match(await refusal(ask(daemon, "limits.apply", { id: "g" })), gone);
     t.match(await refusal(ask(daemon, "limits.stage", { id: "a b", part: 0 })), { param: "id" });
     t.match(await refusal(ask(daemon, "limits.stage", { id: "a", part: -1 })), { param: "part" });
-    t.match(await refusal(ask(daemon, "limits.apply", { id: "f", revision: "x" })), {
-      param: "revision",
-    });
-    t.match(await refusal(ask(daemon, "limits.plan", { id: "f", after: "1" })), { param: "after" });
     t.match(await ask(daemon, "limits.plan", { id: "f" }), { counts: { add: 2 } });
     for (let i = 0; i < limitFilesHeldMax; i++)
       await ask(daemon, "limits.stage", { id: `n${i}`, part: 0 });
@@ -379,6 +377,19 @@ t.test(
     t.equal(daemon.state.limitFiles.size, limitFilesHeldMax);
   },
 );
+
+t.test("a file that was refused isn't held any more", async (t) => {
+  const daemon = startDaemon([], {});
+  const table: readonly (readonly [op: AdminOp, more: object, param: string])[] = [
+    ["limits.apply", { revision: "x" }, "revision"],
+    ["limits.plan", { after: "1" }, "after"],
+  ];
+  for (const [op, more, param] of table) {
+    await ask(daemon, "limits.stage", { id: "f", part: 0, rate_limits: [rule("/a", 1)] });
+    t.match(await refusal(ask(daemon, op, { id: "f", ...more })), { param }, op);
+    t.equal(daemon.state.limitFiles.size, 0, op);
+  }
+});
 
 t.test(
   "where hosts share limits, one file changes as many as their engine decides at once",

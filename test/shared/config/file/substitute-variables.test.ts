@@ -17,6 +17,8 @@ t.test("variables are replaced in every text, and nothing else changes", async (
     ["$${A}", "${A}"],
     ["$$${A}", "$${A}"],
     ["$A costs $5", "$A costs $5"],
+    ["$$MY_A", "$MY_A"],
+    [" $$$A ", " $$A "],
     ["${EMPTY}", ""],
     ["${A}${EMPTY}", "one"],
     [5, 5],
