@@ -4,10 +4,10 @@
  * is in `limiterd/budgets/budget-period.ts`.
  */
 
-import { numberAdvice } from "../advice/written-number.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
+import { numberAdvice } from "../text/written-number.js";
 import {
   type KeyGrammar,
   type LimitKey,

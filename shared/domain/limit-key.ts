@@ -4,10 +4,10 @@
  * `rule.ts` and in `budget.ts` with the values that a key limits.
  */
 
-import { periodAdvice } from "../advice/written-number.js";
 import { periodSecondsMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isCount, present, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
+import { periodAdvice } from "../text/written-number.js";
 import { normalizeUserPath } from "./user-path.js";
 
 /** The subject is as in the body, a user path normalized. */

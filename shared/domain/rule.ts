@@ -3,10 +3,10 @@
  * "Rules"). How a body names one is in `limit-key.ts`; their counters are the daemon's.
  */
 
-import { numberAdvice } from "../advice/written-number.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, isAbsent, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
+import { numberAdvice } from "../text/written-number.js";
 import {
   type KeyGrammar,
   type LimitKey,

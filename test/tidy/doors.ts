@@ -344,8 +344,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/cluster": ["shared", "shared/text"],
   "shared/access": ["shared", "shared/text"],
   "shared/metrics": ["shared", "shared/logging"],
-  "shared/advice": [],
-  "shared/domain": ["shared", "shared/access", "shared/advice", "shared/text", "shared/usage"],
+  "shared/domain": ["shared", "shared/access", "shared/text", "shared/usage"],
   "shared/supervision": ["shared"],
   "shared/socket": ["shared", "shared/supervision"],
   "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
@@ -372,7 +371,6 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     [
       "shared",
       "shared/access",
-      "shared/advice",
       "shared/cluster",
       "shared/domain",
       "shared/logging",

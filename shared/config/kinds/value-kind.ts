@@ -4,8 +4,8 @@
  * one; which setting is of which kind is in `../settings/`.
  */
 
-import { numberAdvice } from "../../advice/written-number.js";
 import { show } from "../../checked.js";
+import { numberAdvice } from "../../text/written-number.js";
 
 export interface ValueKind<T> {
   /** Its name in the documentation. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import { numberAdvice, periodAdvice } from "../../../shared/advice/written-number.js";
+import { numberAdvice, periodAdvice } from "../../../shared/text/written-number.js";
 
 t.test("a number as people write it is answered with what to write", async (t) => {
   for (const [raw, value] of [
