@@ -25,12 +25,15 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
   const connected = connectLimiter(config, log, (linked) => void told.emit("link", linked));
   t.teardown(() => connected.close());
   t.same(await once(told, "link"), [true]);
-  await connected.linkedInTime;
+  let isInTime = false;
+  void connected.linkedInTime.then(() => (isInTime = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(isInTime, true, "a start waits for the link, and no longer");
   t.equal(connected.client.reachable, true);
   t.same(lines, ["info connected to the limiter daemon"]);
   const lost = once(told, "link");
-  peers[0]!.close();
-  t.same(await lost, [false]);
+  peers[0]!.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));
+  t.same(await lost, [false], "bytes that are no frame end the connection");
   t.same(await once(told, "link"), [true], "it connects again");
   t.same(lines, [
     "info connected to the limiter daemon",

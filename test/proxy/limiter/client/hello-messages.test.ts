@@ -1,4 +1,5 @@
 import t from "tap";
+import { fittingLeases } from "../../../../proxy/limiter/client/hello-messages.js";
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../../../shared/bounds.js";
 import { encodeFrame } from "../../../../shared/wire/codec.js";
 import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
@@ -100,6 +101,30 @@ t.test(
     t.equal(harness.client.unacknowledged().count, 2);
   },
 );
+
+t.test("as many leases go into a frame as it has room for, in whatever text", async (t) => {
+  const ofPath = (bytes: number) => ({ userPath: "x".repeat(bytes), target: null });
+  const ofTarget = (bytes: number) => ({
+    userPath: "/é",
+    target: { provider: "x".repeat(bytes - 13), model: "0123456789" },
+  });
+  /** A frame without what is reckoned for its head. */
+  const room = frameBytesMaxToDaemon - 200;
+  for (const [leases, expected] of [
+    [[], leasesPerHello],
+    [[ofPath(1000)], leasesPerHello],
+    [[ofPath(room / 2 - 100), ofPath(room / 2 - 100)], leasesPerHello],
+    [[ofPath(room / 2 - 100), ofPath(room / 2 - 99)], 1],
+    [[ofPath(room / 2 - 100), ofTarget(room / 2 - 100)], leasesPerHello],
+    [[ofPath(room / 2 - 100), ofTarget(room / 2 - 99)], 1],
+    [[ofTarget(1000), ofPath(room - 1200), ofPath(1)], 2],
+  ] as const)
+    t.equal(fittingLeases(leases, 0), expected);
+  const many = Array.from({ length: 70 }, () => ofPath(1000));
+  t.equal(fittingLeases(many, 0), 59);
+  t.equal(fittingLeases(many, 5), 59);
+  t.equal(fittingLeases(many, 30), leasesPerHello, "all that are left");
+});
 
 /** Hands what the client has sent to the daemon; false: the daemon has hung up. */
 function exchange(harness: ClientHarness, daemon: RecordedDaemon): boolean {

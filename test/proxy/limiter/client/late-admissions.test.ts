@@ -1,11 +1,17 @@
 import t from "tap";
+import type { AdmissionRequest } from "../../../../proxy/limiter/client/admission-request.js";
+import { LateAdmissions } from "../../../../proxy/limiter/client/late-admissions.js";
+import type { Admission } from "../../../../proxy/limiter/limiter.js";
+import type { SettleOutbox } from "../../../../proxy/limiter/settle-outbox.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import { uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
 import {
   deadlineMs,
   expiryIntervalMs,
   gpt,
   linkedHarness,
+  llama,
   promisesResolved,
 } from "./client-harness.js";
 
@@ -191,3 +197,89 @@ t.test(
     }
   },
 );
+
+/** Late verdicts alone: what they have the outbox add. */
+function lateAdmissions(wireVersion = tellsVerdictsRead) {
+  const added: unknown[] = [];
+  const outbox = {
+    add: (part: string, settled: object) => void added.push({ part, ...settled }),
+  } as unknown as SettleOutbox;
+  return { late: new LateAdmissions({ wireVersion }, outbox, () => 9), added };
+}
+
+const asked: AdmissionRequest = {
+  caller: { userPath: "/team", credential: "authenticated" },
+  targets: [gpt, llama],
+  rerouted: null,
+  submission: false,
+  startedMonoMs: 2,
+};
+const comes = (id: number, target = 0) =>
+  ({
+    kind: "admitted",
+    id,
+    target,
+    admittedAtMs: 100,
+    lsn: 5,
+    headers: null,
+    key: null,
+  }) as const;
+
+t.test("what a late verdict has counted is withdrawn where it was counted", async (t) => {
+  const none = { provider: "none", model: "none" };
+  const at = { targetAtMs: 100, targetLsn: 5 };
+  for (const [what, request, index, expected] of [
+    ["the first target", {}, 0, { userPath: "/team", target: gpt, ...at }],
+    ["another one", {}, 1, { userPath: "/team", target: llama, ...at }],
+    ["one that wasn't asked for", {}, 2, { userPath: "/team", target: none, ...at }],
+    [
+      "a submission, which has no target",
+      { submission: true },
+      0,
+      { userPath: "/team", target: null, targetAtMs: 0, targetLsn: 0 },
+    ],
+  ] as const) {
+    const { late, added } = lateAdmissions();
+    late.expect(7, { ...asked, ...request });
+    late.admitted(comes(7, index));
+    const whole = { part: "withdrawn", lease: 7, admittedAtMs: 100, lsn: 5, startedMonoMs: 9 };
+    t.same(added, [{ ...whole, ...expected }], what);
+    late.admitted(comes(7));
+    t.match(added[1], { lease: 7, userPath: "/", target: none }, "it is expected once");
+  }
+});
+
+t.test("what isn't expected is withdrawn by its lease alone", async (t) => {
+  for (const forget of [
+    (late: LateAdmissions) => late.rejected(7),
+    (late: LateAdmissions) => late.connectionLost(),
+  ]) {
+    const { late, added } = lateAdmissions();
+    late.expect(7, asked);
+    forget(late);
+    late.admitted(comes(7));
+    t.match(added, [{ part: "withdrawn", lease: 7, userPath: "/" }]);
+  }
+  const { late, added } = lateAdmissions();
+  for (let id = 1; id <= admissionsWaitingMax + 1; id++) late.expect(id, asked);
+  late.admitted(comes(admissionsWaitingMax + 1));
+  late.admitted(comes(admissionsWaitingMax));
+  t.match(added, [{ userPath: "/" }, { userPath: "/team" }], "beyond the bound none is");
+});
+
+t.test("a late reroute has its new target withdrawn, unless the daemon does that", async (t) => {
+  const rerouted = { lease: 3, userPath: "/team", target: gpt } as Admission;
+  const untried = { part: "untried", lease: 3, target: llama, targetAtMs: 100, targetLsn: 5 };
+  for (const [wireVersion, submission, expected] of [
+    [tellsVerdictsRead, false, [untried]],
+    [tellsVerdictsRead + 1, false, [untried]],
+    [tellsVerdictsRead - 1, false, []],
+    [tellsVerdictsRead, true, []],
+  ] as const) {
+    const { late, added } = lateAdmissions(wireVersion);
+    late.expect(7, { ...asked, rerouted, submission });
+    late.admitted(comes(7, 1));
+    t.match(added, expected, `${wireVersion} ${submission}`);
+    t.equal(added.length, expected.length);
+  }
+});
