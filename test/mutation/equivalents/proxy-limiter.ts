@@ -153,6 +153,12 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
     why: "pieces are written one settle earlier, and are the same file",
   },
   {
+    file: "proxy/limiter/spool/settle-directory.ts",
+    line: "if (++kept % settlesPerPiece > 0)",
+    what: "> becomes >=",
+    why: "the file is written in one piece, and is the same",
+  },
+  {
     file: "proxy/limiter/spool/settle-file-name.ts",
     line: "const knownAtMs = Math.max(sentAtMs, triedAtMs ?? 0);",
     what: "?? has no fallback",

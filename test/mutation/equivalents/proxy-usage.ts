@@ -3,6 +3,12 @@ import type { Equivalent } from "./equivalent.js";
 
 export const proxyUsageEquivalents: readonly Equivalent[] = [
   {
+    file: "proxy/usage/count-usage.ts",
+    line: 'return reading.kind === "usage"',
+    what: "the condition is always true",
+    why: "what is no usage is handed back all the same",
+  },
+  {
     file: "proxy/usage/event-reader.ts",
     line: "if (lines === 0)",
     what: "the condition is always false",

@@ -1,6 +1,9 @@
 import t from "tap";
+import type { DaemonConnection } from "../../../proxy/limiter/daemon-connection.js";
+import { noTarget, nothingSpent, SettleOutbox } from "../../../proxy/limiter/settle-outbox.js";
 import { acknowledgementWaitMs, settleOutboxMax } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
+import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 import {
   admissionOf,
@@ -393,3 +396,33 @@ t.test(
     ]);
   },
 );
+
+t.test("settles leave one by one in a window of one, each once", async (t) => {
+  const sent: number[] = [];
+  const taken: (() => void)[] = [];
+  const connection = {
+    linked: true,
+    takesSettles: true,
+    wireVersion: wireVersions.newest,
+    send: (message: { readonly seq: number }) => void sent.push(message.seq),
+    whenSent: (run: () => void) => void taken.push(run),
+  } as unknown as DaemonConnection;
+  const ports = { monoMs: () => 50, schedule: () => {}, onDropped: () => {} };
+  const outbox = new SettleOutbox(ports, connection, { settles: 1, unacknowledged: 100 });
+  outbox.welcomed(0);
+  const lease = { lease: 0, userPath: "/", admittedAtMs: 0, lsn: 0, ...noTarget };
+  for (let i = 0; i < 4; i++)
+    outbox.add("request", { ...lease, startedMonoMs: 0 }, nothingSpent, 9);
+  t.same(sent, [1]);
+  for (const expected of [
+    [1, 2],
+    [1, 2, 3],
+    [1, 2, 3, 4],
+    [1, 2, 3, 4],
+  ]) {
+    t.equal(taken.length, 1, "the next goes once this one has left");
+    taken.shift()!();
+    t.same(sent, expected);
+  }
+  t.equal(taken.length, 0);
+});

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -15,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SettleDirectory } from "../../../../proxy/limiter/spool/settle-directory.js";
-import { SettleFileReader } from "../../../../proxy/limiter/spool/settle-file.js";
+import { SettleFileReader, settleFrame } from "../../../../proxy/limiter/spool/settle-file.js";
 import { spoolBytesMax } from "../../../../shared/bounds.js";
 import { someSettle } from "./some-settle.js";
 
@@ -35,8 +36,10 @@ t.test("a directory of another user, or that others may write to, isn't used", a
   await directory.prepare();
   chmodSync(path, 0o770);
   await t.rejects(directory.prepare(), { message: /writable by nobody else/ });
-  chmodSync(path, 0o750);
-  await directory.prepare();
+  for (const mode of [0o750, 0o755, 0o701]) {
+    chmodSync(path, mode);
+    await directory.prepare();
+  }
   // Only root can give it away.
   if (process.geteuid?.() !== 0) return;
   chownSync(path, 12_345, 12_345);
@@ -116,6 +119,16 @@ t.test(
       ...odd,
       "unfinished.settles.part": /killed while it wrote/,
     });
+    const part = join(path, "unfinished.settles.part");
+    const writtenAt = new Date(1_767_225_600_000);
+    utimesSync(part, writtenAt, writtenAt);
+    for (const [agoMs, isFound] of [
+      [10_000, false],
+      [10_001, true],
+    ] as const) {
+      const found = await flaws(writtenAt.getTime() + agoMs);
+      t.equal("unfinished.settles.part" in found, isFound, `${agoMs} ms ago`);
+    }
     await directory.setAside("link.settles");
     t.ok(readdirSync(path).includes("link.settles.refused"));
   },
@@ -157,3 +170,43 @@ t.test(
     t.notOk(readdirSync(path).some((name) => name.startsWith("b.")));
   },
 );
+
+t.test("the bound on the directory is met to the byte", async (t) => {
+  const frameBytes = settleFrame(someSettle(1)).length;
+  const settles = Array.from({ length: 9 }, (_, i) => someSettle(i + 1));
+  for (const [left, expected] of [
+    [3 * frameBytes, 3],
+    [3 * frameBytes - 1, 2],
+    [0, 0],
+  ] as const) {
+    const { path, directory } = await newDirectory(t);
+    writeFileSync(join(path, "much"), "");
+    truncateSync(join(path, "much"), spoolBytesMax - left);
+    t.equal(await directory.write(head, settles), expected, `${left} bytes are left`);
+  }
+});
+
+t.test("no file stays open", async (t) => {
+  const { path, directory } = await newDirectory(t);
+  await directory.write(head, [someSettle(1)]);
+  const [found] = await directory.find(Date.now());
+  const taken = (await directory.take(found!))!;
+  for await (const piece of taken.pieces()) t.ok(piece.length > 0);
+  for await (const _ of taken.pieces()) break;
+  const failing = (function* () {
+    yield someSettle(1);
+    throw new Error("no space left on device");
+  })();
+  await t.rejects(directory.write(head, failing));
+  const open = readdirSync("/proc/self/fd").filter((fd) => pathOf(fd).startsWith(path));
+  t.same(open, []);
+});
+
+function pathOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    // The listing's own.
+    return "";
+  }
+}
