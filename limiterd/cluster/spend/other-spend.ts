@@ -15,7 +15,7 @@ import type { PeriodSpend } from "../../budgets/spend.js";
 import { spendKey } from "../../budgets/stored-budget.js";
 import { graceMs, type Known, KnownAccounts } from "./known-accounts.js";
 import type { SpendAnswer, SpendQuestion } from "./spend-board.js";
-import { addRows, periodsInRow, rowText } from "./spend-row.js";
+import { addRows, atLeast, periodsInRow, rowText } from "./spend-row.js";
 
 /** Accounts that are looked at in one tick while all are told anew. */
 const walkedPerTick = 5000;
@@ -134,7 +134,8 @@ export class OtherSpend implements Omit<OtherHosts, "refresh"> {
       const others = [...answer.rows].flatMap(([host, text]) =>
         host === this.#ports.host ? [] : [periodsInRow(text, resetAtMs) ?? []],
       );
-      known.periods = addRows(others);
+      const sums = addRows(others);
+      known.periods = known.generation === generation ? atLeast(known.periods, sums) : sums;
       known.generation = generation;
       known.readAtMs = askedAtMs;
     }

@@ -3,7 +3,7 @@
  * says everything anew, so that writing it twice changes nothing. Pure.
  */
 import { isCount } from "../../../shared/checked.js";
-import { addSum, emptySum, type MoneySum } from "../../../shared/domain/money.js";
+import { addSum, compareSums, emptySum, type MoneySum } from "../../../shared/domain/money.js";
 import type { PeriodSpend, Spends } from "../../budgets/spend.js";
 import { periodsMax } from "../../budgets/spend.js";
 
@@ -70,4 +70,21 @@ export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
       sum.requests = Math.min(sum.requests + requests, Number.MAX_SAFE_INTEGER);
     }
   return sums;
+}
+
+/**
+ * What is known after `now` was read: no less than before, for what is spent in a period only
+ * grows. An engine that has lost its data says less until every host has told it again.
+ */
+export function atLeast(
+  before: readonly PeriodSpend[],
+  now: readonly PeriodSpend[],
+): readonly PeriodSpend[] {
+  const known = before.filter((period) => {
+    const read = now.find(({ startMs }) => startMs === period.startMs);
+    return read === undefined || compareSums(period.spent, read.spent) > 0;
+  });
+  if (known.length === 0) return now;
+  const others = now.filter(({ startMs }) => known.every((each) => each.startMs !== startMs));
+  return [...known, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, periodsMax);
 }

@@ -75,6 +75,21 @@ t.test("an account that is needed for the first time is read in a moment", async
   t.equal(ask(b!.proxy, "/other"), "admitted", "each child for itself");
 });
 
+t.test("an engine that has lost its data opens no budget until it is told again", async (t) => {
+  const cluster = clusterOf(2, [daily]);
+  const [a, b] = cluster.hosts;
+  t.equal(ask(b!.proxy, "/team"), "admitted");
+  spend(a!.proxy, "/team", 2 * usd);
+  await cluster.settle();
+  const refused = "/team 86400: 2 of 1, 43200";
+  t.equal(ask(b!.proxy, "/team"), refused);
+  cluster.engine.wipe();
+  await b!.spend.tick();
+  t.equal(ask(b!.proxy, "/team"), refused, "as it has read before");
+  await cluster.settle();
+  t.equal(ask(b!.proxy, "/team"), refused);
+});
+
 t.test("while the engine is away, own spend counts with the last that is known", async (t) => {
   const cluster = clusterOf(2, [daily]);
   const [a, b] = cluster.hosts;
