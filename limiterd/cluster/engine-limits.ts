@@ -71,7 +71,8 @@ export function createEngineLimits(
         counters,
         async (counter) => {
           const key = counterKey(clusterName, counter);
-          const told = await connection.call(readScript, [key], [counter.periodMs]);
+          const words = [counter.periodMs, counter.generation];
+          const told = await connection.call(readScript, [key], words);
           return totalsOf(integers(told, 7));
         },
         ports,

@@ -106,6 +106,8 @@ export interface CounterTotals {
 
 export interface CounterRead extends CounterName {
   readonly periodMs: number;
+  /** Requests and tokens that were counted under a lower one count no more. */
+  readonly generation: number;
 }
 
 /**

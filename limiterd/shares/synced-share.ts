@@ -69,6 +69,11 @@ export class SyncedShare {
     return this.#turn.settling || this.#turn.monoMs < this.#settledAtMonoMs;
   }
 
+  /** How often the rule was reset, as this host knows. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   changed(): void {
     this.#untold = true;
   }

@@ -40,8 +40,8 @@ export class ShareReader {
     const { turn } = this.#turns;
     this.#turns.enter();
     const sentMonoMs = turn.monoMs;
-    const names = shares.map(({ rule, child }) => {
-      return { ruleId: rule.id, child, periodMs: rule.periodMs };
+    const names = shares.map(({ rule, child, generation }) => {
+      return { ruleId: rule.id, child, periodMs: rule.periodMs, generation };
     });
     const found = await this.#shared.read(names).catch(() => null);
     if (found === null) return;

@@ -69,7 +69,7 @@ const passes = fc.record({
   ),
 });
 const wiped = fc.record({ kind: fc.constant("wipe" as const) });
-const read = fc.record({ kind: fc.constant("read" as const) });
+const read = fc.record({ kind: fc.constant("read" as const), generation: fc.nat(2) });
 const steps = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: asked },
@@ -103,7 +103,7 @@ t.test("the scripts and their twin give the same replies", { skip }, async (t) =
           if (clock.nowMs >= endsMs) {
             await client.flushall();
             // The twin ends it when it is asked; the clock may go back before that.
-            twin.read(name, clock.nowMs);
+            twin.read({ ...name, generation: 0 }, clock.nowMs);
           }
           continue;
         }
@@ -119,9 +119,10 @@ t.test("the scripts and their twin give the same replies", { skip }, async (t) =
               hostId: "x",
               start: 1,
               onRefused,
-            }).read([name])
+            }).read([{ ...name, generation: step.generation }])
           )[0]!;
-          deepStrictEqual({ nowMs, window, totals }, twin.read(name, clock.nowMs));
+          const asTwin = twin.read({ ...name, generation: step.generation }, clock.nowMs);
+          deepStrictEqual({ nowMs, window, totals }, asTwin);
           continue;
         }
         const asker = { hostId: step.host, start: step.start };

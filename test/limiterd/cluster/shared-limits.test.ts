@@ -71,7 +71,7 @@ t.test("a window that has ended counts what was used in it, and frees what was h
   const twin = createCounterTwin();
   twin.sync(a, question({ units: { wanted: 10 } }), t0);
   t.match(
-    twin.read({ ruleId: "rule", child: "", periodMs: minute }, t0 + minute),
+    twin.read({ ruleId: "rule", child: "", periodMs: minute, generation: 0 }, t0 + minute),
     { window: t0 / minute + 1, totals: { requests: 0, requestsBefore: 10 } },
     "until the host says what it used",
   );
@@ -186,7 +186,10 @@ t.test("whatever happens, hosts together never use more than the cap", async () 
           host.giveBack();
           ask(host, 0);
         }
-        const { totals, window } = twin.read({ ruleId: "rule", child: "", periodMs }, clock.nowMs);
+        const { totals, window } = twin.read(
+          { ruleId: "rule", child: "", periodMs, generation: 0 },
+          clock.nowMs,
+        );
         return totals.requests >= inWindow(window);
       },
     ),
@@ -202,6 +205,8 @@ t.test("at rest the engine counts what hosts used, if none was started again", a
   t.ok(host.use() && host.use());
   host.giveBack();
   host.hear((await limits.sync([host.question(0)]))[0]!);
-  const [read] = await limits.read([{ ruleId: "rule", child: "", periodMs: minute }]);
+  const [read] = await limits.read([
+    { ruleId: "rule", child: "", periodMs: minute, generation: 0 },
+  ]);
   t.match(read, { totals: { requests: 2 } });
 });

@@ -3,7 +3,7 @@ import t from "tap";
 import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
-import { pathRule, settleOf, target } from "../in-memory-daemon.js";
+import { ask as admin, pathRule, settleOf, target } from "../in-memory-daemon.js";
 import { type Host, type Hosts, startHosts } from "./hosts.js";
 
 /** Asks, and returns the answer once it is there; null: it isn't. */
@@ -213,10 +213,27 @@ t.test("a part of the engine is away: the counters of the others go on", async (
     else
       t.match(
         hosts.twin.read(
-          { ruleId: "user_path\n/a\n60", child: "", periodMs: 60_000 },
+          { ruleId: "user_path\n/a\n60", child: "", periodMs: 60_000, generation: 0 },
           hosts.wallMs(),
         ).totals.requests,
         kinds.filter((each) => each === "admitted").length,
       );
+  }
+});
+
+t.test("a list shows a reset at once, also of a counter that no host asks about", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { requests: 5 })]);
+  const [one, two] = [hosts.all[0]!, hosts.all[1]!];
+  for (const [i, host] of [one, two].entries())
+    host.proxy.send(settleOf(leaseOf(await ask(hosts, host, i + 1), host), 1, 0));
+  await hosts.pass(8000);
+  t.equal(one.shares.size, 0);
+  for (const host of [one, two]) {
+    host.generation = 1;
+    host.daemon.state.book.resetAll(host.daemon.state.writer.lsn);
+    const asked = admin(host.daemon, "rate-limits.list", {});
+    await hosts.pass(1);
+    const { rate_limits: items } = (await asked) as { rate_limits: { requests_used: number }[] };
+    t.equal(items[0]!.requests_used, 0);
   }
 });

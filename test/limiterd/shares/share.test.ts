@@ -140,9 +140,15 @@ t.test("idle units are given back, and a lost question gives nothing away", asyn
   t.notOk(played.admit(), "what was given back isn't used, heard or not");
   played.turn.monoMs = 300;
   played.sync();
-  t.match(played.twin.read({ ruleId: tenId, child: "", periodMs: minute }, played.engineMs), {
-    totals: { requests: 1 },
-  });
+  t.match(
+    played.twin.read(
+      { ruleId: tenId, child: "", periodMs: minute, generation: 0 },
+      played.engineMs,
+    ),
+    {
+      totals: { requests: 1 },
+    },
+  );
 });
 
 const tenId = bookOf(tenAMinute).sorted()[0]!.id;
@@ -290,7 +296,7 @@ t.test(
     played.answer(question);
     t.ok(played.share.isForgettable);
     const { totals } = played.twin.read(
-      { ruleId: tenId, child: "", periodMs: minute },
+      { ruleId: tenId, child: "", periodMs: minute, generation: 0 },
       played.engineMs,
     );
     t.equal(totals.requests, 1);

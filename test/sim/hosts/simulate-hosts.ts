@@ -298,7 +298,7 @@ class HostsSimulation {
       for (const child of children) {
         if (child === null) continue;
         const { totals } = this.#engine.twin.read(
-          { ruleId: ruleId(rule), child, periodMs: rule.periodSeconds * 1000 },
+          { ruleId: ruleId(rule), child, periodMs: rule.periodSeconds * 1000, generation: 0 },
           nowMs,
         );
         const [current, before] = this.#truth.requests(rule, child, nowMs);
@@ -320,7 +320,7 @@ class HostsSimulation {
       }
     }
     const { totals } = this.#engine.twin.read(
-      { ruleId: ruleId(this.#gauge), child: "", periodMs: 0 },
+      { ruleId: ruleId(this.#gauge), child: "", periodMs: 0, generation: 0 },
       nowMs,
     );
     if (totals.slots > 0 && this.#restarts === 0)

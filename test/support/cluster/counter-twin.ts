@@ -79,7 +79,14 @@ export function createCounterTwin(): CounterTwin {
       counters.set(`${question.ruleId}\n${question.child}`, counter);
       return syncCounter(counter, asker, question, nowMs);
     },
-    read: (name, nowMs) => totalsOf(live(name, nowMs), name.periodMs, nowMs),
+    read(name, nowMs) {
+      const counter = live(name, nowMs);
+      const all = totalsOf(counter, name.periodMs, nowMs);
+      if (counter === undefined || name.generation <= counter.generation) return all;
+      const { slots } = all.totals;
+      const none = { requests: 0, requestsBefore: 0, tokens: 0, tokensBefore: 0 };
+      return { ...all, totals: { ...none, slots } };
+    },
     wipe: () => counters.clear(),
     copy() {
       const kept = [...counters].map(
