@@ -5,7 +5,7 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -97,6 +97,8 @@ async function untilCalm(gateway: Gateway, proxies: number, ledger: Ledger): Pro
 
 async function run(options: Options, directory: string): Promise<number> {
   const { seconds, perSecond, proxies } = options;
+  // Now, so that an hour isn't lost because it can't be made.
+  if (options.keep !== null) mkdirSync(options.keep, { recursive: true });
   const provider = await startProvider();
   process.once("exit", provider.end);
   const cap = Math.ceil(seconds * perSecond * 0.003);
@@ -164,6 +166,7 @@ async function run(options: Options, directory: string): Promise<number> {
     ...{ seconds, perSecond, proxies, loadSeconds, late: clients.late, ledger, samples },
     ...{ log: gateway.log, totals, faults, problems },
   });
+  process.stdout.write(`${report.text}\n`);
   if (options.keep !== null) {
     writeFileSync(join(options.keep, "samples.json"), JSON.stringify(samples));
     writeFileSync(join(options.keep, "report.txt"), `${report.text}\n`);
@@ -174,7 +177,6 @@ async function run(options: Options, directory: string): Promise<number> {
         filter: (source) => !lstatSync(source).isSocket(),
       });
   }
-  process.stdout.write(`${report.text}\n`);
   return report.problems.length === 0 ? 0 : 1;
 }
 
