@@ -27,6 +27,24 @@ export const sharedEquivalents: readonly Equivalent[] = [
     why: "in a name that is printable nothing is replaced, which takes longer",
   },
   {
+    file: "shared/domain/user-path.ts",
+    line: "if (alreadyNormal.test(raw))",
+    what: "the condition is always false",
+    why: "a path that is normal is found to be so by normalizing it, which takes longer",
+  },
+  {
+    file: "shared/domain/user-path.ts",
+    line: 'if (path === "/")',
+    what: "the condition is always false",
+    why: "a path that is normal is found to be so by normalizing it, which takes longer",
+  },
+  {
+    file: "shared/domain/user-path.ts",
+    line: "if (alreadyNormal.test(path))",
+    what: "the condition is always false",
+    why: "a path that is normal is found to be so by normalizing it, which takes longer",
+  },
+  {
     file: "shared/wire/codec.ts",
     line: "if (held.length > 0) {",
     what: "the condition is always true",

@@ -11,6 +11,15 @@ t.test("a rotation takes an overlap or none, and nothing else", async (t) => {
     [{ overlap_seconds: periodSecondsMax }, periodSecondsMax],
   ] as const)
     t.same(parseKeyRotation(body), { ok: true, value: { overlapSeconds } });
+  for (const [models, parsed] of [
+    [undefined, undefined],
+    [null, null],
+    [["GPT-4o"], ["gpt-4o"]],
+  ] as const)
+    t.strictSame(parseKeyRotation({ overlap_seconds: 5, models }), {
+      ok: true,
+      value: { overlapSeconds: 5, models: parsed },
+    });
   for (const [body, param, message] of [
     ["now", "body", /must be a JSON object, not "now"/],
     [{ overlap: 5 }, "overlap", "unknown field overlap: expected overlap_seconds"],

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import t from "tap";
+import { keyNameBytesMax, labelBytesMax } from "../../../shared/domain/credential-bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import {
   isFirstKey,
@@ -127,6 +128,21 @@ t.test("what a key is issued with is normalized", async (t) => {
       },
     },
   );
+});
+
+t.test("a key's name and labels may be as long as their bounds, in bytes", async (t) => {
+  const name = "é".repeat(keyNameBytesMax / 2);
+  const labels = ["é".repeat(labelBytesMax / 2)];
+  t.match(parseKeyIssue({ name: ` ${name} `, labels }, nowMs), {
+    ok: true,
+    value: { name, labels },
+  });
+  t.match(parseKeyIssue({ expires_at: "2026-01-01T00:00:01Z" }, nowMs), {
+    ok: true,
+    value: { expiresAtMs: nowMs + 1000 },
+  });
+  t.equal(isFirstKey(keyId(1)), true);
+  t.equal(isFirstKey(keyId(2)), false);
 });
 
 t.test(
