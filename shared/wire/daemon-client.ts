@@ -220,7 +220,6 @@ class Conversation implements DaemonClient {
     this.#link?.close();
     this.#peer?.close();
     for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
   }
 
   #older(what: string): DaemonError {

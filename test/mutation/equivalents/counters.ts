@@ -94,6 +94,18 @@ export const counterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/counters/child-name.ts",
+    line: "head = 0;",
+    what: "0 becomes 1",
+    why: "it is asked for once a name was read, which sets it",
+  },
+  {
+    file: "limiterd/counters/child-name.ts",
+    line: "hash = 0;",
+    what: "0 becomes 1",
+    why: "it is asked for once a name was read, which sets it",
+  },
+  {
+    file: "limiterd/counters/child-name.ts",
     line: "for (let i = 0; i < length; i++) {",
     what: "< becomes <=",
     why: "behind the last character there is nothing, which is written as 0, as what fills the word",

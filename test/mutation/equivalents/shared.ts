@@ -52,6 +52,12 @@ export const sharedEquivalents: readonly Equivalent[] = [
   },
   {
     file: "shared/wire/daemon-client.ts",
+    line: "const daemonDeadlineMs = 5_000;",
+    what: "5000 becomes 5001",
+    why: "an answer is waited for a millisecond longer",
+  },
+  {
+    file: "shared/wire/daemon-client.ts",
     line: "this.#waiting.delete(0);",
     what: "the statement is left out",
     why: "a promise that is resolved isn't rejected any more",
@@ -79,5 +85,11 @@ export const sharedEquivalents: readonly Equivalent[] = [
     line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
     what: "3 becomes 4",
     why: "a name is read from the first three",
+  },
+  {
+    file: "shared/wire/to-wire.ts",
+    line: "if (targets.length === 1)",
+    what: "the condition is always false",
+    why: "the list is put together in the longer way, and is the same",
   },
 ];

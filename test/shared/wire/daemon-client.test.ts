@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { linkSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
@@ -16,6 +17,10 @@ const directoryOf = (t: Owner): string => {
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 };
+
+/** How many timers keep this process. */
+const timers = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
 /** The error of a conversation that must fail. */
 const troubleOf = async (conversation: Promise<unknown>): Promise<DaemonError> => {
@@ -99,8 +104,6 @@ t.test(
   async (t) => {
     const directory = directoryOf(t);
     const absent = join(directory, "absent.sock");
-    const timers = (): number =>
-      process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const before = timers();
     t.match(await troubleOf(connectDaemon({ socketPath: absent })), {
       trouble: "absent",
@@ -193,11 +196,16 @@ t.test(
 );
 
 /** A listener that answers each frame with the next of these. */
-async function answering(t: Owner, ...answers: readonly (readonly unknown[])[]): Promise<string> {
+async function answering(
+  t: Owner,
+  ...answers: readonly (readonly unknown[])[]
+): Promise<{ readonly socketPath: string; readonly sockets: readonly net.Socket[] }> {
+  const sockets: net.Socket[] = [];
   const socketPath = join(directoryOf(t), "daemon.sock");
   const server = net.createServer((socket) => {
     socket.on("error", () => {});
     const left = answers.values();
+    sockets.push(socket);
     socket.on("data", () => {
       const frames = left.next().value as readonly (readonly unknown[])[] | undefined;
       if (frames !== undefined) socket.write(Buffer.concat(frames.map(encodeFrame)));
@@ -205,7 +213,7 @@ async function answering(t: Owner, ...answers: readonly (readonly unknown[])[]):
   });
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   t.teardown(() => void server.close());
-  return socketPath;
+  return { socketPath, sockets };
 }
 
 const welcome = ["welcome", 1, "9.9.9", 0, true, 0, 0, false, 0];
@@ -220,11 +228,18 @@ t.test(
       ["settled", 1],
       ["answer", 7, "to nobody"],
     ];
-    const socketPath = await answering(t, [...others, welcome], [...others, answer]);
+    const { socketPath } = await answering(t, [...others, welcome], [...others, answer]);
+    const before = timers();
     const client = await connectDaemon({ socketPath, deadlineMs: 5000 });
+    t.equal(timers(), before, "a deadline ends with what it was for");
     t.equal(client.daemonVersion, "9.9.9");
     t.same(await client.call("status", null), { ok: true, body: { pid: 42 } });
+    t.equal(timers(), before);
     client.close();
+    t.match(await troubleOf(client.call("status", null)), {
+      message: "the conversation with the daemon was closed",
+    });
+    t.equal(timers(), before);
   },
 );
 
@@ -237,13 +252,18 @@ t.test("what listens and answers otherwise is named as no daemon", async (t) => 
     [welcome, ["denied", 2], /: status was answered by denied$/],
     [welcome, failed, null],
   ] as const) {
-    const socketPath = await answering(t, [hello], call === null ? [] : [call]);
+    const { socketPath, sockets } = await answering(t, [hello], call === null ? [] : [call]);
+    const before = timers();
     const asked = connectDaemon({ socketPath, deadlineMs: 5000 }).then((client) => {
       t.teardown(() => client.close());
       return client.call("status", null);
     });
     if (message === null) t.match(await asked, { ok: false, failure: { status: 404 } });
     else t.match(await troubleOf(asked), { trouble: "broken", message });
+    t.equal(timers(), before);
+    // Whoever breaks the protocol is left; an answer of the wrong kind may be followed by others.
+    if (/protocol|hello/.test(String(message)))
+      for (const socket of sockets) if (!socket.destroyed) await once(socket, "close");
   }
 });
 

@@ -207,6 +207,98 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
       ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]],
     ],
     [{ kind: "event", name: "limited", value: true }, ["event", 0, "limited", true]],
+    [
+      {
+        kind: "event",
+        name: "jwts_denied",
+        value: {
+          complete: true,
+          denied: [{ claim: "jti", value: "a", issuer: null, expiresAtMs: null }],
+          allowed: [{ claim: "sub", value: "b", issuer: "i" }],
+        },
+      },
+      ["event", 0, "jwts_denied", [true, ["jti", "a", "", 0], ["sub", "b", "i"]]],
+    ],
+    [
+      {
+        kind: "admit",
+        id: 3,
+        userPath: "/team",
+        credential: "none",
+        targets: [targets[0]!],
+        submission: false,
+        read: 0,
+      },
+      ["admit", 3, "/team", "none", ["openai", "gpt-4o"], false, 0],
+    ],
+    [
+      {
+        kind: "admit",
+        id: 3,
+        userPath: "/team",
+        credential: "none",
+        targets,
+        submission: false,
+        read: 7,
+        modelNames: ["fast"],
+      },
+      ["admit", 3, "/team", "none", ["openai", "gpt-4o", "local", "llama"], false, 7, ["fast"]],
+    ],
+    [
+      { kind: "reroute", id: 4, lease: 3, targets: [targets[1]!], read: 7 },
+      ["reroute", 4, 3, ["local", "llama"], 7],
+    ],
+    [
+      {
+        kind: "settle",
+        seq: 1,
+        part: "attempt",
+        ...lease,
+        startedAgoMs: 9,
+        endedAgoMs: 2,
+        targetStartedAgoMs: 0,
+        tokens: 30,
+        estimated: true,
+        record: null,
+      },
+      [
+        "settle",
+        1,
+        "attempt",
+        5,
+        "/team",
+        7,
+        8,
+        ["openai", "gpt-4o", 9, 10],
+        9,
+        2,
+        30,
+        true,
+        [],
+        0,
+      ],
+    ],
+    [
+      { kind: "hold", leases: [{ ...between, submission: false }] },
+      ["hold", 0, [[5, "/team", 7, 8, [], false]]],
+    ],
+    [{ kind: "denied", id: 3, ended: null }, ["denied", 3, "", 0]],
+    [
+      { kind: "denied", id: 3, ended: { keyId: "key_7", expiredAtMs: null } },
+      ["denied", 3, "key_7", 0],
+    ],
+    [
+      { kind: "denied", id: 3, ended: { keyId: "key_7", expiredAtMs: 9 } },
+      ["denied", 3, "key_7", 9],
+    ],
+    [
+      { kind: "authorized", id: 3, userPath: "/team", keyId: "key_7" },
+      ["authorized", 3, "/team", "key_7"],
+    ],
+    [
+      { kind: "authorized", id: 3, userPath: "/team", keyId: "key_7", models: [] },
+      ["authorized", 3, "/team", "key_7", []],
+    ],
   ];
-  for (const [message, wire] of table) t.same(toWire(message), wire, message.kind);
+  for (const [message, wire] of table) t.strictSame(toWire(message), wire, message.kind);
 });
