@@ -1,12 +1,15 @@
 /**
  * The manifests of Kubernetes, decoded as its API server does, strictly, by its own types in Go;
- * what kustomize makes of them, where kubectl is installed. And the compose file, where docker is.
+ * what kustomize makes of them, where kubectl is installed. And the compose file, by the schema of
+ * its specification, which CI gets from PyPI, and by docker, where that is.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Ajv } from "ajv";
 import t from "tap";
+import { parseYaml } from "../../../shared/config/file/parse-yaml.js";
 import { repository, run } from "../run.js";
 
 const examples = join(repository, "docs/examples");
@@ -89,13 +92,48 @@ t.test("what kustomize makes of them is, too", { skip: noKustomize }, (t) => {
   t.end();
 });
 
+const composeFile = join(examples, "container/compose.yaml");
+const composeSchema = process.env["SLUICE_COMPOSE_SCHEMA"] ?? "";
+
+t.test(
+  "the compose file is what the Compose specification allows",
+  { skip: composeSchema === "" ? "SLUICE_COMPOSE_SCHEMA names no schema of it" : false },
+  (t) => {
+    // Older drafts have `id` for what is `$id` now; nothing refers to one.
+    const { $schema: _, ...schema } = JSON.parse(
+      readFileSync(composeSchema, "utf8"),
+      (key, value: unknown) => (key === "id" && typeof value === "string" ? undefined : value),
+    ) as { readonly $schema: string };
+    const isRight = new Ajv({ strict: false, validateFormats: false }).compile(schema);
+    const text = readFileSync(composeFile, "utf8");
+    const judged = (yaml: string): boolean => isRight(parsed(yaml));
+    t.ok(judged(text), JSON.stringify(isRight.errors));
+    for (const [right, wrong] of [
+      ["stop_grace_period: 40s", "stop_grace_time: 40s"],
+      ["read_only: true", "read_only: often"],
+      ["condition: service_healthy", "condition: well"],
+      ["tmpfs:\n", "tmpfs: { at: /tmp }\n    x-was:\n"],
+      ["restart: unless-stopped", "restart: [always]"],
+    ] as const) {
+      t.ok(text.includes(right), right);
+      t.notOk(judged(text.replace(right, wrong)), wrong);
+    }
+    t.end();
+  },
+);
+
+function parsed(yaml: string): unknown {
+  const { document, problems } = parseYaml(yaml);
+  t.same(problems, []);
+  return document;
+}
+
 t.test(
   "the compose file is what docker takes",
   { skip: installed("docker", "compose", "version") ? false : "docker compose isn't installed" },
   (t) => {
-    const file = join(examples, "container/compose.yaml");
     const env = { ...process.env, SLUICE_MASTER_KEY: "k", OPENAI_API_KEY: "k" };
-    t.match(run("docker", ["compose", "-f", file, "config"], { env }), /sluice/);
+    t.match(run("docker", ["compose", "-f", composeFile, "config"], { env }), /sluice/);
     t.end();
   },
 );
