@@ -1,7 +1,8 @@
 /**
  * `npm run bench:proxies`: what several proxies under one `sluice up` cost and carry, beside one
  * alone. Where there are fewer processors than processes, the throughput says nothing: what counts
- * is the CPU that the proxies spend on a request, and how evenly the kernel gives them connections.
+ * is the CPU that the proxies spend on a request, and how evenly the kernel gives them connections;
+ * and that once more at a rate that leaves all of them room, so many times that of one alone.
  * It exits 0 whatever the figures are; how to read them: docs/benchmark.md.
  */
 import { mkdirSync, readFileSync } from "node:fs";
@@ -27,10 +28,11 @@ const options = new Command("bench:proxies")
   .description("Measures several proxies on one listening socket beside one.")
   .option("--proxies <n>", "how many", atLeastOne, 2)
   .option("--connections <n>", "connections for each proxy", atLeastOne, 32)
+  .option("--rate <n>", "requests a second for each proxy, of the paced rounds", atLeastOne, 2000)
   .option("--seconds <n>", "length of each phase", atLeastOne, 3)
   .option("--rounds <n>", "how often the two take turns", atLeastOne, 5)
   .parse()
-  .opts<{ proxies: number; connections: number; seconds: number; rounds: number }>();
+  .opts<{ proxies: number; connections: number; rate: number; seconds: number; rounds: number }>();
 
 interface Gateway {
   readonly url: string;
@@ -85,7 +87,8 @@ function proxiesBelow(pid: number): number[] {
   );
 }
 
-async function measure(generator: Running, gateway: Gateway): Promise<Turn> {
+/** `rate`: for each proxy; null: as much as there can be. */
+async function measure(generator: Running, gateway: Gateway, rate: number | null): Promise<Turn> {
   const { url, proxies, beside } = gateway;
   const read = () => proxies.map((pid) => readCpu([pid], cpuSource()));
   const before = read();
@@ -95,11 +98,38 @@ async function measure(generator: Running, gateway: Gateway): Promise<Turn> {
     besidePids: beside,
     seconds: options.seconds,
     connections: options.connections * proxies.length,
+    ...(rate === null ? {} : { ratePerSecond: rate * proxies.length }),
     request: chatRequest(new URL(url).hostname),
   });
   const spent = read().map((reading, i) => cpuUsBetween(before[i]!, reading));
   const all = spent.reduce((sum, us) => sum + us, 0);
   return { ...phase, busiest: Math.max(...spent) / all };
+}
+
+/** Less isn't the same utilization any more. */
+const rateReachedMin = 0.95;
+
+interface Pair {
+  readonly one: Turn;
+  readonly several: Turn;
+}
+
+function row(name: string, turns: readonly Turn[]): string[] {
+  const middle = (value: (turn: Turn) => number): number => median(turns.map(value));
+  return [
+    name,
+    whole(middle(({ perSecond }) => perSecond)),
+    micro(middle(({ cpuUs }) => cpuUs)),
+    micro(middle(({ besideCpuUs }) => besideCpuUs)),
+    `${(middle(({ busiest }) => busiest) * 100).toFixed(0)} %`,
+    String(turns.reduce((sum, { errors }) => sum + errors, 0)),
+  ];
+}
+
+/** The median and the extremes. */
+function ratio(turns: readonly Pair[], value: (turn: Pair) => number): string {
+  const values = turns.map(value);
+  return `${median(values).toFixed(2)} × [${Math.min(...values).toFixed(2)} – ${Math.max(...values).toFixed(2)}]`;
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -114,41 +144,54 @@ await withProcesses("proxies", async (processes, dir) => {
   const one = await start(processes, join(dir, "one"), { upstream, proxies: 1 });
   const { proxies } = options;
   const several = await start(processes, join(dir, "several"), { upstream, proxies });
-  const turns: { readonly one: Turn; readonly several: Turn }[] = [];
-  for (let round = 0; round <= options.rounds; round++) {
-    process.stderr.write(`round ${round} of ${options.rounds}\n`);
-    const turn = { one: await measure(generator, one), several: await measure(generator, several) };
-    // The first one warms up.
-    if (round > 0) turns.push(turn);
-  }
-  const row = (name: string, of: (turn: (typeof turns)[number]) => Turn): string[] => {
-    const middle = (value: (turn: Turn) => number): number =>
-      median(turns.map((turn) => value(of(turn))));
-    return [
-      name,
-      whole(middle(({ perSecond }) => perSecond)),
-      micro(middle(({ cpuUs }) => cpuUs)),
-      micro(middle(({ besideCpuUs }) => besideCpuUs)),
-      `${(middle(({ busiest }) => busiest) * 100).toFixed(0)} %`,
-      String(turns.reduce((sum, turn) => sum + of(turn).errors, 0)),
-    ];
+  const each = async (rate: number | null): Promise<readonly Pair[]> => {
+    const turns: Pair[] = [];
+    for (let round = 0; round <= options.rounds; round++) {
+      process.stderr.write(
+        `round ${round} of ${options.rounds}${rate === null ? "" : ", paced"}\n`,
+      );
+      const turn = {
+        one: await measure(generator, one, rate),
+        several: await measure(generator, several, rate),
+      };
+      // The first one warms up.
+      if (round > 0) turns.push(turn);
+    }
+    return turns;
   };
+  const full = await each(null);
+  const paced = await each(options.rate);
+  const names = ["1 proxy", `${proxies} proxies`] as const;
   const head = ["", "req/s", "proxies µs/req", "daemon, up µs/req", "the busiest's part", "errors"];
-  const rows = [
-    row("1 proxy", (turn) => turn.one),
-    row(`${proxies} proxies`, (turn) => turn.several),
-  ];
-  for (const line of formatTable(head, rows)) print(line);
-  const each = (value: (turn: (typeof turns)[number]) => number): string => {
-    const values = turns.map(value);
-    return `${median(values).toFixed(2)} × [${Math.min(...values).toFixed(2)} – ${Math.max(...values).toFixed(2)}]`;
-  };
-  print("");
+  for (const [text, turns] of [
+    ["as many requests as there can be", full],
+    [`${options.rate} requests a second for each proxy`, paced],
+  ] as const) {
+    print(`${text}\n`);
+    const rows = [
+      row(
+        names[0],
+        turns.map((turn) => turn.one),
+      ),
+      row(
+        names[1],
+        turns.map((turn) => turn.several),
+      ),
+    ];
+    for (const line of formatTable(head, rows)) print(line);
+    print("");
+  }
   print(
-    `proxies' CPU of a request ÷ that of one alone: ${each(({ one, several }) => several.cpuUs / one.cpuUs)}`,
+    `proxies' CPU of a request ÷ that of one alone: ${ratio(full, ({ one, several }) => several.cpuUs / one.cpuUs)}`,
+  );
+  const reached = Math.min(...paced.map(({ several }) => several.perSecond)) / proxies;
+  if (reached < options.rate * rateReachedMin)
+    print(`the rate wasn't reached: ${whole(reached)} for each of them; choose a lower --rate`);
+  print(
+    `the same, paced, each as busy as the one: ${ratio(paced, ({ one, several }) => several.cpuUs / one.cpuUs)}`,
   );
   print(
-    `what ${proxies} processors' worth of proxies carry ÷ ${proxies} × one: ${each(({ one, several }) => one.cpuUs / several.cpuUs / (several.busiest * proxies))}`,
+    `what ${proxies} processors' worth of proxies carry ÷ ${proxies} × one: ${ratio(full, ({ one, several }) => one.cpuUs / several.cpuUs / (several.busiest * proxies))}`,
   );
   return 0;
 });

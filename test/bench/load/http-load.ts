@@ -1,6 +1,7 @@
 /**
  * The HTTP load generator, a process of its own: a closed loop over N raw keep-alive connections,
- * the same bytes to every peer, the next request as soon as the response before it is whole.
+ * the same bytes to every peer, the next request as soon as the response before it is whole; or, at
+ * a given rate, when its turn has come.
  */
 import net from "node:net";
 import { serveJobs } from "../measure/job-channel.js";
@@ -12,6 +13,8 @@ export interface HttpJob extends PhaseJob {
   /** Such as `http://127.0.0.1:4000`. */
   readonly url: string;
   readonly connections: number;
+  /** Requests a second over all connections; without it as many as there can be. */
+  readonly ratePerSecond?: number;
   /** The bytes of one request. */
   readonly request: string;
 }
@@ -36,7 +39,13 @@ function drive(
     let lastError: string | null = null;
     let lastAtMs = 0;
     let working = job.connections;
-    const endAt = performance.now() + seconds * 1000;
+    const startAt = performance.now();
+    const endAt = startAt + seconds * 1000;
+    const { ratePerSecond } = job;
+    /** How many turns were given out. */
+    let turns = 0;
+    const untilTurnMs = (now: number): number =>
+      ratePerSecond === undefined ? 0 : startAt + (turns++ * 1000) / ratePerSecond - now;
 
     function finish(socket: net.Socket): void {
       socket.destroy();
@@ -49,6 +58,13 @@ function drive(
       let sentAt = 0;
       let firstAt = 0;
       const next = (now: number): void => {
+        const waitMs = now >= endAt ? 0 : untilTurnMs(now);
+        if (waitMs > 0) setTimeout(() => send(performance.now()), waitMs);
+        else send(now);
+      };
+      const send = (now: number): void => {
+        // Lost while it waited: another one has its place.
+        if (socket.destroyed) return;
         if (now >= endAt) return finish(socket);
         sentAt = now;
         firstAt = 0;
