@@ -266,6 +266,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "starts the process that works on a store",
   },
+  "limiterd/maintenance/lower-priority.ts": {
+    kind: "adapter",
+    why: "the priorities of this process's threads",
+  },
   "limiterd/maintenance/store-process.ts": {
     kind: "main",
     why: "a process that works on a store, in another's place should that end it",

@@ -4,7 +4,6 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { setPriority } from "node:os";
 import { isObject } from "../../shared/checked.js";
 import { StoreUnreadableError } from "../store/store.js";
 
@@ -13,9 +12,6 @@ interface StoreWork {
   readonly done: Promise<unknown>;
   cancel(): void;
 }
-
-/** Less urgent than whoever answers requests. */
-const politePriority = 10;
 
 /**
  * `work`: its name and its arguments, the first of which is the store's file. `onProgress` is told
@@ -30,11 +26,6 @@ export function runStoreProcess(
     // LMDB prints what it finds; the message says it in our words.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  try {
-    if (child.pid !== undefined) setPriority(child.pid, politePriority);
-  } catch {
-    // It has ended already, or this system doesn't allow it.
-  }
   let said: unknown = null;
   child.on("message", (message) => {
     if (isObject(message) && typeof message["progress"] === "number")

@@ -7,6 +7,7 @@
 import { StoreUnreadableError } from "../store/store.js";
 import { adoptStore } from "./adopt-store.js";
 import { copyStore } from "./copy-store.js";
+import { lowerPriority } from "./lower-priority.js";
 import { verifyStoreFile } from "./verify-store-file.js";
 
 const [, , name, file = "", rest = ""] = process.argv;
@@ -14,6 +15,7 @@ const [, , name, file = "", rest = ""] = process.argv;
 process.on("disconnect", () => process.exit(1));
 
 async function work(): Promise<unknown> {
+  lowerPriority();
   switch (name) {
     case "copy":
       return copyStore(file, rest);
