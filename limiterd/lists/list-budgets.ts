@@ -167,8 +167,7 @@ export async function refreshStatuses(
   labels: readonly string[],
   nowMs: number,
 ): Promise<void> {
-  const { others } = state.budgets;
-  if (others !== null) await others.refresh(met(state, userPath, labels, nowMs));
+  await state.budgets.others?.refresh(met(state, userPath, labels, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */

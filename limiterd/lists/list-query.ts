@@ -158,5 +158,5 @@ export function pageOf<T>(
     const item = sorted[index++]!;
     if (isListed(item)) items.push(item);
   }
-  return { items, last: index < sorted.length ? (sorted[index - 1] ?? null) : null };
+  return { items, last: index < sorted.length ? sorted[index - 1]! : null };
 }

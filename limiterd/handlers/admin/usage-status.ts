@@ -31,7 +31,7 @@ export async function usageStatus(
   // Counters as of now, whatever happens while the sums are read.
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   const labels = state.labelsOf(keyId);
-  if (state.budgets.others !== null) await refreshStatuses(state, userPath, labels, nowMs);
+  await refreshStatuses(state, userPath, labels, nowMs);
   const budgets = budgetStatuses(state, userPath, labels, nowMs);
   const { usage, hosts } = state.settings.usageEnabled
     ? await usageOf(state, window)

@@ -118,6 +118,7 @@ t.test("what was removed before it was read is told, and the others follow", asy
     recordBatch(daemon, `r${i}`, `s${i}`);
     await daemon.commit();
   }
+  t.equal((await follow(daemon, { limit: 2 })).next, "store-1/2.0", "behind the whole batch");
   const { next } = await follow(daemon, { limit: 3 });
   for (const key of [1, 2, 3, 4])
     await daemon.store.commit([{ table: "usage", key, value: undefined }]);
@@ -151,6 +152,7 @@ t.test("a follower goes on over a backup that is put back", async (t) => {
   await back.commit();
   t.same((await followAll(back, early)).ids, ["second", "new"]);
   t.same((await followAll(back, late)).ids, ["new"], "the same place, of another id");
+  t.match(await follow(back, { after: late }), { is_other_store: false, store_id: "store-2" });
   const pages = [await follow(back), await follow(back, { after: "store-2/3.0" })];
   t.match(pages, [
     { store_id: "store-1", store_ids: ["store-2", "store-1"], more: true, next: "store-2/3.0" },
@@ -165,10 +167,12 @@ t.test("a cursor of another store begins anew; one beyond the end is refused", a
   const page = await follow(daemon, { after: "elsewhere/17.3" });
   t.match(page, { is_other_store: true, missed_commits: 0 });
   t.same(idsOf(page), ["one"]);
-  t.match(await refusal(follow(daemon, { after: "store-1/3.0" })), {
-    status: 409,
-    message: /exchanged for an older one by hand/,
-  });
+  for (const after of ["store-1/3.0", "store-1/2.1"])
+    t.match(await refusal(follow(daemon, { after })), {
+      status: 409,
+      message: /exchanged for an older one by hand/,
+    });
+  t.match(await follow(daemon, { after: "store-1/2.0" }), { records: [], store_id: "store-1" });
 });
 
 t.test("a wrong question is refused with its field", async (t) => {
@@ -185,4 +189,35 @@ t.test("a wrong question is refused with its field", async (t) => {
     t.match(await refusal(follow(daemon, body)), { status: 400, param }, JSON.stringify(body));
   const off = startDaemon([], { usageEnabled: false });
   t.match(await refusal(follow(off)), { code: "feature_unavailable" });
+});
+
+t.test("what isn't on the disk yet isn't handed on, however many batches wait", async (t) => {
+  const daemon = startDaemon([]);
+  recordBatch(daemon, "written");
+  await daemon.commit();
+  daemon.store.broken = true;
+  for (const id of ["lost", "lost too"]) recordBatch(daemon, id);
+  await daemon.commit();
+  t.match(await follow(daemon), { records: [{ request_id: "written" }], more: false });
+});
+
+t.test("a follower is listed also where the store is damaged", async (t) => {
+  const daemon = startDaemon([]);
+  recordBatch(daemon, "one");
+  await daemon.commit();
+  await follow(daemon, { follower: "f", limit: 1 });
+  await daemon.store.commit([{ table: "usage", key: 1, value: ["damaged"] }]);
+  t.match((await ask(daemon, "status", null))["followers"], [{ name: "f", lag_seconds: null }]);
+});
+
+t.test("verdicts have their turn while a page of many small entries is read", async (t) => {
+  const daemon = startDaemon([]);
+  let turns = 0;
+  Object.assign(daemon.state, { yieldToEventLoop: async () => void turns++ });
+  for (let i = 0; i < 410; i++) {
+    recordBatch(daemon, `r${i}`);
+    await daemon.commit();
+  }
+  t.equal(idsOf(await follow(daemon)).length, 410);
+  t.equal(turns, 2, "an entry counts as some records");
 });

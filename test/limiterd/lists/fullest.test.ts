@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
 import { fullest } from "../../../limiterd/lists/fullest.js";
+import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
+import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
+
+interface Listed {
+  readonly subject: string;
+}
 
 const atOnce = { yieldToEventLoop: () => Promise.resolve() };
 
@@ -42,3 +48,115 @@ t.test("many are looked at in slices", async (t) => {
   t.same(found, ["9999", "9998"]);
   t.equal(pauses, 5);
 });
+
+t.test("the rules of which most is used are listed first", async (t) => {
+  const daemon = startDaemon([
+    pathRule("/a", 60, { requests: 10, tokens: 1000 }),
+    pathRule("/b", 60, { requests: 4 }),
+    pathRule("/c", 0, { requests: 3 }),
+    pathRule("/d", 60, { requests: 1 }),
+    { ...pathRule("/users", 60, { requests: 1 }), perChild: true },
+  ]);
+  const peer = daemon.proxy("p1");
+  let id = 1;
+  for (const path of ["/a", "/a", "/b", "/b", "/b", "/c", "/users/ann"]) askFor(peer, ++id, path);
+  const list = async (query: object): Promise<readonly string[]> => {
+    const { rate_limits } = await ask(daemon, "rate-limits.list", { order: "use", ...query });
+    return (rate_limits as Listed[]).map(({ subject }) => subject);
+  };
+  t.same(await list({}), ["/b", "/c", "/a", "/d", "/users"]);
+  t.same(await list({ limit: 2 }), ["/b", "/c"]);
+  t.same(await list({ search: "A" }), ["/a"], "narrowed as in the order of names");
+  t.match(await ask(daemon, "rate-limits.list", { order: "use", limit: 1 }), {
+    rate_limits: [{ subject: "/b", requests_used: 3, requests_remaining: 1 }],
+    next: null,
+  });
+  daemon.nowMs += 120_000;
+  t.same(await list({ limit: 1 }), ["/c"], "a window that is over counts no more, a slot does");
+  await ask(daemon, "rate-limits.reset", { confirmation: "reset" });
+  t.same(await list({ limit: 2 }), ["/c", "/a"]);
+  for (const [body, param] of [
+    [{ order: "use", after: "x" }, "after"],
+    [{ order: "size" }, "order"],
+    [{ order: "use", limit: 201 }, "limit"],
+  ] as const)
+    t.match(await refusal(ask(daemon, "rate-limits.list", body)), { param });
+});
+
+t.test("of 100,000 rules, looked at in slices, the fullest are found", async (t) => {
+  const rules = Array.from({ length: 100_000 }, (_, i) => pathRule(`/u${i}`, 60, { requests: 9 }));
+  const daemon = startDaemon(rules);
+  const peer = daemon.proxy("p1");
+  for (const [i, path] of ["/u99999", "/u70000", "/u99999"].entries()) askFor(peer, i + 2, path);
+  const page = await ask(daemon, "rate-limits.list", { order: "use", limit: 3 });
+  t.match(page, {
+    rate_limits: [{ subject: "/u99999" }, { subject: "/u70000" }, { subject: "/u0" }],
+  });
+  const made = [...daemon.state.book.rules.values()].filter(({ counted }) => counted !== null);
+  t.equal(made.length, 3, "nothing is made for those that nobody used, but what is listed");
+});
+
+t.test("the budgets of which most is spent are listed first", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noon,
+    budgets: [
+      budget("/a", 86_400, 10),
+      budget("/b", 86_400, 1),
+      budget("/c", 3600, 2),
+      budget("/users", 86_400, 1, { perChild: true }),
+    ],
+  });
+  const proxy = client(daemon);
+  spend(proxy, "/a", 2 * usd);
+  spend(proxy, "/b", 1.5 * usd);
+  spend(proxy, "/users/ann", 1 * usd);
+  const { budgets } = await ask(daemon, "budgets.list", { order: "use", limit: 3 });
+  t.match(budgets, [
+    { subject: "/b", usage_ratio: 1.5 },
+    { subject: "/a", usage_ratio: 0.2 },
+    { subject: "/c", usage_ratio: 0 },
+  ]);
+});
+
+t.test(
+  "where hosts share, what a page shows is asked of the others, and nothing else",
+  async (t) => {
+    const daemon = startDaemon(
+      [
+        pathRule("/a", 60, { requests: 9 }),
+        { ...pathRule("/b", 60, { requests: 9 }), perChild: true },
+      ],
+      {
+        budgets: [
+          budget("/a", 86_400, 1),
+          budget("/b", 86_400, 2),
+          budget("/users", 86_400, 1, { perChild: true }),
+        ],
+      },
+    );
+    spend(client(daemon), "/users/ann", 0.5 * usd);
+    const asked: (readonly string[])[] = [];
+    const refresh = async (accounts: Iterable<{ readonly subject: string }>): Promise<void> =>
+      void asked.push(Array.from(accounts, ({ subject }) => subject));
+    daemon.state.budgets.others = {
+      spentIn: () => null,
+      seen: () => ({ period: null, ageMs: null }),
+      refresh,
+      charged: () => {},
+      lookedUp: () => {},
+    };
+    Object.assign(daemon.state, { shares: { reader: { refresh }, enter: () => {} } });
+    const key = { user_path: "/users", period: "daily" };
+    for (const [op, body, expected] of [
+      ["budgets.list", { limit: 1 }, ["/a"]],
+      ["budgets.list", { order: "use" }, ["/a", "/b"]],
+      ["budgets.children", key, ["/users/ann"]],
+      ["rate-limits.list", {}, ["/a"]],
+      ["rate-limits.list", { order: "use", limit: 1 }, ["/a"]],
+    ] as const) {
+      asked.length = 0;
+      await ask(daemon, op, body);
+      t.same(asked, [expected], `${op} ${JSON.stringify(body)}`);
+    }
+  },
+);

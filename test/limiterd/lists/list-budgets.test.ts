@@ -65,9 +65,12 @@ t.test("a template has no account of its own, and no path where it is on labels"
     },
   ]);
   t.match(budgetStatuses(daemon.state, "/users/ann/x", ["research"], noon), [
-    { scope: "label", subject: "research", per_child: false, spent: 0, exceeded: false },
+    { scope: "label", subject: "research", user_path: undefined, spent: 0, exceeded: false },
     { subject: "/users/ann", user_path: "/users/ann", per_child: true, spent: 1, amount: 4 },
   ]);
+  const nextOf = (limit: number): unknown =>
+    listBudgets(daemon.state, { ...wholeList, limit }, noon).next;
+  t.same([nextOf(1), nextOf(2)], ["label\nresearch\n86400", null]);
   t.match(items(daemon, { chosen: { scope: "label" } }), [{ subject: "research" }]);
   t.match(items(daemon, { after: "label\nresearch\n86400" }), [{ subject: "/users" }]);
   t.match(items(daemon, { after: "label\nzzz\n0" }), [{ subject: "/users" }]);

@@ -1,6 +1,9 @@
 import t from "tap";
+import type { Counter, Rule } from "../../../limiterd/counters/counter.js";
+import { listChildren } from "../../../limiterd/lists/list-children.js";
 import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
+import { wholeList } from "./whole-list.js";
 
 const day = { period: "day" };
 
@@ -146,3 +149,43 @@ t.test("the children of a budget that have spent most are listed first", async (
   ] as const)
     t.match(await refusal(ask(daemon, "budgets.children", body)), expected);
 });
+
+t.test(
+  "a child of a rule that is forgotten meanwhile is neither asked about nor listed",
+  async (t) => {
+    const daemon = startDaemon([{ ...pathRule("/u", 60, { requests: 9 }), perChild: true }]);
+    const peer = daemon.proxy("p1");
+    for (const [i, child] of ["ann", "bob"].entries()) askFor(peer, i + 2, `/u/${child}`);
+    const [rule] = [...daemon.state.book.rules.values()];
+    let isGone = false;
+    const children = {
+      size: 2,
+      walk: () => rule!.children.walk(),
+      name: (place: number) => rule!.children.name(place),
+      copy: (name: string) => (isGone && name === "ann" ? undefined : rule!.children.copy(name)),
+    };
+    const asked: (readonly string[])[] = [];
+    const others = {
+      count: 3,
+      refresh: async (counters: readonly Counter[]) => {
+        asked.push(counters.map(({ subject }) => subject));
+        isGone = true;
+      },
+    };
+    const list = (shares: unknown, of: typeof others | null): Promise<unknown> => {
+      isGone = false;
+      return listChildren(
+        { children, shares } as unknown as Rule,
+        wholeList,
+        { nowMs: daemon.nowMs, yieldToEventLoop: async () => {} },
+        of,
+      );
+    };
+    const bob = { children: [{ subject: "/u/bob" }], total: 2 };
+    t.match(await list({}, others), { ...bob, other_hosts: 3 });
+    t.match(await list({}, null), { children: { length: 2 }, other_hosts: undefined });
+    t.match(await list(null, others), { ...bob, other_hosts: undefined }, "a rule of this host");
+    const both = ["/u/ann", "/u/bob"];
+    t.same(asked, [both, both]);
+  },
+);

@@ -1,5 +1,9 @@
+import fc from "fast-check";
 import t from "tap";
+import { listLeases } from "../../../limiterd/lists/list-leases.js";
+import type { HeldLease, PeerState } from "../../../limiterd/peer.js";
 import { ask, askFor, pathRule, settleOf, startDaemon, submit } from "../in-memory-daemon.js";
+import { wholeList } from "./whole-list.js";
 
 t.test(
   "requests in flight are listed with who holds them, the longest running first",
@@ -81,3 +85,64 @@ t.test("a page holds the oldest of many, whatever their order", async (t) => {
   const rest = await ask(daemon, "leases.list", { limit: 200, after: page["next"] });
   t.same([rest["in_flight"], rest["next"]], [all.slice(10), null]);
 });
+
+/** Peers with one lease each, of which a list reads no more. */
+function holding(
+  leases: readonly (Partial<HeldLease> & { readonly proxyId?: string })[],
+): PeerState[] {
+  return leases.map(({ proxyId = "p1", ...changes }, i) => {
+    const held = { userPath: "/", target: null, admittedAtMs: 5000, submission: false, ...changes };
+    return { proxy: { id: proxyId }, leases: new Map([[i + 1, held]]) } as unknown as PeerState;
+  });
+}
+
+t.test("pages of any size show each request once, in the order of their admission", async (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ admittedAtMs: fc.nat(6), proxyId: fc.constantFrom("a", "b", "c") }), {
+        maxLength: 40,
+      }),
+      fc.integer({ min: 1, max: 4 }),
+      (all, limit) => {
+        const peers = holding(all);
+        const listed: string[] = [];
+        let after: string | null = null;
+        do {
+          const page = listLeases(peers, { ...wholeList, limit, after }, 0);
+          if (page.in_flight.length > limit) throw new Error("a page of more than was asked for");
+          listed.push(...page.in_flight.map(({ proxy, lease }) => `${proxy} ${lease}`));
+          after = page.next;
+        } while (after !== null);
+        const expected = all
+          .map((each, i) => ({ ...each, lease: i + 1 }))
+          .sort(
+            (a, b) =>
+              a.admittedAtMs - b.admittedAtMs ||
+              a.proxyId.localeCompare(b.proxyId) ||
+              a.lease - b.lease,
+          )
+          .map(({ proxyId, lease }) => `${proxyId} ${lease}`);
+        t.same(listed, expected);
+      },
+    ),
+  );
+});
+
+t.test(
+  "what isn't known of a request is null, and one of the future has run for no time",
+  async (t) => {
+    const shown = (lease: Partial<HeldLease>, nowMs = 9999): unknown =>
+      listLeases(holding([lease]), wholeList, nowMs).in_flight;
+    const item = { proxy: "p1", lease: 1, user_path: "/", target: null };
+    const since = { admitted_at: "1970-01-01T00:00:05.000Z", seconds: 4 };
+    t.strictSame(shown({}), [{ ...item, ...since }]);
+    t.strictSame(shown({ target: { provider: "a", model: "b" } }), [
+      { ...item, target: "a/b", ...since },
+    ]);
+    t.strictSame(shown({ admittedAtMs: 0 }), [{ ...item, admitted_at: null, seconds: null }]);
+    t.match(shown({ admittedAtMs: 1 }), [{ admitted_at: "1970-01-01T00:00:00.001Z", seconds: 9 }]);
+    t.match(shown({}, 4000), [{ seconds: 0 }]);
+    t.same(shown({ submission: true }), []);
+    t.same(listLeases([{ proxy: null } as PeerState], wholeList, 0).in_flight, []);
+  },
+);

@@ -1,5 +1,6 @@
 import t from "tap";
 import {
+  isListed,
   itemsExaminedMax,
   matches,
   pageOf,
@@ -19,6 +20,30 @@ t.test("a body without fields asks for the first page of all", (t) => {
     value: { after: "x", limit: 7, search: "acme", chosen: { scope: "model" } },
   });
   t.end();
+});
+
+t.test("a search may be as long as is said", async (t) => {
+  const search = "x".repeat(200);
+  t.match(parseListQuery({ search }, {}), { ok: true, value: { search } });
+});
+
+t.test("a list is narrowed by scope, source and search, all of them together", async (t) => {
+  const item = { definition: { scope: "model", subject: "GPT-4o" }, source: "manual" };
+  const narrowed = (search: string, chosen: Readonly<Record<string, string>>): boolean =>
+    isListed(item, { ...wholeList, search, chosen });
+  for (const [search, chosen, listed] of [
+    ["", {}, true],
+    ["gpt", {}, true],
+    ["claude", {}, false],
+    ["", { scope: "model" }, true],
+    ["", { scope: "user_path" }, false],
+    ["", { source: "manual" }, true],
+    ["", { source: "config" }, false],
+    ["gpt", { scope: "model", source: "config" }, false],
+    ["gpt", { scope: "model", source: "manual" }, true],
+    ["claude", { scope: "model", source: "manual" }, false],
+  ] as const)
+    t.equal(narrowed(search, chosen), listed, JSON.stringify([search, chosen]));
 });
 
 t.test("a field that makes no sense is named, with what was expected", (t) => {

@@ -191,3 +191,14 @@ t.test("without usage there is nothing to list", async (t) => {
   const daemon = await startDaemon([], { usageEnabled: false });
   t.match(await refusal(ask(daemon, "usage.records", {})), { code: "feature_unavailable" });
 });
+
+t.test("where hosts share, a list and an export say that they are of this one alone", async (t) => {
+  const daemon = startDaemon([]);
+  const seen = async (): Promise<unknown[]> => [
+    (await ask(daemon, "usage.records", {}))["scope"],
+    (await ask(daemon, "usage.export", { user_path: "/" }))["scope"],
+  ];
+  t.same(await seen(), [undefined, undefined]);
+  Object.assign(daemon.state.usage, { others: {} });
+  t.same(await seen(), ["this_host", "this_host"]);
+});

@@ -1,5 +1,7 @@
 /** What the daemon tells of itself at /metrics/limiter. */
 import t from "tap";
+import { tellMetrics } from "../../../limiterd/lists/tell-metrics.js";
+import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
 import { familiesOf } from "../../../shared/metrics/metrics-answer.js";
 import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
 import { parseMetrics, type Sample } from "../../support/parse-metrics.js";
@@ -104,4 +106,122 @@ t.test("what another release tells is passed over where it isn't known", async (
   }
   for (const answer of [null, {}, { series: 3 }])
     t.equal([...writeMetrics(familiesOf(answer), "prometheus")].join(""), "");
+});
+
+t.test("each number is told under its name", async (t) => {
+  const daemon = startDaemon([]);
+  const answered = async (status: object, state: object, nowMs = daemon.nowMs) => {
+    const { series } = await tellMetrics(
+      { ...daemon.state, ...state },
+      { status: { ...known, ...status } as unknown as DaemonStatus, rulesMax: 5, nowMs },
+    );
+    return Object.fromEntries(
+      series.map(([name, labels, values]) => [[name, ...labels].join(" "), values]),
+    );
+  };
+  const store = { failed_commits: 11, bytes: 12, journal_bytes: 13 };
+  const known = {
+    ...{ admitted: 1, refused: 9, over_budget: 2, denied: 3, repeated_settles: 4, in_flight: 5 },
+    ...{ proxies: 6, rules: 7, budgets: 8, child_windows: 14, keys: 15, inert_rules: 16 },
+    ...{ inert_budgets: 17, dropped_records: 18, version: "1.2", cluster: null, store },
+    followers: [
+      { name: "a", lag_seconds: 1.5 },
+      { name: "b", lag_seconds: null },
+    ],
+  };
+  const { startedAtMs } = daemon.state;
+  const followers = { all: () => [{ name: "a", askedAtMs: startedAtMs - 2000 }] };
+  const settledParts = { request: 21, attempt: 22 };
+  const counts = { ...daemon.state.counts, settledParts };
+  const commits = { values: [1, 2] };
+  const measures = { commits, readProcess: async () => null };
+  const told = await answered({}, { followers, counts, measures, lastSnapshotAtMs: null });
+  const expected = {
+    "sluice_limiter_admissions_total admitted": [1],
+    "sluice_limiter_admissions_total refused": [7],
+    "sluice_limiter_admissions_total over_budget": [2],
+    "sluice_limiter_admissions_total denied": [3],
+    "sluice_limiter_settles_total request": [21],
+    "sluice_limiter_settles_total attempt": [22],
+    sluice_limiter_settles_repeated_total: [4],
+    sluice_limiter_in_flight: [5],
+    sluice_limiter_proxies: [6],
+    sluice_limiter_rules: [7],
+    sluice_limiter_budgets: [8],
+    sluice_limiter_children: [14],
+    sluice_limiter_keys: [15],
+    "sluice_limiter_inert rule": [16],
+    "sluice_limiter_inert budget": [17],
+    sluice_limiter_commit_seconds: [1, 2],
+    sluice_limiter_commit_failures_total: [11],
+    sluice_limiter_store_bytes: [12],
+    sluice_limiter_journal_bytes: [13],
+    sluice_limiter_snapshot_age_seconds: [0],
+    sluice_limiter_dropped_records_total: [18],
+    "sluice_limiter_build_info 1.2": [1],
+    "sluice_limiter_follower_lag_seconds a": [1.5],
+    "sluice_limiter_follower_silent_seconds a": [2],
+    sluice_metrics_rules_left_out: [0],
+  };
+  t.strictSame(told, expected);
+  const readProcess = async () => ({ loopLag: [0, 1], residentBytes: 2, cpuSeconds: 3 });
+  const host = (alive: boolean, configuration = false, failureMode = false) => ({
+    alive,
+    configuration_differs: configuration,
+    failure_mode_differs: failureMode,
+  });
+  const cluster = {
+    engine: "connected",
+    hosts: [host(true), host(true, true), host(true, true, true), host(false, true, true)],
+    id_taken_at: "1970-01-01T00:00:07Z",
+  };
+  const shares = {
+    counts: {
+      ...{ syncs: { values: [3, 4] }, questions: 31, granted: 32, parked: 33 },
+      ...{ refusedAway: 34, refusedFull: 35 },
+    },
+    turn: { away: false },
+    size: 36,
+  };
+  const measured = { commits, readProcess };
+  const more = { followers, counts, measures: measured, shares, lastSnapshotAtMs: startedAtMs };
+  const noBytes = { ...store, bytes: null };
+  const { sluice_limiter_store_bytes: _, ...rest } = expected;
+  t.strictSame(await answered({ cluster, store: noBytes }, more, startedAtMs + 500), {
+    ...rest,
+    sluice_limiter_snapshot_age_seconds: [0.5],
+    "sluice_limiter_follower_silent_seconds a": [2.5],
+    sluice_limiter_loop_lag_seconds: [0, 1],
+    sluice_limiter_resident_memory_bytes: [2],
+    sluice_limiter_cpu_seconds_total: [3],
+    sluice_cluster_engine_up: [1],
+    sluice_cluster_sync_seconds: [3, 4],
+    sluice_cluster_operations_total: [31],
+    sluice_cluster_granted_total: [32],
+    sluice_cluster_parked_total: [33],
+    "sluice_cluster_refused_total engine_away": [34],
+    "sluice_cluster_refused_total too_many_wait": [35],
+    sluice_cluster_shares: [36],
+    "sluice_cluster_hosts alive": [3],
+    "sluice_cluster_hosts away": [1],
+    "sluice_cluster_hosts_differing configuration": [2],
+    "sluice_cluster_hosts_differing failure_mode": [1],
+    sluice_cluster_id_taken_timestamp_seconds: [7],
+  });
+  for (const [engine, away, up] of [
+    ["connected", false, 1],
+    ["connected", true, 0],
+    ["away", false, 0],
+  ] as const) {
+    const now = await answered(
+      { cluster: { ...cluster, engine, id_taken_at: null } },
+      { shares: { ...shares, turn: { away } } },
+    );
+    t.same(now["sluice_cluster_engine_up"], [up], `${engine} ${away}`);
+    t.equal(now["sluice_cluster_id_taken_timestamp_seconds"], undefined);
+  }
+  const backwards = { followers, lastSnapshotAtMs: startedAtMs + 9 };
+  const back = await answered({}, backwards, startedAtMs - 5000);
+  t.same(back["sluice_limiter_snapshot_age_seconds"], [0], "a clock that was set back");
+  t.same(back["sluice_limiter_follower_silent_seconds a"], [0]);
 });
