@@ -145,7 +145,9 @@ t.test(
       charged: () => {},
       lookedUp: () => {},
     };
-    Object.assign(daemon.state, { shares: { reader: { refresh }, enter: () => {} } });
+    Object.assign(daemon.state, {
+      shares: { reader: { refresh }, turn: { hosts: 2 }, enter: () => {} },
+    });
     const key = { user_path: "/users", period: "daily" };
     for (const [op, body, expected] of [
       ["budgets.list", { limit: 1 }, ["/a"]],
