@@ -36,27 +36,62 @@ export function firstAfter<K>(
   return low;
 }
 
-/** In the order of lists: 100,000 are sorted once; after that each is inserted where it belongs. */
+/** Above so many new ones a list is sorted again: as it nearly is, that is one pass. */
+const insertedMax = 16;
+/** Changes that wait for the list to be asked for. */
+const changesMax = 10_000;
+
+/**
+ * In the order of lists: 100,000 are sorted once. What comes and goes then is noted, and has its
+ * place when the list is next asked for: each by itself would move all that stand behind it, and a
+ * file of limits may change ten thousand.
+ */
 export class SortedList<K, T extends Defined<K>> {
   readonly #compare: (a: K, b: K) => number;
   #sorted: T[] | null = null;
+  readonly #added = new Set<T>();
+  readonly #removed = new Set<T>();
 
   constructor(compare: (a: K, b: K) => number) {
     this.#compare = compare;
   }
 
-  /** All of them. The first call sorts; what is added later is inserted. */
+  /** All of them. The first call sorts `items`; later ones know what was added and removed. */
   all(items: Iterable<T>): readonly T[] {
-    this.#sorted ??= [...items].sort((a, b) => this.#compare(a.definition, b.definition));
+    this.#sorted = this.#sorted === null ? this.#inOrder([...items]) : this.#upToDate(this.#sorted);
     return this.#sorted;
   }
 
   add(item: T): void {
-    this.#sorted?.splice(firstAfter(this.#sorted, item.definition, this.#compare), 0, item);
+    if (!this.#removed.delete(item)) this.#change(this.#added, item);
   }
 
+  /** One that is in the list. */
   remove(item: T): void {
-    this.#sorted?.splice(firstAfter(this.#sorted, item.definition, this.#compare) - 1, 1);
+    if (!this.#added.delete(item)) this.#change(this.#removed, item);
+  }
+
+  #change(changed: Set<T>, item: T): void {
+    if (this.#sorted === null) return;
+    changed.add(item);
+    if (this.#added.size + this.#removed.size > changesMax)
+      this.#sorted = this.#upToDate(this.#sorted);
+  }
+
+  #upToDate(sorted: T[]): T[] {
+    const kept =
+      this.#removed.size === 0 ? sorted : sorted.filter((item) => !this.#removed.has(item));
+    this.#removed.clear();
+    const added = [...this.#added];
+    this.#added.clear();
+    if (added.length > insertedMax) return this.#inOrder([...kept, ...added]);
+    for (const item of added)
+      kept.splice(firstAfter(kept, item.definition, this.#compare), 0, item);
+    return kept;
+  }
+
+  #inOrder(items: T[]): T[] {
+    return items.sort((a, b) => this.#compare(a.definition, b.definition));
   }
 }
 

@@ -34,7 +34,8 @@ export class RuleSet {
   /** Removed since the start: the store may still have them. */
   readonly #removed = new Set<string>();
   #whenRead: (() => void)[] = [];
-  #sinceMs = Number.POSITIVE_INFINITY;
+  /** Null: the oldest was removed, and which is it now isn't known yet. */
+  #sinceMs: number | null = Number.POSITIVE_INFINITY;
   #sinceLsn = 0;
 
   /** How many there are, in memory or in the store. */
@@ -44,6 +45,7 @@ export class RuleSet {
 
   /** No rule that is there is older than this moment; infinite before the first one. */
   get sinceMs(): number {
+    this.#sinceMs ??= oldest(this.#rules.values());
     return this.#sinceMs;
   }
 
@@ -84,7 +86,7 @@ export class RuleSet {
 
   /** Adds one that isn't there. */
   add(rule: Rule): void {
-    this.#sinceMs = Math.min(this.#sinceMs, rule.createdAtMs);
+    if (this.#sinceMs !== null) this.#sinceMs = Math.min(this.#sinceMs, rule.createdAtMs);
     this.#rules.set(rule.id, rule);
     this.#sorted.add(rule);
     this.noteReset(rule.sinceLsn);
@@ -95,13 +97,8 @@ export class RuleSet {
     this.#sorted.remove(rule);
     // Those that are left may be as old.
     if (this.#unread !== null) this.#removed.add(rule.id);
-    else if (rule.createdAtMs === this.#sinceMs) this.#findSince();
-  }
-
-  #findSince(): void {
-    this.#sinceMs = Number.POSITIVE_INFINITY;
-    for (const { createdAtMs } of this.#rules.values())
-      this.#sinceMs = Math.min(this.#sinceMs, createdAtMs);
+    // Looked for when it is asked for: of those that one file has made, each may be the oldest.
+    else if (rule.createdAtMs === this.#sinceMs) this.#sinceMs = null;
   }
 
   /** A rule was reset under this number. */
@@ -112,7 +109,7 @@ export class RuleSet {
   /** Notes what is left in the store; none of it is older or later than these. */
   leave(unread: UnreadRules, since: { readonly ms: number; readonly lsn: number }): void {
     this.#unread = unread;
-    this.#sinceMs = Math.min(this.#sinceMs, since.ms);
+    this.#sinceMs = Math.min(this.sinceMs, since.ms);
     this.noteReset(since.lsn);
   }
 
@@ -144,7 +141,7 @@ export class RuleSet {
   /** To be called when everything was taken from the store. */
   endReading(): void {
     this.#unread = null;
-    if (this.#removed.size > 0) this.#findSince();
+    if (this.#removed.size > 0) this.#sinceMs = null;
     this.#removed.clear();
     for (const run of this.#whenRead.splice(0)) run();
   }
@@ -154,4 +151,10 @@ export class RuleSet {
     if (this.#unread === null) run();
     else this.#whenRead.push(run);
   }
+}
+
+function oldest(rules: Iterable<Rule>): number {
+  let sinceMs = Number.POSITIVE_INFINITY;
+  for (const { createdAtMs } of rules) sinceMs = Math.min(sinceMs, createdAtMs);
+  return sinceMs;
 }

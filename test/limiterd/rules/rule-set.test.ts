@@ -4,8 +4,10 @@
  */
 import fc from "fast-check";
 import t from "tap";
+import type { Rule } from "../../../limiterd/counters/counter.js";
 import { loadRules, loadWindows } from "../../../limiterd/lifecycle/load-unread.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
+import { RuleSet } from "../../../limiterd/rules/rule-set.js";
 import { configuredText, rulesKey } from "../../../limiterd/rules/stored-rule.js";
 import type { Store } from "../../../limiterd/store/store.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
@@ -439,3 +441,28 @@ t.test("what does nothing is told once all rules are read", async (t) => {
   t.equal(state.inertRules.size, 1);
   t.same(told, [{ kind: "event", name: "inert_rules", value: 1 }]);
 });
+
+t.test(
+  "the oldest of many is looked for once, however many of one moment are removed",
+  async (t) => {
+    const set = new RuleSet();
+    let looks = 0;
+    const rules = Array.from({ length: 5000 }, (_, at) => ({
+      id: `user_path\n/${at}\n60`,
+      definition: pathRule(`/${at}`, 60, { requests: 1 }),
+      sinceLsn: 0,
+      get createdAtMs() {
+        looks++;
+        return at < 4000 ? 1 : 2;
+      },
+    })) as unknown as Rule[];
+    for (const rule of rules) set.add(rule);
+    t.equal(set.sinceMs, 1);
+    looks = 0;
+    for (const rule of rules.slice(0, 4000)) set.remove(rule);
+    t.equal(set.sinceMs, 2);
+    t.ok(looks < 10_000, `${looks} looks`);
+    for (const rule of rules.slice(4000)) set.remove(rule);
+    t.equal(set.sinceMs, Number.POSITIVE_INFINITY);
+  },
+);
