@@ -75,6 +75,30 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     why: "it is read only where there is a price",
   },
   {
+    file: "proxy/usage/read-details.ts",
+    line: 'if (typeof value !== "number" || value === 0)',
+    what: "the condition is always false",
+    why: "what is no number is no count either: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/usage/read-details.ts",
+    line: 'if (typeof value !== "number" || value === 0)',
+    what: "|| becomes &&",
+    why: "what is no number is no count either: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/usage/read-details.ts",
+    line: 'return details === undefined ? undefined : ofModality(details, "AUDIO");',
+    what: "the condition is always false",
+    why: "what isn't there is no list: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/usage/read-details.ts",
+    line: 'return details === undefined ? undefined : ofModality(details, "IMAGE");',
+    what: "the condition is always false",
+    why: "what isn't there is no list: what is left out is quicker, and no more",
+  },
+  {
     file: "proxy/usage/read-usage.ts",
     line: "const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);",
     what: "?? has no fallback",

@@ -94,3 +94,48 @@ t.test("a failed attempt measures nothing, and other targets aren't watched", as
   idle.begin(a);
   t.equal(idle.inFlight(a), 0);
 });
+
+t.test("times have classes of a quarter each, and a new one counts for three tenths", async (t) => {
+  const clock = { nowMs: 0 };
+  const virtual = { source: "s", strategy: "latency", targets: [a] } as const;
+  const loadAfter = (...times: readonly (number | null)[]): number => {
+    const load = new TargetLoad([virtual], () => clock.nowMs);
+    for (const ms of times) {
+      load.begin(a);
+      load.end(a, ms);
+    }
+    return load.latencyClass(a);
+  };
+  for (const [times, expected] of [
+    [[], 0],
+    [[0.2], 1],
+    [[1], 1],
+    [[100], 22],
+    [[400], 28],
+    [[100, 200], 23],
+    [[100, null], 22],
+    [[400, 100], 27],
+  ] as const)
+    t.equal(loadAfter(...times), expected, times.join());
+});
+
+t.test(
+  "what was measured a minute ago says nothing, of a target that is measured again",
+  async (t) => {
+    const clock = { nowMs: 0 };
+    const virtual = { source: "s", strategy: "latency", targets: [a] } as const;
+    const load = new TargetLoad([virtual], () => clock.nowMs);
+    t.equal(load.inFlight(a), 0);
+    load.begin(a);
+    t.equal(load.inFlight(a), 1, "one target is watched, too");
+    load.end(a, 100);
+    clock.nowMs = 59_999;
+    t.equal(load.latencyClass(a), 22);
+    clock.nowMs = 60_000;
+    t.equal(load.latencyClass(a), 0);
+    load.end(a, 1000);
+    t.equal(load.latencyClass(a), 32, "not smoothed by what is too old");
+    clock.nowMs = 119_999;
+    t.equal(load.latencyClass(a), 32, "its time runs from the last measurement");
+  },
+);

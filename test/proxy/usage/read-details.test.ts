@@ -2,12 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { findUsage, mergeUsage, usageAtEnd } from "../../../proxy/usage/find-usage.js";
+import { readUsageDetails } from "../../../proxy/usage/read-details.js";
 import { readUsage } from "../../../proxy/usage/read-usage.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import {
   callsPerResponseMax,
+  type DetailName,
   detailFields,
   detailNames,
+  noDetailCounts,
 } from "../../../shared/usage/usage-details.js";
 import { root } from "../../tidy/source-tree.js";
 
@@ -126,4 +129,98 @@ t.test("a stream tells its tier at the start and its searches at the end", async
     usage: { output_tokens: 9, server_tool_use: { web_search_requests: 2 } },
   });
   t.same(told({ usage: mergeUsage(begun, ended) }), { service_tier: "priority", web_searches: 2 });
+});
+
+const whole = {
+  inputTokens: 10,
+  outputTokens: 10,
+  cachedInputTokens: 10,
+  cacheWriteInputTokens: 10,
+};
+const counts = (usage: object) => readUsageDetails({ ...usage }, whole)?.counts ?? null;
+
+t.test("each detail alone is something that was told, and any two are", async (t) => {
+  const parts: readonly (readonly [DetailName, object])[] = [
+    ["audioInputTokens", { prompt_tokens_details: { audio_tokens: 1 } }],
+    ["imageInputTokens", { prompt_tokens_details: { image_tokens: 1 } }],
+    ["audioOutputTokens", { completion_tokens_details: { audio_tokens: 1 } }],
+    ["imageOutputTokens", { completion_tokens_details: { image_tokens: 1 } }],
+    ["reasoningTokens", { thoughtsTokenCount: 1 }],
+    ["cacheWrite1hTokens", { cache_creation: { ephemeral_1h_input_tokens: 1 } }],
+    ["webSearches", { server_tool_use: { web_search_requests: 1 } }],
+    ["fileSearches", { server_tool_use: { file_search_requests: 1 } }],
+  ];
+  for (const [name, one] of parts) {
+    t.same(counts(one), { ...noDetailCounts, [name]: 1 }, name);
+    for (const [other, two] of parts)
+      if (!Object.keys(one).some((field) => field in two))
+        t.same(
+          counts({ ...one, ...two }),
+          { ...noDetailCounts, [name]: 1, [other]: 1 },
+          `${name} ${other}`,
+        );
+  }
+  t.same(counts({ prompt_tokens_details: { audio_tokens: 1, image_tokens: 1 } }), {
+    ...noDetailCounts,
+    audioInputTokens: 1,
+    imageInputTokens: 1,
+  });
+  t.same(counts({ output_tokens_details: { audio_tokens: 1, image_tokens: 1 } }), {
+    ...noDetailCounts,
+    audioOutputTokens: 1,
+    imageOutputTokens: 1,
+  });
+  t.equal(counts({}), null);
+  t.equal(counts({ promptTokensDetails: {}, candidatesTokensDetails: "none" }), null);
+});
+
+t.test("what is a part of the same whole is cut to what is left of it", async (t) => {
+  t.match(
+    counts({
+      prompt_tokens_details: {
+        audio_tokens: 6,
+        image_tokens: 9,
+        cached_tokens_details: { audio_tokens: 6, image_tokens: 4 },
+      },
+      completion_tokens_details: { audio_tokens: 6, image_tokens: 8 },
+    }),
+    {
+      audioInputTokens: 6,
+      imageInputTokens: 4,
+      cachedAudioInputTokens: 6,
+      cachedImageInputTokens: 4,
+      audioOutputTokens: 6,
+      imageOutputTokens: 4,
+    },
+  );
+  const cached = { audio_tokens: 5, image_tokens: 5 };
+  t.match(
+    readUsageDetails(
+      { prompt_tokens_details: { ...cached, cached_tokens_details: cached } },
+      { ...whole, cachedInputTokens: 7 },
+    )?.counts,
+    { cachedAudioInputTokens: 5, cachedImageInputTokens: 2 },
+  );
+});
+
+t.test("the tier that served is read from each name of it", async (t) => {
+  for (const [usage, expected] of [
+    [{ service_tier: "flex" }, "flex"],
+    [{ serviceTier: "flex" }, "flex"],
+    [{ trafficType: "ON_DEMAND_FLEX" }, "flex"],
+    [{ service_tier: "priority", serviceTier: "flex" }, "priority"],
+    [{ speed: "fast", service_tier: "standard" }, "fast"],
+  ] as const)
+    t.same(readUsageDetails({ ...usage }, whole), {
+      serviceTier: expected,
+      counts: noDetailCounts,
+    });
+  for (const usage of [{}, { service_tier: "none of ours" }, { speed: "slow" }])
+    t.equal(readUsageDetails({ ...usage }, whole), null);
+});
+
+t.test("as many calls of a tool are counted as an answer may have", async (t) => {
+  const searches = (web_search_requests: number) => ({ server_tool_use: { web_search_requests } });
+  t.match(counts(searches(callsPerResponseMax)), { webSearches: callsPerResponseMax });
+  t.equal(counts(searches(callsPerResponseMax + 1)), null);
 });

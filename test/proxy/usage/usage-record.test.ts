@@ -7,6 +7,7 @@ import {
 } from "../../../proxy/usage/usage-record.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Price } from "../../../shared/domain/price.js";
+import { detailsOf } from "../../../shared/usage/usage-details.js";
 import { flawOf } from "../../../shared/wire/execution.js";
 
 const price: Price = {
@@ -182,3 +183,14 @@ t.test("times are whole milliseconds from the request's start, and never below 0
     usageRecord(ended({ firstByteMonoMs }), { ...what, startedMonoMs })?.firstByteMs;
   t.strictSame([at(1000, 1000), at(1000, 999), at(1000, 1000.6), at(1000, null)], [0, 0, 1, null]);
 });
+
+t.test(
+  "what an answer told beside its tokens is recorded, also when the cache repeats it",
+  async (t) => {
+    const details = detailsOf("flex", { webSearches: 2 });
+    const told = { ...usage, details };
+    t.same(usageRecord(ended({ usage: told }), what)?.details, details);
+    t.equal(usageRecord(ended({ usage: null }), what)?.details, null);
+    t.match(cachedRecord(told, what), { details, rewriteTokensSaved: 0, rewriteCostSaved: null });
+  },
+);
