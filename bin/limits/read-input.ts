@@ -48,13 +48,14 @@ function readFile(path: string): Buffer {
 /** Pipes and devices don't say how long they are, and some never end. */
 function readAll(fd: number): Buffer {
   const pieces: Buffer[] = [];
+  const piece = Buffer.allocUnsafe(pieceBytes);
   for (let bytes = 0; ; ) {
-    const piece = Buffer.allocUnsafe(pieceBytes);
     const read = readSync(fd, piece);
     if (read === 0) return Buffer.concat(pieces);
     bytes += read;
     if (bytes > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
-    pieces.push(piece.subarray(0, read));
+    // Copied: a pipe that is written to line by line is read in small pieces.
+    pieces.push(Buffer.from(piece.subarray(0, read)));
   }
 }
 

@@ -9,6 +9,7 @@ import { connect, createServer, type Server } from "node:net";
 import { basename, dirname, join } from "node:path";
 import type { ProxyGroup } from "../../../proxy/metrics/metrics.js";
 import { socketPathBytesMax } from "../../../shared/bounds.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { serviceVariables } from "../../../shared/config/settings/settings.js";
 import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
 import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
@@ -43,7 +44,6 @@ export function workerMetrics({
   let read: Read | null = null;
   let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
   const toldBy = async (place: WorkerPlace): Promise<ToldMetrics | null> => {
-    if (place === served?.place) return read?.() ?? null;
     const answer = await ask(join(directory, place.file), answerMs);
     if (answer === "nobody" && nowMs() - place.servesSinceMs > bindingMs)
       rmSync(join(directory, place.file), { force: true });
@@ -60,12 +60,14 @@ export function workerMetrics({
       served = { place, server: await answerOn(join(directory, place.file), read, answerMs) };
     },
     async gather() {
-      if (served === null) return read?.() ?? null;
-      const own = served.place;
-      const others = workerPlacesIn(filesIn(directory)).filter(({ file }) => file !== own.file);
-      const labels = labelsOf([own, ...others]);
+      // One that can't serve, as on a full disk, tells of itself alone, by the name that it has.
+      const own = served?.place ?? workerPlace(name, nowMs(), pid);
+      const files = served === null ? [] : filesIn(directory);
+      const others = workerPlacesIn(files).filter(({ file }) => file !== own.file);
       const told = await Promise.all(
-        [...labels].map(async ([place, label]) => labelled(await toldBy(place), label)),
+        [...labelsOf([own, ...others])].map(async ([place, label]) =>
+          labelled(await (place === own ? read?.() : toldBy(place)), label),
+        ),
       );
       return {
         counted: told.flatMap(({ counted }) => counted),
@@ -90,10 +92,10 @@ function filesIn(directory: string): readonly string[] {
   }
 }
 
-function labelled(told: ToldMetrics | null, label: string): ToldMetrics {
+function labelled(told: ToldMetrics | null | undefined, label: string): ToldMetrics {
   const all = (series: ToldMetrics["read"]): ToldMetrics["read"] =>
     series.map(([name, labels, values]) => [name, [...labels, label], values] as const);
-  return told === null
+  return isAbsent(told)
     ? { counted: [], read: [] }
     : { counted: all(told.counted), read: all(told.read) };
 }

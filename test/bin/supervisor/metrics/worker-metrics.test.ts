@@ -6,6 +6,7 @@ import t from "tap";
 import { workerMetrics } from "../../../../bin/supervisor/metrics/worker-metrics.js";
 import type { ProxyGroup } from "../../../../proxy/metrics/metrics.js";
 import type { ToldSeries } from "../../../../shared/metrics/metrics-answer.js";
+import { familiesOfAll } from "../../../../shared/metrics/told-metrics.js";
 
 const noon = Date.parse("2026-11-23T12:00:00Z");
 let nowMs = noon;
@@ -108,9 +109,14 @@ t.test("without its variable, or a directory, a proxy tells of itself alone", as
     t.equal(workerMetrics({ env, pid: 1, nowMs: () => nowMs }), null);
   const env = { SLUICE_WORKER_METRICS: join(directory, "x".repeat(120), "proxy") };
   const group = workerMetrics({ env, pid: 1, nowMs: () => nowMs })!;
-  const own = { counted: [], read: [["sluice_connections", [], [3]]] as const };
-  group.answerWith(async () => own);
+  group.answerWith(async () => ({ counted: [], read: [["sluice_connections", [], [3]]] }));
   await t.rejects(group.serves(), "the path is too long for a socket");
-  t.same(await group.gather(), own);
+  const families = familiesOfAll((await group.gather())!, group.sums);
+  const connections = families.find(({ metric }) => metric.name === "sluice_connections");
+  t.same(
+    connections?.series.map(({ values }) => [...values]),
+    [[3]],
+    "a scrape shows them",
+  );
   await group.leave();
 });
