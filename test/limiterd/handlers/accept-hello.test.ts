@@ -1,6 +1,7 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { leasesPerPeerMax } from "../../../shared/bounds.js";
+import { wireVersion } from "../../../shared/version.js";
 import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -158,5 +159,49 @@ t.test("a proxy with as many leases as it may hold moves them, and tells of no o
   t.equal(counts(daemon, gauge).inFlight, 2);
   t.ok(peer.send({ kind: "hold", leases: [lease] }));
   t.notOk(peer.send({ kind: "hold", leases: [lease, { ...another, lease: another.lease + 1 }] }));
+  t.end();
+});
+
+t.test("hellos that belong together name one proxy, and no more leases than it may hold", (t) => {
+  const parts = (second: object, held = 0): readonly [boolean, number] => {
+    const daemon = startDaemon([]);
+    const peer = daemon.connect();
+    t.ok(peer.send({ ...hello, wireVersion, proxyId: "p", more: true }));
+    t.same(peer.received, [], "more hellos follow");
+    for (let id = 1; id <= held; id++) peer.state.leases.set(id, {} as never);
+    const lease = {
+      ...{ lease: leasesPerPeerMax + 1, userPath: "/", admittedAtMs: 0, lsn: 0, target: null },
+      ...{ targetAtMs: 0, targetLsn: 0, submission: false },
+    };
+    const kept = peer.send({
+      ...{ ...hello, id: 2, wireVersion, proxyId: "p", leases: [lease] },
+      ...second,
+    });
+    return [kept, peer.received.length];
+  };
+  t.same(parts({}), [true, 1]);
+  t.same(parts({ proxyId: "q" }), [false, 0]);
+  t.same(parts({}, leasesPerPeerMax - 1), [true, 1]);
+  t.same(parts({}, leasesPerPeerMax), [false, 0]);
+  t.same(parts({ wireVersion: 5000 }), [false, 0], "not of another version either");
+  const cli = startDaemon([]).connect();
+  cli.send({ ...hello, role: "cli", wireVersion, proxyId: "c" });
+  t.notOk(cli.send({ ...hello, wireVersion: 5000, proxyId: "c" }));
+  t.end();
+});
+
+t.test("what a proxy says on a connection that it has left holds no slots", (t) => {
+  const daemon = startDaemon([gauge]);
+  const left = daemon.proxy("p1");
+  const lease = askFor(left, 2, "/team")!;
+  daemon.nowMs += 5000;
+  const now = daemon.connect();
+  now.send({ ...hello, id: 2, wireVersion, proxyId: "p1" });
+  t.match(now.state.proxy, { seenAtMs: daemon.nowMs });
+  t.equal(counts(daemon, gauge).inFlight, 0);
+  t.ok(left.send({ kind: "hold", leases: [lease] }));
+  t.equal(counts(daemon, gauge).inFlight, 0);
+  t.ok(now.send({ kind: "hold", leases: [lease] }));
+  t.equal(counts(daemon, gauge).inFlight, 1);
   t.end();
 });

@@ -153,3 +153,40 @@ t.test("a target that took over without a verdict counts the request from then o
   }
   t.end();
 });
+
+t.test(
+  "settles are counted by their parts, and what they cost while usage is recorded",
+  async (t) => {
+    for (const usageEnabled of [true, false]) {
+      const daemon = startDaemon([minute], { usageEnabled });
+      const peer = daemon.proxy("p1");
+      for (const [seq, totalCost] of [5, null, 7].entries()) {
+        const lease = askFor(peer, 2 + seq, "/team")!;
+        const of = { record: executed({ totalCost }), part: "request" as const };
+        peer.send({ ...settleOf(lease, 1 + seq, 3), ...of });
+      }
+      t.match(daemon.state.counts, { settledParts: { request: 3, attempt: 0 }, tokens: 9 });
+      t.equal(daemon.state.counts.cost.picoUsd, usageEnabled ? 12 : 0);
+    }
+  },
+);
+
+t.test(
+  "what isn't durable isn't acknowledged, and nothing takes an acknowledgement back",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    const peer = daemon.proxy("p1");
+    const acknowledged = (): unknown[] =>
+      peer.received.flatMap((message) => (message.kind === "settled" ? [message.seq] : []));
+    const settles = [1, 2].map((seq) => settleOf(askFor(peer, 1 + seq, "/team")!, seq, 1));
+    for (const one of [settles[0]!, settles[0]!]) peer.send(one);
+    await Promise.resolve();
+    t.same(acknowledged(), []);
+    peer.send(settles[1]!);
+    await daemon.commit();
+    t.same(acknowledged(), [2]);
+    for (const one of [settles[1]!, settles[0]!]) peer.send(one);
+    await Promise.resolve();
+    t.same(acknowledged(), [2, 2]);
+  },
+);

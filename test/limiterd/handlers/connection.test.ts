@@ -100,3 +100,25 @@ t.test("who says no hello is closed in time, and so is a command line at rest", 
     t.same([one.closed(), one.state.counts.closedPeers], [closed, counted], `${role} ${afterMs}`);
   }
 });
+
+t.test("of a connection that has ended nothing is left", async (t) => {
+  const daemon = startDaemon([gauge]);
+  const peer = daemon.proxy("p1");
+  await daemon.snapshot();
+  const ended: unknown[] = [];
+  Object.assign(daemon.state.backups, { ended: (one: unknown) => ended.push(one) });
+  peer.close();
+  t.notOk(daemon.state.peers.has(peer.state));
+  t.same(ended, [peer.state], "nor a copy that was made for it");
+  await daemon.snapshot();
+  const next = startDaemon([gauge], { store: daemon.store.crash() });
+  t.equal(next.state.expectedProxies, null, "the next start doesn't wait for it");
+});
+
+t.test("a command line that asks isn't at rest", async (t) => {
+  const { state, feed, peer } = connected();
+  feed(bytesOf(hello(1, "cli")));
+  feed(bytesOf({ kind: "admin", id: 2, op: "status", body: null }));
+  t.ok(peer.askedAtMs > 0);
+  t.equal(state.peers.size, 1);
+});

@@ -1,5 +1,6 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { wireVersion } from "../../../shared/version.js";
 import { askFor, counts, pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const gauge = pathRule("/team", 0, { requests: 2 });
@@ -38,5 +39,35 @@ t.test(
       [...(startDaemon([gauge], { store: daemon.store.crash() }).state.expectedProxies ?? [])],
       ["p1"],
     );
+  },
+);
+
+t.test(
+  "who is missing at the end is waited for no more, and nobody is welcomed twice",
+  async (t) => {
+    const first = startDaemon([gauge]);
+    for (const id of ["p1", "p2"]) first.proxy(id);
+    await first.snapshot();
+    const daemon = startDaemon([gauge], { store: first.store.crash() });
+    const peer = daemon.proxy("p1");
+    const cli = daemon.connect();
+    cli.send({
+      kind: "hello",
+      id: 1,
+      wireVersion,
+      role: "cli",
+      proxyId: "c",
+      leases: [],
+      more: false,
+    });
+    const silent = daemon.connect();
+    for (let i = 0; i < 2; i++) endReconnectGrace(daemon.state);
+    t.same(
+      [peer, cli, silent].map(({ received }) => received.map(({ kind }) => kind)),
+      [["welcome"], ["welcome"], []],
+    );
+    await daemon.snapshot();
+    const next = startDaemon([gauge], { store: daemon.store.crash() });
+    t.same([...(next.state.expectedProxies ?? [])], ["p1"]);
   },
 );

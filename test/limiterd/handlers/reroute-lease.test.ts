@@ -460,3 +460,22 @@ t.test(
     t.equal(counts(daemon, ofModel("a")).requests, 0);
   },
 );
+
+t.test(
+  "a reroute that is refused has freed its target's slot once, whatever follows",
+  async (t) => {
+    const wide = ofModel("a", { requests: 5 }, 0);
+    const daemon = startDaemon([wide, ofModel("b", { requests: 1 }, 0)]);
+    const [peer, other] = [daemon.proxy("p1"), daemon.proxy("p2")];
+    const first = admitted(peer, [a]);
+    admitted(other, [a]);
+    admitted(daemon.proxy("p3"), [b]);
+    t.notOk(daemon.proxy("p4").send({ kind: "reroute", id: 0, lease: 2, targets: [b] }));
+    peer.send({ kind: "reroute", id: 60, lease: first.lease, targets: [b] });
+    t.equal(peer.received.at(-1)?.kind, "refused");
+    t.match(peer.state.leases.get(first.lease), { target: null, targetAtMs: 0, targetLsn: 0 });
+    t.equal(counts(daemon, wide).inFlight, 1);
+    peer.close();
+    t.equal(counts(daemon, wide).inFlight, 1, "the other proxy's");
+  },
+);

@@ -1,0 +1,50 @@
+import t from "tap";
+import { uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import { askFor, pathRule, startDaemon, submit, target } from "../in-memory-daemon.js";
+
+const rule = pathRule("/team", 60, { requests: 1 });
+
+t.test("a lease holds what its settle is judged by, a submission without a target", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { requests: 9 })]);
+  const peer = daemon.proxy("p1");
+  const { lsn } = askFor(peer, 2, "/team")!;
+  submit(peer, 3, "/team");
+  const { nowMs } = daemon;
+  const both = { userPath: "/team", admittedAtMs: nowMs, lsn };
+  t.match(peer.state.leases.get(2), {
+    ...both,
+    ...{ target, targetAtMs: nowMs, targetLsn: lsn, submission: false },
+  });
+  t.match(peer.state.leases.get(3), {
+    ...both,
+    ...{ target: null, targetAtMs: 0, targetLsn: 0, submission: true },
+  });
+  t.equal(lsn, daemon.state.writer.lsn);
+});
+
+t.test("while rate limits are off nothing is counted, and no rule refuses", async (t) => {
+  const daemon = startDaemon([rule]);
+  Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
+  const peer = daemon.proxy("p1");
+  for (const id of [2, 3]) t.equal(askFor(peer, id, "/team")?.lsn, uncountedLsn);
+  t.match(daemon.state.counts, { admitted: 2, refused: 0 });
+});
+
+t.test("who may call is told of its key, and nothing of one that it hasn't", async (t) => {
+  const peer = startDaemon([]).proxy("p1");
+  peer.send({ kind: "authorize", id: 2, credential: "none" });
+  t.strictSame(peer.received.at(-1), {
+    kind: "authorized",
+    id: 2,
+    userPath: "",
+    keyId: "",
+    models: undefined,
+  });
+});
+
+t.test("a proxy that numbers no connections may say what it has read all the same", async (t) => {
+  const peer = startDaemon([]).proxy("p1");
+  const asked = { userPath: "/", credential: "authenticated", targets: [target] } as const;
+  t.ok(peer.send({ kind: "admit", id: 2, ...asked, submission: false, read: 9 }));
+  t.equal(peer.received.at(-1)?.kind, "admitted");
+});
