@@ -10,6 +10,18 @@ export const storeEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "const text = loneSurrogate.test(key)",
+    what: "the condition is always true",
+    why: "put together from its characters the text is the same, which takes longer",
+  },
+  {
+    file: "limiterd/store/lmdb/key-bytes.ts",
+    line: "const stored = Buffer.isBuffer(bytes)",
+    what: "the condition is always false",
+    why: "a view of a buffer has the same bytes",
+  },
+  {
+    file: "limiterd/store/lmdb/key-bytes.ts",
     line: "for (let at = 0; at < bytes.length; at++) {",
     what: "< becomes <=",
     why: "behind the last byte there is none, and so no half of a character",

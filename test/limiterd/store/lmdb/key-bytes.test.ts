@@ -76,3 +76,12 @@ t.test("a number has one form: as many bytes as it needs, and no other bits", as
   for (const first of [0x00, 0x0f])
     t.equal(keyFromBytes(Buffer.of(first, 0, 0, 1)), null, "another mark");
 });
+
+t.test("a key is read from any view of its bytes", async (t) => {
+  for (const key of ["a", "é\ud800", "", 7, 2 ** 40 + 1]) {
+    const bytes = keyToBytes(key);
+    const larger = new Uint8Array(bytes.length + 8).fill(0x41);
+    larger.set(bytes, 5);
+    t.equal(keyFromBytes(larger.subarray(5, 5 + bytes.length)), key, String(key));
+  }
+});
