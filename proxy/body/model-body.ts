@@ -13,7 +13,7 @@ import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { hasMoreValues, tooManyValues } from "./count-values.js";
+import { hasMoreValues, tooManyValues, withoutTokens } from "./count-values.js";
 import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
 import { type AskedOfResponses, askedOfResponses } from "./meaning/asked-of-responses.js";
@@ -48,7 +48,10 @@ export interface OtherModel {
 }
 
 type ModelBodyResult =
-  /** `fields`: of the body as it was parsed, in Latin-1, for who asks more of it at once. */
+  /**
+   * `fields`: as they were parsed, in Latin-1 and without long runs of tokens, for who asks more of
+   * them at once.
+   */
   | { readonly ok: true; readonly body: ModelBody; readonly fields: Fields }
   | { readonly ok: false; readonly failure: Failure };
 
@@ -68,11 +71,15 @@ export function parseModelBody(
   other: OtherModel | null = null,
 ): ModelBodyResult {
   const text = bytes.toString("latin1");
-  if (hasMoreValues(text, undefined, takesTokens.has(operation) ? "free" : "count"))
-    return { ok: false, failure: tooManyValues() };
+  const shape = takesTokens.has(operation)
+    ? withoutTokens(text)
+    : hasMoreValues(text)
+      ? null
+      : text;
+  if (shape === null) return { ok: false, failure: tooManyValues() };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(shape);
   } catch {
     return refuse(`the body must be a JSON object: ${whyNotJson(bytes)}`, "body");
   }

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import t from "tap";
-import { hasMoreValues } from "../../../proxy/body/count-values.js";
+import { hasMoreValues, valuesMax, withoutTokens } from "../../../proxy/body/count-values.js";
 
 /** As many as are counted in a text. */
-function counted(text: string, tokens?: "free"): number {
+function counted(text: string, onTokens?: () => void): number {
   let [low, high] = [0, text.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (hasMoreValues(text, middle, tokens)) low = middle + 1;
+    if (hasMoreValues(text, middle, onTokens)) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -53,6 +53,35 @@ t.test("the ids of tokens are free where they are asked for, and nothing else is
     ["[[1,22,333],[4444444]]", 3],
     ['{"input":[1,2,3]}', 3],
     ["[1.5,-1,1e3,12345678,true]", 6],
+    ["[1,2,3.5,4,5e1,6, 7,007,8]", 4],
   ];
-  for (const [text, values] of table) t.equal(counted(text, "free"), values, text);
+  for (const [text, values] of table)
+    t.equal(
+      counted(text, () => {}),
+      values,
+      text,
+    );
 });
+
+t.test(
+  "what is parsed for its shape has each long run of tokens once, and is JSON as before",
+  async (t) => {
+    const run = Array.from({ length: valuesMax }, (_, at) => at % 1000);
+    const body = { model: "1,1,1,1", input: [run, run, ["1,2"]], a: [1, 2], b: 0.5, c: [-1, 1e21] };
+    for (const text of [JSON.stringify(body), JSON.stringify(body).replaceAll(",", ", ")]) {
+      const shape = withoutTokens(text)!;
+      t.ok(shape.length < 200, `${shape.length} characters`);
+      t.match(JSON.parse(shape), {
+        input: [[0], [0], [/^1, ?2$/]],
+        a: [1, 2],
+        b: 0.5,
+        c: [-1, 1e21],
+      });
+    }
+    for (const wrong of ["[1,2,]", "[,1]", "[1 2]", "[01]", "[1,02]", "[1.]", "{1,2}"]) {
+      const shape = withoutTokens(wrong.replace("1", `${run.join()},1`))!;
+      t.throws(() => JSON.parse(shape), SyntaxError, wrong);
+    }
+    t.equal(withoutTokens(`[${"{},".repeat(valuesMax)}1]`), null);
+  },
+);
