@@ -51,6 +51,24 @@ export const counterEquivalents: readonly Equivalent[] = [
     why: "no segment of a path is empty, so the next slash is further on",
   },
   {
+    file: "limiterd/budgets/child-accounts.ts",
+    line: "let hash = 0;",
+    what: "0 becomes 1",
+    why: "another hash that spreads names alike",
+  },
+  {
+    file: "limiterd/budgets/child-accounts.ts",
+    line: "hash = (Math.imul(hash, 31) + name.charCodeAt(i)) | 0;",
+    what: "+ becomes -",
+    why: "another hash that spreads names alike",
+  },
+  {
+    file: "limiterd/budgets/child-accounts.ts",
+    line: "return (hash ^ (hash >>> 15)) & (spreadOver - 1);",
+    what: "15 becomes 16",
+    why: "another hash that spreads names alike",
+  },
+  {
     file: "limiterd/budgets/judge-budgets.ts",
     line: "let worstEndMs = 0;",
     what: "0 becomes 1",
