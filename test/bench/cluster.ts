@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { engineProgram, noEngine, startEngine } from "../support/processes/start-engine.js";
 import { type AdmissionPort, unattended } from "./load/admission-port.js";
 import { connectDaemon } from "./load/daemon-port.js";
@@ -17,7 +18,12 @@ import { createProcesses, type Processes } from "./measure/processes.js";
 import { startSharingDaemon } from "./peers/sluice.js";
 
 const farCap = 1_000_000_000;
-const seconds = 5;
+/** Daemons with and without an engine take turns, so often, for so long each. */
+const { values: flags } = parseArgs({ options: { rounds: { type: "string", default: "5" } } });
+const rounds = Math.max(1, Number(flags.rounds));
+const seconds = 4;
+/** As fast as it goes, until what is measured is compiled: a daemon lives for weeks. */
+const warmSeconds = 3;
 /** `perSecond`: of each host; null: as fast as it goes, which several on one machine can't. */
 const phases = [
   { hosts: 1, perSecond: null },
@@ -78,33 +84,71 @@ interface FarPhase {
   readonly operations: () => Promise<number>;
 }
 
-async function measureFar(
-  dir: string,
-  { hosts, perSecond, cluster, operations }: FarPhase,
-): Promise<{
+interface Round {
   readonly admitted: number;
   readonly unavailable: number;
   readonly us: number;
   readonly asked: number;
-}> {
+}
+
+/** Those of one phase, each round with and without an engine; and what they take at rest. */
+async function measureFar(
+  dir: string,
+  { hosts, perSecond, cluster, operations }: FarPhase,
+): Promise<readonly Variant[]> {
   const processes = createProcesses(dir);
+  const drive = (port: AdmissionPort): Promise<Counted> =>
+    perSecond === null
+      ? driveAtOnce(port, seconds, tenants)
+      : drivePaced(port, { requests: perSecond * seconds, seconds, tenants });
+  const measure = async (
+    { ports, pids }: Site,
+    run: (port: AdmissionPort) => Promise<Counted>,
+  ): Promise<Round> => {
+    const before = { cpu: readCpu(pids, cpuSource()), operations: await operations() };
+    const counts = await Promise.all(ports.map(run));
+    const us = cpuUsBetween(before.cpu, readCpu(pids, cpuSource()));
+    return { ...sumOf(counts), us, asked: (await operations()) - before.operations };
+  };
+  const rest = async (): Promise<Counted> => {
+    await delay(seconds * 1000);
+    return nothing;
+  };
   try {
-    const site = await startHosts(processes, dir, { hosts, cap: farCap, cluster });
-    const drive = (port: AdmissionPort, forSeconds: number): Promise<Counted> =>
-      perSecond === null
-        ? driveAtOnce(port, forSeconds, tenants)
-        : drivePaced(port, { requests: perSecond * forSeconds, seconds: forSeconds, tenants });
-    await Promise.all(site.ports.map((port) => drive(port, 1)));
-    const before = { cpu: readCpu(site.pids, cpuSource()), operations: await operations() };
-    const counts = await Promise.all(site.ports.map((port) => drive(port, seconds)));
-    const us = cpuUsBetween(before.cpu, readCpu(site.pids, cpuSource()));
-    const asked = (await operations()) - before.operations;
-    leave(site);
-    return { ...sumOf(counts), us, asked };
+    const variants: Variant[] = [];
+    for (const [name, shared] of [
+      ["alone", null],
+      ["sharing", cluster],
+    ] as const) {
+      const place = join(dir, name);
+      const site = await startHosts(processes, place, { hosts, cap: farCap, cluster: shared });
+      // One after the other: several on one machine can't all go as fast as they could.
+      for (const port of site.ports) await driveAtOnce(port, warmSeconds, tenants);
+      variants.push({ name, site, rounds: [], restUs: 0 });
+    }
+    for (let round = 0; round < rounds; round++)
+      for (const each of round % 2 === 0 ? variants : variants.toReversed())
+        each.rounds.push(await measure(each.site, drive));
+    // Counters are forgotten some seconds after their last use.
+    await delay(7000);
+    for (const each of variants)
+      each.restUs = (await measure(each.site, rest)).us / seconds / hosts;
+    for (const { site } of variants) leave(site);
+    return variants;
   } finally {
     await processes.stopAll();
   }
 }
+
+interface Variant {
+  readonly name: string;
+  readonly site: Site;
+  readonly rounds: Round[];
+  /** CPU of one host in a second without a request. */
+  restUs: number;
+}
+
+const nothing: Counted = { admitted: 0, refused: 0, unavailable: 0 };
 
 /** They end with the phase. */
 function leave({ ports }: Site): void {
@@ -127,30 +171,15 @@ async function main(): Promise<void> {
       `Node ${process.versions.node} on ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]!.toFixed(2)} before the run; ${engineProgram}`,
     );
     say(
-      `\nfar from the cap: two counters for each admission, ${tenants} tenants; as many daemons without an engine beside those of a cluster`,
+      `\nfar from the cap: two counters for each admission, ${tenants} tenants; as many daemons without an engine take turns with those of a cluster, ${rounds} rounds of ${seconds} s each: the middle, and the range`,
     );
     for (const { hosts, perSecond } of phases) {
-      let aloneUs = 0;
-      const sharing = { url: engine.url, name: `far-${hosts}-${perSecond ?? 0}` };
-      for (const cluster of [null, sharing]) {
-        const own = mkdtempSync(join(dir, "far-"));
-        const measured = await measureFar(own, { hosts, perSecond, cluster, operations });
-        const { admitted, unavailable, us, asked } = measured;
-        const each = us / admitted;
-        if (cluster === null) aloneUs = each;
-        say(
-          [
-            `  ${String(hosts).padStart(2)} ${cluster === null ? "alone  " : "sharing"}`,
-            perSecond === null ? "as fast as they can" : `${number(perSecond)}/s each        `,
-            `${number(Math.round(admitted / seconds)).padStart(8)} admissions/s`,
-            `${each.toFixed(1).padStart(6)} µs CPU each (${(each / aloneUs).toFixed(2)} ×)`,
-            `${(asked / admitted).toFixed(4)} operations each, ${number(Math.round(asked / seconds))}/s`,
-            ...(unavailable === 0
-              ? []
-              : [`${number(unavailable)} got 503: this machine is too busy`]),
-          ].join("  "),
-        );
-      }
+      const cluster = { url: engine.url, name: `far-${hosts}-${perSecond ?? 0}` };
+      const own = mkdtempSync(join(dir, "far-"));
+      sayFar(
+        `${hosts} ${perSecond === null ? "as fast as it can" : `at ${number(perSecond)}/s each`}`,
+        await measureFar(own, { hosts, perSecond, cluster, operations }),
+      );
     }
     for (const share of [0.99, 1.2]) {
       const processes = createProcesses(dir);
@@ -181,6 +210,41 @@ async function main(): Promise<void> {
     for (const end of ends) await end();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** The middle of the rounds, and the lowest and the highest; ratios are those of each round. */
+function sayFar(title: string, variants: readonly Variant[]): void {
+  const [alone] = variants;
+  const each = ({ us, admitted }: Round): number => us / admitted;
+  say(`\n  ${title}`);
+  for (const { name, rounds: own, restUs } of variants) {
+    const admitted = own.reduce((sum, round) => sum + round.admitted, 0);
+    const asked = own.reduce((sum, round) => sum + round.asked, 0);
+    const unavailable = own.reduce((sum, round) => sum + round.unavailable, 0);
+    const ratios = own.map((round, i) => each(round) / each(alone!.rounds[i]!));
+    say(
+      [
+        `    ${name.padEnd(7)}`,
+        `${number(Math.round(admitted / own.length / seconds)).padStart(8)} admissions/s`,
+        `${spread(own.map(each), 1)} µs CPU each`,
+        ...(name === "alone"
+          ? []
+          : [
+              `${spread(ratios, 2)} ×`,
+              `${(asked / admitted).toFixed(4)} operations each, ${number(Math.round(asked / own.length / seconds))}/s`,
+            ]),
+        `at rest ${(restUs / 1000).toFixed(2)} ms CPU/s a host`,
+        ...(unavailable === 0 ? [] : [`${number(unavailable)} got 503: this machine is too busy`]),
+      ].join("  "),
+    );
+  }
+}
+
+function spread(values: readonly number[], digits: number): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)]!;
+  const [low, high] = [sorted[0]!, sorted.at(-1)!].map((value) => value.toFixed(digits));
+  return `${middle.toFixed(digits)} (${low} to ${high})`;
 }
 
 function sumOf(counts: readonly Counted[]): Counted {
