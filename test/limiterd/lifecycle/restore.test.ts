@@ -1,4 +1,5 @@
 import t from "tap";
+import { applyConfigured } from "../../../limiterd/lifecycle/restore-rules.js";
 import { StoreUnreadableError, type Table } from "../../../limiterd/store/store.js";
 import { budgetId } from "../../../shared/domain/budget.js";
 import { ruleId } from "../../../shared/domain/rule.js";
@@ -83,3 +84,30 @@ t.test(
     t.same(epochs.lost, [{ afterLsn: lsn, beforeLsn: epochs.startLsn }]);
   },
 );
+
+t.test("a rule of the configuration is written when one of its fields has changed", async (t) => {
+  const whole = { ...rule, maxTokens: 5, perChild: false, hostOnly: false };
+  const written = (definition: typeof whole): readonly unknown[] => {
+    const { book } = startDaemon([whole]).state;
+    return applyConfigured(book, [definition], { nowMs: 7, lsn: 1 }).map(({ key }) => key);
+  };
+  t.same(written(whole), []);
+  for (const changes of [
+    { maxRequests: 11 },
+    { maxTokens: 6 },
+    { perChild: true },
+    { hostOnly: true },
+  ])
+    t.same(
+      written({ ...whole, ...changes } as typeof whole),
+      [ruleId(rule)],
+      JSON.stringify(changes),
+    );
+  const { book } = startDaemon([whole]).state;
+  const { hostOnly: _, ...unsaid } = whole;
+  t.same(applyConfigured(book, [unsaid], { nowMs: 7, lsn: 1 }), [], "what isn't said is false");
+  t.same(
+    applyConfigured(book, [], { nowMs: 7, lsn: 1 }).filter(({ table }) => table === "rules"),
+    [{ table: "rules", key: ruleId(rule), value: undefined }],
+  );
+});

@@ -108,3 +108,20 @@ t.test("settles of every part are counted, repeated ones apart", async (t) => {
     inert_rules: 0,
   });
 });
+
+t.test("what hasn't happened yet is null in the status, and has its time afterwards", async (t) => {
+  const { state, nowMs } = startDaemon([]);
+  const lastBackup = { atMs: null, sinceMs: nowMs };
+  Object.assign(state, { lastBackup });
+  t.match(daemonStatus(state, nowMs), {
+    cluster: null,
+    store: { last_flush_at: null, last_backup_at: null, has_usage: false },
+  });
+  Object.assign(state, { lastSnapshotAtMs: nowMs, lastBackup: { ...lastBackup, atMs: nowMs } });
+  const moment = "2026-01-01T00:00:00Z";
+  t.match(daemonStatus(state, nowMs).store, {
+    last_flush_at: moment,
+    last_backup_at: moment,
+    backups_noted_since: moment,
+  });
+});
