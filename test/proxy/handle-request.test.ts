@@ -84,6 +84,7 @@ async function ask({
     inertBudgets: 0,
     storeFailing: null,
     clusterFailing: null,
+    lastBackupMs: Date.parse("2026-11-23T12:00:00.500Z"),
     authorize(credential: string) {
       authorized.push(credential);
       return Promise.resolve(authorization);
@@ -185,6 +186,7 @@ t.test("what /health says beside its status is for operators", async (t) => {
     t.equal(exchange.status, 200, name);
     t.equal("limiter" in body, expected, name);
     t.equal(body["status"], "ok", name);
+    if (expected) t.match(body["limiter"], { last_backup_at: "2026-11-23T12:00:00Z" }, name);
   }
 });
 
