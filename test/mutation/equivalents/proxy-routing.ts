@@ -189,6 +189,42 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
     why: "no provider has an empty name",
   },
   {
+    file: "proxy/routing/target-health.ts",
+    line: "if (this.#failing.size === 0)",
+    what: "the condition is always false",
+    why: "while none fails none is found: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/routing/target-health.ts",
+    line: 'else if (verdict === "well" && this.#failing.size > 0)',
+    what: "> becomes >=",
+    why: "while none fails none is found: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/routing/target-health.ts",
+    line: "if (this.#failing.size > 0)",
+    what: "> becomes >=",
+    why: "while none fails none is found: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/routing/target-health.ts",
+    line: "if (this.#failing.size > 0)",
+    what: "the condition is always true",
+    why: "while none fails none is found: what is left out is quicker, and no more",
+  },
+  {
+    file: "proxy/routing/target-health.ts",
+    line: "const waitMs = failed?.retryAfterMs ?? 0;",
+    what: "0 becomes 1",
+    why: "a target is left alone for longer than a millisecond anyway",
+  },
+  {
+    file: "proxy/routing/target-health.ts",
+    line: "retryInMs: breaker.isClosed ? 0 : Math.max(0, breaker.untilMs - nowMs),",
+    what: "the condition is always false",
+    why: "of one that is closed the time is 0, which is over",
+  },
+  {
     file: "proxy/routing/target-load.ts",
     line: "return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));",
     what: "the condition is always false",

@@ -238,3 +238,61 @@ t.test("what a client breaks off speaks neither for a target nor against it", as
   note(a, failed(503), { ...answered, outcome: "client_gone" }, failed(503));
   t.ok(health.isOpen(a));
 });
+
+t.test("a request that has one target is no probe of it", async (t) => {
+  const { clock, note, order } = healthAt();
+  note(b, failed(503), failed(503));
+  clock.nowMs = 1000;
+  t.same([order([b]), order([b])], ["b/b", "b/b"]);
+  t.equal(order([b, a]), "ba/ba", "the next one that has another may be it");
+  t.equal(order([b, a]), "a/ab");
+});
+
+t.test("one target that is left alone is enough to change the order", async (t) => {
+  const { health, note } = healthAt();
+  note(a, failed(503), failed(503));
+  t.same(health.wellFirst([a, b]), [b, a]);
+});
+
+t.test("an answer speaks for its own target, if it began after that failed", async (t) => {
+  const { clock, told, health, note } = healthAt();
+  clock.nowMs = 500;
+  note(a, failed(503));
+  note(b, answered);
+  t.same(health.counts(), { failing: 1, open: 0 });
+  note(a, answered);
+  t.same([health.counts(), told], [{ failing: 0, open: 0 }, []], "it was never left alone");
+  note(a, failed(503), failed(503));
+  t.same(told, ["a opens: 503, 1000"]);
+  health.note(a, 499, answered);
+  health.noteWell(a, 499);
+  t.ok(health.isOpen(a));
+  clock.nowMs = 9000;
+  t.match(health.report(), [{ state: "open", retryInMs: 0 }], "its time is over");
+  health.noteWell(a, 500);
+  t.same(told, ["a opens: 503, 1000", "a closes"]);
+});
+
+t.test("why the last attempt failed is known of each kind of it", async (t) => {
+  const cut = (note: string | null): Attempt => ({ failed: null, outcome: "upstream_cut", note });
+  for (const [attempt, why] of [
+    [failed(503), "503"],
+    [{ ...failed(503), note: "its words" }, "503"],
+    [cut("reset"), "reset"],
+    [cut(null), ""],
+  ] as const) {
+    const { health, note } = healthAt();
+    note(a, attempt);
+    t.same(health.lastOf("a"), { wellAtMs: null, failure: { atMs: 1_000_000, model: "m", why } });
+    t.match(health.report(), [{ why }]);
+  }
+  const { clock, health } = healthAt();
+  const direct = { status: 500, executed: true, note: null };
+  health.noteDirect(a, 0, { ...direct, outcome: "upstream_error" });
+  clock.nowMs = 5;
+  health.noteDirect(a, 0, { ...direct, status: 200, outcome: "complete" });
+  t.same(health.lastOf("a"), {
+    wellAtMs: 1_000_005,
+    failure: { atMs: 1_000_000, model: "m", why: "500" },
+  });
+});

@@ -8,6 +8,7 @@ t.test("usage is found at the top, and where streams put it", async (t) => {
   const inner = { total_tokens: 1 };
   for (const value of [
     { usage: inner },
+    { usageMetadata: inner },
     { x_groq: { usage: inner } },
     { response: { usage: inner } },
     { message: { usage: inner } },

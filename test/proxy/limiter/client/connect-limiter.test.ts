@@ -4,6 +4,7 @@ import { connectLimiter } from "../../../../proxy/limiter/client/connect-limiter
 import type { Config } from "../../../../shared/config/config.js";
 import type { Log } from "../../../../shared/log.js";
 import type { Peer } from "../../../../shared/socket/socket-peer.js";
+import { encodeFrame } from "../../../../shared/wire/codec.js";
 import { asFrame, listenForSettles, welcome } from "../spool/settle-listener.js";
 
 t.test("a link is told when it comes and goes, and after a close nothing is", async (t) => {
@@ -30,13 +31,20 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
   await new Promise((resolve) => setImmediate(resolve));
   t.equal(isInTime, true, "a start waits for the link, and no longer");
   t.equal(connected.client.reachable, true);
-  t.same(lines, ["info connected to the limiter daemon"]);
+  peers[0]!.send(encodeFrame(["sonnet", 1, 2]));
+  peers[0]!.send(asFrame({ kind: "event", name: "keys_exist", value: true }));
+  while (connected.client.keysExist !== true) await new Promise((resolve) => setImmediate(resolve));
+  const before = [
+    "info connected to the limiter daemon",
+    "error the limiter daemon sent a frame that can't be read",
+  ];
+  t.same(lines, before, "a message of no known kind ends nothing");
   const lost = once(told, "link");
   peers[0]!.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));
   t.same(await lost, [false], "bytes that are no frame end the connection");
   t.same(await once(told, "link"), [true], "it connects again");
   t.same(lines, [
-    "info connected to the limiter daemon",
+    ...before,
     "warn lost the limiter daemon",
     "info connected to the limiter daemon",
   ]);
@@ -51,7 +59,7 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
   connected.close();
   peers.at(-1)!.close();
   await new Promise((resolve) => setImmediate(resolve));
-  t.equal(lines.length, 3);
+  t.equal(lines.length, 4);
 });
 
 t.test("that nobody listens is logged once, and requests may begin all the same", async (t) => {
