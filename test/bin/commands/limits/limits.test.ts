@@ -373,3 +373,21 @@ t.test("revert changes nothing where the configuration has no other rule", async
   }
   t.notOk(calls.some(({ op }) => op === "rate-limits.delete"));
 });
+
+t.test("a list with children says that other hosts may have met more", async (t) => {
+  const ann = { subject: "/users/ann", requests_used: 3, tokens_used: 0, in_flight: 0 };
+  for (const [others, note] of [
+    [2, /\n\n.*this host have met; 2 other hosts may have met more\.$/],
+    [1, /; another host may have met more\.$/],
+    [0, /\/users\/ann[^;]*$/],
+  ] as const) {
+    const { socket } = await startFakeDaemon(t, {
+      perChildEntitled: true,
+      explanation: { children: [ann], other_hosts: others },
+    });
+    await run(["limits", "set", "/users", "--rpm", "5", "--per-child", "--socket", socket]);
+    const { out } = await run(["limits", "list", "--children", "5", "--socket", socket]);
+    t.match(out, /\/users\/ann/);
+    t.match(out, note);
+  }
+});
