@@ -1,7 +1,11 @@
 import t from "tap";
 import type { Counter } from "../../../limiterd/counters/counter.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
-import { recountLease } from "../../../limiterd/rules/recount.js";
+import {
+  isAttemptForgotten,
+  isRequestForgotten,
+  recountLease,
+} from "../../../limiterd/rules/recount.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import {
@@ -164,3 +168,33 @@ t.test("of a lease that is named, what is forgotten is counted, and remembered a
   }
   t.end();
 });
+
+t.test(
+  "what is forgotten: what had no number, or a lost one that wasn't counted again",
+  async (t) => {
+    const epochs = { startLsn: 900, lost: [{ afterLsn: 100, beforeLsn: 200 }] };
+    const target = { provider: "p", model: "m" };
+    const again = { path: true, attempts: [{ target, lsn: 150 }] };
+    const other = { provider: "p", model: "other" };
+    for (const [lsn, recounted, request, attempt, otherAttempt] of [
+      [0, undefined, true, true, true],
+      [0, again, true, true, true],
+      [100, undefined, false, false, false],
+      [150, undefined, true, true, true],
+      [200, undefined, false, false, false],
+      [150, again, false, false, true],
+      [160, again, false, true, true],
+      [150, { ...again, path: false }, true, false, true],
+      [150, { path: true, attempts: [] }, false, true, true],
+    ] as const)
+      t.same(
+        [
+          isRequestForgotten(epochs, lsn, recounted),
+          isAttemptForgotten(epochs, { target, lsn }, recounted),
+          isAttemptForgotten(epochs, { target: other, lsn }, recounted),
+        ],
+        [request, attempt, otherAttempt],
+        JSON.stringify([lsn, recounted]),
+      );
+  },
+);

@@ -487,3 +487,17 @@ t.test("a book is as old as its oldest rule, and begins anew when it was empty",
   put("/d", now + 10);
   t.equal(book.sinceMs, now + 10);
 });
+
+t.test("a deleted rule is gone from the list too, and the others keep their order", async (t) => {
+  const book = bookOf(
+    rule("user_path", "/b", 60, { requests: 1 }),
+    rule("user_path", "/a", 60, { requests: 1 }),
+    rule("user_path", "/c", 60, { requests: 1 }),
+  );
+  const listed = (): readonly string[] => book.sorted().map(({ definition }) => definition.subject);
+  t.same(listed(), ["/a", "/b", "/c"]);
+  book.delete(rule("user_path", "/b", 60, { requests: 1 }));
+  t.same(listed(), ["/a", "/c"]);
+  book.delete(rule("user_path", "/b", 60, { requests: 1 }));
+  t.same(listed(), ["/a", "/c"], "deleted twice");
+});

@@ -27,6 +27,18 @@ export const handlerEquivalents: readonly Equivalent[] = [
     why: "without a range there is no record, and nothing reads it",
   },
   {
+    file: "limiterd/handlers/admin/export-records.ts",
+    line: "const first = ranges[0]?.from ?? 0;",
+    what: "0 becomes 1",
+    why: "without a range there is no record, and nothing reads it",
+  },
+  {
+    file: "limiterd/handlers/admin/export-records.ts",
+    line: "const end = ranges.at(-1)?.before ?? 0;",
+    what: "0 becomes 1",
+    why: "without a range there is no record, and nothing reads it",
+  },
+  {
     file: "limiterd/handlers/admin/handle-usage.ts",
     line: 'if (op !== "usage.summary")',
     what: "the condition is always false",

@@ -46,12 +46,6 @@ export const listEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/lists/follow-records.ts",
-    line: 'return { key: from === "now" ? end : 0, index: 0, isOther: false };',
-    what: "0 becomes 1",
-    why: "the first record has the key 1",
-  },
-  {
-    file: "limiterd/lists/follow-records.ts",
     line: 'const [first = end] = store.keys("usage", { from: 0, before: end, limit: 1 }).map(Number);',
     what: "0 becomes 1",
     why: "the first record has the key 1",
@@ -132,12 +126,6 @@ export const listEquivalents: readonly Equivalent[] = [
     file: "limiterd/lists/list-records.ts",
     line: "const recordsPerEntry = 4;",
     what: "4 becomes 5",
-    why: "the next page goes on behind the last record that was looked at, whichever it was",
-  },
-  {
-    file: "limiterd/lists/list-records.ts",
-    line: "if (records.length >= limit || examined >= examinedMax)",
-    what: ">= becomes >",
     why: "the next page goes on behind the last record that was looked at, whichever it was",
   },
   {
