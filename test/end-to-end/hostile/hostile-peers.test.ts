@@ -162,7 +162,7 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
     settleFrame(1, 0, "/hostile", { tokens: Number.POSITIVE_INFINITY }),
   ],
   ["a settle 0", settleFrame(0, 0, "/hostile", { tokens: 1 })],
-  ["an operation that isn't one", encodeFrame(["admin", 5, "exit", null])],
+  ["an operation that can't be one", encodeFrame(["admin", 5, "exit now", null])],
   ["what only the daemon says", encodeFrame(["admitted", 1, 0, 0, 0, []])],
 ];
 
