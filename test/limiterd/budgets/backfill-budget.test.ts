@@ -217,6 +217,54 @@ t.test("what a label, and the children of the root, had spent is found too", asy
   );
 });
 
+t.test("of a part of a day, the records of a path and of those below it count alone", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const proxy = client(daemon);
+  for (const [path, cost] of [
+    ["/team", 1],
+    ["/team/a", 2],
+    ["/team/a/b", 4],
+    ["/teams", 8],
+    ["/", 16],
+    ["/other/team", 32],
+  ] as const) {
+    spend(proxy, path, cost * usd);
+    await daemon.commit();
+  }
+  daemon.nowMs += 1;
+  for (const [subject, period, perChild] of [
+    ["/", "hourly", false],
+    ["/team", "hourly", false],
+    ["/team/a", "hourly", false],
+    ["/team", "7200", true],
+    ["/", "7200", true],
+  ] as const) {
+    const body = { subject, budget_key: { period }, amount: 100, per_child: perChild };
+    await admin(daemon, proxy, "budgets.put", body);
+  }
+  for (let turns = 0; turns < 20; turns++) await daemon.commit();
+  const { budgets: book } = daemon.state;
+  const found = [...book.budgets.values()].flatMap(({ own, children }) =>
+    [own, ...children.values()].flatMap((account) => {
+      if (account === null) return [];
+      const { spent, requests } = book.running(account, daemon.nowMs);
+      const { subject, budget } = account;
+      return [
+        `${subject} ${budget.definition.periodSeconds}: ${spent.microUsd / 1e6}, ${requests}`,
+      ];
+    }),
+  );
+  t.same(found.sort(), [
+    "/ 3600: 63, 6",
+    "/other 7200: 32, 1",
+    "/team 3600: 7, 3",
+    "/team 7200: 7, 3",
+    "/team/a 3600: 6, 2",
+    "/team/a 7200: 6, 2",
+    "/teams 7200: 8, 1",
+  ]);
+});
+
 t.test(
   "what there is nothing of isn't looked up, and what waits for usage is remembered",
   async (t) => {
