@@ -40,12 +40,17 @@ export function withoutTokens(text: string): string | null {
   const pieces: string[] = [];
   let from = 0;
   const isOver = hasMoreValues(text, valuesMax, (start, end) => {
-    if (end - start < runCharsMin) return;
+    // Behind a colon it isn't JSON, and must not become it.
+    if (end - start < runCharsMin || isMember(text, start)) return;
     pieces.push(text.slice(from, start), "0");
     from = end;
   });
   if (isOver) return null;
   return pieces.length === 0 ? text : pieces.join("") + text.slice(from);
+}
+
+function isMember(text: string, valueAt: number): boolean {
+  return text.slice(0, valueAt).trimEnd().endsWith(":");
 }
 
 /**

@@ -63,6 +63,20 @@ t.test("the ids of tokens are free where they are asked for, and nothing else is
     );
 });
 
+t.test("what isn't JSON isn't made JSON by passing over tokens", async (t) => {
+  const run = Array(valuesMax).fill(1).join();
+  for (const text of [
+    `{"n":${run}}`,
+    `{"n" :\n ${run},"model":"m"}`,
+    `{"n":0,${run}}`,
+    `{"n":[]${run}}`,
+    `{${run}}`,
+    `[${run},]`,
+    `[${run} 1]`,
+  ])
+    t.throws(() => JSON.parse(withoutTokens(text)!), { name: "SyntaxError" }, text.slice(0, 20));
+});
+
 t.test(
   "what is parsed for its shape has each long run of tokens once, and is JSON as before",
   async (t) => {
