@@ -56,10 +56,10 @@ import { RequestRecord } from "./request-record.js";
  */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const record = new RequestRecord(gateway.monoMs());
-  // Now: an ended connection has no address any more.
-  record.clientAddress = clientAddress(exchange, gateway.config.server.trustedProxies);
-  record.traceId = parseTraceparent(exchange.header("traceparent"))?.traceId ?? "";
   try {
+    // Now: an ended connection has no address any more.
+    record.clientAddress = clientAddress(exchange, gateway.config.server.trustedProxies);
+    record.traceId = parseTraceparent(exchange.header("traceparent"))?.traceId ?? "";
     await answerRequest(gateway, exchange, record);
   } catch (error) {
     failRequest({ gateway, exchange, record }, error);
