@@ -20,7 +20,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/estimate-tokens.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
-import { namesOf, problemAt } from "./model-call.js";
+import { callSource, namesOf, problemAt } from "./model-call.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
@@ -79,17 +79,8 @@ export async function countTokens(
   operation: CountOperation,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
-  const { config, isUtf8, newSpool, nowMs, monoMs } = gateway;
-  const read = await readJsonCall(operation, {
-    exchange,
-    caller: context.caller,
-    limiter: gateway.limiter,
-    bodyBytesMax: config.server.bodyBytesMax,
-    uploadBytesMax: 0,
-    isUtf8,
-    newSpool,
-    nowMs,
-  });
+  const { monoMs } = gateway;
+  const read = await readJsonCall(operation, callSource(context));
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { call } = read;
   record.model = call.model;

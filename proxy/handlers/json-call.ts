@@ -12,7 +12,6 @@ import { editModelBody } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
-import { promptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { chooseDialect, needsResponses, offeredTo } from "../dialects/choose-dialect.js";
 import { fittedBody, mayBeFitted } from "../dialects/native/fit-native.js";
@@ -50,16 +49,17 @@ export async function readJsonCall(
   const failure = isGoogleOperation(operation) ? googleProblem(body.bytes, parsed.fields) : null;
   if (failure !== null) return { ok: false, failure };
   const naming = source.caller.isOperator ? null : namingIn(body.bytes, parsed.fields, operation);
-  return {
-    ok: true,
-    call: new JsonCall(operation, body.bytes, { ...parsed.body, naming }, source),
-  };
+  const given = { bytes: body.bytes, body: parsed.body, naming };
+  return { ok: true, call: new JsonCall(operation, given, source) };
 }
 
 /** Before the operator's fields are set. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
-type NamingBody = ModelBody & Pick<ModelCall, "naming">;
-type Asked = Parameters<ModelCall["requestTo"]>;
+
+interface GivenBody extends Pick<ModelCall, "naming"> {
+  readonly bytes: Buffer;
+  readonly body: ModelBody;
+}
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
@@ -82,9 +82,9 @@ class JsonCall implements ModelCall {
   /** Kept of a body that is let go. */
   #promptBytes: number | null = null;
 
-  constructor(operation: JsonOperation, bytes: Buffer, body: NamingBody, source: CallSource) {
+  constructor(operation: JsonOperation, { bytes, body, naming }: GivenBody, source: CallSource) {
     this.operation = operation;
-    this.naming = body.naming;
+    this.naming = naming;
     this.model = body.model;
     this.stream = body.stream;
     this.mayRunOthers = body.mayRunOthers;
@@ -136,15 +136,27 @@ class JsonCall implements ModelCall {
     return true;
   }
 
-  requestTo(...asked: Asked): TargetRequest {
-    const request = overrideRequest(this.#fitted(asked), asked[0], asked[1]);
-    return Object.assign(request, { body: this.#sent.sendable(request.body) });
+  requestTo(
+    provider: ProviderConfig,
+    model: string,
+    rewriters: readonly RewriterName[],
+    isNamed = true,
+  ): TargetRequest {
+    const rewritten = rewriteRequest(this.#bytes, this.operation, rewriters);
+    const fitted = this.#fitted(provider, model, isNamed, rewritten);
+    const request = overrideRequest(fitted, provider, model);
+    const body = this.#sent.sendable(request.body);
+    return body === request.body ? request : { ...request, body };
   }
 
   /** In the provider's dialect, as the client means it. */
-  #fitted([provider, model, rewriters, isNamed = true]: Asked): FittedRequest {
+  #fitted(
+    provider: ProviderConfig,
+    model: string,
+    isNamed: boolean,
+    rewritten: Rewritten,
+  ): FittedRequest {
     const { operation, translation } = this.#dialect(provider, model)!;
-    const rewritten = this.#rewritten(rewriters);
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
     const target = { operation, provider, model, isNamed };
@@ -153,13 +165,6 @@ class JsonCall implements ModelCall {
     if (tuned === null) return this.#untranslated(provider, model, rewritten);
     const { bytes, dropped } = tuned;
     return { ...this.#untranslated(provider, model, { ...rewritten, bytes }), dropped };
-  }
-
-  #rewritten(rewriters: readonly RewriterName[]): Rewritten {
-    const dialect = rewriters.length === 0 ? null : promptDialect(this.operation);
-    return dialect === null
-      ? { bytes: this.#bytes, savedBytes: 0 }
-      : rewriteRequest(this.#bytes, dialect, rewriters);
   }
 
   #untranslated(
@@ -180,18 +185,12 @@ class JsonCall implements ModelCall {
       includeUsage: askUsage ? (true as const) : undefined,
     };
     const body = editModelBody(bytes, edits, bytes === this.#bytes ? members : null);
-    return { ...this.#asItIs(body, savedBytes), hideUsageChunk: askUsage };
+    return this.#asItIs(body, savedBytes, askUsage);
   }
 
-  #asItIs(body: Buffer, savedBytes: number): FittedRequest {
-    return {
-      operation: this.operation,
-      body,
-      savedBytes,
-      hideUsageChunk: false,
-      translator: null,
-      dropped: [],
-    };
+  #asItIs(body: Buffer, savedBytes: number, hideUsageChunk = false): FittedRequest {
+    const { operation } = this;
+    return { operation, body, savedBytes, hideUsageChunk, translator: null, dropped: [] };
   }
 
   #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): FittedRequest {

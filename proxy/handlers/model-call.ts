@@ -13,6 +13,7 @@ import type { Spool } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Limiter } from "../limiter/limiter.js";
 import type { Naming } from "../objects/object-body.js";
+import type { RequestContext } from "../request-context.js";
 import { allowableNames } from "../routing/allowable-names.js";
 import type { Route } from "../routing/resolve-model.js";
 import type { RequestBody } from "../upstream/upstream.js";
@@ -88,8 +89,30 @@ export interface CallSource {
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
   /** Runs once the body, or what matters of it, has come. */
-  readonly onRead?: () => void;
+  readonly onRead?: (() => void) | undefined;
 }
+
+/** `onRead`: as in `CallSource`. */
+export function callSource(
+  { gateway, exchange, caller }: RequestContext<SourceParts>,
+  onRead?: () => void,
+): CallSource {
+  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
+  const { limiter, newSpool, isUtf8, nowMs } = gateway;
+  return {
+    exchange,
+    caller,
+    limiter,
+    bodyBytesMax,
+    uploadBytesMax,
+    newSpool,
+    isUtf8,
+    nowMs,
+    onRead,
+  };
+}
+
+type SourceParts = "config" | "isUtf8" | "limiter" | "newSpool" | "nowMs";
 
 /** The names by which a list of models may allow a call; none: no list does. */
 export function namesOf(

@@ -38,13 +38,7 @@ import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { orderedTargets } from "./attempts/ordered-targets.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
-import {
-  type CallSource,
-  type ModelCall,
-  namesOf,
-  problemAt,
-  type ReadCall,
-} from "./model-call.js";
+import { callSource, type ModelCall, namesOf, problemAt, type ReadCall } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
 /** Never rejects. */
@@ -64,21 +58,10 @@ export async function modelRequest(
   }
 }
 
-function readCall(
-  {
-    gateway,
-    exchange,
-    caller,
-    record,
-  }: RequestContext<"config" | "isUtf8" | "limiter" | "newSpool" | "nowMs" | "monoMs">,
-  operation: ModelOperation,
-): Promise<ReadCall> {
-  const { isUtf8, limiter, newSpool, nowMs, monoMs } = gateway;
-  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
-  const fromMonoMs = monoMs();
-  const onRead = (): void => record.waited(monoMs() - fromMonoMs);
-  const by = { caller, limiter, isUtf8, newSpool, nowMs, onRead };
-  const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, ...by };
+function readCall(context: RequestContext, operation: ModelOperation): Promise<ReadCall> {
+  const { gateway, record } = context;
+  const fromMonoMs = gateway.monoMs();
+  const source = callSource(context, () => record.waited(gateway.monoMs() - fromMonoMs));
   switch (operation) {
     case "transcriptions":
     case "translations":

@@ -9,6 +9,7 @@ import type { Config, RewriterName } from "../../../shared/config/config.js";
 import { modelSubjects, typesOf } from "../../../shared/config/model-name.js";
 import { namesProvider } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import type { JsonOperation } from "../model-body.js";
 import { collapseWhiteSpace } from "./collapse-white-space.js";
 import { dropDuplicateSystem } from "./drop-duplicate-system.js";
 import { minifyToolJson } from "./minify-tool-json.js";
@@ -16,7 +17,7 @@ import {
   type Cuts,
   findPrompt,
   type Prompt,
-  type PromptDialect,
+  promptDialect,
   withoutCuts,
 } from "./rewrite-places.js";
 
@@ -37,9 +38,11 @@ export interface Rewritten {
 /** Applies rewriters in order, each to the result of the last. `bytes`: a JSON object in UTF-8. */
 export function rewriteRequest(
   bytes: Buffer,
-  dialect: PromptDialect,
+  operation: JsonOperation,
   names: readonly RewriterName[],
 ): Rewritten {
+  const dialect = names.length === 0 ? null : promptDialect(operation);
+  if (dialect === null) return { bytes, savedBytes: 0 };
   let body = bytes.toString("latin1");
   let saved = 0;
   for (const name of names) {
