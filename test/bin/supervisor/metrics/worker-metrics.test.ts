@@ -2,7 +2,7 @@ import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { workerMetrics } from "../../../../bin/supervisor/metrics/worker-metrics.js";
 import type { ProxyGroup } from "../../../../proxy/metrics/metrics.js";
 import type { ToldSeries } from "../../../../shared/metrics/metrics-answer.js";
@@ -16,12 +16,21 @@ interface Worker {
   requests: number;
 }
 
-const directory = mkdtempSync(join(tmpdir(), "sluice-w-"));
-t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-const metrics = join(directory, "metrics");
+/** A directory of the test's own: those of a folder run side by side. */
+function directoryOf(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-w-"));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return join(directory, "metrics");
+}
 
-function worker(name: string, pid: number, requests: number, answerMs = 20_000): Worker {
-  const env = { SLUICE_WORKER_METRICS: join(metrics, name) };
+interface Counted {
+  readonly pid: number;
+  readonly requests: number;
+  readonly answerMs?: number;
+}
+
+function worker(t: Test, place: string, { pid, requests, answerMs = 20_000 }: Counted): Worker {
+  const env = { SLUICE_WORKER_METRICS: place };
   const made = {
     group: workerMetrics({ env, pid, nowMs: () => nowMs, answerMs })!,
     requests,
@@ -47,7 +56,9 @@ async function scrape({ group }: Worker): Promise<Readonly<Record<string, number
 }
 
 t.test("whichever proxy of a port is scraped tells of all, each by its name", async (t) => {
-  const [first, second] = [worker("proxy", 1, 10), worker("worker-2", 2, 200)];
+  const metrics = directoryOf(t);
+  const first = worker(t, join(metrics, "proxy"), { pid: 1, requests: 10 });
+  const second = worker(t, join(metrics, "worker-2"), { pid: 2, requests: 200 });
   await first.group.serves();
   t.same(await scrape(first), { "": 10 }, "alone, as a proxy without workers");
   await second.group.serves();
@@ -57,7 +68,7 @@ t.test("whichever proxy of a port is scraped tells of all, each by its name", as
 
   // A reload: the successor serves, and the one before finishes.
   nowMs += 60_000;
-  const successor = worker("worker-2", 3, 5);
+  const successor = worker(t, join(metrics, "worker-2"), { pid: 3, requests: 5 });
   t.same(await scrape(first), { "": 10, "worker-2": 201 }, "it doesn't serve yet");
   await successor.group.serves();
   const all = { "": 10, "worker-2": 5, "worker-2-finishing-2": 201 };
@@ -71,7 +82,8 @@ t.test("whichever proxy of a port is scraped tells of all, each by its name", as
 t.test(
   "one that is killed, stuck or no proxy at all has no series, and holds nobody up",
   async (t) => {
-    const first = worker("proxy", 7, 10, 500);
+    const metrics = directoryOf(t);
+    const first = worker(t, join(metrics, "proxy"), { pid: 7, requests: 10, answerMs: 500 });
     await first.group.serves();
     const left = createServer();
     await new Promise<void>((resolve) => left.listen(join(metrics, "other"), resolve));
@@ -107,7 +119,7 @@ t.test(
 t.test("without its variable, or a directory, a proxy tells of itself alone", async (t) => {
   for (const env of [{}, { SLUICE_WORKER_METRICS: "" }])
     t.equal(workerMetrics({ env, pid: 1, nowMs: () => nowMs }), null);
-  const env = { SLUICE_WORKER_METRICS: join(directory, "x".repeat(120), "proxy") };
+  const env = { SLUICE_WORKER_METRICS: join(directoryOf(t), "x".repeat(120), "proxy") };
   const group = workerMetrics({ env, pid: 1, nowMs: () => nowMs })!;
   group.answerWith(async () => ({ counted: [], read: [["sluice_connections", [], [3]]] }));
   await t.rejects(group.serves(), "the path is too long for a socket");
