@@ -182,4 +182,10 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
     what: "+ becomes -",
     why: "no settle is nearly as large as a frame may be",
   },
+  {
+    file: "proxy/limiter/spool/settle-spool.ts",
+    line: "const sentAtMs = sentAgoMs === null ? 0 : Math.max(1, Math.round(writtenAtMs - sentAgoMs));",
+    what: "1 becomes 2",
+    why: "nothing was sent in the first two milliseconds of 1970",
+  },
 ];

@@ -166,6 +166,12 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/tap-stream.ts",
+    line: 'if (this.#openLine !== "empty")',
+    what: "the condition is always true",
+    why: "a count that is too large has the event read in the slower way, with the same result",
+  },
+  {
+    file: "proxy/usage/tap-stream.ts",
     line: "if (held.length > 0)",
     what: "the condition is always true",
     why: "nothing is added, or sent",
