@@ -89,7 +89,8 @@ export function endsEscaping(text: string, start: number, end: number): boolean 
   return ((end - first) & 1) === 1;
 }
 
-function readKey(text: string, start: number, end: number): string {
+/** The key whose quotes are at `start` and before `end`, without escapes. */
+export function readKey(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
   return raw.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : raw;
 }

@@ -8,7 +8,7 @@ import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { hasMoreValues, tooManyValues } from "../body/count-values.js";
 import { kindOf } from "../body/json-value.js";
-import { stringEnd } from "../body/scan-json.js";
+import { readKey, stringEnd } from "../body/scan-json.js";
 import { mayName, type NamedIds, namedIds, naming } from "./object-ids.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -137,16 +137,11 @@ function repeatedName(text: string, read: ReadonlyMap<string, number>): string |
     const end = stringEnd(text, quote);
     colon.lastIndex = end;
     if (colon.test(text)) {
-      const name = nameAt(text, quote, end);
+      const name = readKey(text, quote, end);
       if (isCounted(name)) written.set(name, (written.get(name) ?? 0) + 1);
     }
     quote = text.indexOf('"', end);
   }
   for (const [name, count] of written) if (count !== (read.get(name) ?? 0)) return name;
   return null;
-}
-
-function nameAt(text: string, quote: number, end: number): string {
-  const written = text.slice(quote + 1, end - 1);
-  return written.includes("\\") ? (JSON.parse(`"${written}"`) as string) : written;
 }
