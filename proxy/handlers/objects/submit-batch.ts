@@ -9,6 +9,7 @@ import type { Caller } from "../../auth/caller.js";
 import { kindOf } from "../../body/json-value.js";
 import { successHeaders } from "../../http/rate-limit-headers.js";
 import { foreignObject } from "../../objects/object-access.js";
+import { notObject } from "../../objects/object-body.js";
 import type { RequestContext } from "../../request-context.js";
 import {
   admitRequest,
@@ -30,11 +31,7 @@ export async function submitBatch(
   const read = await readObjectBody(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { fields } = read;
-  if (fields === null)
-    return refuseUnadmitted(
-      context,
-      invalid("the body must be a JSON object: it is not valid JSON", "body"),
-    );
+  if (fields === null) return refuseUnadmitted(context, notObject("it is not valid JSON").failure);
   const problem = batchProblem(fields, operation, context.caller);
   if (problem !== null) return refuseUnadmitted(context, problem);
   const foreign = await foreignObject(context.gateway, context.caller, read.named);
