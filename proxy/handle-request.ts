@@ -121,7 +121,7 @@ async function answerRequest(
     return await serve({ gateway, exchange, caller, record }, endpoint);
   const askedMonoMs = gateway.monoMs();
   // Whoever scrapes wants to see that the daemon is away.
-  const authorized = await authorizeCaller(gateway.limiter, caller, isScrape ? "model" : area);
+  const authorized = await authorizeCaller(gateway.limiter, caller, isScrape ? "scrape" : area);
   record.waited(gateway.monoMs() - askedMonoMs);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);

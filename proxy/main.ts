@@ -146,7 +146,9 @@ export async function startProxy({
     { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
   );
   end = ending;
-  await group?.serves().catch(({ message }: Error) => {
+  const warnOfOdd = (socket: string, reason: string): void =>
+    log.warn({ socket, reason }, "metrics of another proxy of this port are left out");
+  await group?.serves(warnOfOdd).catch(({ message }: Error) => {
     log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
   });
   const openNow = open && limiter.client.keysExist !== true;

@@ -10,6 +10,8 @@ import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
+import { Lingering, type LingeringBounds } from "./drain/lingering.js";
+import { SocketClosings } from "./drain/socket-closings.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import {
@@ -34,6 +36,8 @@ interface ListenerOptions {
   readonly stalledClientMs: number;
   /** How long a client may take to send its request; the defaults are below. */
   readonly timeouts?: ListenerTimeouts;
+  /** Of connections that end while their client still sends; `lingeringBounds` without them. */
+  readonly lingering?: LingeringBounds;
   /** Handles one request, and its own exceptions. */
   readonly handle: (exchange: Exchange) => void;
 }
@@ -78,6 +82,8 @@ const waitingConnectionsMax = 4096;
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const cutByStop = new WeakSet<Socket>();
+  const lingering = new Lingering(options.lingering);
+  const closings = new SocketClosings();
   const { connections, memory, stalledClientMs } = options;
   const context = {
     idsOf: createRequestIds(),
@@ -85,6 +91,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     memory,
     throttled,
     cutByStop,
+    lingering,
     isLastOn: (socket: Socket) => drain.begun && connections.runningOn(socket) <= 1,
   };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
@@ -93,16 +100,37 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     connections.began(socket);
     if (drain.begun) response.setHeader("connection", "close");
     const exchange = new NodeExchange(request, response, context);
-    const answered = (): void => exchange.memory.answered();
     // It is emitted once.
     response.on("close", () => {
       connections.ended(socket);
-      answered();
+      exchange.closed();
     });
     // One that waits behind another on its connection has no socket yet, and may end with the
     // connection, without an event of its own.
-    if (response.socket === null) socket.once("close", answered);
+    if (response.socket === null) {
+      const closed = (): void => exchange.closed();
+      closings.on(socket, closed);
+      response.on("close", () => closings.off(socket, closed));
+    }
     return exchange;
+  };
+  const serve = (request: ServedRequest, response: ServerResponse): void => {
+    if (isWithoutHost(request))
+      return replyFailure(
+        exchangeOf(request, response),
+        "model",
+        invalid("the Host header is required", "Host"),
+        ["connection", "close"],
+      );
+    if (request.isTooEarly)
+      return replyFailure(
+        exchangeOf(request, response),
+        "model",
+        invalid("a WebSocket can't be opened before earlier requests are answered"),
+        // What follows may be a WebSocket's frames, and is no request.
+        ["connection", "close"],
+      );
+    options.handle(exchangeOf(request, response));
   };
   // Node itself would answer a request without Host with a bare 400.
   const server = createServer(
@@ -116,31 +144,19 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       keepAliveTimeout: keepAliveMs,
       noDelay: true,
     },
-    (request, response) => {
-      if (isWithoutHost(request))
-        return replyFailure(
-          exchangeOf(request, response),
-          "model",
-          invalid("the Host header is required", "Host"),
-          ["connection", "close"],
-        );
-      if (request.isTooEarly)
-        return replyFailure(
-          exchangeOf(request, response),
-          "model",
-          invalid("a WebSocket can't be opened before earlier requests are answered"),
-          // What follows may be a WebSocket's frames, and is no request.
-          ["connection", "close"],
-        );
-      options.handle(exchangeOf(request, response));
-    },
+    serve,
   );
   const drain = new ServerDrain(server, {
     connections,
+    lingering,
     cut(socket) {
       if (!socket.destroyed) cutByStop.add(socket);
       socket.destroy();
     },
+  });
+  server.on("checkContinue", (request, response) => {
+    continueWhenRead(request, response);
+    serve(request, response);
   });
   server.on("checkExpectation", (request, response) =>
     replyFailure(
@@ -158,19 +174,18 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     socket.once("close", () => exchange.memory.answered());
     options.handle(exchange);
   });
-  server.on("clientError", refuseUnreadable);
+  server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, lingering));
   const onClosed = function (this: Socket): void {
     connections.gone(this);
   };
   server.on("connection", (socket) => {
-    // Each request that waits behind others on its connection watches the socket.
-    socket.setMaxListeners(0);
     socket.once("close", onClosed);
     connections.opened(socket);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ ...options.listen, backlog: waitingConnectionsMax }, () => {
+    // As an option, it would be ignored for a socket that is handed over.
+    server.listen(options.listen, waitingConnectionsMax, () => {
       server.off("error", reject);
       // A connection that can't be accepted, such as for want of a file descriptor, is its client's
       // loss; `capacity/open-files.ts` reports the want.
@@ -206,6 +221,20 @@ class ServedRequest extends IncomingMessage {
   set upgrade(wants: boolean | null) {
     this.wantsUpgrade = wants;
   }
+}
+
+/**
+ * A client that waits with its body (`Expect: 100-continue`) is told to send it when somebody reads
+ * it, and not at once, as Node does: one that is refused keeps its body. Node reads nothing before.
+ */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  const read = request._read;
+  request._read = (size) => {
+    request._read = read;
+    // What is left of a request that is answered is dropped: nobody wants it.
+    if (!response.headersSent) response.writeContinue();
+    read.call(request, size);
+  };
 }
 
 /** RFC 9112 section 3.2: only HTTP/1.0 may omit it. */

@@ -7,9 +7,10 @@ import type { Socket } from "node:net";
 import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
+import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
-import { discardBody, refuseIfLate } from "./refuse-unreadable.js";
+import { refuseIfLate } from "./refuse-unreadable.js";
 import type { createRequestIds } from "./request-id.js";
 
 /**
@@ -27,6 +28,8 @@ export interface ExchangeContext {
   readonly throttled: (run: () => void) => void;
   /** Those that were cut off because the listener closes. */
   readonly cutByStop: WeakSet<Socket>;
+  /** Connections that end while their client still sends. */
+  readonly lingering: Lingering;
   /** Whether the request that runs on this connection must be its last: the listener closes. */
   readonly isLastOn: (socket: Socket) => boolean;
 }
@@ -45,15 +48,18 @@ export class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #context: ExchangeContext;
   readonly #socket: Socket;
-  #onClose: (() => void) | null = null;
+  /** Node's own property is a function that is called each time. */
+  readonly #headers: IncomingMessage["headers"];
+  /** Whether somebody wants to know that the client has left. */
+  #watched = false;
   #onGone: () => void = () => {};
   /** Whether `#onGone` is to run in a moment. */
   #telling = false;
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
   #added: readonly string[] | null = null;
-  /** Whether the body is being read in pieces, and not yet to its end. */
-  #unread = false;
+  /** Whether the body was begun to be read. */
+  #bodyBegun = false;
 
   constructor(
     request: IncomingMessage,
@@ -67,7 +73,8 @@ export class NodeExchange implements Exchange {
     this.#context = context;
     this.memory = new MemoryShare(context.memory);
     this.#socket = request.socket;
-    const { id, ownId } = context.idsOf(request.headers["x-request-id"]);
+    this.#headers = request.headers;
+    const { id, ownId } = context.idsOf(this.#headers["x-request-id"]);
     this.id = id;
     this.ownId = ownId;
     this.method = request.method ?? "GET";
@@ -79,7 +86,7 @@ export class NodeExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    const value = this.#request.headers[name];
+    const value = this.#headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
@@ -93,23 +100,15 @@ export class NodeExchange implements Exchange {
   }
 
   readBody(bytesMax: number): Promise<BodyResult> {
-    return readWholeBody(this.#request, bytesMax, this.memory).then((read) =>
-      read.ok || read.reason === "gone" ? read : this.#discarded(read),
-    );
-  }
-
-  /** The rest of a body that is refused is read first, so that its client reads the answer. */
-  async #discarded(refused: BodyResult): Promise<BodyResult> {
-    this.#response.setHeader("connection", "close");
-    await discardBody(this.#request);
-    return refused;
+    this.#bodyBegun = true;
+    return readWholeBody(this.#request, bytesMax, this.memory);
   }
 
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
     const tooLarge = (): UploadTooLarge =>
       new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
-    this.#unread = true;
-    if (Number(this.#request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
+    this.#bodyBegun = true;
+    if (Number(this.#headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
     let bytes = 0;
     try {
       for await (const chunk of this.#request.iterator({
@@ -119,7 +118,6 @@ export class NodeExchange implements Exchange {
         if (bytes > bytesMax) throw tooLarge();
         yield chunk;
       }
-      this.#unread = false;
     } catch (error) {
       throw error instanceof UploadTooLarge ? error : new UploadGone();
     }
@@ -137,23 +135,21 @@ export class NodeExchange implements Exchange {
     return this.#context.cutByStop.has(this.#socket);
   }
 
-  /**
-   * A response that waits behind another on its connection has no socket yet and emits no "close":
-   * then the socket itself is watched. Of a client that has left already no event tells any more.
-   */
+  /** Of a client that has left already no event tells any more. */
   onGone(run: () => void): void {
     this.#onGone = run;
-    if (this.#onClose !== null) return;
+    if (this.#watched) return;
     if (this.gone) return this.#tellGone();
-    const onClose = (): void => {
-      if (this.#onClose === null) return;
-      this.#onClose = null;
-      if (this.#stalled !== null) clearTimeout(this.#stalled);
-      this.#tellGone();
-    };
-    this.#onClose = onClose;
-    if (this.#response.socket === null) this.#socket.on("close", onClose);
-    else this.#response.on("close", onClose);
+    this.#watched = true;
+  }
+
+  /** To be called when its response is closed, or its connection while that waits for others. */
+  closed(): void {
+    this.memory.answered();
+    if (!this.#watched) return;
+    this.#watched = false;
+    if (this.#stalled !== null) clearTimeout(this.#stalled);
+    this.#tellGone();
   }
 
   #tellGone(): void {
@@ -167,8 +163,7 @@ export class NodeExchange implements Exchange {
 
   /** The response is complete: what happens to the socket no longer concerns this request. */
   #leaveSocket(): void {
-    if (this.#onClose !== null) this.#socket.off("close", this.#onClose);
-    this.#onClose = null;
+    this.#watched = false;
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#stalled = null;
     if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
@@ -190,8 +185,7 @@ export class NodeExchange implements Exchange {
   begin(status: number, headers: readonly string[]): void {
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
-    if (this.#unread || this.#context.isLastOn(this.#socket))
-      this.#response.setHeader("connection", "close");
+    this.#closeIfLast();
     this.#response.writeHead(status, this.#withAdded(headers) as string[]);
     // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
     // sent together.
@@ -230,20 +224,24 @@ export class NodeExchange implements Exchange {
     encoding: "latin1" | "utf8",
   ): void {
     if (this.gone) return;
-    if (this.#unread) {
-      this.#unread = false;
-      this.#response.setHeader("connection", "close");
-      return void discardBody(this.#request).then(() =>
-        this.reply(status, headers, body, encoding),
-      );
-    }
-    if (this.#context.isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
+    this.#closeIfLast();
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...this.#withAdded(headers), ...length]);
-    if (this.method === "HEAD") this.#response.end();
-    else this.#response.end(body, encoding);
+    // As one text: `end(body)` would send an empty one behind it, and two pieces cost Node more.
+    this.#response.cork();
+    if (this.method !== "HEAD" && body !== "") this.#response.write(body, encoding);
+    this.#response.uncork();
+    this.#response.end();
     this.#leaveSocket();
+  }
+
+  /** The connection ends with a request of which much hasn't come yet. */
+  #closeIfLast(): void {
+    const { lingering, isLastOn } = this.#context;
+    const leavesRest = this.webSocket === null && leavesMuch(this.#request, this.#bodyBegun);
+    if (leavesRest) lingering.afterAnswer(this.#request, this.#socket);
+    if (leavesRest || isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
   }
 
   #withAdded(headers: readonly string[]): readonly string[] {

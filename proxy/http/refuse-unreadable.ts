@@ -1,11 +1,11 @@
 /**
  * Answers to what no handler answers: bytes that Node's parser refuses, CONNECT, and bodies that
- * come late; and what becomes of the rest of a body that is refused.
+ * come late.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { Lingering } from "./drain/lingering.js";
 
 /** Header bytes of a request: Node's own default, stated. */
 export const headerBytesMax = 16 * 1024;
@@ -18,12 +18,21 @@ export function isAnswering(socket: Socket): boolean {
   return ((socket as Answering)._httpMessage ?? null) !== null;
 }
 
-/** For the server's "clientError": answers in the shape of all errors, and ends the connection. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+/**
+ * For the server's "clientError": answers in the shape of all errors, and ends the connection. What
+ * still comes on it is no request either.
+ */
+export function refuseUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  lingering: Lingering,
+): void {
+  if (lingering.has(socket)) return;
   refuse(
-    socket as Socket,
+    socket,
     unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"],
   );
+  if (!socket.destroyed) lingering.begin(socket);
 }
 
 /**
@@ -32,7 +41,11 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
  */
 export function refuseIfLate(request: IncomingMessage, ms: number, then: () => void): void {
   if (request.destroyed) return then();
-  const refuseLate = (): void => refuse(request.socket, unreadable["ERR_HTTP_REQUEST_TIMEOUT"]!);
+  const refuseLate = (): void => {
+    refuse(request.socket, unreadable["ERR_HTTP_REQUEST_TIMEOUT"]!);
+    // Not only our half: a client that never closes its own would hold the socket for ever.
+    request.socket.destroySoon();
+  };
   const timer = setTimeout(refuseLate, ms);
   let isOver = false;
   const over = (): void => {
@@ -45,34 +58,6 @@ export function refuseIfLate(request: IncomingMessage, ms: number, then: () => v
   request.once("close", over);
 }
 
-/** How much of a refused body is still read. */
-const discardedBytesMax = 64 * 1024 * 1024;
-const discardMs = 500;
-
-/**
- * Reads on, up to a bound, before the connection ends with the answer: so a client that sends
- * everything before it reads gets a chance to finish. A reset would destroy the answer.
- */
-export function discardBody(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    let discarded = 0;
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(done, discardMs);
-    request.on("end", done);
-    request.on("close", done);
-    request.on("data", (chunk: Buffer) => {
-      discarded += chunk.length;
-      if (discarded > discardedBytesMax) done();
-    });
-    // The iterator that read it in pieces has stopped in the middle, and would keep it paused.
-    request.removeAllListeners("readable");
-    request.resume();
-  });
-}
-
 /** For the server's "connect", which hands over the bare socket. */
 export function refuseConnect(socket: Socket): void {
   // It is about to be closed: its errors don't matter.
@@ -82,6 +67,7 @@ export function refuseConnect(socket: Socket): void {
     "Not Implemented",
     "CONNECT is not offered: this is a gateway to models, not a proxy for any address",
   ]);
+  socket.destroySoon();
 }
 
 type Refusal = readonly [status: number, reason: string, message: string];
@@ -101,8 +87,6 @@ function refuse(socket: Socket, [status, reason, message]: Refusal): void {
     "connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  // Not only our half: a client that never closes its own would hold the socket for ever.
-  socket.destroySoon();
 }
 
 const unreadable: Readonly<Record<string, Refusal>> = {
@@ -110,6 +94,12 @@ const unreadable: Readonly<Record<string, Refusal>> = {
     431,
     "Request Header Fields Too Large",
     `the header is larger than ${headerBytesMax} bytes`,
+  ],
+  // Node's parser takes as much of them as of a header.
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    413,
+    "Content Too Large",
+    `the extensions of a chunk are larger than ${headerBytesMax} bytes`,
   ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
 };

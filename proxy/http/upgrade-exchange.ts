@@ -27,7 +27,10 @@ export function createUpgradeExchange(
     socket.destroySoon();
   });
   socket.on("error", () => {});
-  return new NodeExchange(request, response, context, new WaitingSocket(socket, response, head));
+  const waiting = new WaitingSocket(socket, response, head);
+  const exchange = new NodeExchange(request, response, context, waiting);
+  response.once("close", () => exchange.closed());
+  return exchange;
 }
 
 /**

@@ -9,6 +9,7 @@ import { freePlacesMax } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { handleRequest } from "../../proxy/handle-request.js";
 import type { ClientSocket } from "../../proxy/http/exchange.js";
+import { exactly } from "../support/patterns/exactly.js";
 import { FakeExchange } from "./fake-exchange.js";
 import { fakeCapacity, fakeGateway } from "./fake-gateway.js";
 
@@ -151,7 +152,7 @@ t.test("each request is answered once, and has one line in the log", async (t) =
     const level = status >= 500 ? "warn" : "info";
     t.match(
       lines,
-      [{ level, fields: { status, outcome, path: request.path, request_id: "req_test" } }],
+      exactly([{ level, fields: { status, outcome, path: request.path, request_id: "req_test" } }]),
       what,
     );
     t.equal(lines.length, 1);
@@ -163,7 +164,7 @@ t.test("health is answered without a caller, and logged where only a debugger lo
   for (const path of ["/health", "/ready"]) {
     const { exchange, lines, authorized } = await ask({ path });
     t.equal(exchange.status, 200);
-    t.match(lines, [{ level: "debug", fields: { outcome: "answered" } }]);
+    t.match(lines, exactly([{ level: "debug", fields: { outcome: "answered" } }]));
     t.same(authorized, []);
   }
 });
@@ -210,7 +211,7 @@ t.test(
     t.equal(large.authorized.length, 1, "one whose body may be large, before it is read");
     const plain = await ask({ path: "/v1/models", headers: managed });
     t.equal(plain.authorized.length, 1);
-    t.match(plain.lines, [{ fields: { user_path: "/of-key", key: "key_1" } }]);
+    t.match(plain.lines, exactly([{ fields: { user_path: "/of-key", key: "key_1" } }]));
     t.notMatch(JSON.stringify(plain.lines), /sk-sluice/);
   },
 );
@@ -269,7 +270,7 @@ t.test("each endpoint that costs no admission has a bound of its own", async (t)
     freePlaces.take(kind, "/");
     const { exchange, lines } = await ask({ method, path, headers: master, freePlaces });
     t.same([exchange.status, exchange.sent("retry-after")], [503, "1"], endpoint);
-    t.match(lines, [{ fields: { status: 503, outcome: "overloaded" } }]);
+    t.match(lines, exactly([{ fields: { status: 503, outcome: "overloaded" } }]));
     freePlaces.give(kind, "/");
     const served = await ask({ method, path, headers: master, freePlaces });
     t.not(served.lines[0]!.fields["outcome"], "overloaded", endpoint);
@@ -325,7 +326,7 @@ t.test(
         );
         const answer = JSON.parse(exchange.body.toString()) as { error?: object };
         t.match(answer.error ?? answer, { code: "overloaded", type: "internal_error", message });
-        t.match(lines, [{ fields: { status: 503, outcome: "overloaded" } }]);
+        t.match(lines, exactly([{ fields: { status: 503, outcome: "overloaded" } }]));
         t.same(authorized, []);
       }
     t.equal((await ask({ path: "/ready", capacity: full })).exchange.status, 200);

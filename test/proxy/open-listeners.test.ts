@@ -3,6 +3,7 @@ import type { Gateway } from "../../proxy/gateway.js";
 import type { listenHttp } from "../../proxy/http/http-listener.js";
 import { openListeners } from "../../proxy/open-listeners.js";
 import type { InheritedSockets } from "../../shared/supervision/inherited-sockets.js";
+import { exactly } from "../support/patterns/exactly.js";
 
 interface Given {
   readonly host?: string;
@@ -62,23 +63,29 @@ t.test("a given socket stands for its address, others are opened as configured",
     listening: [{ host: "127.0.0.1", port: 80 }],
     closed: 0,
   });
-  t.match(await opened({ sockets: { http: [3, 4] } }), {
-    url: "http://127.0.0.1:3",
-    listening: [{ fd: 3 }, { fd: 4 }],
-  });
+  t.match(
+    await opened({ sockets: { http: [3, 4] } }),
+    exactly({
+      url: "http://127.0.0.1:3",
+      listening: [{ fd: 3 }, { fd: 4 }],
+    }),
+  );
   t.match(await opened({ sockets: { http: [3], admin: [4] }, admin: own }), {
     url: "http://127.0.0.1:3",
     adminUrl: "http://127.0.0.1:4",
   });
-  t.match(await opened({ sockets: { http: [3] }, admin: own }), {
-    listening: [{ fd: 3 }, { host: "127.0.0.1", port: 81 }],
-  });
+  t.match(
+    await opened({ sockets: { http: [3] }, admin: own }),
+    exactly({
+      listening: [{ fd: 3 }, { host: "127.0.0.1", port: 81 }],
+    }),
+  );
 });
 
 t.test("a socket for administration needs its setting", async (t) => {
   t.match(await opened({ sockets: { http: [3], admin: [4] } }), {
     error: /^InheritedSocketsError: a socket named admin is given, but server\.admin\.port isn't/,
-    listening: [],
+    listening: { length: 0 },
   });
 });
 

@@ -6,6 +6,7 @@
 import type { Server } from "node:http";
 import net, { type Socket } from "node:net";
 import type { ConnectionRoom } from "../../capacity/connection-room.js";
+import type { Lingering } from "./lingering.js";
 
 export interface DrainTimes {
   /**
@@ -18,23 +19,24 @@ export interface DrainTimes {
   readonly runningMs: number;
 }
 
+interface DrainPorts {
+  readonly connections: ConnectionRoom<Socket>;
+  readonly lingering: Lingering;
+  cut(socket: Socket): void;
+}
+
 const lookEveryMs = 100;
 
 export class ServerDrain {
   readonly #server: Server;
-  readonly #connections: ConnectionRoom<Socket>;
-  readonly #cut: (socket: Socket) => void;
+  readonly #ports: DrainPorts;
   #idleUntilMonoMs = Number.POSITIVE_INFINITY;
   #runningUntilMonoMs = Number.POSITIVE_INFINITY;
   #ended: Promise<void> | null = null;
 
-  constructor(
-    server: Server,
-    { connections, cut }: { connections: ConnectionRoom<Socket>; cut: (socket: Socket) => void },
-  ) {
+  constructor(server: Server, ports: DrainPorts) {
     this.#server = server;
-    this.#connections = connections;
-    this.#cut = cut;
+    this.#ports = ports;
   }
 
   get begun(): boolean {
@@ -64,14 +66,15 @@ export class ServerDrain {
   }
 
   #look(): void {
+    const { connections, lingering, cut } = this.#ports;
     const nowMonoMs = performance.now();
     if (nowMonoMs >= this.#idleUntilMonoMs) {
       this.#server.closeIdleConnections();
+      lingering.end();
       // Node doesn't count a connection without a first request as idle; clients open such ones
       // ahead.
-      for (const socket of this.#connections.all()) if (socket.bytesRead === 0) socket.destroy();
+      for (const socket of connections.all()) if (socket.bytesRead === 0) socket.destroy();
     }
-    if (nowMonoMs >= this.#runningUntilMonoMs)
-      for (const socket of this.#connections.all()) this.#cut(socket);
+    if (nowMonoMs >= this.#runningUntilMonoMs) for (const socket of connections.all()) cut(socket);
   }
 }

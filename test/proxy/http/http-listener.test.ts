@@ -1,15 +1,24 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import net from "node:net";
 import t, { type Test } from "tap";
+import { bindSocket } from "../../../bin/supervisor/reload/bind-socket.js";
 import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
 import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
+import { Lingering, lingeringBounds } from "../../../proxy/http/drain/lingering.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { type HttpListener, listenHttp } from "../../../proxy/http/http-listener.js";
 import { refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
 import { requestIdCharsMax } from "../../../shared/bounds.js";
 
 const text = ["content-type", "text/plain"];
+
+interface ListenerTimes {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly everyMs: number;
+}
 
 interface Listening {
   readonly listener: HttpListener;
@@ -28,18 +37,20 @@ async function listening(
     timeouts,
     connections = new ConnectionRoom(10_000),
     memory = new MemoryLedger(1e9),
+    listen = { host: "127.0.0.1", port: 0 },
   }: {
     handle?: (exchange: Exchange) => void;
     stalledClientMs?: number;
-    timeouts?: { headersMs: number; requestMs: number; everyMs: number };
+    timeouts?: ListenerTimes;
     connections?: ConnectionRoom<net.Socket>;
     memory?: MemoryLedger;
+    listen?: { host: string; port: number } | { fd: number };
   } = {},
 ): Promise<Listening> {
   const arrived: Exchange[] = [];
   const waiting: ((exchange: Exchange) => void)[] = [];
   const listener = await listenHttp({
-    listen: { host: "127.0.0.1", port: 0 },
+    listen,
     connections,
     memory,
     stalledClientMs,
@@ -395,7 +406,11 @@ t.test(
     t.teardown(() => void client.destroy());
     const [served] = (await once(server, "connection")) as [net.Socket];
     const closed = once(served, "close");
-    refuseUnreadable(new Error("an error of Node's parser"), served);
+    refuseUnreadable(
+      new Error("an error of Node's parser"),
+      served,
+      new Lingering({ ...lingeringBounds, ms: 100 }),
+    );
     const [answer] = (await once(client, "data")) as [Buffer];
     t.match(answer.toString(), /^HTTP\/1\.1 400 /);
     await closed;
@@ -1046,4 +1061,168 @@ t.test("a request counts until its answer is complete, a tunnel until it is clos
   client.socket.destroy();
   while (connections.open > 0) await new Promise((resolve) => setImmediate(resolve));
   t.equal(connections.requests, 0);
+});
+
+/** Opens 600 connections at once, prints how many the kernel took, and ends. */
+const openMany = `
+const net = require("node:net");
+let taken = 0;
+for (let i = 0; i < 600; i++)
+  net.connect(Number(process.argv[1]), "127.0.0.1", () => {
+    if (++taken === 600) finish();
+  }).on("error", () => {});
+setTimeout(finish, 5000);
+function finish() {
+  process.stdout.write(String(taken));
+  process.exit();
+}
+`;
+
+for (const [where, bind] of [
+  ["a socket of its own", () => null],
+  ["a socket that is handed over", () => bindSocket("127.0.0.1", 0)],
+] as const)
+  t.test(`while a proxy is busy, ${where} keeps more connections than Node asks for`, async (t) => {
+    const bound = await bind();
+    t.teardown(() => bound?.close());
+    const { port } = await listening(t, bound === null ? {} : { listen: { fd: bound.fd } });
+    // Nobody accepts meanwhile.
+    const opened = spawnSync(process.execPath, ["--eval", openMany, String(port)]);
+    t.equal(opened.stdout.toString(), "600");
+  });
+
+const postHead = ["POST / HTTP/1.1", "Host: a"];
+
+t.test("a client that waits with its body is told to send it once it is read", async (t) => {
+  const { port, next } = await listening(t);
+  const expecting = [...postHead, "Expect: 100-continue", "Content-Length: 5"];
+  const go = "HTTP/1.1 100 Continue\r\n\r\n";
+  const wholly = (exchange: Exchange): Promise<void> => tellBody(exchange, 100);
+  const piecewise = async (exchange: Exchange): Promise<void> => {
+    let bytes = 0;
+    for await (const piece of exchange.readPieces(100)) bytes += piece.length;
+    exchange.reply(200, text, `read ${bytes}`, "utf8");
+  };
+  for (const read of [wholly, piecewise]) {
+    const client = new RawClient(t, port).send(...expecting);
+    const exchange = await next();
+    t.equal(client.received, "");
+    const over = read(exchange);
+    await client.until(() => client.received === go);
+    client.socket.write("hello");
+    await over;
+    await client.until(() => client.received.endsWith("read 5"));
+    t.equal(client.received.split("HTTP/1.1").length, 3, "it is told once");
+    client.send(...postHead, "Content-Length: 0");
+    const following = await next();
+    following.reply(200, text, "and on", "utf8");
+    await client.until(() => client.received.endsWith("and on"));
+  }
+});
+
+t.test("a client that waits with a body that nobody wants isn't told to send it", async (t) => {
+  const table: readonly (readonly [name: string, header: string, (of: Exchange) => unknown])[] = [
+    [
+      "it is refused without a look",
+      "Content-Length: 5",
+      (exchange) => exchange.reply(401, text, "no", "utf8"),
+    ],
+    ["it announces too much", "Content-Length: 101", (exchange) => tellBody(exchange, 100)],
+    [
+      "it announces too much for who reads in pieces",
+      "Content-Length: 101",
+      async (exchange) => {
+        const pieces = exchange.readPieces(100)[Symbol.asyncIterator]();
+        await t.rejects(pieces.next(), { name: "UploadTooLarge" });
+        exchange.reply(413, text, "too_large", "utf8");
+      },
+    ],
+    [
+      "nobody can decode it",
+      "Content-Encoding: x\r\nContent-Length: 5",
+      (exchange) => tellBody(exchange, 100),
+    ],
+    [
+      "in chunks",
+      "Transfer-Encoding: chunked",
+      (exchange) => exchange.reply(401, text, "no", "utf8"),
+    ],
+  ];
+  const { port, next } = await listening(t);
+  for (const [name, header, answer] of table) {
+    const client = new RawClient(t, port).send(...postHead, "Expect: 100-continue", header);
+    await answer(await next());
+    await client.until(() => client.received.includes("\r\n\r\n"));
+    t.match(client.received, /^HTTP\/1\.1 4\d\d /, name);
+    t.match(client.received, /\r\nconnection: close\r\n/i, "what follows may be the body or not");
+    client.socket.end();
+    t.notMatch(await client.response(), / 100 /, name);
+  }
+});
+
+type Framing = readonly (readonly [name: string, begin: string, fill: string])[];
+
+/** Sends bodies whose framing never ends; returns the answers, and how much was sent for each. */
+async function endlessFraming(
+  t: Test,
+  table: Framing,
+  { timeouts, memory }: { timeouts?: ListenerTimes; memory: MemoryLedger },
+): Promise<readonly { readonly name: string; readonly answer: string; readonly sent: number }[]> {
+  const { port, next } = await listening(t, {
+    memory,
+    ...(timeouts === undefined ? {} : { timeouts }),
+  });
+  return Promise.all(
+    table.map(async ([name, begin, fill]) => {
+      const client = new RawClient(t, port).send(...postHead, "Transfer-Encoding: chunked");
+      const exchange = await next();
+      const read = exchange.readBody(1e9);
+      client.socket.write(begin);
+      const piece = fill.repeat(1024);
+      let sent = 0;
+      while (client.received === "" && !client.closed) {
+        await new Promise<unknown>((resolve) => client.socket.write(piece, resolve));
+        sent += piece.length;
+      }
+      client.socket.end();
+      t.match(await read, { ok: false, reason: "gone" }, name);
+      exchange.memory.handled();
+      return { name, answer: client.received, sent };
+    }),
+  );
+}
+
+t.test("extensions of chunks, and trailers, are bounded as a header is", async (t) => {
+  const memory = new MemoryLedger(1e9);
+  const table = [
+    ["an extension", "1;", "a"],
+    ["its value", "1;a=", "a"],
+    ["its quoted value", '1;a="', "a"],
+    ["extensions", "1", ";a=b"],
+    ["an extension of the last chunk", "0;", "a"],
+    ["a trailer's name", "0\r\n", "a"],
+    ["a trailer", "0\r\na: ", "a"],
+    ["trailers", "0\r\n", "a: b\r\n"],
+  ] as const;
+  for (const { name, answer, sent } of await endlessFraming(t, table, { memory })) {
+    const refused = name.includes("trailer")
+      ? /^HTTP\/1\.1 431 [^]*the header is larger than 16384 bytes/
+      : /^HTTP\/1\.1 413 [^]*the extensions of a chunk are larger than 16384 bytes/;
+    t.match(answer, refused, name);
+    // What the kernel has taken before the answer is sent, too.
+    t.ok(sent <= 16 * 1024 * 1024, `${name}: after ${sent} bytes`);
+  }
+  await until(() => memory.held === 0);
+});
+
+t.test("framing that nobody counts ends with the time of the request", async (t) => {
+  const memory = new MemoryLedger(1e9);
+  const table = [
+    ["zeros before a size", "", "0"],
+    ["an extension of each chunk", "", "1;abcdef\r\nx\r\n"],
+  ] as const;
+  const timeouts = { headersMs: 200, requestMs: 200, everyMs: 20 };
+  for (const { name, answer } of await endlessFraming(t, table, { timeouts, memory }))
+    t.match(answer, /^HTTP\/1\.1 408 /, name);
+  await until(() => memory.held === 0);
 });

@@ -10,23 +10,35 @@ import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "../../../proxy/http/body-spool.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { listenHttp } from "../../../proxy/http/http-listener.js";
-import { isCollected } from "../../support/is-collected.js";
+import { isCollected } from "../../support/memory/is-collected.js";
 
 const bytesMax = 100_000;
 
 interface Upload {
   readonly exchange: Exchange;
   readonly socket: Socket;
+  /** The other end of its connection. */
+  served(): Socket;
   /** All that has come back, once it holds `text` or the connection has ended. */
   received(text: string): Promise<string>;
+}
+
+class ServedConnections extends ConnectionRoom<Socket> {
+  last: Socket | null = null;
+
+  override opened(socket: Socket): void {
+    this.last = socket;
+    super.opened(socket);
+  }
 }
 
 /** A request whose head has come; `length` null: in chunks. */
 async function begin(t: Test, length: number | null): Promise<Upload> {
   const arrived = new Promise<Exchange>((resolve) => (take = resolve));
+  const connections = new ServedConnections(10_000);
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
-    connections: new ConnectionRoom(10_000),
+    connections,
     memory: new MemoryLedger(1e9),
     stalledClientMs: 60_000,
     handle: (exchange) => take(exchange),
@@ -46,6 +58,7 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
   return {
     exchange: await arrived,
     socket,
+    served: () => connections.last!,
     async received(wanted) {
       while (!text.includes(wanted) && !socket.destroyed)
         await Promise.race([closed, new Promise<void>((resolve) => (changed = resolve))]);
@@ -167,4 +180,20 @@ t.test("a body that was read belongs to its reader alone", async (t) => {
   };
   t.ok(await isCollected(await read()));
   exchange.reply(200, [], "ok", "latin1");
+});
+
+t.test("a reply is one write to the system, head and body together", async (t) => {
+  const { exchange, socket, received, served } = await begin(t, 2);
+  socket.write("{}");
+  await exchange.readBody(bytesMax);
+  let pieces = 0;
+  const server = served();
+  const writev = server._writev!.bind(server);
+  server._writev = (chunks, done) => {
+    pieces += chunks.length;
+    writev(chunks, done);
+  };
+  exchange.reply(200, ["content-type", "text/plain"], "caf\u00e9", "utf8");
+  t.match(await received("\r\n\r\ncaf"), /content-length: 5\r\n[^]*\r\n\r\ncaf\u00c3\u00a9$/);
+  t.equal(pieces, 0);
 });

@@ -11,6 +11,7 @@ import {
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const breach: Breach = {
@@ -440,13 +441,16 @@ t.test("Google's clients read the time to wait in the refusal itself", async (t)
     waitSeconds: 41.5,
   } as const;
   replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
-  t.match(bodyOf(exchange), {
-    error: {
-      code: 429,
-      status: "RESOURCE_EXHAUSTED",
-      details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "42s" }],
-    },
-  });
+  t.match(
+    bodyOf(exchange),
+    exactly({
+      error: {
+        code: 429,
+        status: "RESOURCE_EXHAUSTED",
+        details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "42s" }],
+      },
+    }),
+  );
 });
 
 t.test("who speaks Anthropic's dialect is told by the path, or else by its version", async (t) => {
