@@ -12,6 +12,7 @@ import { createThrottledEnds } from "../../../shared/throttled-queue.js";
 import type { Egress } from "../../egress/egress.js";
 import { openTunnel } from "../../egress/open-tunnel.js";
 import type { CallConnection, CallHandler } from "./http-call.js";
+import { joinHeadAndBody } from "./join-head-and-body.js";
 import { throttleSocketEnd } from "./throttle-socket-end.js";
 
 /**
@@ -122,6 +123,7 @@ class Connection extends Client implements CallConnection {
           throttleSocketEnd(socket!, throttledEnds, () => {
             this.isSilent = false;
           });
+          joinHeadAndBody(socket!);
           done(null, socket!);
         }),
     });

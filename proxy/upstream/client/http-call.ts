@@ -33,6 +33,9 @@ export interface CallHandler {
   onError(error: Error): void;
 }
 
+/** Before an answer: nobody sends more than a few, unless as a sign of life in a long wait. */
+const informationalMax = 100;
+
 class AbortedError extends Error {
   override name = "AbortedError";
 }
@@ -57,6 +60,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   #running = false;
   #resume: (() => void) | null = null;
   #begun = false;
+  /** Responses with 1xx so far. */
+  #informational = 0;
   #paused = false;
   #aborted = false;
   /** The connection had been kept alive: the provider may have closed it meanwhile. */
@@ -133,6 +138,9 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     // undici asserts that there is none such, where nothing could catch it. What is thrown here, it
     // hands to `onError`.
     if (status < 100) throw new Error(noSuchStatus(status).reason);
+    // Each is a sign of life, so without end they would hold the request for ever.
+    if (status < 200 && ++this.#informational > informationalMax)
+      throw new Error(`more than ${informationalMax} informational responses`);
     this.#resume = resume;
     this.idleTicks = 0;
     // An informational response: the real one follows.

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
-import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
 import { forward } from "../../../proxy/upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../../../proxy/upstream/forwarded.js";
-import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
+import type { UpstreamRequest } from "../../../proxy/upstream/upstream.js";
 import {
   heldHeadBytesMax,
   heldHeadMs,
@@ -13,99 +12,40 @@ import {
 } from "../../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
+import { json, limits, RequestUnderWay } from "./request-under-way.js";
 
 const promptBytes = 400;
-const limits = ["x-ratelimit-limit-requests", "10"];
 const done = "data: [DONE]\n\n";
-const json = ["content-type", "application/json"];
 const eventStream = ["content-type", "text/event-stream; charset=utf-8"];
 
-/** One request on its way, both ends in the test's hand. */
-class Forwarding {
-  readonly exchange = new FakeExchange();
-  readonly does: string[] = [];
-  request: UpstreamRequest | null = null;
-  sink!: UpstreamSink;
-  aborted = false;
-  paused = false;
-  forwarded: Forwarded | null = null;
-  readonly #promise: Promise<Forwarded>;
-
+class Forwarding extends RequestUnderWay<UpstreamRequest> {
   constructor(what: Partial<ForwardRequest> = {}) {
-    const upstream: Upstream = {
-      send: (request, sink) => {
-        this.request = request;
-        this.sink = sink;
-        return {
-          pause: () => {
-            this.paused = true;
-          },
-          resume: () => {
-            this.paused = false;
-          },
-          abort: () => {
-            this.aborted = true;
-          },
-        };
-      },
-      redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
-      close: () => Promise.resolve(),
-    };
-    this.#promise = forward(this.exchange, {
-      upstream,
-      provider: "openai",
-      request: {
-        method: "POST",
-        path: "/chat/completions",
-        headers: [],
-        body: Buffer.from("{}"),
-        isRepeatable: true,
-      },
-      headers: limits,
-      operation: "chat_completions",
-      translator: null,
-      hideUsageChunk: false,
-      promptBytes: () => promptBytes,
-      hasFallback: false,
-      monoMs: () => 77,
-      ...what,
-    });
-    void this.#promise.then((forwarded) => {
-      this.forwarded = forwarded;
-    });
-  }
-
-  head(status: number, headers: readonly string[] = json): this {
-    this.sink.onHead(status, headers);
-    return this;
-  }
-
-  data(...chunks: readonly (string | Buffer)[]): this {
-    for (const one of chunks) this.sink.onData(Buffer.from(one));
-    return this;
-  }
-
-  end(): this {
-    this.sink.onEnd();
-    return this;
-  }
-
-  fail(kind: UpstreamFailure["kind"], reason = "ECONNRESET"): this {
-    this.sink.onFailure({ kind, reason });
-    return this;
-  }
-
-  /** How it ended; the client has its last byte. */
-  async finished(): Promise<Forwarded> {
-    const forwarded = await this.#promise;
-    forwarded.finish();
-    return forwarded;
-  }
-
-  /** Whether it has ended by now. */
-  async isOver(): Promise<boolean> {
-    await Promise.resolve();
-    return this.forwarded !== null;
+    const exchange = new FakeExchange();
+    super(exchange, (send) =>
+      forward(exchange, {
+        upstream: {
+          send,
+          redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+          close: () => Promise.resolve(),
+        },
+        provider: "openai",
+        request: {
+          method: "POST",
+          path: "/chat/completions",
+          headers: [],
+          body: Buffer.from("{}"),
+          isRepeatable: true,
+        },
+        headers: limits,
+        operation: "chat_completions",
+        translator: null,
+        hideUsageChunk: false,
+        promptBytes: () => promptBytes,
+        hasFallback: false,
+        monoMs: () => 77,
+        ...what,
+      }),
+    );
   }
 }
 

@@ -11,8 +11,8 @@ import type {
   UpstreamSink,
 } from "../../../../proxy/upstream/upstream.js";
 import { largeBodyBytes } from "../../../../shared/bounds.js";
-import { isCollected } from "../../../support/is-collected.js";
 import { keyless } from "../../../support/keyless.js";
+import { isCollected } from "../../../support/memory/is-collected.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 const directEgress: Egress = { proxy: null, secureContext: null };
@@ -262,3 +262,21 @@ t.test(
     t.equal(upstream.redact("no first-key, no second-key"), "no [redacted], no [redacted]");
   },
 );
+
+t.test("informational responses are signs of life, but not without end", async (t) => {
+  for (const [count, expected] of [
+    [100, /^200$/],
+    [101, /more than 100 informational responses/],
+  ] as const) {
+    const early = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(count);
+    const { baseUrl } = await startProvider(t, (socket) => void socket.write(early + answer));
+    const provider = providerConfig({ name: "x", baseUrl });
+    const upstream = createHttpUpstream(provider, directEgress, keyless());
+    t.teardown(() => upstream.close());
+    const body = Buffer.from("{}");
+    const told = await outcome((sink) =>
+      upstream.send({ method: "POST", path: "/x", headers: [], body, isRepeatable: true }, sink),
+    );
+    t.match(told, expected);
+  }
+});

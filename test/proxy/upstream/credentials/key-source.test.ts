@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openKeySource } from "../../../../proxy/upstream/credentials/key-source.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 function source(own: object) {
@@ -35,7 +36,7 @@ t.test("a key is read from a file, and one that isn't there is told once", async
   const gone = source({ apiKeyFile: file });
   await gone.ready;
   t.equal(gone.keys.missing, "its api_key_file fails: ENOENT");
-  t.match(gone.lines, [/can't be read/]);
+  t.match(gone.lines, exactly([/can't be read/]));
   writeFileSync(file, "two words");
   const wrong = source({ apiKeyFile: file });
   await wrong.ready;
@@ -61,7 +62,7 @@ t.test(
     await ready;
     t.equal(keys.missing, null);
     t.same(chosen(3), ["sk-one", "sk-one", "sk-zero"]);
-    t.match(lines, [/its api_keys\[2\]\.key_file fails: ENOENT.*can't be read/]);
+    t.match(lines, exactly([/its api_keys\[2\]\.key_file fails: ENOENT.*can't be read/]));
   },
 );
 

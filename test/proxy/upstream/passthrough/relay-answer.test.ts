@@ -1,97 +1,39 @@
 import t from "tap";
-import type { UpstreamFailure } from "../../../../proxy/upstream/errors/upstream-failure.js";
-import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
-import type {
-  PassthroughRequest,
-  PassthroughUpstream,
-} from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
+import type { PassthroughRequest } from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
 import {
   type RelayRequest,
   relayAnswer,
 } from "../../../../proxy/upstream/passthrough/relay-answer.js";
-import type { UpstreamSink } from "../../../../proxy/upstream/upstream.js";
 import { heldResponseBytesMax } from "../../../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../../fake-exchange.js";
+import { json, limits, RequestUnderWay } from "../request-under-way.js";
 
-const limits = ["x-ratelimit-limit-requests", "10"];
-const json = ["content-type", "application/json"];
 const eventStream = ["content-type", "text/event-stream"];
 
-/** One request on its way, both ends in the test's hand. */
-class Relaying {
-  readonly exchange: FakeExchange;
-  sink!: UpstreamSink;
-  request: PassthroughRequest | null = null;
-  aborted = false;
-  paused = false;
-  forwarded: Forwarded | null = null;
-  readonly #promise: Promise<Forwarded>;
-
+class Relaying extends RequestUnderWay<PassthroughRequest> {
   constructor(what: Partial<RelayRequest> = {}, method = "POST") {
-    this.exchange = new FakeExchange({ method, path: "/p/test/v1/any" });
-    const upstream: PassthroughUpstream = {
-      send: (request, sink) => {
-        this.request = request;
-        this.sink = sink;
-        return {
-          pause: () => {
-            this.paused = true;
+    const exchange = new FakeExchange({ method, path: "/p/test/v1/any" });
+    super(exchange, (send) =>
+      relayAnswer(exchange, {
+        upstream: {
+          send,
+          tunnel: () => {
+            throw new Error("not used here");
           },
-          resume: () => {
-            this.paused = false;
-          },
-          abort: () => {
-            this.aborted = true;
-          },
-        };
-      },
-      tunnel: () => {
-        throw new Error("not used here");
-      },
-      redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
-      close: () => {},
-    };
-    this.#promise = relayAnswer(this.exchange, {
-      upstream,
-      provider: "test",
-      request: { method, path: "/v1/any", headers: [], body: null },
-      limits,
-      headers: ["x-sluice-target", "test/m"],
-      operation: null,
-      promptBytes: () => 400,
-      monoMs: () => 77,
-      ...what,
-    });
-    void this.#promise.then((forwarded) => {
-      this.forwarded = forwarded;
-    });
-  }
-
-  head(status: number, headers: readonly string[] = json): this {
-    this.sink.onHead(status, headers);
-    return this;
-  }
-
-  data(...chunks: readonly (string | Buffer)[]): this {
-    for (const one of chunks) this.sink.onData(Buffer.from(one));
-    return this;
-  }
-
-  end(): this {
-    this.sink.onEnd();
-    return this;
-  }
-
-  fail(kind: UpstreamFailure["kind"], reason = "ECONNRESET"): this {
-    this.sink.onFailure({ kind, reason });
-    return this;
-  }
-
-  async finished(): Promise<Forwarded> {
-    const forwarded = await this.#promise;
-    forwarded.finish();
-    return forwarded;
+          redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+          close: () => {},
+        },
+        provider: "test",
+        request: { method, path: "/v1/any", headers: [], body: null },
+        limits,
+        headers: ["x-sluice-target", "test/m"],
+        operation: null,
+        promptBytes: () => 400,
+        monoMs: () => 77,
+        ...what,
+      }),
+    );
   }
 }
 

@@ -1,0 +1,77 @@
+/** One request on its way to a provider, both ends in the test's hand. */
+import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
+import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { UpstreamCall, UpstreamSink } from "../../../proxy/upstream/upstream.js";
+import type { FakeExchange } from "../fake-exchange.js";
+
+export const limits = ["x-ratelimit-limit-requests", "10"];
+export const json = ["content-type", "application/json"];
+
+export class RequestUnderWay<Request> {
+  readonly exchange: FakeExchange;
+  request: Request | null = null;
+  sink!: UpstreamSink;
+  aborted = false;
+  paused = false;
+  forwarded: Forwarded | null = null;
+  readonly #promise: Promise<Forwarded>;
+
+  /** `start` sends it, by what it is given. */
+  constructor(
+    exchange: FakeExchange,
+    start: (send: (request: Request, sink: UpstreamSink) => UpstreamCall) => Promise<Forwarded>,
+  ) {
+    this.exchange = exchange;
+    this.#promise = start((request, sink) => {
+      this.request = request;
+      this.sink = sink;
+      return {
+        pause: () => {
+          this.paused = true;
+        },
+        resume: () => {
+          this.paused = false;
+        },
+        abort: () => {
+          this.aborted = true;
+        },
+      };
+    });
+    void this.#promise.then((forwarded) => {
+      this.forwarded = forwarded;
+    });
+  }
+
+  head(status: number, headers: readonly string[] = json): this {
+    this.sink.onHead(status, headers);
+    return this;
+  }
+
+  data(...chunks: readonly (string | Buffer)[]): this {
+    for (const one of chunks) this.sink.onData(Buffer.from(one));
+    return this;
+  }
+
+  end(): this {
+    this.sink.onEnd();
+    return this;
+  }
+
+  fail(kind: UpstreamFailure["kind"], reason = "ECONNRESET"): this {
+    this.sink.onFailure({ kind, reason });
+    return this;
+  }
+
+  /** How it ended; the client has its last byte. */
+  async finished(): Promise<Forwarded> {
+    const forwarded = await this.#promise;
+    forwarded.finish();
+    return forwarded;
+  }
+
+  /** Whether it has ended by now. */
+  async isOver(): Promise<boolean> {
+    await Promise.resolve();
+    return this.forwarded !== null;
+  }
+}
