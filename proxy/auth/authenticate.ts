@@ -163,8 +163,11 @@ export function givenToken(request: CredentialSource, area: Area): string | Fail
     const token = new URLSearchParams(request.query).get("key") ?? undefined;
     if (isGiven(token)) return token;
   }
-  return unauthorized("missing credentials");
+  return missingCredentials;
 }
+
+/** With an open gateway, of every request. */
+const missingCredentials = unauthorized("missing credentials");
 
 /** Node reads header bytes as Latin-1, clients write UTF-8: valid UTF-8 is read as that. */
 function asUtf8(latin1: string): string {

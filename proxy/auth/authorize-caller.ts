@@ -17,12 +17,13 @@ import { type Authentication, type Caller, deniedCaller } from "./caller.js";
  * The caller with its effective user path, or the refusal. The daemon isn't asked about callers
  * that the proxy has authenticated itself, nor about callers without credentials while it is known
  * that there is no managed key. Without the daemon a key can't be checked: that is a 503 in either
- * failure mode.
+ * failure mode. A `scrape` of an open gateway needs none, unless the daemon has said that there are
+ * keys: metrics are wanted most while it is away, which it may have been since the proxy began.
  */
 export async function authorizeCaller(
   limiter: Limiter,
   caller: Caller,
-  area: Area,
+  area: Area | "scrape",
 ): Promise<Authentication> {
   const { credential } = caller;
   if (credential === "authenticated") return { ok: true, caller };
@@ -39,6 +40,8 @@ export async function authorizeCaller(
     case "denied":
       return deniedCaller(caller, outcome.ended);
     case "unavailable":
+      if (area === "scrape" && credential === "none" && limiter.keysExist !== true)
+        return identified(caller, { userPath: "", keyId: "" }, area);
       return { ok: false, failure: limiterUnavailable() };
     default:
       return unreachable(outcome);
@@ -49,7 +52,7 @@ export async function authorizeCaller(
 function identified(
   caller: Caller,
   { userPath, keyId, models }: Pick<Authorized, "userPath" | "keyId" | "models">,
-  area: Area,
+  area: Area | "scrape",
 ): Authentication {
   if (area === "admin" && keyId !== "")
     return {
@@ -96,6 +99,8 @@ export function mustAuthorizeFirst(
   if (credential === "authenticated") return false;
   if (pathFailure !== null || (credential === "none" && limiter.keysExist === true)) return true;
   if (credential === "none") return false;
+  // It waits with its body to be told whether it is wanted.
+  if (exchange.header("expect") !== undefined) return true;
   // Decoded it may be much larger than it says.
   if (exchange.header("content-encoding") !== undefined) return true;
   const length = exchange.header("content-length");

@@ -1,12 +1,14 @@
 /**
- * How many values a JSON text holds, counted before it is parsed: a few megabytes of `{},` make
+ * One walk over a JSON text before it is parsed: how many values it holds, where its outermost
+ * members are, and which of its numbers are the ids of tokens. A few megabytes of `{},` make
  * millions of objects, which hold the event loop for a second and take a hundred times the memory
  * of the text. Long texts and base64 are passed over, so that ordinary bodies cost nothing.
  *
- * Not here: whether the text is JSON.
+ * Not here: whether the text is JSON. Of what isn't, something or other is found; who uses that
+ * must have parsed the text.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
-import { stringEnd } from "./scan-json.js";
+import { type JsonMember, readKey, skipSpace, stringEnd } from "./scan-json.js";
 
 /**
  * Values of one body, and the names of members with them: ten times those of the longest sessions
@@ -19,6 +21,11 @@ export const valuesMax = 250_000;
  * a few milliseconds.
  */
 export const strangerValuesMax = 20_000;
+/**
+ * Fields of a body, that is names in its outermost object: ten times those of any dialect. They are
+ * looked at one by one.
+ */
+export const fieldsMax = 1000;
 
 /** A longer number isn't the id of a token. */
 const tokenDigitsMax = 7;
@@ -28,77 +35,193 @@ export function tooManyValues(what = "the body", param = "body"): Failure {
   return invalid(`${what} must hold at most ${valuesMax} values, names of members included`, param);
 }
 
+/** The 400 for a body with more fields. */
+export function tooManyFields(): Failure {
+  return invalid(`the body must have at most ${fieldsMax} fields`, "body");
+}
+
 /** Shorter runs of tokens cost the parser nothing. */
 const runCharsMin = 64;
 
-/**
- * A JSON text to be parsed instead, for its shape: each long run of the ids of tokens is one number
- * in it. Requests for embeddings have millions of them, which aren't counted. Null: of other values
- * it holds too many.
- */
-export function withoutTokens(text: string): string | null {
+/** Whether a JSON text holds more than `max` values and names. */
+export function hasMoreValues(text: string, max = valuesMax): boolean {
+  // Each value takes a character at the least.
+  if (text.length <= max) return false;
+  const count = new ValueCount(text, max, false);
+  count.walk(0);
+  return count.values > max;
+}
+
+/** What the walk finds in a body. */
+export interface BodyOutline {
+  /** Values and names; more than `valuesMax`: the rest wasn't counted. */
+  readonly values: number;
+  /** Outermost members; more than `fieldsMax`: the rest wasn't looked at. */
+  readonly fields: number;
+  /**
+   * A text to be parsed instead, for its shape: each long run of the ids of tokens is one number in
+   * it. Requests for embeddings have millions of them, which aren't counted.
+   */
+  readonly shape: string;
+  /** Whether a name of a member, wherever it is, may be written with escapes; of long ones not. */
+  readonly escapesNames: boolean;
+  /** Those members. To be called when the text has been parsed. */
+  members(): readonly JsonMember[];
+}
+
+/** `passesTokens`: runs of whole numbers with commas between aren't counted. */
+export function outlineOf(text: string, passesTokens: boolean): BodyOutline {
+  const count = new ValueCount(text, valuesMax, passesTokens);
+  const places: MemberPlace[] = [];
+  let next = skipSpace(text, 0);
+  if (text[next] === "{") {
+    count.values++;
+    next = skipSpace(text, next + 1);
+    while (text[next] === '"' && places.length <= fieldsMax && count.values <= valuesMax) {
+      const keyEnd = stringEnd(text, next);
+      const colon = keyEnd === -1 ? -1 : skipSpace(text, keyEnd);
+      if (colon === -1 || text[colon] !== ":") break;
+      count.values++;
+      count.noteName(next, keyEnd);
+      const start = skipSpace(text, colon + 1);
+      const end = count.valueEnd(start);
+      places.push({ keyStart: next, keyEnd, start, end });
+      next = skipSpace(text, end);
+      if (text[next] === ",") next = skipSpace(text, next + 1);
+    }
+  }
+  if (places.length <= fieldsMax) count.walk(next);
+  return {
+    values: count.values,
+    fields: places.length,
+    shape: withoutRuns(text, count.runs),
+    escapesNames: count.escapesNames,
+    members: () =>
+      places.map(({ keyStart, keyEnd, start, end }) => ({
+        key: readKey(text, keyStart, keyEnd),
+        start,
+        end,
+      })),
+  };
+}
+
+interface MemberPlace {
+  /** At its quotes. */
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Run {
+  readonly start: number;
+  readonly end: number;
+}
+
+function withoutRuns(text: string, runs: readonly Run[]): string {
+  if (runs.length === 0) return text;
   const pieces: string[] = [];
   let from = 0;
-  const isOver = hasMoreValues(text, valuesMax, (start, end) => {
-    // Behind a colon it isn't JSON, and must not become it.
-    if (end - start < runCharsMin || isMember(text, start)) return;
-    pieces.push(text.slice(from, start), "0");
+  for (const { start, end } of runs) {
+    pieces.push(text.slice(from, start));
     from = end;
-  });
-  if (isOver) return null;
-  return pieces.length === 0 ? text : pieces.join("") + text.slice(from);
+  }
+  return `${pieces.join("0")}0${text.slice(from)}`;
+}
+
+/** A name of 24 letters, each as an escape, in its quotes. */
+const escapedNameCharsMax = 2 + 24 * 6;
+
+class ValueCount {
+  /** Values and names so far. */
+  values = 0;
+  escapesNames = false;
+  /** Long runs of the ids of tokens. */
+  readonly runs: Run[] = [];
+  readonly #text: string;
+  readonly #max: number;
+  readonly #passesTokens: boolean;
+
+  constructor(text: string, max: number, passesTokens: boolean) {
+    this.#text = text;
+    this.#max = max;
+    this.#passesTokens = passesTokens;
+  }
+
+  /** Counts what comes from a place on, to the end or until it is too much. */
+  walk(from: number): void {
+    for (let at = from; at < this.#text.length && this.values <= this.#max; )
+      at = this.valueEnd(at);
+  }
+
+  /** Counts the value at a place with all within it, and says where it ends. */
+  valueEnd(from: number): number {
+    const text = this.#text;
+    let depth = 0;
+    let at = from;
+    do {
+      switch (text.charCodeAt(at)) {
+        case 0x2c: // ,
+        case 0x3a: // :
+          at++;
+          break;
+        case 0x20:
+        case 0x0a:
+        case 0x0d:
+        case 0x09:
+          at = skipSpace(text, at + 1);
+          break;
+        case 0x7d: // }
+        case 0x5d: // ]
+          at++;
+          depth--;
+          break;
+        case 0x7b: // {
+        case 0x5b: // [
+          at++;
+          depth++;
+          this.values++;
+          break;
+        case 0x22: {
+          // "
+          const end = stringEnd(text, at);
+          // Not JSON: the parser stops here too.
+          if (end === -1) return text.length;
+          this.values++;
+          this.noteName(at, end);
+          at = end;
+          break;
+        }
+        default:
+          at = this.#plainEnd(at, depth > 0);
+      }
+    } while (depth > 0 && at < text.length && this.values <= this.#max);
+    return at;
+  }
+
+  /** Looks at a string, which is a name if a colon follows. */
+  noteName(start: number, end: number): void {
+    if (end - start > escapedNameCharsMax || this.escapesNames) return;
+    const isName = this.#text.charCodeAt(skipSpace(this.#text, end)) === 0x3a;
+    this.escapesNames = isName && this.#text.slice(start, end).includes("\\");
+  }
+
+  /** Of a number, true, false, null or what isn't JSON, or of a run of the ids of tokens. */
+  #plainEnd(at: number, isWithin: boolean): number {
+    const text = this.#text;
+    const end = this.#passesTokens && isWithin ? tokensEnd(text, at) : at;
+    if (end === at) {
+      this.values++;
+      return plainEnd(text, at);
+    }
+    // Behind a colon it isn't JSON, and must not become it.
+    if (end - at >= runCharsMin && !isMember(text, at)) this.runs.push({ start: at, end });
+    return end;
+  }
 }
 
 function isMember(text: string, valueAt: number): boolean {
   return text.slice(0, valueAt).trimEnd().endsWith(":");
-}
-
-/**
- * Whether a JSON text holds more than `max` values and names. `onTokens` is told of each run of
- * whole numbers with commas between, as the ids of tokens are; without it they are counted too.
- */
-export function hasMoreValues(
-  text: string,
-  max = valuesMax,
-  onTokens: ((start: number, end: number) => void) | null = null,
-): boolean {
-  // Each value takes a character at the least.
-  if (text.length <= max) return false;
-  let count = 0;
-  for (let at = 0; at < text.length; ) {
-    switch (text.charCodeAt(at)) {
-      case 0x2c: // ,
-      case 0x3a: // :
-      case 0x7d: // }
-      case 0x5d: // ]
-      case 0x20:
-      case 0x0a:
-      case 0x0d:
-      case 0x09:
-        at++;
-        continue;
-      case 0x22: // "
-        at = stringEnd(text, at);
-        // Not JSON: the parser stops here too.
-        if (at === -1) return false;
-        break;
-      case 0x7b: // {
-      case 0x5b: // [
-        at++;
-        break;
-      default: {
-        const end = onTokens === null ? at : tokensEnd(text, at);
-        if (end > at) {
-          onTokens?.(at, end);
-          at = end;
-          continue;
-        }
-        at = plainEnd(text, at);
-      }
-    }
-    if (++count > max) return true;
-  }
-  return false;
 }
 
 /** Where a number, true, false or null ends, or what isn't JSON. */
@@ -115,22 +238,18 @@ function plainEnd(text: string, from: number): number {
 /** Where the last of some whole numbers ends; `from` itself: none begins there. */
 function tokensEnd(text: string, from: number): number {
   let end = from;
-  for (let at = from; ; at++) {
+  for (let at = from; ; ) {
     let after = at;
-    while (isDigit(text.charCodeAt(after))) after++;
+    let next = text.charCodeAt(after);
+    while (next >= 0x30 && next <= 0x39) next = text.charCodeAt(++after);
     const digits = after - at;
     const isWhole = digits === 1 || (digits > 1 && text.charCodeAt(at) !== 0x30);
-    const next = text.charCodeAt(after);
     // A point or an exponent.
     const goesOn = next === 0x2e || (next | 0x20) === 0x65;
     if (!isWhole || digits > tokenDigitsMax || goesOn) return end;
     end = after;
     if (next !== 0x2c) return end;
-    at = after;
-    while (text.charCodeAt(at + 1) === 0x20) at++;
+    at = after + 1;
+    while (text.charCodeAt(at) === 0x20) at++;
   }
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
 }

@@ -2,6 +2,8 @@
  * The two edits that Sluice may make to the body of a request to a model: another `model`, and
  * `stream_options.include_usage`. All other bytes stay as the client wrote them.
  */
+import type { Operation } from "../../shared/operation.js";
+import type { ModelBody } from "./model-body.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
 interface BodyEdits {
@@ -36,6 +38,16 @@ export function editModelBody(
         bytes,
         splices.sort((a, b) => a.start - b.start),
       );
+}
+
+/** Whether a stream's usage must be asked for: its client didn't, and its provider takes it. */
+export function mustAskUsage(
+  operation: Operation,
+  { stream, includeUsage }: Pick<ModelBody, "stream" | "includeUsage">,
+  { chat }: { readonly chat: { readonly takesStreamOptions: boolean } },
+): boolean {
+  const isChat = operation === "chat_completions" || operation === "completions";
+  return isChat && stream && !includeUsage && chat.takesStreamOptions;
 }
 
 /** Bytes from `start` to `end` become `text`. */
@@ -73,7 +85,8 @@ function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Spli
   return { start: start + splice.start, end: start + splice.end, text: splice.text };
 }
 
-function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
+/** They are in order, and no two of them overlap. */
+export function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
   let length = bytes.length;
   for (const splice of splices)
     length += Buffer.byteLength(splice.text) - (splice.end - splice.start);

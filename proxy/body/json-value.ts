@@ -11,12 +11,13 @@ export function kindOf(value: unknown): Kind {
   return typeof value === "boolean" ? "a boolean" : "an object";
 }
 
-/** The parser's message, which quotes a snippet: parsed as UTF-8, so that it is readable. */
-export function whyNotJson(bytes: Buffer): string {
-  try {
-    JSON.parse(bytes.toString("utf8"));
-    return "it is not valid JSON";
-  } catch (error) {
-    return error instanceof Error ? error.message : "it is not valid JSON";
-  }
+/**
+ * The parser's message about a text in Latin-1. It quotes a snippet, which is UTF-8, and counts
+ * bytes: the text isn't parsed again as something else for it. `error`: null where the parser was
+ * given another text.
+ */
+export function whyNotJson(error: unknown): string {
+  return error instanceof Error
+    ? Buffer.from(error.message, "latin1").toString("utf8")
+    : "it is not valid JSON";
 }

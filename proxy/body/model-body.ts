@@ -13,7 +13,8 @@ import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { hasMoreValues, tooManyValues, withoutTokens } from "./count-values.js";
+import type { BodyText } from "./body-text.js";
+import { fieldsMax, tooManyFields, tooManyValues, valuesMax } from "./count-values.js";
 import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
 import { type AskedOfResponses, askedOfResponses } from "./meaning/asked-of-responses.js";
@@ -66,25 +67,27 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function parseModelBody(
   operation: JsonOperation,
-  bytes: Buffer,
+  { bytes, text, outline }: BodyText,
   isUtf8: (bytes: Buffer) => boolean = isUtf8Text,
   other: OtherModel | null = null,
 ): ModelBodyResult {
-  const text = bytes.toString("latin1");
-  const shape = takesTokens.has(operation)
-    ? withoutTokens(text)
-    : hasMoreValues(text)
-      ? null
-      : text;
-  if (shape === null) return { ok: false, failure: tooManyValues() };
+  if (outline !== null && outline.values > valuesMax)
+    return { ok: false, failure: tooManyValues() };
+  if (outline !== null && outline.fields > fieldsMax)
+    return { ok: false, failure: tooManyFields() };
+  const shape = outline?.shape ?? text;
   let value: unknown;
   try {
     value = JSON.parse(shape);
-  } catch {
-    return refuse(`the body must be a JSON object: ${whyNotJson(bytes)}`, "body");
+  } catch (error) {
+    // About a shape it would quote, and count, what the client hasn't written.
+    const reason = whyNotJson(shape === text ? error : null);
+    return refuse(`the body must be a JSON object: ${reason}`, "body");
   }
   if (!isObject(value))
     return refuse(`the body must be a JSON object, not ${kindOf(value)}`, "body");
+  const members = outline?.members() ?? scanObject(text);
+  if (members.length > fieldsMax) return { ok: false, failure: tooManyFields() };
   // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths
   // mean ASCII.
   const ascii = Buffer.byteLength(text) === bytes.length;
@@ -92,7 +95,6 @@ export function parseModelBody(
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const refusal = checkFields(operation, value, other === null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
-  const members = scanObject(text);
   // Of two members with one key, JSON.parse has kept the last.
   const isOnce = members.length === Object.keys(value).length;
   const repeated =
@@ -159,9 +161,6 @@ const subjects = {
   count_content_tokens: { name: "contents", kinds: ["an array"], required: false },
   images: { name: "prompt", kinds: ["a string"], required: true },
 } satisfies Partial<Record<Operation, Subject>>;
-
-/** Whose subject may be lists of tokens, by their ids: 2,048 of 8,192 each for embeddings. */
-const takesTokens: ReadonlySet<JsonOperation> = new Set(["embeddings", "completions"]);
 
 /** What is wrong with the types of the fields, or null. */
 function checkFields(

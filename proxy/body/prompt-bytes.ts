@@ -20,22 +20,31 @@ const base64 = /^[\w+/\\=-]*$/;
 const fileField = /"(?:url|image_url|data|file_data)"\s*:\s*"$/;
 const fieldChars = 32;
 
-/** `body` must be JSON. Escaped quotes are taken for quotes: they can only hide a file. */
+const quote = 0x22;
+
+/**
+ * `body` must be JSON. Escaped quotes are taken for quotes: they can only hide a file. Only what
+ * may be as long as a file is looked at: of a stretch of that length the last quote is enough.
+ */
 export function promptBytes(body: Buffer): number {
-  if (body.length < fileCharsMin) return body.length;
-  const text = body.toString("latin1");
   let bytes = body.length;
-  let start = text.indexOf('"') + 1;
-  for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', start)) {
-    if (end - start >= fileCharsMin && isFile(text, start, end)) bytes -= end - start - fileBytes;
-    start = end + 1;
+  if (bytes < fileCharsMin) return bytes;
+  for (let at = body.indexOf(quote); at !== -1; ) {
+    const last = body.lastIndexOf(quote, at + fileCharsMin);
+    if (last > at) {
+      at = last;
+      continue;
+    }
+    const end = body.indexOf(quote, at + 1);
+    if (end !== -1 && isFile(body, at + 1, end)) bytes -= end - at - 1 - fileBytes;
+    at = end;
   }
   return bytes;
 }
 
-function isFile(text: string, start: number, end: number): boolean {
+function isFile(body: Buffer, start: number, end: number): boolean {
   return (
-    fileField.test(text.slice(Math.max(0, start - fieldChars), start)) &&
-    base64.test(text.slice(end - endChars, end))
+    fileField.test(body.toString("latin1", Math.max(0, start - fieldChars), start)) &&
+    base64.test(body.toString("latin1", end - endChars, end))
   );
 }

@@ -51,13 +51,16 @@ export interface JsonItem {
   readonly end: number;
 }
 
-/** The items of the array that begins at or after `at`, in order, under the same conditions. */
-export function scanArray(text: string, at = 0): readonly JsonItem[] {
+/**
+ * The items of the array that begins at or after `at`, in order, under the same conditions; or the
+ * first so many.
+ */
+export function scanArray(text: string, at = 0, itemsMax = Infinity): readonly JsonItem[] {
   const items: JsonItem[] = [];
   let next = skipSpace(text, at);
   assert(text.charCodeAt(next) === openBracket, "the text is a JSON array");
   next = skipSpace(text, next + 1);
-  while (text.charCodeAt(next) !== closeBracket) {
+  while (text.charCodeAt(next) !== closeBracket && items.length < itemsMax) {
     const end = valueEnd(text, next);
     items.push({ start: next, end });
     next = skipSpace(text, end);
@@ -71,13 +74,41 @@ export function lastMember(members: readonly JsonMember[], key: string): JsonMem
   return members.findLast((member) => member.key === key) ?? null;
 }
 
+/** A body whose top-level fields can be asked for, as in `ModelCall`. */
+export interface NamedValues {
+  valuesOf(name: string): readonly string[];
+}
+
+/** The JSON of the values that the members with this key have in a body, in Latin-1, in order. */
+export function valuesOf(
+  bytes: Buffer,
+  members: readonly JsonMember[],
+  key: string,
+): readonly string[] {
+  const isNamed = (member: JsonMember): boolean => member.key === key;
+  return members.filter(isNamed).map(({ start, end }) => bytes.toString("latin1", start, end));
+}
+
 /** The position after the string whose opening quote is at `at`, or -1 when it doesn't end. */
 export function stringEnd(text: string, at: number): number {
-  for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    if (!endsEscaping(text, at + 1, end)) return end + 1;
+  for (let from = at + 1; ; ) {
+    const end = text.indexOf('"', from);
+    if (end === -1) return -1;
+    if (!endsEscaping(text, from, end)) return end + 1;
+    // Code in a string has many quotes: a search for each takes longer than to read on.
+    from = end + 1;
+    for (let until = from + escapesNearby; from < until && from < text.length; from++) {
+      const code = text.charCodeAt(from);
+      if (code === quote) return from + 1;
+      if (code !== backslash) continue;
+      from++;
+      until = from + escapesNearby;
+    }
   }
-  return -1;
 }
+
+/** As many characters without an escape, and the next quote is searched for again. */
+const escapesNearby = 16;
 
 /**
  * Whether the part of a string from `start` to `end` ends in a backslash that isn't escaped itself:
@@ -95,9 +126,13 @@ export function readKey(text: string, start: number, end: number): string {
   return raw.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : raw;
 }
 
-function skipSpace(text: string, at: number): number {
-  while (isSpace(text.charCodeAt(at))) at++;
-  return at;
+/** The next place from `at` on without white space. */
+export function skipSpace(text: string, at: number): number {
+  for (let next = at; ; next++) {
+    const code = text.charCodeAt(next);
+    // Nearly every other character is above; behind the end it is none.
+    if (code > 0x20 || !isSpace(code)) return next;
+  }
 }
 
 function isSpace(code: number): boolean {

@@ -58,8 +58,7 @@ export async function askCache(
   const { gateway, exchange, caller, record } = context;
   const { responseCache, limiter } = gateway;
   const { body, operation } = call;
-  if (responseCache === null || body === null || !isCacheableRequest(operation, body))
-    return bypassed;
+  if (responseCache === null || body === null || !isCacheableRequest(call)) return bypassed;
   // A caller with an id has been checked already, for this very request.
   const authorized =
     caller.keyId === ""

@@ -92,7 +92,7 @@ export async function countTokens(
   const notAllowed = modelProblem(context.caller, names);
   if (notAllowed !== null) return refuseUnadmitted(context, notAllowed);
   const ordered = gateway.targetOrder.peek(route);
-  const targets = mayContinue(call) ? await makerOnly(gateway, call.body, ordered) : ordered;
+  const targets = mayContinue(call) ? await makerOnly(gateway, call, ordered) : ordered;
   const able = targets.filter((target) => problemAt(gateway, call, target) === null);
   const [target] = gateway.targetHealth.wellFirst(able);
   if (target === undefined)

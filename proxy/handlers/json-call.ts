@@ -8,11 +8,13 @@ import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
-import { editModelBody } from "../body/edit-model-body.js";
+import { bodyText, isDense } from "../body/body-text.js";
+import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
+import { valuesOf } from "../body/scan-json.js";
 import { chooseDialect, needsResponses, offeredTo } from "../dialects/choose-dialect.js";
 import { fittedBody, mayBeFitted } from "../dialects/native/fit-native.js";
 import { signedForGoogle } from "../dialects/native/signed-for-google.js";
@@ -26,11 +28,10 @@ import {
 } from "../dialects/translation/translation.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
 import { namingIn } from "../objects/object-body.js";
-import { conversationOf } from "../routing/conversation.js";
 import { notOffered } from "../routing/not-offered.js";
 import { LargeBodies } from "../upstream/large-body.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
-import { googleBody, googleProblem, otherModel, streamForm } from "./model-in-path.js";
+import { googleBody, otherModel, streamForm } from "./model-in-path.js";
 import { denialOfDense } from "./refuse-caller.js";
 
 export async function readJsonCall(
@@ -41,14 +42,17 @@ export async function readJsonCall(
   const body = await exchange.readBody(bodyBytesMax);
   onRead?.();
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
-  const denial = denialOfDense(source.limiter, source.caller, body.bytes);
+  const text = bodyText(operation, body.bytes);
+  const denial = denialOfDense(source.limiter, source.caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
-  const parsed = parseModelBody(operation, body.bytes, isUtf8, otherModel(operation, exchange));
+  const parsed = parseModelBody(operation, text, isUtf8, otherModel(operation, exchange));
   if (!parsed.ok) return parsed;
-  const failure = isGoogleOperation(operation) ? googleProblem(body.bytes, parsed.fields) : null;
-  if (failure !== null) return { ok: false, failure };
-  const naming = source.caller.isOperator ? null : namingIn(body.bytes, parsed.fields, operation);
+  // A large body was walked through already.
+  const escapesNames = text.outline?.escapesNames;
+  const naming = source.caller.isOperator
+    ? null
+    : namingIn(body.bytes, parsed.fields, operation, escapesNames);
   const given = { bytes: body.bytes, body: parsed.body, naming };
   return { ok: true, call: new JsonCall(operation, given, source) };
 }
@@ -66,6 +70,7 @@ class JsonCall implements ModelCall {
   readonly model: string;
   readonly stream: boolean;
   readonly mayRunOthers: boolean;
+  readonly repeatable = true;
   readonly naming: ModelCall["naming"];
   /** Empty once it is let go. */
   #bytes: Buffer;
@@ -93,12 +98,8 @@ class JsonCall implements ModelCall {
     this.#source = source;
   }
 
-  get repeatable(): boolean {
-    return true;
-  }
-
-  conversation(): string | null {
-    return conversationOf(this.#source.exchange, this.#bytes);
+  valuesOf(name: string): readonly string[] {
+    return valuesOf(this.#bytes, this.#body.members, name);
   }
 
   get body(): Buffer {
@@ -172,19 +173,16 @@ class JsonCall implements ModelCall {
     model: string,
     { bytes, savedBytes }: Rewritten,
   ): FittedRequest {
-    const { stream, includeUsage, members } = this.#body;
-    const askUsage =
-      (this.operation === "chat_completions" || this.operation === "completions") &&
-      stream &&
-      !includeUsage &&
-      provider.chat.takesStreamOptions;
-    if (isGoogleOperation(this.operation))
-      return this.#asItIs(googleBody(signedForGoogle(bytes), model), savedBytes);
+    const askUsage = mustAskUsage(this.operation, this.#body, provider);
+    if (isGoogleOperation(this.operation)) {
+      const signed = signedForGoogle(bytes);
+      return this.#asItIs(googleBody(signed, model, this.#body.members), savedBytes);
+    }
     const edits = {
       model: model === this.#body.writtenModel ? undefined : model,
       includeUsage: askUsage ? (true as const) : undefined,
     };
-    const body = editModelBody(bytes, edits, bytes === this.#bytes ? members : null);
+    const body = editModelBody(bytes, edits, bytes === this.#bytes ? this.#body.members : null);
     return this.#asItIs(body, savedBytes, askUsage);
   }
 

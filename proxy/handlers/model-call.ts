@@ -26,6 +26,11 @@ export interface ModelCall {
   readonly model: string;
   /** The JSON body, until it is answered; null for a form, which isn't held in memory. */
   readonly body: Buffer | null;
+  /**
+   * The JSON of the top-level fields of this name, in Latin-1: more than one, if it is repeated; of
+   * a form none. To be called before it is answered.
+   */
+  valuesOf(name: string): readonly string[];
   /** What it names that providers keep; null: nothing, or nobody need be asked. */
   readonly naming: Naming | null;
   /** Whether the client wants a stream of events. */
@@ -34,8 +39,6 @@ export interface ModelCall {
   readonly mayRunOthers: boolean;
   /** For an estimate, where the provider reports no usage. */
   readonly promptBytes: number;
-  /** Which conversation it continues; null: nothing says so. Read only where it is needed. */
-  conversation(): string | null;
   /** Whether it can be sent again, to another target. */
   readonly repeatable: boolean;
   /**

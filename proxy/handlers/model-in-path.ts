@@ -2,13 +2,10 @@
  * Requests whose path names the model, in Azure's way or Google's: it counts, and where a body in
  * Gemini's own dialect repeats it, as requests for embeddings do, it must be the target's too.
  */
-import { jsonDepthMax } from "../../shared/bounds.js";
-import { isObject } from "../../shared/checked.js";
-import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { parseExactly, writeExactly } from "../body/exact-json.js";
-import { nestedDeeperThan } from "../body/json-depth.js";
+import { applySplices } from "../body/edit-model-body.js";
 import type { OtherModel } from "../body/model-body.js";
+import { type JsonItem, type JsonMember, scanArray, scanObject } from "../body/scan-json.js";
 import type { Exchange } from "../http/exchange.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
 
@@ -22,26 +19,23 @@ export function otherModel(
 }
 
 /**
- * Why a body in that dialect can't be sent: it would be written again, which recurses. To be asked
- * before its request is admitted. `fields`: what was parsed of it.
+ * The body with this model in each place where it has one: a field may be there twice. All other
+ * bytes are the same. `members`: of the body, or of what it was rewritten from, for their names; if
+ * none of them can hold a model, the same Buffer is returned.
  */
-export function googleProblem(bytes: Buffer, fields: unknown): Failure | null {
-  return mayNameModel(bytes) && nestedDeeperThan(fields, jsonDepthMax)
-    ? invalid(`the body must not be nested deeper than ${jsonDepthMax} levels`, "body")
-    : null;
-}
-
-/**
- * The same Buffer, if it names no model. Any other is written again, whatever model it names: one
- * of its fields may be there twice.
- */
-export function googleBody(bytes: Buffer, model: string): Buffer {
-  if (!mayNameModel(bytes)) return bytes;
-  const body = parseExactly(bytes.toString("utf8"));
-  if (!isObject(body) || !holderNames.some((name) => name in body)) return bytes;
+export function googleBody(
+  bytes: Buffer,
+  model: string,
+  members: readonly Pick<JsonMember, "key">[],
+): Buffer {
+  if (!members.some(({ key }) => holderNames.includes(key))) return bytes;
   const name = model.startsWith("tunedModels/") ? model : `models/${model}`;
-  for (const holder of modelHolders(body)) if ("model" in holder) holder["model"] = name;
-  return Buffer.from(writeExactly(body));
+  const text = JSON.stringify(name);
+  const places = modelPlaces(bytes.toString("latin1"));
+  return applySplices(
+    bytes,
+    places.map(({ start, end }) => ({ start, end, text })),
+  );
 }
 
 /** How a client that calls this wants its stream: Google's, without `alt=sse`, as one array. */
@@ -49,17 +43,18 @@ export function streamForm(operation: Operation, query: string): "events" | "arr
   return operation === "stream_generate_content" && !wantsEvents(query) ? "array" : "events";
 }
 
-function mayNameModel(bytes: Buffer): boolean {
-  return bytes.includes('"model"') || bytes.includes("\\u");
-}
-
 /** Google reads both spellings of a name. */
-const holderNames = ["model", "requests", "generateContentRequest", "generate_content_request"];
+const innerNames = ["requests", "generateContentRequest", "generate_content_request"];
+const holderNames = ["model", ...innerNames];
 
-type Holder = Record<string, unknown>;
-
-/** Where that API has a model in a body. */
-function modelHolders(body: Holder): readonly Holder[] {
-  const inner = holderNames.slice(1).flatMap((name) => body[name]);
-  return [body, ...inner].filter((value): value is Holder => isObject(value));
+/** Where that API has a model in a body, in order. */
+function modelPlaces(text: string): readonly JsonItem[] {
+  return scanObject(text).flatMap((member) => {
+    if (member.key === "model") return [member];
+    if (!innerNames.includes(member.key)) return [];
+    const holders = text[member.start] === "[" ? scanArray(text, member.start) : [member];
+    return holders
+      .filter(({ start }) => text[start] === "{")
+      .flatMap(({ start }) => scanObject(text, start).filter(({ key }) => key === "model"));
+  });
 }

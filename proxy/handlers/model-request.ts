@@ -28,6 +28,7 @@ import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import {
+  type AdmittedRequest,
   admitRequest,
   refuseUnadmitted,
   refuseUnknownModel,
@@ -41,20 +42,53 @@ import { readJsonCall } from "./json-call.js";
 import { callSource, type ModelCall, namesOf, problemAt, type ReadCall } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
-/** Never rejects. */
+/** Never rejects. One function, as each promise on the way of every request costs. */
 export async function modelRequest(
-  context: RequestContext,
+  received: RequestContext,
   operation: ModelOperation,
 ): Promise<void> {
-  const read = await readCall(context, operation);
-  if (!read.ok) return refuseUnadmitted(context, read.failure);
+  const { gateway, record } = received;
+  const read = await readCall(received, operation);
+  if (!read.ok) return refuseUnadmitted(received, read.failure);
+  const { call } = read;
   try {
-    const asked = foreignInCall(context.gateway, context.caller, read.call);
+    const asked = foreignInCall(gateway, received.caller, call);
     const problem = asked === null ? null : await asked;
-    if (problem !== null) return await refuseUnadmitted(context, problem);
-    await serveCall(context, read.call);
+    if (problem !== null) return await refuseUnadmitted(received, problem);
+    const keptAlive = keptAliveExchange(received.exchange, call, gateway);
+    const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
+    record.model = call.model;
+    record.stream = call.stream;
+    const route =
+      resolveModel(gateway.models.current(), call.model) ??
+      (await resolveOnceLearned(gateway, call.model));
+    if (route === null) return await refuseUnknownModel(incoming, call.model);
+    record.requestedModel = requestedName(route);
+    const modelNames = namesOf(gateway, call, route);
+    const cached =
+      gateway.responseCache === null
+        ? bypassed
+        : await askCache(incoming, { call, route, modelNames });
+    if (cached.kind === "answered") return;
+    const inOrder = orderedTargets(received, call, route);
+    const ordered = mayContinue(call) ? await makerOnly(gateway, call, inOrder) : inOrder;
+    const able = withoutProblem(incoming, call, ordered);
+    if (able.length === 0)
+      return await refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
+    const context = cached.kind === "miss" ? cached.context : incoming;
+    const { targets, all } = gateway.targetHealth.candidates(able);
+    const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
+    if (admitted === null) return;
+    const { admission } = admitted;
+    keptAlive?.keepAlive(successHeaders(admitted.headers));
+    const forwarded = await sendAdmitted(context, { admitted, call, route, all });
+    settleRequest(
+      context,
+      admission,
+      cached.kind === "miss" ? cached.keepAfter(forwarded, admission.target) : forwarded,
+    );
   } finally {
-    read.call.close();
+    call.close();
   }
 }
 
@@ -73,47 +107,31 @@ function readCall(context: RequestContext, operation: ModelOperation): Promise<R
   }
 }
 
-async function serveCall(received: RequestContext, call: ModelCall): Promise<void> {
-  const { gateway, record } = received;
-  const keptAlive = keptAliveExchange(received.exchange, call, gateway);
-  const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
-  record.model = call.model;
-  record.stream = call.stream;
-  const route =
-    resolveModel(gateway.models.current(), call.model) ??
-    (await resolveOnceLearned(gateway, call.model));
-  if (route === null) return refuseUnknownModel(incoming, call.model);
-  record.requestedModel = requestedName(route);
-  const modelNames = namesOf(gateway, call, route);
-  const cached =
-    gateway.responseCache === null
-      ? bypassed
-      : await askCache(incoming, { call, route, modelNames });
-  if (cached.kind === "answered") return;
-  const inOrder = orderedTargets(gateway, call, route);
-  const ordered = mayContinue(call) ? await makerOnly(gateway, call.body, inOrder) : inOrder;
-  const able = withoutProblem(incoming, call, ordered);
-  if (able.length === 0) return refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
-  const context = cached.kind === "miss" ? cached.context : incoming;
-  const { targets, all } = gateway.targetHealth.candidates(able);
-  const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
-  if (admitted === null) return;
-  const { admission } = admitted;
-  keptAlive?.keepAlive(successHeaders(admitted.headers));
+interface AdmittedCall {
+  readonly admitted: AdmittedRequest;
+  readonly call: ModelCall;
+  readonly route: Route;
+  /** The targets that may take over, too. */
+  readonly all: readonly Target[];
+}
+
+/** To the target that the daemon has chosen, and to others if that fails. */
+function sendAdmitted(
+  context: RequestContext,
+  { admitted: { admission, headers: limits }, call, route, all }: AdmittedCall,
+): Promise<Forwarded> {
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;
-  const headers = successHeaders(admitted.headers);
-  let forwarded = await sendCall(context, { target, call, route, headers, hasFallback });
-  if (hasFallback && forwarded.failed !== null) {
-    const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>
-      sendCall(context, { target: next, call, route, headers: itsHeaders, hasFallback: hasNext });
-    forwarded = await failOver(context, { admission, targets: all, send: sendNext }, forwarded);
-  }
-  settleRequest(
-    context,
-    admission,
-    cached.kind === "miss" ? cached.keepAfter(forwarded, admission.target) : forwarded,
+  const headers = successHeaders(limits);
+  const first = sendCall(context, { target, call, route, headers, hasFallback });
+  if (!hasFallback) return first;
+  const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>
+    sendCall(context, { target: next, call, route, headers: itsHeaders, hasFallback: hasNext });
+  return first.then((forwarded) =>
+    forwarded.failed === null
+      ? forwarded
+      : failOver(context, { admission, targets: all, send: sendNext }, forwarded),
   );
 }
 

@@ -201,10 +201,7 @@ class MultipartCall implements ModelCall {
     this.#written = written;
   }
 
-  /** A form is sound, or pictures: no cache of prompts has it. */
-  conversation(): null {
-    return null;
-  }
+  readonly valuesOf = (): readonly string[] => [];
 
   get repeatable(): boolean {
     return this.#form.complete;

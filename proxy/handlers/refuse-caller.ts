@@ -3,7 +3,6 @@ import type { Failure } from "../../shared/error-code.js";
 import { formatSeconds } from "../../shared/time.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { Caller, RefusedCaller } from "../auth/caller.js";
-import { hasMoreValues, strangerValuesMax } from "../body/count-values.js";
 import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
 import type { Limiter } from "../limiter/limiter.js";
@@ -46,12 +45,11 @@ function challenge(expiredAtMs: number | undefined): string {
 export function denialOfDense(
   limiter: Limiter,
   caller: Caller,
-  bytes: Buffer,
+  isDense: () => boolean,
 ): Promise<Failure | null> | null {
   // To the proxy by itself, or to the daemon, which was asked before the body was read.
-  const isKnown = caller.credential === "authenticated" || caller.keyId !== "";
-  if (isKnown || bytes.length <= strangerValuesMax) return null;
-  if (!hasMoreValues(bytes.toString("latin1"), strangerValuesMax)) return null;
+  if (caller.credential === "authenticated" || caller.keyId !== "") return null;
+  if (!isDense()) return null;
   return authorizeCaller(limiter, caller, "model").then((authorized) =>
     authorized.ok ? null : authorized.failure,
   );

@@ -9,7 +9,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
-import { lastMember, scanObject } from "../body/scan-json.js";
+import type { NamedValues } from "../body/scan-json.js";
 import type { Limiter } from "../limiter/limiter.js";
 import { ownersOf } from "./object-access.js";
 
@@ -35,11 +35,11 @@ export async function makerOnly(
     limiter,
     providers,
   }: { readonly limiter: Pick<Limiter, "call">; readonly providers: Providers },
-  body: Buffer | null,
+  call: NamedValues,
   targets: readonly Target[],
 ): Promise<readonly Target[]> {
-  if (body === null || !hasSeveralProviders(targets)) return targets;
-  const ids = continuedIds(body);
+  if (!hasSeveralProviders(targets)) return targets;
+  const ids = continuedIds(call);
   if (ids.length === 0) return targets;
   const found = await ownersOf(limiter, ids);
   if (!found.ok) return targets;
@@ -51,14 +51,11 @@ export async function makerOnly(
   return own.length === 0 ? targets : own;
 }
 
-/** The fields at the top of a body of the Responses API, which is valid JSON. */
-function continuedIds(body: Buffer): readonly string[] {
-  const text = body.toString("latin1");
-  if (!/previous_response_id|conversation|\\u/.test(text)) return [];
-  const members = scanObject(text);
+/** The fields at the top of a body of the Responses API. */
+function continuedIds(call: NamedValues): readonly string[] {
   return ["previous_response_id", "conversation"].flatMap((name): readonly string[] => {
-    const member = lastMember(members, name);
-    const value = member === null ? null : parseJson(text.slice(member.start, member.end));
+    const json = call.valuesOf(name).at(-1);
+    const value = json === undefined ? null : parseJson(json);
     const id: unknown = isObject(value) ? value["id"] : value;
     return isObjectId(id) ? [id] : [];
   });

@@ -9,7 +9,7 @@ import type { Operation } from "../../shared/operation.js";
 import { hasMoreValues, tooManyValues } from "../body/count-values.js";
 import { kindOf } from "../body/json-value.js";
 import { readKey, stringEnd } from "../body/scan-json.js";
-import { mayName, type NamedIds, namedIds, naming } from "./object-ids.js";
+import { hasEscapedLetter, mayName, type NamedIds, namedIds, naming } from "./object-ids.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -65,18 +65,22 @@ export interface Naming {
   readonly repeated: Failure | null;
 }
 
-/** Of a JSON text, and of what was parsed of it; null: it names nothing. */
+/**
+ * Of a JSON text, and of what was parsed of it; null: it names nothing. `escapesNames`: whether a
+ * name may be written with escapes.
+ */
 export function namingIn(
   bytes: Buffer,
   value: unknown,
   operation: Operation | null,
+  escapesNames = hasEscapedLetter(bytes),
 ): Naming | null {
-  if (!mayName(bytes, operation)) return null;
+  if (!mayName(bytes, operation, escapesNames)) return null;
   const isTwice = (name: string): boolean => {
     const first = bytes.indexOf(`"${name}"`);
     return first !== -1 && bytes.includes(`"${name}"`, first + name.length);
   };
-  const mayRepeat = bytes.includes("\\u") || [...naming, "id"].some(isTwice);
+  const mayRepeat = escapesNames || [...naming, "id"].some(isTwice);
   return {
     ids: namedIds(value),
     // The names that matter are ASCII, in Latin-1 too.

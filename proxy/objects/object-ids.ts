@@ -35,8 +35,11 @@ export const naming: ReadonlySet<string> = new Set([
   "part_ids",
 ]);
 
-/** What each of them ends in, and the sign of one that is written with escapes. */
-const signs = ["_id", "\\u"].map((sign) => Buffer.from(sign));
+/** What most of them end in. */
+const ending = Buffer.from("_id");
+/** How letters, and the underscore, are written with an escape: as no program writes them. */
+const escapeOfAscii = Buffer.from("\\u00");
+const escapedLetters = ["4", "5", "6", "7"].map((digit) => Buffer.from(`\\u00${digit}`));
 /** The others. They begin with frequent letters, so that the search takes five times as long. */
 const furtherSigns = ['conversation"', 'container"'].map((sign) => Buffer.from(sign));
 
@@ -67,10 +70,16 @@ export function namedIds(body: unknown): NamedIds | null {
  * False: a JSON body names no object. Most name none, and are only searched. Chat completions and
  * messages have neither conversations nor containers of OpenAI's.
  */
-export function mayName(body: Buffer, operation: Operation | null): boolean {
+export function mayName(body: Buffer, operation: Operation | null, escapesNames: boolean): boolean {
   const isNaming = (sign: Buffer): boolean => body.includes(sign);
   const hasFurther = operation !== "chat_completions" && operation !== "messages";
-  return signs.some(isNaming) || (hasFurther && furtherSigns.some(isNaming));
+  return isNaming(ending) || escapesNames || (hasFurther && furtherSigns.some(isNaming));
+}
+
+/** Whether one of those names, which are ASCII, may be written with escapes in a JSON text. */
+export function hasEscapedLetter(body: Buffer): boolean {
+  // Text that isn't ASCII has other escapes, and `<` of Go's.
+  return body.includes(escapeOfAscii) && escapedLetters.some((letter) => body.includes(letter));
 }
 
 function addIds(ids: Map<string, string>, field: string, value: unknown): void {

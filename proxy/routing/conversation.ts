@@ -5,26 +5,59 @@
 import { jsonDepthMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { nestedDeeperThan } from "../body/json-depth.js";
+import { type NamedValues, scanArray } from "../body/scan-json.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Of the first message as much as tells conversations apart. */
 const messageCharsMax = 65_536;
 
+/** Among so many a user's is found; a body may have millions of items. */
+const firstMessagesMax = 100;
+
 /** By which agents name their sessions. */
 const sessionHeaders = ["x-session-id", "session_id", "session-id"];
 
-/** What a request's headers say, else its body, which is valid JSON. Null: nothing. */
+/**
+ * What a request's headers say, else its body. Null: nothing. A form has no values: it is sound, or
+ * pictures, which no cache of prompts has.
+ */
 export function conversationOf(
   exchange: { header(name: string): string | undefined },
-  body: Buffer,
+  body: NamedValues,
 ): string | null {
   for (const name of sessionHeaders) {
     const session = named(exchange.header(name));
     if (session !== null) return session;
   }
-  const fields: unknown = JSON.parse(body.toString("latin1"));
-  return isObject(fields) ? conversationIn(fields) : null;
+  // Of a body of megabytes only what says it is parsed.
+  const fields: Record<string, unknown> = {};
+  for (const name of naming) {
+    const json = body.valuesOf(name).at(-1);
+    if (json !== undefined) fields[name] = JSON.parse(json);
+  }
+  const conversation = conversationIn(fields);
+  if (conversation !== null) return conversation;
+  for (const name of holdingMessages) {
+    const json = body.valuesOf(name).at(-1) ?? "null";
+    if (json !== "null") return conversationIn({ messages: upToFirst(json) });
+  }
+  return null;
+}
+
+const naming = ["prompt_cache_key", "conversation", "metadata", "user"];
+const holdingMessages = ["messages", "input", "contents"];
+
+/** Of a list of messages the first one of a user; anything else as it is. */
+function upToFirst(json: string): unknown {
+  if (!json.startsWith("[")) return JSON.parse(json);
+  for (const { start, end } of scanArray(json, 0, firstMessagesMax)) {
+    // Nor is a list of tokens' ids parsed, which may be long.
+    if (json[start] !== "{") continue;
+    const item: unknown = JSON.parse(json.slice(start, end));
+    if (isUsers(item)) return [item];
+  }
+  return null;
 }
 
 /**
@@ -49,12 +82,14 @@ function named(value: unknown): string | null {
 function firstMessage(messages: unknown): string | null {
   if (typeof messages === "string") return named(messages.slice(0, messageCharsMax));
   if (!Array.isArray(messages)) return null;
-  const first: unknown = messages.find((item) => isObject(item) && item["role"] === "user");
+  const first: unknown = messages.slice(0, firstMessagesMax).find(isUsers);
   // Gemini's own API calls it parts.
   const content = isObject(first) ? first["content" in first ? "content" : "parts"] : undefined;
   if (content === undefined || nestedDeeperThan(content, jsonDepthMax)) return null;
   return beginningOf(content);
 }
+
+const isUsers = (item: unknown): boolean => isObject(item) && item["role"] === "user";
 
 /** How its JSON begins; an image isn't written whole for it, nor are the parts after it. */
 function beginningOf(content: unknown): string {

@@ -119,13 +119,27 @@ const tierFactors: ReadonlyMap<string, Price["serviceTiers"]> = new Map([
   ["anthropic", { batch: 500 }],
 ]);
 
+/** Of the tiers that are reached the highest counts, in whatever order they are listed. */
+export function usdAt(
+  { base, tiers }: { readonly base: number; readonly tiers: readonly ListedTier[] },
+  inputTokens: number,
+): number {
+  let reached: ListedTier = { start: -1, price: base };
+  for (const tier of tiers)
+    if (inputTokens > tier.start && tier.start > reached.start) reached = tier;
+  return reached.price;
+}
+
+interface ListedTier {
+  readonly start: number;
+  readonly price: number;
+}
+
 function ratesAt(listed: ModelPrice, inputTokens: number): TokenRates {
   const rate = (key: string): number | null => {
     const value = listed[key];
     if (value === undefined) return null;
-    let usd = typeof value === "number" ? value : value.base;
-    if (typeof value === "object")
-      for (const tier of value.tiers) if (inputTokens > tier.start) usd = tier.price;
+    const usd = typeof value === "number" ? value : usdAt(value, inputTokens);
     // A few cache writes cost a twelfth of a dollar: the list's endless fraction is cut to six
     // decimals.
     return rateFromUsdPerMillion(Math.round(usd * 1e6) / 1e6) ?? null;

@@ -22,12 +22,22 @@ const lastEvents: Readonly<Partial<Record<Operation, RegExp>>> = {
  * stored one has an id that later requests refer to, and extends a conversation. Not images, whose
  * URLs expire, nor audio.
  */
-export function isCacheableRequest(operation: Operation, body: Buffer): boolean {
-  if (lastEvents[operation] === undefined || body.length > cacheableBodyBytesMax) return false;
-  if (operation !== "responses") return true;
-  // Latin-1, as the body was read before: see `model-body.ts`.
-  const fields = JSON.parse(body.toString("latin1")) as Readonly<Record<string, unknown>>;
-  return fields["store"] === false && (fields["conversation"] ?? null) === null;
+export function isCacheableRequest(call: CacheableCall): boolean {
+  const { operation, body } = call;
+  if (lastEvents[operation] === undefined) return false;
+  if (body === null || body.length > cacheableBodyBytesMax) return false;
+  const last = (name: string): string | undefined => call.valuesOf(name).at(-1);
+  return (
+    operation !== "responses" ||
+    (last("store") === "false" && (last("conversation") ?? "null") === "null")
+  );
+}
+
+/** As in `ModelCall`. */
+interface CacheableCall {
+  readonly operation: Operation;
+  readonly body: Buffer | null;
+  valuesOf(name: string): readonly string[];
 }
 
 interface CacheableRequest {

@@ -61,7 +61,7 @@ function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): b
 function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string {
   const ms = roundedMs(endedMonoMs - record.startedMonoMs);
   let fields = `"request_id":"${exchange.id}","method":"${exchange.method}"`;
-  fields += `,"path":${quoted(redactKeys(exchange.path))},"status":${record.status}`;
+  fields += `,"path":${quotedPath(exchange.path, record.route)},"status":${record.status}`;
   fields += `,"outcome":"${record.outcome}","ms":${ms}`;
   if (record.clientAddress !== "") fields += `,"client":${quoted(record.clientAddress)}`;
   const userAgent = exchange.header("user-agent");
@@ -121,6 +121,11 @@ const plain = /^[ !#-[\]-~]*$/;
 function quoted(value: unknown): string {
   if (typeof value === "string" && plain.test(value)) return `"${value}"`;
   return escapeControls(JSON.stringify(value));
+}
+
+/** One that is its route's own name has nothing of a client's. */
+function quotedPath(path: string, route: string): string {
+  return path === route ? `"${path}"` : quoted(redactKeys(path));
 }
 
 /** To a tenth. */

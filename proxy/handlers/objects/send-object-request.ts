@@ -5,6 +5,7 @@
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Failure } from "../../../shared/error-code.js";
 import type { Operation } from "../../../shared/operation.js";
+import { hasMoreValues, strangerValuesMax } from "../../body/count-values.js";
 import { boundaryOf } from "../../body/multipart.js";
 import type { Provider } from "../../gateway.js";
 import { unreadBody } from "../../http/body-spool.js";
@@ -72,7 +73,9 @@ export async function readObjectBody(
   const read = await exchange.readBody(bytesMax);
   if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
   if (read.bytes.length === 0) return withoutFields(null);
-  const denial = denialOfDense(gateway.limiter, caller, read.bytes);
+  const denial = denialOfDense(gateway.limiter, caller, () =>
+    hasMoreValues(read.bytes.toString("latin1"), strangerValuesMax),
+  );
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
   const { isUtf8, setTimer } = gateway;

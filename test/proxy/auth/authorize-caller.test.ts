@@ -35,7 +35,11 @@ function daemon(
   return { limiter: { keysExist, reachable, authorize } as Partial<Limiter> as Limiter, checked };
 }
 
-async function resultOf(fake: FakeDaemon, caller: Caller, area: Area = "model"): Promise<string> {
+async function resultOf(
+  fake: FakeDaemon,
+  caller: Caller,
+  area: Area | "scrape" = "model",
+): Promise<string> {
   const authentication = await authorizeCaller(fake.limiter, caller, area);
   return authentication.ok
     ? `${authentication.caller.userPath} ${authentication.caller.keyId}`.trim()
@@ -94,6 +98,29 @@ t.test(
 );
 
 t.test(
+  "metrics are readable without the daemon, unless it has said that there are keys",
+  async (t) => {
+    const unavailable: AuthorizeOutcome = { kind: "unavailable" };
+    const away = { reachable: false };
+    for (const [caller, keysExist, expected] of [
+      [anonymous, null, "/header"],
+      [anonymous, false, "/header"],
+      [anonymous, true, "401 authentication failed"],
+      [keyCaller, null, "503 the limiter daemon does not answer"],
+    ] as const) {
+      const fake = daemon(unavailable, { ...away, keysExist });
+      t.equal(await resultOf(fake, caller, "scrape"), expected, `${keysExist}`);
+    }
+    const denied = daemon({ kind: "denied", ended: null });
+    t.equal(
+      await resultOf(denied, anonymous, "scrape"),
+      "401 authentication failed",
+      "it is asked",
+    );
+  },
+);
+
+t.test(
   "a caller without credentials is accepted while there is no key; while that is unknown, the daemon is checked",
   async (t) => {
     const denied: AuthorizeOutcome = { kind: "denied", ended: null };
@@ -142,6 +169,8 @@ t.test(
     t.ok(mustAuthorizeFirst(gateway, keyCaller, body(String(unauthorizedBodyBytesMax + 1))));
     t.ok(mustAuthorizeFirst(gateway, keyCaller, body(null)), "a body of unknown size");
     t.notOk(mustAuthorizeFirst(gateway, keyCaller, new FakeExchange()), "no body at all");
+    const waits = new FakeExchange({ headers: ["Content-Length", "5", "Expect", "100-continue"] });
+    t.ok(mustAuthorizeFirst(gateway, keyCaller, waits), "it asks whether its body is wanted");
     t.ok(mustAuthorizeFirst(gateway, { ...keyCaller, pathFailure }, body("200")));
     t.notOk(mustAuthorizeFirst(gateway, authenticatedCaller("/"), body(null)));
     t.notOk(mustAuthorizeFirst(gateway, anonymous, body(null)));

@@ -7,6 +7,7 @@ import {
   type JwtVerifier,
 } from "../../../proxy/auth/jwt-verifier.js";
 import { verifiedTokenMs, verifiedTokensMax } from "../../../shared/domain/credential-bounds.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const tokenOf = (claims: object, mark = "x"): string =>
   `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.${mark}`;
@@ -205,7 +206,10 @@ t.test("a token is for the models of its claim, as far as its issuer's allow the
     else t.match(result, { ok: true, caller: { allowLists: expected } }, JSON.stringify(claim));
   }
   const ofIssuer = start(() => good(9_999_999), ["a"], { models: ["gpt-4o"] });
-  t.match(await ofIssuer.verifier.verify(tokenOf({ iss: "a" })), {
-    caller: { allowLists: [["gpt-4o"]] },
-  });
+  t.match(
+    await ofIssuer.verifier.verify(tokenOf({ iss: "a" })),
+    exactly({
+      caller: { allowLists: [["gpt-4o"]] },
+    }),
+  );
 });

@@ -1,16 +1,18 @@
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { hasMoreValues, valuesMax, withoutTokens } from "../../../proxy/body/count-values.js";
+import {
+  fieldsMax,
+  hasMoreValues,
+  outlineOf,
+  valuesMax,
+} from "../../../proxy/body/count-values.js";
+import { scanObject } from "../../../proxy/body/scan-json.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 /** As many as are counted in a text. */
-function counted(text: string, onTokens?: () => void): number {
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (hasMoreValues(text, middle, onTokens)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function counted(text: string, passesTokens = false): number {
+  return outlineOf(text, passesTokens).values;
 }
 
 /** Values and names of a parsed text. */
@@ -55,12 +57,7 @@ t.test("the ids of tokens are free where they are asked for, and nothing else is
     ["[1.5,-1,1e3,12345678,true]", 6],
     ["[1,2,3.5,4,5e1,6, 7,007,8]", 4],
   ];
-  for (const [text, values] of table)
-    t.equal(
-      counted(text, () => {}),
-      values,
-      text,
-    );
+  for (const [text, values] of table) t.equal(counted(text, true), values, text);
 });
 
 t.test("what isn't JSON isn't made JSON by passing over tokens", async (t) => {
@@ -74,7 +71,11 @@ t.test("what isn't JSON isn't made JSON by passing over tokens", async (t) => {
     `[${run},]`,
     `[${run} 1]`,
   ])
-    t.throws(() => JSON.parse(withoutTokens(text)!), { name: "SyntaxError" }, text.slice(0, 20));
+    t.throws(
+      () => JSON.parse(outlineOf(text, true).shape),
+      { name: "SyntaxError" },
+      text.slice(0, 20),
+    );
 });
 
 t.test(
@@ -83,19 +84,74 @@ t.test(
     const run = Array.from({ length: valuesMax }, (_, at) => at % 1000);
     const body = { model: "1,1,1,1", input: [run, run, ["1,2"]], a: [1, 2], b: 0.5, c: [-1, 1e21] };
     for (const text of [JSON.stringify(body), JSON.stringify(body).replaceAll(",", ", ")]) {
-      const shape = withoutTokens(text)!;
+      const shape = outlineOf(text, true).shape;
       t.ok(shape.length < 200, `${shape.length} characters`);
-      t.match(JSON.parse(shape), {
-        input: [[0], [0], [/^1, ?2$/]],
-        a: [1, 2],
-        b: 0.5,
-        c: [-1, 1e21],
-      });
+      t.match(
+        JSON.parse(shape),
+        exactly({
+          input: [[0], [0], [/^1, ?2$/]],
+          a: [1, 2],
+          b: 0.5,
+          c: [-1, 1e21],
+        }),
+      );
     }
     for (const wrong of ["[1,2,]", "[,1]", "[1 2]", "[01]", "[1,02]", "[1.]", "{1,2}"]) {
-      const shape = withoutTokens(wrong.replace("1", `${run.join()},1`))!;
+      const { shape } = outlineOf(wrong.replace("1", `${run.join()},1`), true);
       t.throws(() => JSON.parse(shape), SyntaxError, wrong);
     }
-    t.equal(withoutTokens(`[${"{},".repeat(valuesMax)}1]`), null);
+    t.ok(outlineOf(`[${"{},".repeat(valuesMax)}1]`, true).values > valuesMax);
+    t.ok(hasMoreValues(`[${"{},".repeat(valuesMax)}1]`));
   },
 );
+
+t.test("the members of any object are found in the same walk", async (t) => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true }),
+      fc.constantFrom(undefined, 1),
+      fc.boolean(),
+      (value, space, passesTokens) => {
+        const text = JSON.stringify(value, null, space);
+        const { members, fields } = outlineOf(text, passesTokens);
+        assert.deepEqual(members(), scanObject(text));
+        assert.equal(fields, Object.keys(value).length);
+      },
+    ),
+  );
+  const twice = ' { "a\\u0041" : [1,{"a":2}] , "b":"x\\"","b":{} } ';
+  t.same(outlineOf(twice, true).members(), scanObject(twice));
+});
+
+t.test("what isn't JSON, or isn't an object, has an outline all the same", async (t) => {
+  const pieces = ['"', "{", "}", "[", "]", ":", ",", "\\", "1", " ", "a", '"a":'];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces)), (list) => {
+      const text = list.join("");
+      for (const passesTokens of [false, true]) {
+        const { values, shape } = outlineOf(text, passesTokens);
+        if (!(values <= text.length && shape === text)) return false;
+      }
+      return true;
+    }),
+  );
+  const many = Array.from({ length: fieldsMax + 2 }, (_, at) => `"n${at}":1`);
+  t.equal(outlineOf(`{${many.join()}}`, false).fields, fieldsMax + 1);
+});
+
+t.test("a name that is written with escapes is noted wherever it is, and no text is", async (t) => {
+  const all = [..."previous_response_id"].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+  const table: readonly (readonly [text: string, escapes: boolean])[] = [
+    ['{"a":"\\u0061","b":["\\"c\\":"]}', false],
+    ['{"a":{"b":[{"c":"\\u4e2d"},"\\\\",":"]}}', false],
+    ['{"\\u0061":1}', true],
+    ['{"a":[1,{"b":{"f\\u0069le_id" \n\t:"x"}}]}', true],
+    [`{"a":{"${all.join("")}":1}}`, true],
+    // Longer than each name that is looked for.
+    [`{"a":{"${"\\u0061".repeat(25)}":1}}`, false],
+    ['{"a":1,"a":{"\\"":1}}', true],
+  ];
+  for (const [text, escapes] of table)
+    for (const passesTokens of [true, false])
+      t.equal(outlineOf(text, passesTokens).escapesNames, escapes, text);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { bodyText } from "../../../proxy/body/body-text.js";
 import { editModelBody } from "../../../proxy/body/edit-model-body.js";
 import { parseModelBody } from "../../../proxy/body/model-body.js";
 import { anyText } from "../../support/any-text.js";
@@ -161,7 +162,7 @@ t.test("whatever the body, an edit changes its value and nothing else", async ()
       }),
       ({ members, model, streamOptions }, { newModel, ask, scanned, around }) => {
         const bytes = Buffer.from(around + objectText(members) + around);
-        const parsed = parseModelBody("chat_completions", bytes);
+        const parsed = parseModelBody("chat_completions", bodyText("chat_completions", bytes));
         if (!parsed.ok) throw new Error(parsed.failure.message);
         assert.equal(parsed.body.model, JSON.parse(model.value));
         const rewritten = editModelBody(

@@ -2,13 +2,22 @@ import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import t from "tap";
-import { type ModelBody, parseModelBody } from "../../../proxy/body/model-body.js";
+import { bodyText } from "../../../proxy/body/body-text.js";
+import { type ModelBody, type OtherModel, parseModelBody } from "../../../proxy/body/model-body.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 
 type Read = Omit<ModelBody, "members" | "reasoning" | "asked" | "writtenModel" | "mayRunOthers">;
 
+const parsed = (
+  operation: Parameters<typeof parseModelBody>[0],
+  bytes: Buffer,
+  isUtf8?: (bytes: Buffer) => boolean,
+  other?: OtherModel,
+): ReturnType<typeof parseModelBody> =>
+  parseModelBody(operation, bodyText(operation, bytes), isUtf8, other);
+
 function accepted(text: string): Read {
-  const result = parseModelBody("chat_completions", Buffer.from(text));
+  const result = parsed("chat_completions", Buffer.from(text));
   if (!result.ok) throw new Error(`refused: ${result.failure.message}`);
   const {
     members: _,
@@ -23,7 +32,7 @@ function accepted(text: string): Read {
 }
 
 function refusal(body: string | Buffer): string {
-  const result = parseModelBody("chat_completions", Buffer.from(body));
+  const result = parsed("chat_completions", Buffer.from(body));
   return result.ok
     ? "accepted"
     : `${result.failure.status} ${result.failure.param}: ${result.failure.message}`;
@@ -79,8 +88,8 @@ t.test("what routing needs is taken from the body", async (t) => {
 t.test("a model may be named elsewhere, and a moderation needs none", async (t) => {
   const least = { name: "omni-moderation-latest", isMeant: false };
   const meant = { name: "of-path", isMeant: true };
-  const modelOf = (...args: Parameters<typeof parseModelBody>): readonly (string | null)[] => {
-    const result = parseModelBody(...args);
+  const modelOf = (...args: Parameters<typeof parsed>): readonly (string | null)[] => {
+    const result = parsed(...args);
     return result.ok ? [result.body.model, result.body.writtenModel] : [result.failure.message];
   };
   const bytes = Buffer.from;
@@ -201,10 +210,7 @@ t.test("bytes are refused exactly when they aren't UTF-8", async () => {
   const agrees = (inner: readonly number[]): void => {
     const bytes = Buffer.concat([head, Buffer.from(inner), tail]);
     assert.deepEqual(
-      [
-        parseModelBody("chat_completions", bytes).ok,
-        parseModelBody("chat_completions", bytes, isUtf8).ok,
-      ],
+      [parsed("chat_completions", bytes).ok, parsed("chat_completions", bytes, isUtf8).ok],
       [isUtf8(bytes), isUtf8(bytes)],
       inner.map((byte) => byte.toString(16)).join(" "),
     );
@@ -254,7 +260,7 @@ t.test(
   async (t) => {
     const mayRun = (tool: string): boolean => {
       const body = `{"model":"m","messages":[],"tools":[${tool}]}`;
-      const read = parseModelBody("chat_completions", Buffer.from(body));
+      const read = parsed("chat_completions", Buffer.from(body));
       if (!read.ok) throw new Error(read.failure.message);
       return read.body.mayRunOthers;
     };
@@ -264,3 +270,24 @@ t.test(
     t.equal(mayRun('{"type":"advisor","model":"x","t\\u0079pe":"image_generation"}'), true);
   },
 );
+
+t.test("no message quotes lists of tokens, which are passed over", async () => {
+  const tokens = Array.from({ length: 10_000 }, (_, at) => at).join();
+  const text = `{"model":"m","input":[${tokens},]}`;
+  const result = parsed("embeddings", Buffer.from(text));
+  assert.ok(!result.ok);
+  assert.equal(result.failure.message, "the body must be a JSON object: it is not valid JSON");
+});
+
+t.test("a body has a bounded number of fields, at any size", async (t) => {
+  const withFields = (count: number, padding: number): string =>
+    `{"model":"m","messages":["${"x".repeat(padding)}"],${Array.from(
+      { length: count },
+      (_, at) => `"n${at}":1`,
+    ).join()}}`;
+  for (const padding of [0, 100_000]) {
+    t.equal(accepted(withFields(998, padding)).model, "m");
+    t.equal(refusal(withFields(999, padding)), "400 body: the body must have at most 1000 fields");
+  }
+  t.equal(refusal(withFields(100_000, 0)), "400 body: the body must have at most 1000 fields");
+});

@@ -12,6 +12,7 @@ import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import { modelNotAllowed } from "../../../shared/access/allowed-models.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { failure, invalid } from "../../../shared/error-code.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { fakeGateway } from "../fake-gateway.js";
 
@@ -81,7 +82,7 @@ t.test("an admitted request goes on, identified, and nothing has been answered",
   t.match(outcome, { admission: { target: one } });
   t.match(record, { userPath: "/team", target: one });
   t.same(exchange.calls, []);
-  t.match(admitted, [{ targets: [one, two], submission: false }]);
+  t.match(admitted, exactly([{ targets: [one, two], submission: false }]));
 });
 
 t.test("a submission is counted at no target, and sent to the first", async (t) => {
@@ -94,7 +95,7 @@ t.test("a submission is counted at no target, and sent to the first", async (t) 
   });
   t.match(outcome, { admission: { target: null } });
   t.equal(record.target, two);
-  t.match(admitted, [{ submission: true }]);
+  t.match(admitted, exactly([{ submission: true }]));
 });
 
 t.test("whatever isn't an admission is answered, and named in the log", async (t) => {
@@ -193,19 +194,22 @@ t.test("a request is settled with what it used, and then its response ends", asy
   };
   settleRequest(context, admission, forwarded({ finish: () => void order.push("finished") }));
   t.same(order, ["settled", "finished"]);
-  t.match(spent, [
-    {
-      tokens: 5,
-      estimated: false,
-      record: {
-        provider: "two",
-        providerType: "vllm",
-        inputTokens: 3,
-        outputTokens: 2,
-        requestId: "req_test",
+  t.match(
+    spent,
+    exactly([
+      {
+        tokens: 5,
+        estimated: false,
+        record: {
+          provider: "two",
+          providerType: "vllm",
+          inputTokens: 3,
+          outputTokens: 2,
+          requestId: "req_test",
+        },
       },
-    },
-  ]);
+    ]),
+  );
   t.match(record, { status: 200, outcome: "complete", usage });
 });
 
@@ -226,7 +230,7 @@ t.test(
           usageEnabled: false,
         };
       settleRequest(context, made(), forwarded({ ...change, estimated: true }));
-      t.match(settled, [{ tokens, estimated: true }], what);
+      t.match(settled, exactly([{ tokens, estimated: true }]), what);
       t.equal(settled[0]!.record === null, what !== "an error", what);
       t.equal(record.cost, what === "an error" ? 0 : null, what);
     }

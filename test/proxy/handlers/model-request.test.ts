@@ -3,6 +3,7 @@ import { modelRequest } from "../../../proxy/handlers/model-request.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
 const yaml = `
@@ -78,7 +79,7 @@ t.test(
     ] as const) {
       const fake = fakeGateway(yaml);
       await ask(fake, model, operation);
-      t.match(fake.sent, [{ what }], what);
+      t.match(fake.sent, exactly([{ what }]), what);
       t.same(namesOf(fake.sent[0]!.headers), names, `${operation} to ${model}`);
     }
   },
@@ -110,9 +111,10 @@ t.test("a request is sent to its next target when one fails, and settled once", 
     ["chat", "chat", "second"],
     "the first target is asked once more before",
   );
-  t.match(fake.settled, [
-    { tokens: 5, estimated: false, record: { provider: "second", totalCost: null } },
-  ]);
+  t.match(
+    fake.settled,
+    exactly([{ tokens: 5, estimated: false, record: { provider: "second", totalCost: null } }]),
+  );
   t.equal(fake.settled.length, 1);
   t.match(record, { target: { provider: "second" }, tries: 3, model: "both", outcome: "complete" });
   t.equal(exchange.sent("x-sluice-target"), "second/x");
@@ -225,16 +227,19 @@ t.test(
       { path: "/v1/chat/completions", body: JSON.stringify(chat) },
     );
     t.equal(exchange.sent("x-sluice-dropped"), "presence_penalty, frequency_penalty");
-    t.match(lines, [
-      [
-        {
-          request_id: exchange.id,
-          target: "claude/opus",
-          dropped: ["presence_penalty", "frequency_penalty"],
-        },
-        "a translation left out what the provider's dialect can't say",
-      ],
-    ]);
+    t.match(
+      lines,
+      exactly([
+        [
+          {
+            request_id: exchange.id,
+            target: "claude/opus",
+            dropped: ["presence_penalty", "frequency_penalty"],
+          },
+          "a translation left out what the provider's dialect can't say",
+        ],
+      ]),
+    );
     lines.length = 0;
     await served(fake, (context) => modelRequest(context, "chat_completions"), {
       path: "/v1/chat/completions",

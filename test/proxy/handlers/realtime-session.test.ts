@@ -9,6 +9,7 @@ import type {
   PassthroughUpstream,
   TunnelSink,
 } from "../../../proxy/upstream/passthrough/passthrough-upstream.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { fakeGateway } from "../fake-gateway.js";
 
@@ -90,8 +91,11 @@ t.test("a session is admitted, opened at its target, and settled when it ends", 
       "b",
     ],
   });
-  t.match(admitted, [{ targets: [{ provider: "open", model: "live" }], submission: false }]);
-  t.match(opened, [{ path: "/v1/realtime?model=live&x=1" }]);
+  t.match(
+    admitted,
+    exactly([{ targets: [{ provider: "open", model: "live" }], submission: false }]),
+  );
+  t.match(opened, exactly([{ path: "/v1/realtime?model=live&x=1" }]));
   t.same(opened[0]!.headers, ["user-agent", "b", "sec-websocket-protocol", "realtime"]);
   t.equal(record.model, "open/live");
   const head = opened[0]!.sink.onOpen([]);
@@ -116,7 +120,7 @@ t.test("targets without realtime are left out, and the path is the provider's ow
     ["a=%20&model=open%2Flive", "/v1/realtime?a=%20&model=live", "open"],
   ] as const) {
     const { opened, admitted } = await open(query);
-    t.match(admitted, [{ targets: [{ provider }] }]);
+    t.match(admitted, exactly([{ targets: [{ provider }] }]));
     t.equal(admitted[0]!.targets.length, 1);
     const [where = "", sent = ""] = opened[0]!.path.split("?");
     const [wanted = "", parameters = ""] = path.split("?");
@@ -160,8 +164,8 @@ t.test(
       ["/p/open/v1/any", "", "/v1/any", ""],
     ] as const) {
       const { opened, admitted, record, done, settled } = await open(query, { path });
-      t.match(opened, [{ path: sent }]);
-      t.match(admitted, [{ targets: [{ provider: "open", model }] }]);
+      t.match(opened, exactly([{ path: sent }]));
+      t.match(admitted, exactly([{ targets: [{ provider: "open", model }] }]));
       t.equal(record.model, model === "" ? null : model);
       opened[0]!.sink.onAnswer(403, [], Buffer.from("no"));
       await done;
@@ -187,15 +191,21 @@ t.test("each response is charged when it is done, and the session with the rest"
     t.equal(progress.length, i);
     hear({ type: "response.done", response: { usage: used } });
   }
-  t.match(progress, [
-    { tokens: 15, record: { requestId: exchange.id, status: 102, inputTokens: 10 } },
-    { tokens: 15, estimated: false },
-  ]);
+  t.match(
+    progress,
+    exactly([
+      { tokens: 15, record: { requestId: exchange.id, status: 102, inputTokens: 10 } },
+      { tokens: 15, estimated: false },
+    ]),
+  );
   hear({ type: "response.created" });
   hear({ type: "response.output_text.delta", delta: "x".repeat(40) });
   sink.onEnd({ by: "client", reason: null });
   await done;
-  t.match(settled, [{ tokens: 10, estimated: true, record: { status: 101, outputTokens: 10 } }]);
+  t.match(
+    settled,
+    exactly([{ tokens: 10, estimated: true, record: { status: 101, outputTokens: 10 } }]),
+  );
   t.match(record, { usage: { totalTokens: 40, inputTokens: 20 }, estimated: true });
 });
 

@@ -1,6 +1,7 @@
 import t from "tap";
 import { UploadRefused } from "../../../proxy/http/body-spool.js";
 import { formWithoutIds } from "../../../proxy/objects/form-without-ids.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const part = (name: string, value: string, file = ""): string =>
   `--B\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
@@ -41,6 +42,9 @@ t.test("one that names a file ends before the name does", async (t) => {
 
 t.test("one that might be read in two ways isn't passed on", async (t) => {
   const twoNames = '--B\r\ncontent-disposition: form-data; name="a"; name="file_id"\r\n\r\nfile-1';
-  t.match(await passed(`${twoNames}\r\n--B--\r\n`, 1000), ["", /not a readable form/]);
-  t.match(await passed(`preamble${aFile}--B--\r\n`, 1000), ["", /begin with its boundary/]);
+  t.match(await passed(`${twoNames}\r\n--B--\r\n`, 1000), exactly(["", /not a readable form/]));
+  t.match(
+    await passed(`preamble${aFile}--B--\r\n`, 1000),
+    exactly(["", /begin with its boundary/]),
+  );
 });

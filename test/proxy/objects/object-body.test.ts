@@ -60,6 +60,8 @@ t.test(
     for (const [body, name] of [
       ['{"previous_response_id":"a","previous_response_id":"b"}', "previous_response_id"],
       ['{"previous_response_id":"a","previous\\u005fresponse_id":null}', "previous_response_id"],
+      ['{"file_id":"a","f\\u0069le\\u005F\\u0069d":"b"}', "file_id"],
+      ['{"conversation":{"id":"a","\\u0069\\u0064":"b"}}', "id"],
       ['{"conversation":{"id":"a","id":"b"}}', "id"],
       ['{"input":[{"file_id":"a"}],"input":[],"tools":[{"file_ids":["file_id"]}]}', "file_id"],
     ] as const)

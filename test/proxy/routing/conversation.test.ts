@@ -1,6 +1,7 @@
 import t from "tap";
 import { conversationIn, conversationOf } from "../../../proxy/routing/conversation.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { fieldsOf } from "../body/fields-of.js";
 
 const hello = [{ role: "user", content: "hello" }];
 
@@ -51,7 +52,7 @@ t.test("a first message of any depth and size is read, or no conversation", asyn
   const nested = (levels: number): string | null =>
     conversationOf(
       { header: () => undefined },
-      Buffer.from(
+      fieldsOf(
         `{"messages":[{"role":"user","content":${"[".repeat(levels)}${"]".repeat(levels)}}]}`,
       ),
     );
@@ -71,7 +72,7 @@ t.test("a first message of any depth and size is read, or no conversation", asyn
 t.test("a session's header says it before the body, whose texts needn't be ASCII", async (t) => {
   const body = Buffer.from('{"messages":[{"role":"user","content":"grüße"}]}');
   const of = (headers: Readonly<Record<string, string>>, bytes = body): string | null =>
-    conversationOf({ header: (name) => headers[name] }, bytes);
+    conversationOf({ header: (name) => headers[name] }, fieldsOf(bytes));
   t.equal(of({ "session-id": "a" }), "a");
   t.equal(of({ session_id: "b", "session-id": "a" }), "b");
   t.equal(of({ session_id: "" }), of({}));
@@ -79,7 +80,30 @@ t.test("a session's header says it before the body, whose texts needn't be ASCII
   t.equal(of({}, Buffer.from("{}")), null);
 });
 
-t.test("a body that is no object continues no conversation", async (t) => {
-  for (const body of ["null", "[]", '"hello"', "5"])
-    t.equal(conversationOf({ header: () => undefined }, Buffer.from(body)), null, body);
+t.test("of a body's bytes as much is read as of its value", async (t) => {
+  for (const body of [
+    '{"prompt_cache_key":"a","prompt_cache_key":"b"}',
+    '{"metadata":{"user_id":"u"},"messages":[{"role":"user","content":"x"}]}',
+    '{"messages":[{"role":"system"},7,{"role":"user","content":"x"},{"role":"user"}]}',
+    '{"messages":null,"input":[{"role":"user","content":[{"text":"a"}]}]}',
+    '{"messages":[],"input":"more"}',
+    '{"input":"more"}',
+    '{"contents":{}}',
+    "{}",
+  ])
+    t.equal(
+      conversationOf({ header: () => undefined }, fieldsOf(body)),
+      conversationIn(JSON.parse(body) as Record<string, unknown>),
+      body,
+    );
+});
+
+t.test("of lists of tokens' ids nothing is parsed", async (t) => {
+  const body = fieldsOf(`{"input":[[1,2,3],[4,5,6],7,{"role":"system"},{"role":"user"}]}`);
+  const parse = t.capture(JSON, "parse", JSON.parse);
+  conversationOf({ header: () => undefined }, body);
+  t.same(
+    parse().map(({ args }) => args[0]),
+    ['{"role":"system"}', '{"role":"user"}'],
+  );
 });

@@ -9,6 +9,7 @@ import { listModels, resolveModel } from "../../../proxy/routing/resolve-model.j
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import type { AliasConfig, Config, ProviderConfig } from "../../../shared/config/config.js";
 import type { ProviderType } from "../../../shared/config/provider-type.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 interface ModelsCall {
   readonly request: UpstreamRequest;
@@ -136,9 +137,12 @@ t.test(
     t.equal(resolveModel(before, "gpt-4o"), null);
     await openai.answer(200, list("gpt-4o", "o3"));
     t.same(ids(), ["openai/gpt-4o", "openai/o3", "local/llama"]);
-    t.match(resolveModel(catalog.current(), "gpt-4o"), {
-      targets: [{ provider: "openai", model: "gpt-4o" }],
-    });
+    t.match(
+      resolveModel(catalog.current(), "gpt-4o"),
+      exactly({
+        targets: [{ provider: "openai", model: "gpt-4o" }],
+      }),
+    );
     t.equal(resolveModel(before, "gpt-4o"), null, "a catalog in use doesn't change");
     t.same(reports, ["openai 2"]);
   },
@@ -164,7 +168,7 @@ t.test("a name is resolved once every provider has told its models", async (t) =
   const { catalog, providers } = bench({ openai: null });
   const resolved = resolveOnceLearned({ models: catalog }, "gpt-4o");
   await providers["openai"]!.answer(200, list("gpt-4o"));
-  t.match(await resolved, { targets: [{ provider: "openai", model: "gpt-4o" }] });
+  t.match(await resolved, exactly({ targets: [{ provider: "openai", model: "gpt-4o" }] }));
 });
 
 t.test(
@@ -206,7 +210,7 @@ t.test("a catch-all takes a name only when no other provider may list it", async
     t.equal(of4o(), "openai", what);
     t.match(
       resolveModel(catalog.current(), "other"),
-      { targets: [{ provider: "backup", model: "other" }] },
+      exactly({ targets: [{ provider: "backup", model: "other" }] }),
       `${what}: the catch-all's own list needn't be known`,
     );
   }
@@ -216,7 +220,7 @@ t.test("a provider that has no list holds no catch-all back", async (t) => {
   const { catalog, providers } = bench({ listless: null, local: ["*"] });
   t.equal(resolveModel(catalog.current(), "x"), null);
   await providers["listless"]!.answer(404, "{}");
-  t.match(resolveModel(catalog.current(), "x"), { targets: [{ provider: "local" }] });
+  t.match(resolveModel(catalog.current(), "x"), exactly({ targets: [{ provider: "local" }] }));
 });
 
 t.test(
@@ -293,7 +297,7 @@ t.test("a list that grows without end is cut off", async (t) => {
     calls[0]!.sink.onData(Buffer.alloc(1024 * 1024, 0x20));
   await settled();
   t.equal(calls[0]!.aborted, true);
-  t.match(reports, [/^p: its list of models is larger than 8388608 bytes$/]);
+  t.match(reports, exactly([/^p: its list of models is larger than 8388608 bytes$/]));
 });
 
 t.test("a provider that has no list is told from one that fails", async (t) => {

@@ -13,6 +13,7 @@ import { createInertReason } from "../../../shared/config/inert-rule.js";
 import { typesOf } from "../../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { accepted } from "../../shared/config/build-sample.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const table: readonly (readonly [
   provider: string,
@@ -48,7 +49,7 @@ for (const [provider, type, name, others] of table)
           `${provider}/${spelling}`,
           `${provider.toUpperCase()}/${written}`,
         ])
-          t.match(resolveModel(catalog, asked), { targets: [target] }, asked);
+          t.match(resolveModel(catalog, asked), exactly({ targets: [target] }), asked);
         const gateway = { models: { current: () => catalog } };
         t.same(
           passthroughTarget(
@@ -66,7 +67,7 @@ for (const [provider, type, name, others] of table)
       t.equal(listModels(listed)[0]!.id.toLowerCase(), `${provider}/${name}`.toLowerCase());
       t.match(
         resolveModel(catalogs[0]!, "virtual"),
-        { targets: [{ provider, model: new RegExp(`^${name}$`, "i") }] },
+        exactly({ targets: [{ provider, model: new RegExp(`^${name}$`, "i") }] }),
         "the target of a virtual model",
       );
       const prices = createPriceTable(config, { list: null, nowMs: () => 0 });

@@ -4,10 +4,11 @@
  */
 import { calcPrice, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
-import { loadPriceList } from "../../../proxy/routing/price-list.js";
+import { loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import { presets } from "../../../shared/config/presets/presets.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const list = await loadPriceList();
 const nowMs = Date.UTC(2026, 10, 21, 12);
@@ -84,15 +85,18 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     serviceTiers: {},
   });
   t.match(list.price("openai", "gpt-4o", nowMs), { serviceTiers: { flex: 500, batch: 500 } });
-  t.match(list.price("google", "gemini-2.5-pro", nowMs), {
-    rates: { input: 1_250_000 },
-    tiers: [
-      {
-        aboveInputTokens: 200_000,
-        rates: { input: 2_500_000, output: 15_000_000, cachedInput: 250_000 },
-      },
-    ],
-  });
+  t.match(
+    list.price("google", "gemini-2.5-pro", nowMs),
+    exactly({
+      rates: { input: 1_250_000 },
+      tiers: [
+        {
+          aboveInputTokens: 200_000,
+          rates: { input: 2_500_000, output: 15_000_000, cachedInput: 250_000 },
+        },
+      ],
+    }),
+  );
   t.same(rates("google", "google/gemini-2.5-pro"), rates("google", "gemini-2.5-pro"));
   t.type(list.price("aws", "qwen.qwen3-32b", nowMs), "object");
   for (const size of ["20b", "120b"])
@@ -200,3 +204,23 @@ t.test(
     t.ok(compared > 1000, `${compared} compared`);
   },
 );
+
+t.test("the highest tier that is reached counts, however the list orders them", async (t) => {
+  const [low, high, top] = [
+    { start: 1000, price: 2 },
+    { start: 2000, price: 4 },
+    { start: 3000, price: 3 },
+  ] as const;
+  const orders = [
+    [low, high, top],
+    [top, high, low],
+    [high, low, top],
+    [top, low, high],
+  ];
+  for (const tiers of orders)
+    t.same(
+      [0, 1000, 1001, 2000, 2001, 3001].map((tokens) => usdAt({ base: 1, tiers }, tokens)),
+      [1, 1, 2, 2, 4, 3],
+      tiers.map(({ start }) => start).join(", "),
+    );
+});

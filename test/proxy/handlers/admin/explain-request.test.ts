@@ -2,6 +2,7 @@ import t from "tap";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
 import type { ModelCatalog } from "../../../../proxy/routing/model-catalog.js";
 import { subjectBytesMax } from "../../../../shared/bounds.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { fakeGateway, type Served, served } from "../../fake-gateway.js";
 
 const yaml = `
@@ -31,11 +32,17 @@ function explain(model: string, unlearned: readonly string[], file = yaml): Prom
 }
 
 t.test("a name is explained as a request for it would be resolved", async (t) => {
-  t.match(await explain("GPT-4o", ["other"]), {
-    status: 200,
-    body: { targets: [{ provider: "one", model: "gpt-4o" }] },
-  });
-  t.match(await explain("x", []), { body: { targets: [{ provider: "local", model: "x" }] } });
+  t.match(
+    await explain("GPT-4o", ["other"]),
+    exactly({
+      status: 200,
+      body: { targets: [{ provider: "one", model: "gpt-4o" }] },
+    }),
+  );
+  t.match(
+    await explain("x", []),
+    exactly({ body: { targets: [{ provider: "local", model: "x" }] } }),
+  );
   t.match(
     await explain("x", ["other"]),
     { status: 503, body: { code: "provider_unavailable", param: "model" } },

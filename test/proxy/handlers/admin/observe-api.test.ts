@@ -1,5 +1,6 @@
 import t from "tap";
 import { observe } from "../../../../proxy/handlers/admin/observe-api.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { fakeGateway, type Served, served } from "../../fake-gateway.js";
 
 const fake = fakeGateway("providers: { openai: { type: openai, api_key: none, models: [m] } }");
@@ -26,29 +27,50 @@ async function get(
 }
 
 t.test("each asks the daemon for one thing", async (t) => {
-  t.match(await get("status"), { status: 200, body: { of: "status" }, asked: [["status", null]] });
-  t.match(await get("rate-limits-children", "user_path=/users&period=300&limit=5"), {
-    body: { of: "rate-limits.children" },
-    asked: [["rate-limits.children", { user_path: "/users", period: "300", limit: 5 }]],
-  });
-  t.match(await get("budgets-children", "user_path=/users&period=daily"), {
-    asked: [["budgets.children", { user_path: "/users", period: "daily" }]],
-  });
+  t.match(
+    await get("status"),
+    exactly({ status: 200, body: { of: "status" }, asked: [["status", null]] }),
+  );
+  t.match(
+    await get("rate-limits-children", "user_path=/users&period=300&limit=5"),
+    exactly({
+      body: { of: "rate-limits.children" },
+      asked: [["rate-limits.children", { user_path: "/users", period: "300", limit: 5 }]],
+    }),
+  );
+  t.match(
+    await get("budgets-children", "user_path=/users&period=daily"),
+    exactly({
+      asked: [["budgets.children", { user_path: "/users", period: "daily" }]],
+    }),
+  );
   for (const which of ["rate-limits", "budgets"] as const)
-    t.match(await get(`${which}-children`, "user_path=/users&period_seconds=60"), {
-      asked: [[`${which}.children`, { user_path: "/users", period_seconds: 60 }]],
-    });
-  t.match(await get("rate-limits-children", "user_path=/users&period_seconds=1m"), {
-    asked: [["rate-limits.children", { user_path: "/users", period_seconds: "1m" }]],
-  });
-  t.match(await get("in-flight"), {
-    body: { in_flight: [1], server_time: "now", next: null },
-    asked: [["leases.list", { limit: 200 }]],
-  });
-  t.match(await get("refusals", "dimension=budget&limit=3"), {
-    body: { refusals: [2], server_time: "now", next: null },
-    asked: [["refusals.list", { limit: 3, dimension: "budget" }]],
-  });
+    t.match(
+      await get(`${which}-children`, "user_path=/users&period_seconds=60"),
+      exactly({
+        asked: [[`${which}.children`, { user_path: "/users", period_seconds: 60 }]],
+      }),
+    );
+  t.match(
+    await get("rate-limits-children", "user_path=/users&period_seconds=1m"),
+    exactly({
+      asked: [["rate-limits.children", { user_path: "/users", period_seconds: "1m" }]],
+    }),
+  );
+  t.match(
+    await get("in-flight"),
+    exactly({
+      body: { in_flight: [1], server_time: "now", next: null },
+      asked: [["leases.list", { limit: 200 }]],
+    }),
+  );
+  t.match(
+    await get("refusals", "dimension=budget&limit=3"),
+    exactly({
+      body: { refusals: [2], server_time: "now", next: null },
+      asked: [["refusals.list", { limit: 3, dimension: "budget" }]],
+    }),
+  );
 });
 
 t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async (t) => {
@@ -58,7 +80,10 @@ t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async
       { user_path: "/team", by: "model", start_date: "1969-12-31", end_date: "1970-01-01" },
     ],
   ]);
-  t.match((await get("usage-summary")).asked, [["usage.summary", { user_path: "/", by: null }]]);
+  t.match(
+    (await get("usage-summary")).asked,
+    exactly([["usage.summary", { user_path: "/", by: null }]]),
+  );
   const table: readonly (readonly [query: string, param: string, message: RegExp])[] = [
     ["path=/team", "path", /unknown parameter path: expected one of user_path, by/],
     ["by=day&by=model", "by", /more than once/],
@@ -66,6 +91,6 @@ t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async
   ];
   for (const [query, param, message] of table) {
     const { status, body, asked } = await get("usage-summary", query);
-    t.match([status, body, asked], [400, { param, message }, { length: 0 }], query);
+    t.match([status, body, asked], exactly([400, { param, message }, { length: 0 }]), query);
   }
 });

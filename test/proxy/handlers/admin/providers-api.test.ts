@@ -1,6 +1,7 @@
 import t from "tap";
 import { replyConfig, replyProviders } from "../../../../proxy/handlers/admin/providers-api.js";
 import type { RequestContext } from "../../../../proxy/request-context.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { fakeGateway, served } from "../../fake-gateway.js";
 
 const secret = "s3cr3t-0123456789-0123456789-0123456789";
@@ -44,57 +45,72 @@ t.test(
     const { status, body, exchange } = await get(replyProviders);
     t.equal(status, 200);
     t.notMatch(exchange.body.toString(), /s3cr3t|proxy\.example/);
-    t.match(body, {
-      providers: [
-        {
-          name: "openai",
-          type: "openai",
-          host: "api.example.com:8443",
-          key_source: "key",
-          operations: /chat_completions/,
-          models_from: "configured",
-          models_learned_at: null,
-          models_total: 2,
-          models: [
-            {
-              id: "gpt-4o",
-              price: {
-                input: 2.5,
-                output: 10,
-                cached_input: 1.25,
-                cache_write_input: null,
-                per_request: 0.01,
-                tiered: false,
+    t.match(
+      body,
+      exactly({
+        providers: [
+          {
+            name: "openai",
+            type: "openai",
+            host: "api.example.com:8443",
+            key_source: "key",
+            operations: /chat_completions/,
+            models_from: "configured",
+            models_learned_at: null,
+            models_total: 2,
+            models: [
+              {
+                id: "gpt-4o",
+                price: {
+                  input: 2.5,
+                  output: 10,
+                  cached_input: 1.25,
+                  cache_write_input: null,
+                  per_request: 0.01,
+                  tiered: false,
+                },
               },
-            },
-            { id: "other" },
-          ],
-          last_success_at: "1970-01-01T00:00:00.000Z",
-          last_failure: { at: "1970-01-01T00:00:00.000Z", model: "gpt-4o", reason: "503" },
-          failing: [
-            { target: "openai/gpt-4o", state: "failing", failures: 1, retry_in_seconds: 0 },
-          ],
-        },
-        { name: "many", key_source: "keys", models_from: "any", models_total: 0, failing: [] },
-        { name: "filed", key_source: "file", models_total: 201, models: { length: 200 } },
-        { name: "sim", host: null, key_source: "none", last_success_at: null, last_failure: null },
-      ],
-      virtual_models: [
-        {
-          name: "smart",
-          strategy: "round_robin",
-          affinity: null,
-          targets: [
-            { target: "openai/gpt-4o", weight: 2 },
-            { target: "sim/m", weight: 1 },
-          ],
-        },
-      ],
-      aliases: [
-        { name: "fast", target: "smart" },
-        { name: "gpt-*", target: "openai/*" },
-      ],
-    });
+              { id: "other" },
+            ],
+            last_success_at: "1970-01-01T00:00:00.000Z",
+            last_failure: { at: "1970-01-01T00:00:00.000Z", model: "gpt-4o", reason: "503" },
+            failing: [
+              { target: "openai/gpt-4o", state: "failing", failures: 1, retry_in_seconds: 0 },
+            ],
+          },
+          {
+            name: "many",
+            key_source: "keys",
+            models_from: "any",
+            models_total: 0,
+            failing: { length: 0 },
+          },
+          { name: "filed", key_source: "file", models_total: 201, models: { length: 200 } },
+          {
+            name: "sim",
+            host: null,
+            key_source: "none",
+            last_success_at: null,
+            last_failure: null,
+          },
+        ],
+        virtual_models: [
+          {
+            name: "smart",
+            strategy: "round_robin",
+            affinity: null,
+            targets: [
+              { target: "openai/gpt-4o", weight: 2 },
+              { target: "sim/m", weight: 1 },
+            ],
+          },
+        ],
+        aliases: [
+          { name: "fast", target: "smart" },
+          { name: "gpt-*", target: "openai/*" },
+        ],
+      }),
+    );
   },
 );
 

@@ -3,6 +3,7 @@ import { logRequest } from "../../../../proxy/handlers/logging/log-request.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import type { Log } from "../../../../shared/log.js";
 import { requestFields } from "../../../../shared/logging/log-fields.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { FakeExchange } from "../../fake-exchange.js";
 
 interface Logged {
@@ -99,28 +100,31 @@ t.test("a request that was refused at once has a line with what is always known"
 
 t.test("the line of an executed request has everything that was noted on its way", async (t) => {
   const line = logged(full(), { headers: ["User-Agent", "OpenAI/Python 2.1"] });
-  t.match(line?.fields, {
-    client: "203.0.113.7",
-    user_agent: "OpenAI/Python 2.1",
-    trace_id: "0af7651916cd43dd8448eb211c80319c",
-    user_path: '/team "a"',
-    key: "key_7",
-    model: "smart",
-    stream: true,
-    target: "claude/opus",
-    tries: 2,
-    tried: [{ target: "openai/gpt", why: "503" }],
-    provider_request_id: "req_011",
-    first_byte_ms: 5.1,
-    tokens: 7,
-    input_tokens: 3,
-    output_tokens: 4,
-    cost_usd: 0.0000025,
-    rewrite_bytes_saved: 40,
-    estimated: true,
-    rule: "user_path /team minute requests",
-    note: "a note",
-  });
+  t.match(
+    line?.fields,
+    exactly({
+      client: "203.0.113.7",
+      user_agent: "OpenAI/Python 2.1",
+      trace_id: "0af7651916cd43dd8448eb211c80319c",
+      user_path: '/team "a"',
+      key: "key_7",
+      model: "smart",
+      stream: true,
+      target: "claude/opus",
+      tries: 2,
+      tried: [{ target: "openai/gpt", why: "503" }],
+      provider_request_id: "req_011",
+      first_byte_ms: 5.1,
+      tokens: 7,
+      input_tokens: 3,
+      output_tokens: 4,
+      cost_usd: 0.0000025,
+      rewrite_bytes_saved: 40,
+      estimated: true,
+      rule: "user_path /team minute requests",
+      note: "a note",
+    }),
+  );
 });
 
 t.test("a budget that refuses is named with its own periods", async (t) => {

@@ -80,7 +80,7 @@ t.test(
     t.same(found, ["file-249", "file-499", "file-749", "file-999"]);
     t.match(fake.sent[0]!.what, /^\/files\?limit=100&purpose=batch$/);
     const foreign = providerOf(5000, 1e9);
-    t.match(await list(foreign), { body: { data: [], has_more: false } });
+    t.match(await list(foreign), { body: { data: { length: 0 }, has_more: false } });
     t.equal(foreign.sent.length, 20, "a bound on what one answer looks at");
   },
 );

@@ -2,6 +2,7 @@ import t from "tap";
 import { providerObjectRequest } from "../../../../proxy/handlers/objects/provider-objects.js";
 import type { StoredOperation } from "../../../../proxy/handlers/objects/send-object-request.js";
 import { submitBatch } from "../../../../proxy/handlers/objects/submit-batch.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   type FakeGateway,
   fakeGateway,
@@ -193,9 +194,10 @@ t.test(
       ).status,
       200,
     );
-    t.match(fake.sent, [
-      { what: "one POST /files", body: Buffer.concat(pieces).toString(), headers: form },
-    ]);
+    t.match(
+      fake.sent,
+      exactly([{ what: "one POST /files", body: Buffer.concat(pieces).toString(), headers: form }]),
+    );
   },
 );
 
@@ -248,25 +250,31 @@ t.test(
       [status, body],
       [200, { id: "batch_1", error: { message: "its own" }, usage: { total_tokens: 9 } }],
     );
-    t.match(fake.sent.slice(1), [
-      { what: "one POST /batches", body: batch, headers: ["content-type", "application/json"] },
-    ]);
+    t.match(
+      fake.sent.slice(1),
+      exactly([
+        { what: "one POST /batches", body: batch, headers: ["content-type", "application/json"] },
+      ]),
+    );
     t.same(fake.admitted, [{ targets: [{ provider: "one", model: "" }], submission: true }]);
-    t.match(fake.settled, [
-      {
-        tokens: 0,
-        estimated: false,
-        record: {
-          endpoint: "/v1/batches",
-          status: 200,
-          provider: "one",
-          model: "",
-          inputTokens: 0,
-          outputTokens: 0,
-          totalCost: 0,
+    t.match(
+      fake.settled,
+      exactly([
+        {
+          tokens: 0,
+          estimated: false,
+          record: {
+            endpoint: "/v1/batches",
+            status: 200,
+            provider: "one",
+            model: "",
+            inputTokens: 0,
+            outputTokens: 0,
+            totalCost: 0,
+          },
         },
-      },
-    ]);
+      ]),
+    );
     t.match(record, { outcome: "complete", target: { provider: "one", model: "" } });
     t.equal(exchange.ended, "reply");
   },
