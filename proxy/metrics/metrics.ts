@@ -19,8 +19,11 @@ export interface Metrics {
 export interface ProxyGroup {
   /** Whether what they count is added up; if not, each series says of which process it is. */
   readonly sums: boolean;
-  /** The proxy serves from now on. Rejects when the others can't be told so. */
-  serves(): Promise<void>;
+  /**
+   * The proxy serves from now on. Rejects when the others can't be told so. `onOdd` hears of
+   * another one, by the name of its socket, whose answers make no sense.
+   */
+  serves(onOdd: (proxy: string, reason: string) => void): Promise<void>;
   /** Those of all; null: the supervisor doesn't answer. */
   gather(): Promise<ToldMetrics | null>;
   /** How this proxy's own are read when the supervisor, or another of them, asks. */

@@ -26,14 +26,20 @@ export const traceSamplers = [
 ] as const;
 export type TraceSampler = (typeof traceSamplers)[number];
 
+/** How spans are written: as `OTEL_EXPORTER_OTLP_PROTOCOL` has them, but for gRPC. */
+export type TraceProtocol = "http/json" | "http/protobuf";
+
 export interface TracingConfig {
   readonly propagate: TracePropagation;
   /** The whole address that spans are sent to; null: no spans are made. */
   readonly endpoint: string | null;
+  readonly protocol: TraceProtocol;
   /** As `parseHeaderList` reads them; null: there are none, or they are in the file. */
   readonly headers: string | null;
   /** An absolute path. */
   readonly headersFile: string | null;
+  /** Of `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, each in place of one above with its name. */
+  readonly spanHeaders: string | null;
   readonly sampler: TraceSampler;
   /** From 0 to 1, for the samplers with a ratio. */
   readonly sample: number;

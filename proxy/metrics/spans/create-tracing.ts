@@ -18,12 +18,12 @@ export async function createTracing(
   { tracing, providers }: Pick<Config, "tracing" | "providers">,
   { counts, log, name }: TracingParts,
 ): Promise<Tracing | null> {
-  const { endpoint, headers } = tracing;
+  const { endpoint } = tracing;
   if (endpoint === null) return null;
   // A file of its own beside the program, with the packages in it.
   const { createSpanMaker } = await import("./otel-spans.js");
   const traced = new Map(providers.map((provider) => [provider.name, tracedProvider(provider)]));
-  const maker = await createSpanMaker({ endpoint, headers }, name, exportEvents(counts, log));
+  const maker = await createSpanMaker({ ...tracing, endpoint }, name, exportEvents(counts, log));
   return new Tracing(tracing, {
     maker,
     // Targets come from the configuration's providers, so there is one.
@@ -42,6 +42,7 @@ function exportEvents(counts: TracingParts["counts"], log: Log): ExportEvents {
     isLosing = true;
   };
   return {
+    onIgnored: (reason) => log.warn({ reason }, "a variable of OpenTelemetry's is ignored"),
     onExported(spans) {
       counts.spansEnded("exported", spans);
       if (isLosing) log.info("spans are sent to the collector again");

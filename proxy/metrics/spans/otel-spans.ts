@@ -7,6 +7,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  DiagLogLevel,
+  diag,
   type HrTime,
   ROOT_CONTEXT,
   SpanKind,
@@ -14,7 +16,8 @@ import {
   TraceFlags,
   trace,
 } from "@opentelemetry/api";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import {
   AlwaysOnSampler,
@@ -37,8 +40,10 @@ import {
 } from "./span-bounds.js";
 import type { SpanMaker } from "./spans.js";
 
-/** What becomes of spans that have ended. */
+/** What becomes of spans that have ended, and of what the environment says of sending them. */
 export interface ExportEvents {
+  /** A variable of OpenTelemetry's, or the file that it names, is of no use. */
+  onIgnored(reason: string): void;
   onExported(spans: number): void;
   /** There are too many to be sent in time. */
   onDropped(spans: number): void;
@@ -46,19 +51,30 @@ export interface ExportEvents {
   onFailed(spans: number, reason: string): void;
 }
 
-/** `endpoint`: where they are sent. `proxy`: what this proxy is called among those of its host. */
+/** Where spans are sent, and how. */
+type Collector = { readonly endpoint: string } & Pick<
+  TracingConfig,
+  "protocol" | "headers" | "spanHeaders"
+>;
+
+/** `proxy`: what this proxy is called among those of its host. */
 export function createSpanMaker(
-  { endpoint, headers }: { readonly endpoint: string } & Pick<TracingConfig, "headers">,
+  { endpoint, protocol, headers, spanHeaders }: Collector,
   proxy: string,
   events: ExportEvents,
   { exportMs, closeMs } = { exportMs: exportMsMax, closeMs: closeMsMax },
 ): SpanMaker {
+  const Exporter = protocol === "http/protobuf" ? ProtobufExporter : JsonExporter;
+  const sending = {
+    url: endpoint,
+    headers: { ...parseHeaderList(headers ?? ""), ...parseHeaderList(spanHeaders ?? "") },
+    timeoutMillis: exportMs,
+  };
   const exporter = new CountingExporter(
-    new OTLPTraceExporter({
-      url: endpoint,
-      headers: headers === null ? {} : { ...parseHeaderList(headers) },
-      timeoutMillis: exportMs,
-    }),
+    withWarnings(
+      () => new Exporter(sending),
+      (reason) => events.onIgnored(reason),
+    ),
     events,
   );
   const processor = new BatchSpanProcessor(exporter, {
@@ -108,6 +124,18 @@ export function createSpanMaker(
       await Promise.race([sent, delay(closeMs, null, { ref: false })]);
     },
   };
+}
+
+/** The SDK reads its other variables by itself, and tells nobody what is wrong with them. */
+function withWarnings<T>(make: () => T, warn: (reason: string) => void): T {
+  const silent = (): void => {};
+  const logger = { error: silent, warn, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  try {
+    return make();
+  } finally {
+    diag.disable();
+  }
 }
 
 /** Not a number: of that the SDK would have to guess what it is. */

@@ -25,11 +25,13 @@ import { typesOf } from "../model-name.js";
 import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
+import { withKnownSampler } from "../variables/telemetry-variables.js";
 import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 import { buildAliases } from "./aliases.js";
-import { buildMetrics, buildTracing, tracingWarnings } from "./build-metrics.js";
+import { buildMetrics, buildTracing } from "./build-metrics.js";
 import {
   budgetWarnings,
+  clusterWarnings,
   providerWarnings,
   tokenRuleWarnings,
   variableWarnings,
@@ -68,8 +70,10 @@ export interface ConfigSources {
   readonly uid: number;
 }
 
-export function buildConfig(sources: ConfigSources): ConfigResult {
-  const { file, env } = sources;
+export function buildConfig(given: ConfigSources): ConfigResult {
+  const { env, warnings: samplerWarnings } = withKnownSampler(given.env);
+  const sources = { ...given, env };
+  const { file } = sources;
   const known = file !== null && "parsed" in file ? file.parsed : null;
   const itemStarts: ItemStarts = new Map();
   const text = file !== null && "text" in file ? file.text : null;
@@ -97,6 +101,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       ? null
       : absoluteSetting(settings.masterKeyFile, values.masterKeyFile, places);
   const metrics = buildMetrics(values, places);
+  const { tracing, warnings: spansWarnings } = buildTracing(values, places);
   const cluster = buildClusterAt(values, places, problems);
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
@@ -161,7 +166,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     cache: buildCache(values),
     metrics,
     cluster,
-    tracing: buildTracing(values, places),
+    tracing,
     rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
@@ -184,11 +189,13 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     parsed: known ?? parsedFile(yaml.document, fileRules, declaredIn),
     warnings: [
       ...variableWarnings(env),
-      ...tracingWarnings(env),
+      ...samplerWarnings,
+      ...spansWarnings,
       ...warnings,
       ...tokenRuleWarnings(rules, values.usageEnabled),
       ...budgetWarnings(budgets, values.usageEnabled),
       ...providerWarnings(rules, prices, names),
+      ...clusterWarnings(config),
     ],
   };
 }

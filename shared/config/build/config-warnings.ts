@@ -2,10 +2,11 @@
 import { type BudgetDefinition, budgetName } from "../../domain/budget.js";
 import type { RuleDefinition } from "../../domain/rule.js";
 import { closestName, didYouMean, nameHint } from "../closest-name.js";
-import type { PriceConfig } from "../config.js";
+import type { Config, PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
+import { clusterSettings } from "../settings/cluster-settings.js";
 import {
   configFileVariable,
   followVariables,
@@ -62,6 +63,28 @@ export function providerWarnings(
       prices.map(({ provider }) => provider),
     ),
   ];
+}
+
+/**
+ * What is set for several hosts, and not as it is by default, on a host that shares nothing. One
+ * warning names all of it.
+ */
+export function clusterWarnings({
+  cluster,
+  settings: inForce,
+}: Pick<Config, "cluster" | "settings">): readonly string[] {
+  if (cluster !== null) return [];
+  const defaults = new Map<string, string>(
+    Object.values(clusterSettings).map(({ path, defaultText }) => [path, defaultText]),
+  );
+  const given = inForce
+    .filter(({ path, source }) => defaults.has(path) && source !== "default")
+    .filter(({ path, value }) => value !== defaults.get(path))
+    .map(({ path, name }) => name ?? path);
+  const verb = given.length === 1 ? "does" : "do";
+  return given.length === 0
+    ? []
+    : [`${given.join(", ")} ${verb} nothing without cluster.url: this host shares no limits`];
 }
 
 const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) =>

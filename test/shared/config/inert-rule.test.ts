@@ -6,6 +6,7 @@ import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { ask, pathRule, startDaemon } from "../../limiterd/in-memory-daemon.js";
 import { noCopies } from "../../support/no-copies.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 const provider = (name: string, models: readonly string[] | null): ProviderConfig =>
@@ -132,11 +133,14 @@ t.test(
     t.match(peer.received.at(-1), { name: "inert_budgets", value: 2 });
     t.same(first.inertReports, [`budget label research monthly: ${reason}`]);
     await ask(first, "budgets.put", { ...label, amount: 6 });
-    t.match(await ask(first, "status", null), {
-      inert_rules: 0,
-      inert_budgets: 2,
-      inert: [`budget label research monthly: ${reason}`, `budget user_path /a daily: ${reason}`],
-    });
+    t.match(
+      await ask(first, "status", null),
+      exactly({
+        inert_rules: 0,
+        inert_budgets: 2,
+        inert: [`budget label research monthly: ${reason}`, `budget user_path /a daily: ${reason}`],
+      }),
+    );
 
     const reported: Inert[] = [];
     const store = first.store.crash();
@@ -179,7 +183,7 @@ t.test(
     t.match(peer.received.at(-1), { name: "inert_budgets", value: 1 });
     t.match(
       await ask(startDaemon([], { budgets: [daily] }), "status", null),
-      { inert_budgets: 0, inert: [] },
+      { inert_budgets: 0, inert: { length: 0 } },
       "with usage on none is",
     );
   },
@@ -205,14 +209,17 @@ t.test(
       return peer.received.slice(from);
     };
     const typo = { scope: "provider", subject: "opnai", limit_key: { period: "minute" } };
-    t.match(await admin("rate-limits.put", { ...typo, max_requests: 1 }), [
-      { name: "inert_rules", value: 2 },
-      { kind: "answer", body: { inert: "no provider opnai is configured" } },
-    ]);
+    t.match(
+      await admin("rate-limits.put", { ...typo, max_requests: 1 }),
+      exactly([
+        { name: "inert_rules", value: 2 },
+        { kind: "answer", body: { inert: "no provider opnai is configured" } },
+      ]),
+    );
     t.same(daemon.inertReports, ["rule provider opnai minute: no provider opnai is configured"]);
     t.match(
       await admin("rate-limits.put", { ...typo, max_requests: 2 }),
-      [{ kind: "answer" }],
+      exactly([{ kind: "answer" }]),
       "an edit doesn't count it twice",
     );
     t.match(
@@ -221,21 +228,30 @@ t.test(
         limit_key: { period: "minute" },
         max_requests: 5,
       }),
-      [
+      exactly([
         { name: "inert_rules", value: 1 },
         { kind: "answer", body: {} },
-      ],
+      ]),
       "the token cap is gone",
     );
-    t.match(await admin("status", null), [
-      {
-        body: { inert_rules: 1, inert: ["provider opnai minute: no provider opnai is configured"] },
-      },
-    ]);
-    t.match(await admin("rate-limits.delete", typo), [
-      { name: "inert_rules", value: 0 },
-      { kind: "answer" },
-    ]);
-    t.match(await admin("status", null), [{ body: { inert_rules: 0, inert: [] } }]);
+    t.match(
+      await admin("status", null),
+      exactly([
+        {
+          body: {
+            inert_rules: 1,
+            inert: ["provider opnai minute: no provider opnai is configured"],
+          },
+        },
+      ]),
+    );
+    t.match(
+      await admin("rate-limits.delete", typo),
+      exactly([{ name: "inert_rules", value: 0 }, { kind: "answer" }]),
+    );
+    t.match(
+      await admin("status", null),
+      exactly([{ body: { inert_rules: 0, inert: { length: 0 } } }]),
+    );
   },
 );

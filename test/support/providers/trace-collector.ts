@@ -1,4 +1,4 @@
-/** A collector of spans on loopback: OTLP over HTTP, as JSON. */
+/** A collector of spans on loopback: OTLP over HTTP, of which it understands JSON alone. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -65,7 +65,9 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     request.on("data", (piece: string) => (body += piece));
     request.on("end", () => {
       collector.requests.push({ path: request.url ?? "", headers: request.headers, body });
-      for (const { resource, scopeSpans } of (JSON.parse(body) as Sent).resourceSpans) {
+      const isJson = request.headers["content-type"] === "application/json";
+      const sent = isJson ? (JSON.parse(body) as Sent).resourceSpans : [];
+      for (const { resource, scopeSpans } of sent) {
         collector.resource = valuesOf(resource.attributes);
         for (const span of scopeSpans.flatMap(({ spans }) => spans))
           collector.spans.push({

@@ -1,6 +1,7 @@
 import t from "tap";
 import { Tracing } from "../../../../proxy/metrics/spans/request-trace.js";
 import type { SpanMaker } from "../../../../proxy/metrics/spans/spans.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 type Made = Parameters<SpanMaker["start"]>[0] & {
   readonly id: string;
@@ -65,23 +66,26 @@ t.test("a request's span is below the caller's, its attempts' are below its own"
   t.same([attempt.traceId, attempt.spanId], ["t7", "s1"]);
   attempt.ended(forwarded, 160);
   trace.end({ a: 1 }, false, 170);
-  t.match(made, [
-    {
-      name: "POST /v1/x",
-      kind: "server",
-      parent,
-      startMs: 10_100,
-      events: [["sluice.admission", { "sluice.verdict": "admitted" }, 10_130]],
-      ended: [{ attributes: { a: 1 }, error: false, atMs: 10_170 }],
-    },
-    {
-      name: "chat m",
-      kind: "client",
-      parent: { traceId: "t7", spanId: "s0" },
-      startMs: 10_150,
-      ended: [{ error: false, atMs: 10_160 }],
-    },
-  ]);
+  t.match(
+    made,
+    exactly([
+      {
+        name: "POST /v1/x",
+        kind: "server",
+        parent,
+        startMs: 10_100,
+        events: [["sluice.admission", { "sluice.verdict": "admitted" }, 10_130]],
+        ended: [{ attributes: { a: 1 }, error: false, atMs: 10_170 }],
+      },
+      {
+        name: "chat m",
+        kind: "client",
+        parent: { traceId: "t7", spanId: "s0" },
+        startMs: 10_150,
+        ended: [{ error: false, atMs: 10_160 }],
+      },
+    ]),
+  );
   t.equal(made[1]!.ended.length, 1, "an attempt ends once");
 });
 
@@ -90,7 +94,10 @@ t.test("an attempt that an exception has ended is an error", async (t) => {
   const trace = tracing.begin("POST /v1/x", null, 0)!;
   trace.attempt(what, 1);
   trace.end({}, true, 2);
-  t.match(made[1]!.ended, [{ attributes: { "error.type": "internal_error" }, error: true }]);
+  t.match(
+    made[1]!.ended,
+    exactly([{ attributes: { "error.type": "internal_error" }, error: true }]),
+  );
 });
 
 t.test("a request whose caller doesn't record its trace has no span", async (t) => {

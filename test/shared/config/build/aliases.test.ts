@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { accepted, refused } from "../build-sample.js";
 
 const base = `providers: { openai: , local: { base_url: http://x } }
@@ -50,5 +51,5 @@ t.test("a wrong alias is reported with its place", async (t) => {
     const text = body.startsWith("{") ? `${base.trimEnd()} ${body}\n` : `${base}  ${body}\n`;
     t.same(refused(text), [problem], body);
   }
-  t.match(refused(`${base.trimEnd()} [a]\n`), [/^aliases must be a mapping of names/]);
+  t.match(refused(`${base.trimEnd()} [a]\n`), exactly([/^aliases must be a mapping of names/]));
 });

@@ -2,6 +2,7 @@ import t from "tap";
 import type { Config } from "../../../../shared/config/config.js";
 import { placeInFile } from "../../../../shared/config/limits/declared-at.js";
 import { problemLine } from "../../../../shared/config/problems.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted as acceptedWhole, problemsOf, refused, samplePath } from "../build-sample.js";
 
@@ -68,8 +69,10 @@ const builtIn: Config = {
   tracing: {
     propagate: "private",
     endpoint: null,
+    protocol: "http/json",
     headers: null,
     headersFile: null,
+    spanHeaders: null,
     sampler: "parentbased_traceidratio",
     sample: 1,
   },
@@ -201,25 +204,31 @@ rate_limits: { user_path: [] }
 budgets: { users: [] }
 "a.b": 1
 `;
-  t.match(refused(text), [
-    "sever is not a known key; did you mean server?",
-    /^\["a\.b"\] is not a known key: expected /,
-    "server.prot is not a known key; did you mean port?",
-    "limiter.sockt is not a known key; did you mean socket?",
-    "usage.enable is not a known key; did you mean enabled?",
-    "rate_limits.user_path is not a known key; did you mean user_paths?",
-    /^budgets\.users is not a known key: expected /,
-  ]);
+  t.match(
+    refused(text),
+    exactly([
+      "sever is not a known key; did you mean server?",
+      /^\["a\.b"\] is not a known key: expected /,
+      "server.prot is not a known key; did you mean port?",
+      "limiter.sockt is not a known key; did you mean socket?",
+      "usage.enable is not a known key; did you mean enabled?",
+      "rate_limits.user_path is not a known key; did you mean user_paths?",
+      /^budgets\.users is not a known key: expected /,
+    ]),
+  );
 });
 
 t.test("a value that isn't a mapping is reported, for the file and for sections", async (t) => {
-  t.match(refused("- 1\n"), [/^the file must be a mapping of .*, not \[1\]$/]);
-  t.match(refused("hello\n"), [/^the file must be a mapping of .*, not "hello"$/]);
-  t.match(refused("server: [1]\nlimiter: 5\nrate_limits: x\n"), [
-    /^server must be a mapping of host, /,
-    /^limiter must be a mapping of socket, .*, not 5$/,
-    /^rate_limits must be a mapping of enabled, /,
-  ]);
+  t.match(refused("- 1\n"), exactly([/^the file must be a mapping of .*, not \[1\]$/]));
+  t.match(refused("hello\n"), exactly([/^the file must be a mapping of .*, not "hello"$/]));
+  t.match(
+    refused("server: [1]\nlimiter: 5\nrate_limits: x\n"),
+    exactly([
+      /^server must be a mapping of host, /,
+      /^limiter must be a mapping of socket, .*, not 5$/,
+      /^rate_limits must be a mapping of enabled, /,
+    ]),
+  );
 });
 
 t.test("every problem has its place: the file, the environment or the flags", async (t) => {

@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { accepted } from "../build-sample.js";
 
 t.test(
@@ -28,6 +29,31 @@ t.test("rules for a provider that isn't configured cause one warning each", asyn
     "the rules for the provider Simulatr limit nothing: no such provider is configured; did you mean simulator?",
   ]);
 });
+
+t.test(
+  "what is set for several hosts does nothing without their engine: one warning",
+  async (t) => {
+    const nothing = "without cluster.url: this host shares no limits";
+    for (const [text, env, warnings] of [
+      ["cluster: { password: hidden }\n", {}, [`cluster.password does nothing ${nothing}`]],
+      [
+        "cluster: { failure_mode: local, username: u }\n",
+        { SLUICE_CLUSTER_PASSWORD_FILE: "/run/secret", SLUICE_CLUSTER_CA_FILE: " " },
+        [
+          `cluster.failure_mode, cluster.username, SLUICE_CLUSTER_PASSWORD_FILE do nothing ${nothing}`,
+        ],
+      ],
+      ["cluster: { sentinel_password_file: f, sentinel_master: m }\n", {}, [/^cluster\.sentinel_/]],
+      ["cluster: { name: sluice, failure_mode: closed }\n", {}, []],
+      ["cluster: { name: other }\n", { SLUICE_CLUSTER_URL: "valkey://127.0.0.1:1" }, []],
+    ] as const) {
+      const found = accepted(text, { env }).warnings;
+      t.equal(found.length, warnings.length, text);
+      t.match(found, warnings);
+      t.notMatch(found, [/hidden/]);
+    }
+  },
+);
 
 t.test("variables that look like ours and aren't are warned about", async (t) => {
   for (const [name, warning] of [
@@ -68,7 +94,7 @@ t.test("variables that look like ours and aren't are warned about", async (t) =>
       "SET_BUDGET is ignored: the budget for the root path is SET_BUDGET_, with its last underscore",
     ],
   ] as const) {
-    t.match(accepted(null, { env: { [name]: "x" } }).warnings, [warning], name);
+    t.match(accepted(null, { env: { [name]: "x" } }).warnings, exactly([warning]), name);
     t.same(accepted(null, { env: { [name]: "" } }).warnings, [], `${name}, blank`);
   }
 });

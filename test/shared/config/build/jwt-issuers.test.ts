@@ -5,6 +5,7 @@ import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../../shared/config/settings/jwt-settings.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { root } from "../../../tidy/source-tree.js";
 import { accepted, refused } from "../build-sample.js";
 
@@ -150,14 +151,18 @@ t.test("everything wrong with issuers is reported at once, and no secret is quot
   for (const [fields, problems] of table) t.match(refused(`jwt: [${fields}]`), problems, fields);
   for (const [fields] of table)
     t.notMatch(refused(`jwt: [${fields}]`).join("\n"), new RegExp(`${secret}|tooshort|pw`), fields);
-  t.match(refused("jwt: { issuer: a }"), [/^jwt must be a list, not /]);
-  t.match(refused(`jwt: [{ ${good} }, { ${good} }]`), [
-    "jwt[1] has the same issuer and audience as jwt[0]: keep one of them",
-  ]);
-  t.match(refused(`jwt: [{ ${good}, type: 5 }, { ${good} }]`), [
-    /^jwt\[0\]\.type/,
-    "jwt[1] has the same issuer and audience as jwt[0]: keep one of them",
-  ]);
+  t.match(refused("jwt: { issuer: a }"), exactly([/^jwt must be a list, not /]));
+  t.match(
+    refused(`jwt: [{ ${good} }, { ${good} }]`),
+    exactly(["jwt[1] has the same issuer and audience as jwt[0]: keep one of them"]),
+  );
+  t.match(
+    refused(`jwt: [{ ${good}, type: 5 }, { ${good} }]`),
+    exactly([
+      /^jwt\[0\]\.type/,
+      "jwt[1] has the same issuer and audience as jwt[0]: keep one of them",
+    ]),
+  );
   t.equal(
     accepted(`jwt: [{ ${good} }, { issuer: a, audience: y, jwks_file: f, user_path: p }]`).config
       .jwtIssuers.length,
@@ -181,5 +186,6 @@ t.test("a template must be a path that differs by claims", async (t) => {
     ["/a:b/{sub}", /must not hold a colon/],
     ["/../{sub}", /must not hold the segment \.\./],
   ];
-  for (const [userPath, problem] of table) t.match(problemsOf(userPath), [problem], userPath);
+  for (const [userPath, problem] of table)
+    t.match(problemsOf(userPath), exactly([problem]), userPath);
 });

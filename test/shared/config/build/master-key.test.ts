@@ -73,10 +73,5 @@ t.test(
       t.equal(config.tracing.endpoint, endpoint, JSON.stringify([text, env]));
       t.same(warnings, []);
     }
-    const odd = accepted(ofFile, { env: { OTEL_SDK_DISABLED: "1" } });
-    t.equal(odd.config.tracing.endpoint, "http://file:4318/base/v1/traces");
-    t.same(odd.warnings, [
-      "OTEL_SDK_DISABLED must be true or false, and is taken for false: spans are made",
-    ]);
   },
 );

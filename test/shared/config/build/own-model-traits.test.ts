@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { accepted, refused } from "../build-sample.js";
 
 const provider = (entries: string): string =>
@@ -44,9 +45,12 @@ t.test("the Responses API can't be said of models at a provider without it", asy
     "providers.a.model_traits[1].reasoning_with_tools must not be responses: the provider's operations are without responses";
   t.same(refused(at('base_url: "http://a", operations: [chat_completions]')), [problem]);
   t.same(refused(at("type: anthropic")), [problem]);
-  t.match(accepted(at('base_url: "http://a", operations: [chat_completions, responses]')), {
-    config: { providers: [{ modelTraits: [{}, { reasoningWithTools: "responses" }] }] },
-  });
+  t.match(
+    accepted(at('base_url: "http://a", operations: [chat_completions, responses]')),
+    exactly({
+      config: { providers: [{ modelTraits: [{}, { reasoningWithTools: "responses" }] }] },
+    }),
+  );
 });
 
 t.test("a wrong entry is reported with its place", async (t) => {

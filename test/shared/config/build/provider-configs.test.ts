@@ -2,6 +2,7 @@ import t from "tap";
 import type { ProviderConfig } from "../../../../shared/config/config.js";
 import { plainChat, plainResponses } from "../../../../shared/config/host-traits.js";
 import { findPreset, presetAt, presets } from "../../../../shared/config/presets/presets.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted, refused } from "../build-sample.js";
 
@@ -235,11 +236,11 @@ t.test("wrong variables of a provider are reported by their names, without the k
     refused(null, {
       env: { OPENAI_API_KEY: "my secret key", OPENAI_BASE_URL: "example.com", OPENAI_MODELS: "/x" },
     }),
-    [
+    exactly([
       /^OPENAI_API_KEY must be a text of visible ASCII characters [^\n]*or none$/,
       /^OPENAI_BASE_URL must be .* not "example\.com"$/,
       /^OPENAI_MODELS must be a list of model ids/,
-    ],
+    ]),
   );
 });
 
@@ -407,7 +408,7 @@ t.test("a key is in one place, and the environment's is in place of it", async (
     ["type: simulator, api_keys: [secret]", /api_keys is not for the type simulator/],
   ] as const) {
     const problems = refused(`providers: { openai: { ${text} } }\n`);
-    t.match(problems, [problem], text);
+    t.match(problems, exactly([problem]), text);
     t.notMatch(problems.join(), /secret/);
   }
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { accepted, refused } from "../build-sample.js";
 
 const providers =
@@ -121,9 +122,10 @@ t.test("a wrong virtual model is reported with its place", async (t) => {
 });
 
 t.test("a target at a provider that is itself wrong makes no second problem", async (t) => {
-  t.match(refused(`${providers}virtual_models: { a: { targets: [ { model: broken/m } ] } }\n`), [
-    /^providers\.broken\.base_url /,
-  ]);
+  t.match(
+    refused(`${providers}virtual_models: { a: { targets: [ { model: broken/m } ] } }\n`),
+    exactly([/^providers\.broken\.base_url /]),
+  );
   t.equal(
     refused(`${providers}virtual_models: { a: { targets: [ { model: broken/m } ] } }\n`).length,
     1,

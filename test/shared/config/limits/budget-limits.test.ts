@@ -1,5 +1,6 @@
 import t from "tap";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { accepted, refused } from "../build-sample.js";
 
 const budget = (
@@ -157,7 +158,7 @@ budgets:
     ],
   ];
   for (const [env, expected] of table)
-    t.match(refused(null, { env }), [expected], JSON.stringify(env));
+    t.match(refused(null, { env }), exactly([expected]), JSON.stringify(env));
 });
 
 t.test(
@@ -177,7 +178,7 @@ t.test(
         accepted(null, { env: { SET_BUDGET_A: `[{"period":"daily","amount":${text}}]` } }),
       ];
       for (const { config } of sources)
-        t.match(config.budgets.budgets, [{ subject: "/a", amountUsd: amount }], text);
+        t.match(config.budgets.budgets, exactly([{ subject: "/a", amountUsd: amount }]), text);
     }
   },
 );

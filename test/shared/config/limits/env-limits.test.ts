@@ -8,6 +8,7 @@ import {
 import { type RuleLimit, ruleForm } from "../../../../shared/config/limits/rule-limits.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import { isNormalUserPath, normalizeUserPath } from "../../../../shared/domain/user-path.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 function read(
   env: Record<string, string | undefined>,
@@ -229,9 +230,9 @@ t.test("text after the JSON array is a problem, and so is an array that doesn't 
     const { problems, entries } = read({ SET_RATE_LIMIT_A: value });
     t.match(
       problems,
-      [
+      exactly([
         /^SET_RATE_LIMIT_A must be a list of pairs such as rpm=100 or a JSON array of rules, and nothing else: /,
-      ],
+      ]),
       value,
     );
     t.same(
