@@ -4,7 +4,6 @@
  */
 import { hash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { ClusterConfig } from "../shared/cluster/cluster-config.js";
 import type { Config } from "../shared/config/config.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
@@ -12,6 +11,7 @@ import { connectEngine } from "./cluster/engine/connect-engine.js";
 import type { EngineConnection } from "./cluster/engine/engine.js";
 import { openClients } from "./cluster/engine/open-client.js";
 import { joinCluster, leaveCluster } from "./lifecycle/cluster/join-cluster.js";
+import { createTicks, tickMs } from "./lifecycle/cluster/ticks.js";
 import type { DaemonState } from "./state.js";
 
 interface Wiring {
@@ -29,6 +29,8 @@ interface Wiring {
  * request, unless the engine doesn't answer.
  */
 const startWaitMs = 500;
+/** How often the engine is asked whether it is still the one that was told all. */
+const probeMs = 1000;
 
 /** Returns what ends it. */
 export async function shareWithHosts(
@@ -40,7 +42,17 @@ export async function shareWithHosts(
     await leaveCluster(state);
     return async () => {};
   }
-  const engine = connect(cluster, log, nowMs);
+  const ticks = createTicks((tick) => {
+    const timer = setInterval(tick, tickMs).unref();
+    return () => clearInterval(timer);
+  });
+  const engine = connectEngine({
+    clusterName: cluster.name,
+    open: openClients(cluster),
+    log,
+    nowMs,
+    nextProbe: () => ticks.next(probeMs),
+  });
   await withinStart(reached(engine));
   const leave = await joinCluster(state, {
     engine,
@@ -57,10 +69,7 @@ export async function shareWithHosts(
     nowMs,
     monoMs: () => performance.now(),
     after: (ms, run) => void (ms === 0 ? setImmediate(run) : setTimeout(run, ms)),
-    every(ms, run) {
-      const timer = setInterval(run, ms);
-      return () => clearInterval(timer);
-    },
+    every: ticks.every,
     newId: randomUUID,
     accountsLoaded,
     log: logOf(log),
@@ -68,10 +77,6 @@ export async function shareWithHosts(
   });
   await withinStart(state.sharedDefinitions!.refresh());
   return leave;
-}
-
-function connect(cluster: ClusterConfig, log: Log, nowMs: () => number): EngineConnection {
-  return connectEngine({ clusterName: cluster.name, open: openClients(cluster), log, nowMs });
 }
 
 /** Resolved once it is known whether the engine can be reached. */

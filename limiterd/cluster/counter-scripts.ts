@@ -18,11 +18,16 @@ local function add(a, b) return math.min(a + b, most) end
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
+local function numbersIn(text)
+  local numbers = {}
+  for word in string.gmatch(text, '%S+') do numbers[#numbers + 1] = tonumber(word) end
+  return numbers
+end
+
 -- Of a row: format start seq at window current previous frozen frozenBefore tokens tokensBefore
 -- slots slotsUntil frozenSlots frozenSlotsUntil.
 local function row(text)
-  local numbers = {}
-  for word in string.gmatch(text, '%S+') do numbers[#numbers + 1] = tonumber(word) end
+  local numbers = numbersIn(text)
   if numbers[1] ~= 1 or #numbers ~= 15 then return nil end
   return {
     start = numbers[2], seq = numbers[3], at = numbers[4], window = numbers[5],
@@ -90,18 +95,17 @@ return { now, window, all.requests, all.requestsBefore, all.tokens, all.tokensBe
 
 const syncSource = `${common}
 local host = ARGV[1]
-local given = {}
-for i = 2, #ARGV do given[i] = tonumber(ARGV[i]) end
-local start, seq, generation, synced, period = given[2], given[3], given[4], given[5], given[6]
-local capRequests, capSlots = given[7], given[8]
+local given = numbersIn(ARGV[2])
+local start, seq, generation, synced, period = given[1], given[2], given[3], given[4], given[5]
+local capRequests, capSlots = given[6], given[7]
 local told = {
-  window = given[9], spent = given[10], spentBefore = given[11], held = given[12],
-  frozen = given[13], frozenBefore = given[14],
+  window = given[8], spent = given[9], spentBefore = given[10], held = given[11],
+  frozen = given[12], frozenBefore = given[13],
 }
-local wanted = given[15]
-local tokens = { window = given[16], current = given[17], previous = given[18] }
-local slotsInUse, slotsWanted = given[19], given[20]
-local slotsValid, settle, leftSlots = given[21], given[22], given[23]
+local wanted = given[14]
+local tokens = { window = given[15], current = given[16], previous = given[17] }
+local slotsInUse, slotsWanted = given[18], given[19]
+local slotsValid, settle, leftSlots = given[20], given[21], given[22]
 local window = windowOf(period)
 local kept = 2 * period + slotsValid
 

@@ -61,7 +61,7 @@ export function createEngineLimits(
         questions,
         async (question) => {
           const key = counterKey(clusterName, question);
-          const words = [hostId, start, ...argumentsOf(question)];
+          const words = [hostId, `${start} ${numbersOf(question).join(" ")}`];
           return syncReply(await connection.call(syncScript, [key], words));
         },
         ports,
@@ -104,7 +104,7 @@ async function inOrder<Q, R>(
   });
 }
 
-function argumentsOf({ units, tokens, slots, ...question }: SyncQuestion): readonly number[] {
+function numbersOf({ units, tokens, slots, ...question }: SyncQuestion): readonly number[] {
   return [
     question.seq,
     question.generation,

@@ -15,8 +15,8 @@ type Purpose = "look" | "ask" | "decide";
 interface Unsure {
   /** Whether the engine hasn't said just now what it has. */
   readonly isUnknown: boolean;
-  /** Whether it can't be asked for a while. */
-  readonly isAway: boolean;
+  /** Whether it grants nothing for as long as a request waits. */
+  readonly isHopeless: boolean;
 }
 
 export class ClusterTurn<Share extends Unsure = Unsure> {
@@ -51,13 +51,19 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
     this.purpose = "look";
   }
 
-  /** Whether the judgement lacks what the engine can't be asked for. */
-  get isHopeless(): boolean {
-    return this.purpose === "decide" || this.lacking.some((share) => share.isAway);
+  /** For how long no host asks for units; 0: they may. */
+  get settlingMs(): number {
+    return Math.max(0, this.settledAtMonoMs - this.monoMs);
   }
 
-  get settling(): boolean {
-    return this.monoMs < this.settledAtMonoMs;
+  /** Those beside this one. */
+  get otherHosts(): number {
+    return Math.max(0, this.hosts - 1);
+  }
+
+  /** Whether the judgement lacks what waiting for the engine won't bring. */
+  get isHopeless(): boolean {
+    return this.purpose === "decide" || this.lacking.some((share) => share.isHopeless);
   }
 
   /**

@@ -16,11 +16,16 @@ export const sharesMax = 200_000;
 export const questionsPerBatch = 500;
 /** Between two looks at the shares that are in use, in ms: as long as an answer is fresh. */
 export const lookMs = 100;
+/**
+ * At each such look all shares are asked about that have news or have used some of their units: a
+ * batch of ten costs little more than one question. At the others those are that can't wait.
+ */
+export const looksPerRound = 5;
 /** A counter that says it is full is believed for so long, in ms: others give back. */
 export const freshMs = 100;
 /**
- * Tokens of other hosts may be so old when a request is judged, in ms: each host tells of them ten
- * times as often while it charges any.
+ * Tokens of other hosts may be so old when a request is judged, in ms: each host tells of them
+ * twice as often while it charges any, and ten times when they are much of what is left.
  */
 export const tokensFreshMs = 1000;
 /**
@@ -32,6 +37,19 @@ export const aheadMs = 1000;
 export const idleMs = 200;
 /** What is held is told again so often, in ms: the engine keeps slots ten times as long. */
 export const renewMs = 1000;
+/**
+ * Far from a cap nothing needs to be told twice a second. There, what so long a time is expected to
+ * use is asked for ahead, in ms: in the middle of it there is time for the next question.
+ */
+export const farAheadMs = 5000;
+/** There a host tells and asks so often at least, in ms, while it uses a counter. */
+export const farRenewMs = 4000;
+/** And tokens of other hosts may be so old: a little more, for the answer is on its way. */
+export const farTokensFreshMs = 5000;
+/** How far a cap of tokens must be: so long all hosts could go on as they do, in ms. */
+export const farReserveMs = 100_000;
+/** Windows that are shorter pass while nobody is told: their caps are always near. */
+export const farPeriodMs = 60_000;
 /** A counter that nothing has used for so long makes room for another one's share, in ms. */
 export const forgottenMs = 5000;
 /**

@@ -1,14 +1,14 @@
 /** When the engine is to be told or asked about one counter, and when the share is forgotten. */
-import { forgottenMs, freshMs, idleMs, keptMs, renewMs } from "./share-bounds.js";
+import { forgottenMs, freshMs, keptMs, retryMs } from "./share-bounds.js";
 
 /** What is on this host and the engine should know of. */
-interface Standing {
+export interface Standing {
   /** It counts something else than the engine was told. */
   readonly isUntold: boolean;
-  /** Something is held that no request uses. */
-  readonly keeps: boolean;
-  /** Something is held. */
-  readonly holds: boolean;
+  /** Something is held that no request uses: it is given back after so long; infinite: nothing. */
+  readonly idleMs: number;
+  /** Something is held, or isn't told: it is told after so long; infinite: nothing. */
+  readonly renewMs: number;
   /** The engine counts something of it. */
   readonly isTold: boolean;
 }
@@ -17,6 +17,8 @@ export class ShareSchedule {
   #usedAtMonoMs: number;
   #forgottenAtMonoMs: number;
   #sentMonoMs = Number.NEGATIVE_INFINITY;
+  /** Its part of the engine doesn't answer: it is asked again then; null: it does. */
+  #retryMonoMs: number | null = null;
 
   constructor(monoMs: number) {
     this.#usedAtMonoMs = monoMs;
@@ -33,6 +35,19 @@ export class ShareSchedule {
     this.#sentMonoMs = monoMs;
   }
 
+  /** As with an engine that is away as a whole, it is asked again only after a while. */
+  answered(monoMs: number, isLost: boolean): void {
+    this.#retryMonoMs = isLost ? monoMs + retryMs : null;
+  }
+
+  get isLost(): boolean {
+    return this.#retryMonoMs !== null;
+  }
+
+  mayAsk(monoMs: number): boolean {
+    return this.#retryMonoMs === null || this.#retryMonoMs <= monoMs;
+  }
+
   /** Requests of this host run, which are charged when they end. */
   keep(monoMs: number): void {
     this.#forgottenAtMonoMs = monoMs + keptMs;
@@ -43,7 +58,7 @@ export class ShareSchedule {
     this.#sentMonoMs = Number.NEGATIVE_INFINITY;
   }
 
-  isIdle(monoMs: number): boolean {
+  isIdle(monoMs: number, idleMs: number): boolean {
     return monoMs - this.#usedAtMonoMs >= idleMs;
   }
 
@@ -52,12 +67,12 @@ export class ShareSchedule {
   }
 
   /** Infinite when there is nothing to say. */
-  dueMonoMs({ isUntold, keeps, holds, isTold }: Standing): number {
+  dueMonoMs({ isUntold, idleMs, renewMs, isTold }: Standing): number {
     const soon = this.#sentMonoMs + freshMs;
     return Math.min(
       isUntold ? soon : Number.POSITIVE_INFINITY,
-      keeps ? Math.max(soon, this.#usedAtMonoMs + idleMs) : Number.POSITIVE_INFINITY,
-      holds ? this.#sentMonoMs + renewMs : Number.POSITIVE_INFINITY,
+      Math.max(soon, this.#usedAtMonoMs + idleMs),
+      this.#sentMonoMs + renewMs,
       isTold ? Math.max(soon, this.#forgottenAtMonoMs) : Number.POSITIVE_INFINITY,
     );
   }

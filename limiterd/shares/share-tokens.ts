@@ -1,19 +1,85 @@
 /** The tokens of one counter: this host's, which its own window has, and those of the others. */
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
-import type { Window } from "../counters/window.js";
+import type { Rule } from "../counters/counter.js";
+import { slidingTokens, type Window } from "../counters/window.js";
+import { CapDistance } from "./cap-distance.js";
 
 const none: Halves = { window: 0, current: 0, previous: 0 };
 
 export class ShareTokens {
+  readonly #rule: Pick<Rule, "periodMs" | "definition">;
   /** What other hosts have charged. */
   #others: Halves = none;
   /** What the engine counts of this one. */
   #told: Halves = none;
+  /** Charged since the engine was told last; and how many of those may wait. */
+  #untold = 0;
+  #waitingMax = 0;
+  /** Under a lower cap neither this nor the distance holds. */
+  #cap = Number.POSITIVE_INFINITY;
+  readonly #distance: CapDistance;
+
+  constructor(rule: Pick<Rule, "periodMs" | "definition">) {
+    this.#rule = rule;
+    this.#distance = new CapDistance(rule.periodMs);
+  }
+
+  /** Whether nothing that is likely to happen within seconds brings the cap near. */
+  get isFar(): boolean {
+    return this.#distance.isFar && !this.#isLowered;
+  }
+
+  /** The cap was lowered since the engine has answered last. */
+  get #isLowered(): boolean {
+    return this.#capNow < this.#cap;
+  }
+
+  get #capNow(): number {
+    return this.#rule.definition.maxTokens ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** False: the engine is to be told soon. */
+  charged(tokens: number): boolean {
+    this.#untold += tokens;
+    return this.#untold <= this.#waitingMax && !this.#isLowered;
+  }
+
+  get isUntold(): boolean {
+    return this.#untold > 0;
+  }
+
+  /** What the engine is told; of a gauge none. */
+  tell(own: Window): Halves {
+    this.#untold = 0;
+    return this.#halvesOf(own);
+  }
 
   /** The engine has heard this of the host. */
   told(halves: Halves): void {
     this.#told = halves;
+  }
+
+  /**
+   * So many may wait: far from the cap, where those of all other hosts together are a quarter of
+   * what is left at most. While the engine settles, how far that is isn't known.
+   */
+  letWait(answer: CounterTotals, hosts: number, settling: boolean): void {
+    const { periodMs } = this.#rule;
+    const { nowMs, window, totals } = answer;
+    const charged = {
+      startMs: window * periodMs,
+      previousRequests: 0,
+      currentRequests: 0,
+      previousTokens: totals.tokensBefore,
+      currentTokens: totals.tokens,
+    };
+    const cap = this.#capNow;
+    this.#cap = cap;
+    const left = cap - slidingTokens(charged, periodMs, nowMs);
+    this.#waitingMax = left / (4 * hosts);
+    if (settling) this.#distance.clear();
+    else this.#distance.heard(answer, left, cap);
   }
 
   /** While the engine settles, no less than was known before it lost its data. */
@@ -31,9 +97,9 @@ export class ShareTokens {
    * Of all hosts, in a window of the engine's and in the one before it, into `view`. Each admission
    * asks for it, so nothing is made on the way where all are of one window.
    */
-  addTo(view: Window, own: Window, periodMs: number): void {
+  addTo(view: Window, own: Window): void {
     const { startMs } = view;
-    const window = startMs / periodMs;
+    const window = startMs / this.#rule.periodMs;
     const others = this.#others.window === window ? this.#others : rollHalves(this.#others, window);
     view.currentTokens = others.current;
     view.previousTokens = others.previous;
@@ -41,7 +107,7 @@ export class ShareTokens {
       view.currentTokens = addCount(view.currentTokens, own.currentTokens);
       view.previousTokens = addCount(view.previousTokens, own.previousTokens);
     } else {
-      const tokens = rollHalves(tokensOf(own, periodMs), window);
+      const tokens = rollHalves(this.#halvesOf(own), window);
       view.currentTokens = addCount(view.currentTokens, tokens.current);
       view.previousTokens = addCount(view.previousTokens, tokens.previous);
     }
@@ -50,15 +116,18 @@ export class ShareTokens {
   clear(): void {
     this.#others = none;
     this.#told = none;
+    this.#waitingMax = 0;
+    this.#distance.clear();
   }
-}
 
-/** A window's tokens, by this host's clock; none of a gauge. */
-export function tokensOf(own: Window, periodMs: number): Halves {
-  if (periodMs === 0) return none;
-  return {
-    window: Math.floor(own.startMs / periodMs),
-    current: own.currentTokens,
-    previous: own.previousTokens,
-  };
+  /** A window's tokens, by this host's clock. */
+  #halvesOf(own: Window): Halves {
+    const { periodMs } = this.#rule;
+    if (periodMs === 0) return none;
+    return {
+      window: Math.floor(own.startMs / periodMs),
+      current: own.currentTokens,
+      previous: own.previousTokens,
+    };
+  }
 }

@@ -7,18 +7,12 @@
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
 import type { Window } from "../counters/window.js";
+import { EngineClock, type Exchange } from "./engine-clock.js";
 
 type UnitsStated = SyncQuestion["units"];
 
-/** The engine's time in an answer, and the two moments between which it was so. */
-interface Anchor {
-  readonly engineMs: number;
-  readonly sentMonoMs: number;
-  readonly receivedMonoMs: number;
-}
-
-/** The same moments, and the batch of the journal that is open now. */
-interface Exchange extends Omit<Anchor, "engineMs"> {
+interface UnitsExchange extends Exchange {
+  /** The batch of the journal that is open now. */
   readonly lsn: number;
   /** The engine has lost what others told it, and may not have heard of them again. */
   readonly settling: boolean;
@@ -26,7 +20,7 @@ interface Exchange extends Omit<Anchor, "engineMs"> {
 
 export class ShareUnits {
   readonly #periodMs: number;
-  #anchor: Anchor | null = null;
+  readonly #clock = new EngineClock();
   #syncedMs = 0;
   /** All counts below are of this window of the engine's, and of the one before it. */
   #window: number;
@@ -41,8 +35,9 @@ export class ShareUnits {
   #othersBefore = 0;
   /** What the engine was told last, and has granted since. */
   #told: Halves;
-  /** So many are held after a grant as a rule: with half of it gone more are asked for. */
+  /** So many were held after the last grant, of those that were asked for ahead. */
   #aim = 0;
+  #isFew = false;
   /** The batch of the journal that was open when the window began here, and the one before. */
   #windowLsn: number;
   #windowBeforeLsn: number;
@@ -73,13 +68,12 @@ export class ShareUnits {
 
   /** How old the last answer may be; infinite before the first. */
   ageMs(monoMs: number): number {
-    return this.#anchor === null ? Number.POSITIVE_INFINITY : monoMs - this.#anchor.sentMonoMs;
+    return this.#clock.ageMs(monoMs);
   }
 
   /** The engine's time, in whole milliseconds; null before its first answer. */
   engineMs(monoMs: number): number | null {
-    const anchor = this.#anchor;
-    return anchor === null ? null : Math.floor(latestMs(anchor, monoMs));
+    return this.#clock.isKnown ? Math.floor(this.#clock.latestMs(monoMs)) : null;
   }
 
   /**
@@ -103,34 +97,46 @@ export class ShareUnits {
 
   /** Whether a unit may be used now. */
   has(monoMs: number): boolean {
-    const anchor = this.#anchor;
-    if (this.#held === 0 || anchor === null) return false;
+    if (this.#held === 0) return false;
     // The engine tells whole milliseconds: it is one further at most.
-    return latestMs(anchor, monoMs) + 1 <= (this.#window + 1) * this.#periodMs;
+    return this.#clock.latestMs(monoMs) + 1 <= (this.#window + 1) * this.#periodMs;
   }
 
-  /** Whether more should be asked for before the last one is gone. */
+  /** Whether more should be asked for with the questions about others. */
+  get isUsed(): boolean {
+    return this.#aim > 1 && this.#held * 4 <= this.#aim * (this.#isFew ? 1 : 3);
+  }
+
+  /** Whether more may as well be asked for when others must be. */
+  get isHalfUsed(): boolean {
+    return this.#aim > 1 && this.#held * 2 <= this.#aim;
+  }
+
+  /** Whether more should be asked for at once, before the last one is gone. */
   get isLow(): boolean {
-    return this.#aim > 1 && this.#held * 2 < this.#aim;
+    return this.#aim > 1 && this.#held * 8 < this.#aim * (this.#isFew ? 1 : 2);
   }
 
-  /** So many were asked for ahead. */
-  aim(ahead: number): void {
+  /** So many were asked for ahead; `isFew`: for some seconds. */
+  aim(ahead: number, isFew: boolean): void {
     this.#aim = Math.min(this.#held, ahead);
+    this.#isFew = isFew;
+  }
+
+  /** What was granted isn't used any more: the next question gives it back. */
+  giveBack(): void {
+    this.#held = 0;
   }
 
   /** Uses a unit, or counts a request that goes without one. */
   use(own: Window, monoMs: number, lsn: number): void {
     if (this.has(monoMs)) this.#held--;
-    else if (this.#anchor !== null) this.pass(monoMs, lsn);
+    else if (this.#clock.isKnown) this.pass(monoMs, lsn);
     else this.#rollTo(Math.floor(own.startMs / this.#periodMs), lsn);
     this.#spent = addCount(this.#spent, 1);
   }
 
-  /**
-   * Takes back what was used under this number of the journal, if it surely lies in one of both
-   * windows.
-   */
+  /** Takes back what was used under this number of the journal, if its window is known. */
   takeBack(lsn: number): void {
     if (lsn > this.#windowLsn) this.#spent = Math.max(0, this.#spent - 1);
     else if (lsn < this.#windowLsn && lsn > this.#windowBeforeLsn)
@@ -139,10 +145,8 @@ export class ShareUnits {
 
   /** Moves on to the window that has surely begun. */
   pass(monoMs: number, lsn: number): void {
-    const anchor = this.#anchor;
-    if (anchor === null || this.#periodMs === 0) return;
-    const earliestMs = anchor.engineMs + (monoMs - anchor.receivedMonoMs);
-    const window = Math.floor(earliestMs / this.#periodMs);
+    if (!this.#clock.isKnown || this.#periodMs === 0) return;
+    const window = Math.floor(this.#clock.earliestMs(monoMs) / this.#periodMs);
     if (window > this.#window) this.#rollTo(window, lsn);
   }
 
@@ -175,9 +179,8 @@ export class ShareUnits {
     this.#held = this.has(monoMs) ? Math.min(this.#held, desired) : 0;
     const used = addCount(this.#spent, this.#held);
     this.#told = { window: this.#window, current: used, previous: this.#spentBefore };
-    this.#aim = Math.min(this.#aim, this.#held);
-    // What is held may be used before the engine hears of it, and in a window that has ended then:
-    // it is told as used, until the next question knows.
+    // What is held may be used before the engine hears of it: it is told as used, until the next
+    // question knows.
     return {
       window: this.#window,
       spent: used,
@@ -192,7 +195,7 @@ export class ShareUnits {
   synced(
     { units }: SyncQuestion,
     { nowMs, window, granted, frozen, frozenBefore, totals }: SyncReply,
-    exchange: Exchange,
+    exchange: UnitsExchange,
   ): void {
     const stated = { window: units.window, current: units.spent, previous: units.spentBefore };
     const told = rollHalves(stated, window);
@@ -207,9 +210,9 @@ export class ShareUnits {
   /** What all hosts count, by an answer of the engine; while it settles, no less than was known. */
   seen(
     { nowMs, window, totals }: CounterTotals,
-    { sentMonoMs, receivedMonoMs, lsn, settling }: Exchange,
+    { lsn, settling, ...exchange }: UnitsExchange,
   ): void {
-    this.#anchor = { engineMs: nowMs, sentMonoMs, receivedMonoMs };
+    this.#clock.answered(nowMs, exchange);
     this.#rollTo(window, lsn);
     const told = rollHalves(this.#told, window);
     this.#others = Math.max(settling ? this.#others : 0, totals.requests - told.current);
@@ -220,7 +223,7 @@ export class ShareUnits {
   }
 
   clear(): void {
-    this.#anchor = null;
+    this.#clock.clear();
     this.#syncedMs = 0;
     this.#spent = 0;
     this.#spentBefore = 0;
@@ -252,9 +255,4 @@ export class ShareUnits {
     this.#windowLsn = lsn;
     this.#window = window;
   }
-}
-
-/** The engine's time can't be later than this, but for the part of a millisecond. */
-function latestMs({ engineMs, sentMonoMs }: Anchor, monoMs: number): number {
-  return engineMs + (monoMs - sentMonoMs);
 }

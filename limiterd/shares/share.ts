@@ -12,7 +12,7 @@ import {
   waitForTokens,
 } from "../counters/window.js";
 import type { ClusterTurn } from "./cluster-turn.js";
-import { freshMs, tokensFreshMs } from "./share-bounds.js";
+import { farTokensFreshMs, tokensFreshMs } from "./share-bounds.js";
 import { SyncedShare } from "./synced-share.js";
 
 interface SharePorts {
@@ -36,14 +36,9 @@ export class Share extends SyncedShare implements CounterShare {
     this.#need = ports.need;
   }
 
-  /** Whether what is known of the others is of just now. */
-  get isFresh(): boolean {
-    return this.units.ageMs(this.#turn.monoMs) <= freshMs;
-  }
-
   /** Whether the engine hasn't said just now what it has. */
   get isUnknown(): boolean {
-    return !this.isFresh || this.isSettling;
+    return !this.isFresh || this.settlingMs > 0;
   }
 
   /** What decides instead of the engine: the failure mode, or nothing while it can be asked. */
@@ -51,7 +46,7 @@ export class Share extends SyncedShare implements CounterShare {
     const { away, purpose, failureMode } = this.#turn;
     if (away || this.isAway) return failureMode;
     // What other hosts have told the engine since it lost its data is worth an answer.
-    if (this.isSettling) return purpose !== "ask" || this.isFresh ? failureMode : null;
+    if (this.settlingMs > 0) return purpose !== "ask" || this.isFresh ? failureMode : null;
     return purpose === "decide" && !this.isFresh ? failureMode : null;
   }
 
@@ -60,13 +55,13 @@ export class Share extends SyncedShare implements CounterShare {
    * and what it has lost is known here, or told to it again by and by.
    */
   get #recalls(): boolean {
-    return this.isSettling && !this.#turn.away && !this.isAway;
+    return this.settlingMs > 0 && !this.#turn.away && !this.isAway;
   }
 
   waitOfRequests(own: Window, cap: number, nowMs: number): number {
     const { periodMs } = this.rule;
     this.look();
-    if (this.units.has(this.#turn.monoMs)) return 0;
+    if (this.isGrantedUnder(cap) && this.units.has(this.#turn.monoMs)) return 0;
     const mode = this.#mode;
     const isFree = mode === "open" || mode === "local";
     const alone = mode === "local" ? waitForRequests(own, periodMs, nowMs, this.#localCap(cap)) : 0;
@@ -83,7 +78,8 @@ export class Share extends SyncedShare implements CounterShare {
     const waitSeconds = waitForTokens(view.window, periodMs, view.nowMs, cap);
     // Others can't take back what they have charged: this is so however old it is.
     if (waitSeconds > 0) return waitSeconds;
-    if (this.units.ageMs(this.#turn.monoMs) <= tokensFreshMs) return 0;
+    const freshMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
+    if (this.units.ageMs(this.#turn.monoMs) <= freshMs) return 0;
     const mode = this.#mode;
     if (mode === "open") return 0;
     if (mode === "local") return waitForTokens(own, periodMs, nowMs, this.#localCap(cap));
@@ -92,7 +88,7 @@ export class Share extends SyncedShare implements CounterShare {
 
   isFull(inFlight: number, cap: number): boolean {
     this.look();
-    if (this.slots.has(inFlight, this.#turn.monoMs)) return false;
+    if (this.isGrantedUnder(cap) && this.slots.has(inFlight, this.#turn.monoMs)) return false;
     const mode = this.#mode;
     const isFree = mode === "open" || mode === "local";
     const isFullAlone = mode === "local" && inFlight >= this.#localCap(cap);
@@ -121,10 +117,18 @@ export class Share extends SyncedShare implements CounterShare {
   counted(own: Window): void {
     const { monoMs, lsn } = this.#turn;
     this.schedule.used(monoMs);
-    this.rate.used();
+    this.demand.used();
     if (this.rule.periodMs === 0) return;
     this.units.use(own, monoMs, lsn);
-    if (this.units.isLow && this.canAsk) this.#need(this);
+    if ((this.units.isLow || this.demand.isSurprising) && this.canAsk) this.#need(this);
+  }
+
+  charged(tokens: number): void {
+    this.news.charged(tokens);
+  }
+
+  changed(): void {
+    this.news.changed();
   }
 
   withdrawn(lsn: number): void {

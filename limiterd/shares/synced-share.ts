@@ -7,12 +7,15 @@ import { assert } from "../../shared/assert.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { estimateRequests, type SharedView, type Window } from "../counters/window.js";
+import { requestsLeft } from "./cap-distance.js";
 import type { ClusterTurn } from "./cluster-turn.js";
-import { DemandRate } from "./demand-rate.js";
-import { retryMs } from "./share-bounds.js";
+import type { Exchange } from "./engine-clock.js";
+import { freshMs, parkedMs } from "./share-bounds.js";
+import { ShareDemand } from "./share-demand.js";
+import { ShareNews } from "./share-news.js";
 import { ShareSchedule } from "./share-schedule.js";
 import { ShareSlots } from "./share-slots.js";
-import { ShareTokens, tokensOf } from "./share-tokens.js";
+import { ShareTokens } from "./share-tokens.js";
 import { ShareUnits } from "./share-units.js";
 
 /** What a counter is of this host alone, as a question tells it. */
@@ -21,32 +24,24 @@ export interface OwnCounts {
   readonly inFlight: number;
 }
 
-/** When the engine was asked, and when its answer was here, on the monotonic clock. */
-interface Exchange {
-  readonly sentMonoMs: number;
-  readonly receivedMonoMs: number;
-}
-
-type SyncTurn = Pick<ClusterTurn, "monoMs" | "lsn" | "hosts" | "settling">;
+type SyncTurn = Pick<ClusterTurn, "monoMs" | "lsn" | "hosts" | "settlingMs">;
 
 export class SyncedShare {
   readonly rule: Rule;
   readonly child: string;
   readonly units: ShareUnits;
-  protected readonly slots = new ShareSlots();
+  readonly slots = new ShareSlots();
   protected readonly schedule: ShareSchedule;
-  protected readonly rate: DemandRate;
+  readonly demand: ShareDemand;
+  readonly tokens: ShareTokens;
+  readonly news: ShareNews;
   readonly #turn: SyncTurn;
-  readonly #tokens = new ShareTokens();
   #generation: number;
-  /** Tokens or slots aren't those that were told last. */
-  #untold = false;
   #settledAtMonoMs = 0;
   #asked: SyncQuestion | null = null;
-  /** Its part of the engine doesn't answer: it is asked again then; null: it does. */
-  #retryMonoMs: number | null = null;
-  /** What it asks for beside what waits. */
+  /** What it asks for beside what waits, and under which cap. */
   #ahead = 0;
+  #cap = Number.POSITIVE_INFINITY;
   /** Requests that wait for an answer. */
   waiting = 0;
 
@@ -59,23 +54,42 @@ export class SyncedShare {
     this.child = child;
     this.#turn = turn;
     this.#generation = generation;
+    this.tokens = new ShareTokens(rule);
     this.units = new ShareUnits(rule.periodMs, own, turn.lsn);
-    this.rate = new DemandRate(turn.monoMs);
+    this.demand = new ShareDemand(turn.monoMs);
     this.schedule = new ShareSchedule(turn.monoMs);
+    this.news = new ShareNews(this);
   }
 
-  /** Whether the engine has lost data, and hosts tell it again what they have used. */
-  protected get isSettling(): boolean {
-    return this.#turn.settling || this.#turn.monoMs < this.#settledAtMonoMs;
+  /** Whether what is known of the others is of just now. */
+  get isFresh(): boolean {
+    return this.units.ageMs(this.#turn.monoMs) <= freshMs;
+  }
+
+  /** For how long the engine, which has lost data, is told again what hosts have used; 0: not. */
+  protected get settlingMs(): number {
+    const { monoMs, settlingMs } = this.#turn;
+    return Math.max(settlingMs, this.#settledAtMonoMs - monoMs);
+  }
+
+  /** Whether the engine would say what it has said just now, and grant nothing. */
+  get isAskedInVain(): boolean {
+    return this.settlingMs > 0 && this.isFresh && !this.news.isThere;
+  }
+
+  /** Whether nothing is granted for as long as a request waits. */
+  get isHopeless(): boolean {
+    return this.isAway || (this.isFresh && this.settlingMs > parkedMs);
+  }
+
+  /** Whether what is held was granted under this cap, or under a lower one. */
+  protected isGrantedUnder(cap: number): boolean {
+    return this.#cap <= cap;
   }
 
   /** How often the rule was reset, as this host knows. */
   get generation(): number {
     return this.#generation;
-  }
-
-  changed(): void {
-    this.#untold = true;
   }
 
   view(own: Window, inFlight: number, nowMs: number): SharedView {
@@ -84,7 +98,7 @@ export class SyncedShare {
     if (periodMs === 0) return { window: own, nowMs, inFlight: this.slots.counted(inFlight) };
     if (engineMs === null) return { window: own, nowMs, inFlight };
     const window = this.units.view(Math.floor(engineMs / periodMs));
-    this.#tokens.addTo(window, own, periodMs);
+    this.tokens.addTo(window, own);
     return { window, nowMs: engineMs, inFlight };
   }
 
@@ -92,23 +106,27 @@ export class SyncedShare {
   get dueMonoMs(): number {
     if (this.#asked !== null) return Number.POSITIVE_INFINITY;
     if (this.waiting > 0) return 0;
-    const units = this.units;
-    return this.schedule.dueMonoMs({
-      isUntold: this.#untold || units.isUntold,
-      keeps: units.held > 0 || this.slots.keeps,
-      holds: units.held > 0 || this.slots.holds,
-      isTold: units.isTold,
-    });
+    return this.schedule.dueMonoMs(this.news.standing);
+  }
+
+  /** Whether it may as well be asked about when others are. */
+  get goesAlong(): boolean {
+    return this.canAsk && this.news.goesAlong;
+  }
+
+  /** The same where the engine is asked in any case. */
+  get mayGoAlong(): boolean {
+    return this.canAsk && this.units.isHalfUsed;
   }
 
   /** Whether the engine may be asked about it now. */
   get canAsk(): boolean {
-    return this.#asked === null && (this.#retryMonoMs ?? 0) <= this.#turn.monoMs;
+    return this.#asked === null && this.schedule.mayAsk(this.#turn.monoMs);
   }
 
   /** Whether its part of the engine doesn't answer, although others do. */
   get isAway(): boolean {
-    return this.#retryMonoMs !== null;
+    return this.schedule.isLost;
   }
 
   /**
@@ -121,9 +139,8 @@ export class SyncedShare {
       this.#asked === null &&
       this.waiting === 0 &&
       !this.slots.holds &&
-      !this.#untold &&
       !this.units.isTold &&
-      !this.units.isUntold
+      !this.news.isThere
     );
   }
 
@@ -143,21 +160,24 @@ export class SyncedShare {
     const isGauge = rule.periodMs === 0;
     assert(this.#asked === null, "one question about a counter at a time");
     units.pass(monoMs, lsn);
-    const idle = this.schedule.isIdle(monoMs);
+    const idle = this.schedule.isIdle(monoMs, this.demand.idleMs);
     if (this.schedule.isForgotten(monoMs)) {
       if (inFlight > 0) this.keep();
       else units.fold();
     }
     const view = this.view(own, inFlight, 0);
-    const left = isGauge
-      ? (maxRequests ?? 0) - view.inFlight
-      : (maxRequests ?? 0) - estimateRequests(view.window, rule.periodMs, view.nowMs);
-    const ahead = idle ? 0 : Math.min(this.rate.ahead(monoMs), Math.floor(left / (2 * hosts)));
-    this.#ahead = Math.max(0, ahead);
-    const desired = isLast || this.isSettling ? 0 : Math.max(ahead, this.waiting, 0);
+    const cap = maxRequests ?? Number.POSITIVE_INFINITY;
+    if (cap < this.#cap) units.giveBack();
+    this.#cap = cap;
+    const used = isGauge ? view.inFlight : estimateRequests(view.window, rule.periodMs, view.nowMs);
+    // What others have used isn't known before the first answer.
+    const left = units.syncedMs === 0 ? 0 : cap - used;
+    const ahead = this.demand.ahead(monoMs, { left, hosts, periodMs: rule.periodMs });
+    this.#ahead = idle ? 0 : Math.max(0, ahead);
+    const desired = isLast || this.settlingMs > 0 ? 0 : Math.max(this.#ahead, this.waiting);
     if (isGauge) this.slots.tell(inFlight, desired);
     this.schedule.sent(monoMs);
-    this.#untold = false;
+    this.news.isUrgent = false;
     this.#asked = {
       ruleId: rule.id,
       child,
@@ -168,7 +188,7 @@ export class SyncedShare {
       capRequests: isGauge ? null : maxRequests,
       capSlots: isGauge ? maxRequests : null,
       units: units.state(isGauge || maxRequests === null ? 0 : desired, monoMs),
-      tokens: tokensOf(own, rule.periodMs),
+      tokens: this.tokens.tell(own),
       slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
     };
     return this.#asked;
@@ -177,38 +197,41 @@ export class SyncedShare {
   /** Takes the engine's answer. False: it doesn't say what was asked. */
   answered(question: SyncQuestion, reply: SyncReply, exchange: Exchange): boolean {
     if (!this.#ends(question)) return false;
-    // As for an engine that is away as a whole.
     const isLost = reply.status === "away" || reply.status === "unusable";
-    this.#retryMonoMs = isLost ? this.#turn.monoMs + retryMs : null;
+    this.schedule.answered(this.#turn.monoMs, isLost);
     const isSynced = reply.status === "synced" && question.generation === this.#generation;
     if (!isSynced) {
-      this.#untold = true;
+      this.news.isUrgent = true;
       return false;
     }
     const { slotsGranted, settlingMs } = reply;
     this.#settledAtMonoMs = settlingMs > 0 ? exchange.receivedMonoMs + settlingMs : 0;
-    const settling = this.isSettling;
+    const settling = this.settlingMs > 0;
     this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, settling });
-    this.units.aim(this.#ahead);
-    this.#tokens.told(question.tokens);
-    this.#tokens.seen(reply, settling);
+    this.units.aim(this.#ahead, this.demand.isFew);
+    this.tokens.told(question.tokens);
+    this.tokens.seen(reply, settling);
+    this.tokens.letWait(reply, this.#turn.hosts, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
     this.slots.seen(reply.totals.slots, settling);
+    // Others have used much meanwhile: what they may need is given back soon.
+    if (this.demand.isMuch(this.units.held, requestsLeft(this.rule, reply), this.#turn.hosts))
+      this.news.isUrgent = true;
     return true;
   }
 
   /** What all hosts count, where nothing was asked for. */
   seen(totals: CounterTotals, exchange: Exchange): void {
     if (this.#asked !== null) return;
-    const settling = this.isSettling;
+    const settling = this.settlingMs > 0;
     this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, settling });
-    this.#tokens.seen(totals, settling);
+    this.tokens.seen(totals, settling);
     this.slots.seen(totals.totals.slots, settling);
   }
 
   /** The engine hasn't answered: it may have heard it or not. */
   unanswered(question: SyncQuestion): void {
-    if (this.#ends(question)) this.#untold = true;
+    if (this.#ends(question)) this.news.isUrgent = true;
   }
 
   #ends(question: SyncQuestion): boolean {
@@ -219,7 +242,7 @@ export class SyncedShare {
 
   /** Tells the engine all again. */
   restate(): void {
-    this.#untold = true;
+    this.news.isUrgent = true;
     this.schedule.restate();
   }
 
@@ -227,8 +250,8 @@ export class SyncedShare {
   restart(generation: number): void {
     this.#generation = generation;
     this.units.clear();
-    this.#tokens.clear();
-    this.rate.clear(this.#turn.monoMs);
+    this.tokens.clear();
+    this.demand.clear(this.#turn.monoMs);
     this.restate();
   }
 }

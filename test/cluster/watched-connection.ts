@@ -1,4 +1,5 @@
 /** A connection to a real engine whose states a test waits for. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import { connectEngine } from "../../limiterd/cluster/engine/connect-engine.js";
 import type {
@@ -24,6 +25,7 @@ export function connect(t: Test, url: string, settings = {}): Connected {
     open: openClients(config),
     log: { info: note, warn: note },
     nowMs: Date.now,
+    nextProbe: () => delay(1000, undefined, { ref: false }),
   });
   t.teardown(() => connection.close());
   return {

@@ -34,11 +34,10 @@ interface ConnectOptions {
   readonly open: OpenClient;
   readonly log: Pick<Log, "info" | "warn">;
   readonly nowMs: () => number;
-  /** How often the engine is asked whether it is still the same; tests ask more often. */
-  readonly probeMs?: number;
+  /** Resolved when the engine is to be asked again whether it is still the same. */
+  readonly nextProbe: () => Promise<void>;
 }
 
-const probeMsDefault = 1000;
 /** How long an attempt may take. */
 const openMsMax = 10_000;
 const retryMsMin = 100;
@@ -163,7 +162,7 @@ async function deadline(attempt: Attempt): Promise<never> {
 
 async function probing(link: Link, client: EngineClient): Promise<void> {
   while (!link.ended.signal.aborted) {
-    await pause(link.probeMs ?? probeMsDefault, undefined, { ref: false });
+    await link.nextProbe();
     await probe(link, client);
   }
 }

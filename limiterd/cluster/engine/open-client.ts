@@ -10,6 +10,7 @@ import type { Cluster, Redis, RedisOptions } from "ioredis";
 import type { ClusterConfig } from "../../../shared/cluster/cluster-config.js";
 import type { ClientOptions, EngineClient, OpenClient, Send } from "./engine-client.js";
 import { silentInTls, unreadableFile } from "./engine-faults.js";
+import { writeTogether } from "./write-together.js";
 
 /** A connection that is silent for so long, while it owes an answer, is broken. */
 const silenceMs = 1000;
@@ -106,7 +107,11 @@ async function openOne(
     });
     return client;
   };
-  const client = await connect({ enableAutoPipelining: true });
+  const client = await connect({});
+  const send: Send = (name, words) => {
+    writeTogether(client.stream);
+    return client.call(name, [...words]);
+  };
   let subscriber: Promise<Redis> | null = null;
   function drop(): void {
     ends.isDropped = true;
@@ -125,8 +130,8 @@ async function openOne(
     return opened;
   };
   return {
-    send: (name, words) => client.call(name, [...words]),
-    primaries: () => new Map([["", (name, words) => client.call(name, [...words])]]),
+    send,
+    primaries: () => new Map([["", send]]),
     async subscribe(channel) {
       subscriber ??= openSubscriber();
       await (await subscriber).subscribe(channel);

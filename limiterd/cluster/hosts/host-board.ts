@@ -50,6 +50,7 @@ export class HostBoard {
   readonly #ports: BoardPorts;
   #hosts: readonly KnownHost[] = [];
   #heardAtMs: number | null = null;
+  #heardEngineMs = 0;
 
   constructor(ports: BoardPorts) {
     this.#ports = ports;
@@ -67,6 +68,12 @@ export class HostBoard {
   get hosts(): readonly KnownHost[] {
     const sinceMs = this.#heardAtMs === null ? 0 : this.#ports.monoMs() - this.#heardAtMs;
     return this.#hosts.map((host) => ({ ...host, silentMs: host.silentMs + sinceMs }));
+  }
+
+  /** The engine's clock, by its last answer: it shows this or more; null before the first. */
+  get engineMs(): number | null {
+    if (this.#heardAtMs === null || !Number.isSafeInteger(this.#heardEngineMs)) return null;
+    return this.#heardEngineMs + Math.floor(this.#ports.monoMs() - this.#heardAtMs);
   }
 
   /** How many hosts are alive, this one included, as of the last answer. */
@@ -96,6 +103,7 @@ export class HostBoard {
       throw new EngineRefusedError("an answer about hosts that isn't understood");
     const [status, now, ...rows] = (answer as readonly unknown[]).map(String);
     this.#heardAtMs = monoMs();
+    this.#heardEngineMs = Number(now);
     const hosts: KnownHost[] = [];
     for (const [id, at, said] of rowsOfThree(rows)) {
       const facts = factsFromText(said);

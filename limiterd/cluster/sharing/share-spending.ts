@@ -22,6 +22,8 @@ export interface SpendingPorts {
   readonly machine: string;
   readonly usageRetentionDays: number;
   nowMs(): number;
+  /** The engine's clock, not later than it shows; null: it isn't known. */
+  engineMs(): number | null;
   monoMs(): number;
   /** Runs `run` every `ms`; returns what ends it. */
   every(ms: number, run: () => void): () => void;

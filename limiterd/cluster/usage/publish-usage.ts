@@ -36,6 +36,8 @@ interface PublisherPorts {
   readonly name: string;
   readonly retentionDays: number;
   nowMs(): number;
+  /** The engine's clock, not later than it shows; null: it isn't known. */
+  engineMs(): number | null;
   /** Resolved in the next turn of the event loop, after all that waits for it. */
   yieldToEventLoop(): Promise<void>;
   write(changes: readonly Change[]): void;
@@ -73,6 +75,7 @@ export class UsagePublisher {
     if (epoch === this.#epoch) return;
     const known = this.#epoch === "" ? this.#storedDay(epoch) : null;
     this.#epoch = epoch;
+    this.#ports.board.forget();
     this.#markedDay = known ?? "";
     this.#walkSince(known);
   }
@@ -93,7 +96,7 @@ export class UsagePublisher {
     const { board, name, nowMs } = this.#ports;
     const taken = this.#changed;
     try {
-      const asOfMs = await board.timeMs();
+      const asOfMs = this.#ports.engineMs() ?? (await board.timeMs());
       const today = dayOf(nowMs());
       this.#changed = new Set();
       await this.#publishKeys(taken);

@@ -27,6 +27,8 @@ export interface PublishedHost {
 export interface UsageBoard {
   /** Rejects with `EngineAwayError` or `EngineRefusedError`: any of them may be published. */
   publish(sums: readonly PublishedSum[]): Promise<void>;
+  /** The engine may have lost what was published. */
+  forget(): void;
   /** Says how far this host has published. */
   announce(state: Pick<PublishedHost, "name" | "asOfMs" | "complete">): Promise<void>;
   /** The engine's clock. */
@@ -55,6 +57,9 @@ interface BoardOptions {
   nowMs(): number;
 }
 
+/** Pieces of which a host remembers that the engine keeps them: some 2 MB. */
+const keptMax = 10_000;
+
 export function createUsageBoard(
   commands: Commands,
   { clusterName, host, keepMs, nowMs }: BoardOptions,
@@ -63,7 +68,10 @@ export function createUsageBoard(
   const dayKey = (of: string, day: string): string => `sluice:${clusterName}:usage:${of}:${day}`;
   const pieceKey = (of: string, day: string, piece: string): string =>
     `${dayKey(of, day)}:${piece}`;
+  /** Those that are in their day's index, and are kept as long as they should be. */
+  const kept = new Set<string>();
   return {
+    forget: () => kept.clear(),
     async publish(sums) {
       const pieces = new Map<string, { day: string; piece: string; texts: Map<string, string> }>();
       for (const { day, piece, field, sum } of sums) {
@@ -76,14 +84,19 @@ export function createUsageBoard(
         [...pieces].flatMap(([key, { day, piece, texts }]) => {
           const leftMs = Math.max(dayMs, (parseDay(day) ?? 0) + dayMs + keepMs - nowMs());
           const index = dayKey(host, day);
+          const told = commands.hset(key, Object.fromEntries(texts));
+          // One that may end soon must not be made again without an end.
+          if (kept.has(key) && leftMs > 2 * dayMs) return [told];
           return [
-            commands.hset(key, Object.fromEntries(texts)),
+            told,
             commands.pexpire(key, leftMs),
             commands.hset(index, { [piece]: "1" }),
             commands.pexpire(index, leftMs),
           ];
         }),
       );
+      if (kept.size + pieces.size > keptMax) kept.clear();
+      for (const key of pieces.keys()) kept.add(key);
     },
     async announce(state) {
       await commands.hset(hostsKey, { [host]: JSON.stringify(state) });

@@ -119,6 +119,7 @@ export async function joinCluster(
     ...ports,
     host: board.identity.id,
     machine: ports.facts.name,
+    engineMs: () => board.engineMs,
     onRefused: refused,
   });
   heardState();

@@ -1,15 +1,21 @@
 /**
  * Asks the engine for what this host's shares need, and tells it what they have used: at once for
- * requests that wait, about ten times a second while something changes, each second while something
- * is held, and never while nothing is. One question about a counter at a time; all that is due in
- * one turn travels together. What a share asks is in `share.ts`.
+ * requests that wait, ten times a second for what can't wait, twice a second or less for the rest.
+ * One question about a counter at a time; what is due in one turn travels together.
  */
 import type { SyncQuestion, SyncReply } from "../../cluster/shared-limits.js";
 import type { Rule } from "../../counters/counter.js";
 import type { RuleShares, Window } from "../../counters/window.js";
 import type { ClusterTurn } from "../cluster-turn.js";
 import { Share } from "../share.js";
-import { lookMs, parkedMs, questionsPerBatch, retryMs, sharesMax } from "../share-bounds.js";
+import {
+  lookMs,
+  looksPerRound,
+  parkedMs,
+  questionsPerBatch,
+  retryMs,
+  sharesMax,
+} from "../share-bounds.js";
 import type { ClusterCounts } from "./cluster-counts.js";
 import { Later } from "./later.js";
 import { type JudgeAgain, ParkedRequests } from "./parked-requests.js";
@@ -33,6 +39,7 @@ export class ShareSync {
   /** Those to be asked about with the next batch, whatever else they say. */
   readonly #due = new Set<Share>();
   #seq = 0;
+  #looks = 0;
   #stopped = false;
   readonly #askSoon: Later;
   readonly #lookLater: Later;
@@ -135,14 +142,15 @@ export class ShareSync {
     if (share instanceof Share) this.need(share);
   }
 
-  /** Gives back what is held; nothing is asked afterwards. Nobody waits for an answer. */
+  /** Gives back what is held, and tells what isn't told; nothing is asked afterwards. */
   async stop(): Promise<void> {
     this.enter();
     this.#stopped = true;
     this.#parked.drop();
     const questions: SyncQuestion[] = [];
     for (const share of this.#live) {
-      const own = share.units.held > 0 && share.canAsk ? this.#ports.ownCounts(share) : null;
+      const asks = share.canAsk && share.news.owes;
+      const own = asks ? this.#ports.ownCounts(share) : null;
       if (own !== null) questions.push(share.question(own, ++this.#seq, true));
     }
     if (questions.length > 0) await this.#ports.shared.sync(questions).catch(() => {});
@@ -151,10 +159,13 @@ export class ShareSync {
   /** Which shares are due, and which are forgotten. */
   #look(): void {
     const { monoMs, away } = this.turn;
+    const all = ++this.#looks % looksPerRound === 0;
     for (const share of this.#live) {
-      if (share.dueMonoMs <= monoMs) this.#due.add(share);
+      if (share.dueMonoMs <= monoMs || (all && share.goesAlong)) this.#due.add(share);
       else if (share.isForgettable) this.#forget(share);
     }
+    if (all && this.#due.size > 0)
+      for (const share of this.#live) if (share.mayGoAlong) this.#due.add(share);
     if (!away || monoMs - this.#triedMonoMs >= retryMs) this.#ask();
     if (this.#live.size > 0 || this.#due.size > 0) this.#lookLater.begin();
   }
@@ -184,7 +195,7 @@ export class ShareSync {
         if (this.turn.away) return;
       }
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
-      if (!share.canAsk) continue;
+      if (!share.canAsk || share.isAskedInVain) continue;
       this.#due.delete(share);
       const own = this.#ports.ownCounts(share);
       if (own === null) {

@@ -47,6 +47,7 @@ const noRoom: CounterShare = {
   isFull: () => true,
   counted: () => {},
   withdrawn: () => {},
+  charged: () => {},
   changed: () => {},
   look: () => {},
   view: (window, inFlight, nowMs) => ({ window, inFlight, nowMs }),

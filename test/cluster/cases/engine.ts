@@ -9,6 +9,7 @@ import { createDefinitionEngine } from "../../../limiterd/cluster/definitions/de
 import { EngineAwayError, EngineRefusedError } from "../../../limiterd/cluster/engine/engine.js";
 import { counterKey, createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
 import { hostScript } from "../../../limiterd/cluster/hosts/host-script.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { freePort } from "../../support/processes/free-port.js";
 import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
 import { root } from "../../tidy/source-tree.js";
@@ -148,11 +149,11 @@ t.test(
       start: 1,
       onRefused() {},
     });
-    t.match(await limits.sync([question]), [{ status: "synced" }]);
+    t.match(await limits.sync([question]), exactly([{ status: "synced" }]));
     const definitions = createDefinitionEngine(connection, "sluice");
     const denied = { kind: "denials", key: "jwt", value: null } as const;
     t.match(await definitions.write(0, [denied]), { kind: "written" });
-    t.match(await definitions.read(0), { changed: [denied] });
+    t.match(await definitions.read(0), exactly({ changed: [denied] }));
     const known = { clusterId: "c", trimmed: 0, order: 0 };
     t.equal(await definitions.restate(known, [{ ...denied, key: "other", stamp: 1 }]), 0);
     t.equal(await definitions.trim(Number.MAX_SAFE_INTEGER), 2);
@@ -177,7 +178,7 @@ t.test("a full engine changes nothing, and is asked until it isn't", { skip }, a
   t.match(connection.state, { kind: "away", reason: /is full/ });
   await engine.cli("CONFIG", "SET", "maxmemory", "0");
   await connection.until(isConnected);
-  t.match(await limits.sync([question]), [{ status: "synced", granted: 3 }]);
+  t.match(await limits.sync([question]), exactly([{ status: "synced", granted: 3 }]));
 });
 
 t.test("what else lies under a counter's name is left alone", { skip }, async (t) => {
@@ -198,20 +199,26 @@ t.test("what else lies under a counter's name is left alone", { skip }, async (t
   const third = { ...question, child: "/third" };
   await engine.cli("SET", counterKey("sluice", question), "text");
   await engine.cli("HSET", counterKey("sluice", third), "h:b", "2 a row of later days");
-  t.match(await limits.sync([question, other, third]), [
-    { status: "unusable", granted: 0 },
-    { status: "synced", granted: 3 },
-    { status: "unusable", granted: 0 },
-  ]);
+  t.match(
+    await limits.sync([question, other, third]),
+    exactly([
+      { status: "unusable", granted: 0 },
+      { status: "synced", granted: 3 },
+      { status: "unusable", granted: 0 },
+    ]),
+  );
   t.equal(await engine.cli("GET", counterKey("sluice", question)), "text");
   const named =
     /^something else than hosts share is in the engine: .*"sluice:sluice:counter:.* must be a/;
   t.equal(refused.length, 2);
   for (const each of refused) t.match(each, named);
   const names = [question, other].map((each) => ({ ...each, periodMs: 60_000 }));
-  t.match(await limits.read(names), [{ nowMs: 0 }, { totals: { requests: 3 } }]);
+  t.match(await limits.read(names), exactly([{ nowMs: 0 }, { totals: { requests: 3 } }]));
   const elsewhere = createEngineLimits(connection, { ...asker, clusterName: "west" });
-  t.match(await elsewhere.read(names), [{ totals: { requests: 0 } }, { totals: { requests: 0 } }]);
+  t.match(
+    await elsewhere.read(names),
+    exactly([{ totals: { requests: 0 } }, { totals: { requests: 0 } }]),
+  );
 });
 
 t.test(
@@ -260,9 +267,12 @@ t.test(
       "y",
     );
     t.match(await definitions.write(0, [one, two]), { kind: "written" });
-    t.match(await definitions.read(0), { live: 2, changed: [one, two], unreadable: [] });
+    t.match(
+      await definitions.read(0),
+      exactly({ live: 2, changed: [one, two], unreadable: { length: 0 } }),
+    );
     await engine.cli("HSET", key("definitions"), "denials:a", "nan:[3]");
-    t.match(await definitions.read(0), { changed: [two], unreadable: ["denials:a"] });
+    t.match(await definitions.read(0), exactly({ changed: [two], unreadable: ["denials:a"] }));
 
     for (const [name, run] of [
       ["hosts", () => connection.call(hostScript, [key("hosts")], ["a", 1, "m", "[]", 10_000, 1])],

@@ -1,4 +1,5 @@
 /** Budgets and usage over two hosts and a real engine: shared, cut, and rebuilt after a loss. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import t from "tap";
 import { connectEngine } from "../../../limiterd/cluster/engine/connect-engine.js";
@@ -20,6 +21,7 @@ function host(t: Test, url: string, name: string): TestDaemon {
     open: openClients(createPlainConfig(url)),
     log: { info() {}, warn() {} },
     nowMs: Date.now,
+    nextProbe: () => delay(1000, undefined, { ref: false }),
   });
   const stop = shareSpending(daemon.state, {
     engine,
@@ -28,6 +30,7 @@ function host(t: Test, url: string, name: string): TestDaemon {
     machine: `${name}.example`,
     usageRetentionDays: 400,
     nowMs: () => daemon.nowMs,
+    engineMs: () => null,
     monoMs: () => performance.now(),
     every(ms, run) {
       const timer = setInterval(run, ms);

@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import t from "tap";
+import type { Change } from "../../../limiterd/store/store.js";
 import { modelsPerDayMax } from "../../../shared/bounds.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { createMemoryStore } from "../../support/memory-store.js";
+import { budget, client, spend } from "../budgets/budget-fixture.js";
 import { ask, startDaemon } from "../in-memory-daemon.js";
 import {
   atRest,
@@ -177,3 +179,29 @@ t.test(
     }
   },
 );
+
+t.test("sums and accounts are written in slices that are full, and what is left", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noonMs,
+    budgets: [budget("/", 86_400, 1, { perChild: true })],
+  });
+  const proxy = client(daemon);
+  for (const child of ["a", "b", "c", "d", "e"]) spend(proxy, `/${child}`, 1);
+  await daemon.commit();
+  const { writer } = daemon.state;
+  const written: (string | undefined)[] = [];
+  const write = writer.write.bind(writer);
+  Object.assign(writer, {
+    write(changes: readonly Change[]) {
+      written.push(`${changes.length} ${changes[0]?.table}`);
+      return write(changes);
+    },
+  });
+  await daemon.flush(2);
+  t.same(
+    written.filter((text) => text?.endsWith("spends")),
+    ["2 spends", "2 spends", "1 spends"],
+  );
+  const rollups = written.filter((text) => text?.endsWith("rollups"));
+  t.same(new Set(rollups.slice(0, -1)), new Set(["2 rollups"]));
+});

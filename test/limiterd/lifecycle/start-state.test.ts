@@ -17,6 +17,7 @@ import { wireVersion } from "../../../shared/version.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { noCopies } from "../../support/no-copies.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { wholeList } from "../lists/whole-list.js";
@@ -124,9 +125,10 @@ t.test("what the configuration declares is listed with its place", async (t) => 
   };
   const variable = ["SET_RATE_LIMIT_B", undefined];
   t.same(listed(), [variable, ["/etc/sluice.yaml: rate_limits.user_paths[2].limits[1]", 17]]);
-  t.match(listBudgets(state, wholeList, noon).budgets, [
-    { declared_at: "/etc/sluice.yaml: budgets.user_paths[0].limits[0]" },
-  ]);
+  t.match(
+    listBudgets(state, wholeList, noon).budgets,
+    exactly([{ declared_at: "/etc/sluice.yaml: budgets.user_paths[0].limits[0]" }]),
+  );
   state.book.put(minute, { source: "manual", nowMs: noon, lsn: state.writer.lsn });
   t.same(listed(), [variable, [undefined, undefined]], "a rule by hand has none");
 });
@@ -291,7 +293,7 @@ t.test(
     t.same(log, ["the disk is broken", "works again"]);
     t.match(
       events.filter((message) => (message as { kind: string }).kind === "event"),
-      [{ value: /broken/ }, { value: null }],
+      exactly([{ value: /broken/ }, { value: null }]),
     );
   },
 );

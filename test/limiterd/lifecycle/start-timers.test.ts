@@ -31,6 +31,17 @@ t.test("a stop writes the windows before it closes the peers, and ends every tim
   t.same(clockwork.lengths, []);
 });
 
+t.test("what a start has left in the store is taken into memory once the timers run", async (t) => {
+  const daemon = startDaemon([minute]);
+  askFor(daemon.proxy("p1"), 2, "/team");
+  await daemon.snapshot();
+  const next = startDaemon([minute], { store: daemon.store.crash(), loads: false });
+  t.not(next.state.book.unread, null);
+  const { log } = wind(next, 1000);
+  for (let turn = 0; turn < 20 && next.state.book.unread !== null; turn++) await next.commit();
+  t.same([next.state.book.unread, log], [null, []]);
+});
+
 t.test("a daemon that stops listens to nobody any more", async (t) => {
   const daemon = startDaemon([minute]);
   const { timers } = wind(daemon, 1000);

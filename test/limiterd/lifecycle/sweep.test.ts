@@ -1,6 +1,7 @@
 import t from "tap";
-import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
-import { windowsPerSlice } from "../../../shared/bounds.js";
+import { sweepChildren, sweepObjects } from "../../../limiterd/lifecycle/sweep.js";
+import { StoreFailingError } from "../../../limiterd/store/store.js";
+import { settledRetentionMs, windowsPerSlice } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
 import { askFor, settleOf, startDaemon } from "../in-memory-daemon.js";
@@ -106,4 +107,63 @@ t.test("a snapshot writes what changed, once", async (t) => {
   const [before] = windows();
   await daemon.snapshot();
   t.same(windows(), [before], "untouched windows are left alone");
+});
+
+t.test("a daemon at rest writes nothing, and still knows when it looked", async (t) => {
+  const daemon = startDaemon([{ ...template, perChild: false }]);
+  askFor(daemon.proxy("p1"), 2, "/users/a");
+  await daemon.snapshot();
+  await daemon.snapshot();
+  const commits: unknown[] = [];
+  const { commit } = daemon.store;
+  Object.assign(daemon.store, {
+    commit(changes: readonly object[]) {
+      commits.push(changes);
+      return commit.call(daemon.store, changes as never);
+    },
+  });
+  daemon.nowMs += 5;
+  await daemon.snapshot();
+  t.same(commits, []);
+  t.equal(daemon.state.lastSnapshotAtMs, daemon.nowMs);
+});
+
+t.test("a proxy that has left is remembered as long as it may come back", async (t) => {
+  const daemon = startDaemon([{ ...template, perChild: false }]);
+  const known = (): number => [...daemon.store.entries("proxies")].length;
+  const left = daemon.proxy("p1");
+  askFor(left, 2, "/users/a");
+  left.close();
+  daemon.proxy("p2");
+  await daemon.snapshot();
+  daemon.nowMs += settledRetentionMs - 1;
+  askFor(daemon.proxy("p2"), 3, "/users/a");
+  await daemon.snapshot();
+  t.equal(known(), 2);
+  daemon.nowMs += 2;
+  askFor(daemon.proxy("p2"), 4, "/users/a");
+  await daemon.snapshot();
+  t.equal(known(), 1);
+});
+
+t.test("owners of expired objects are forgotten, unless the store can't be written", async (t) => {
+  const { state } = startDaemon([]);
+  const gone = [{ table: "objects", key: "file-1", value: undefined }] as const;
+  for (const [failing, expired, written] of [
+    [null, gone, [gone]],
+    [null, [], []],
+    [new StoreFailingError("the disk is full"), gone, []],
+  ] as const) {
+    const writes: unknown[] = [];
+    const asked: number[] = [];
+    const objects = {
+      expired(nowMs: number) {
+        asked.push(nowMs);
+        return expired;
+      },
+    };
+    const writer = { failing, write: (changes: unknown) => Promise.resolve(writes.push(changes)) };
+    sweepObjects({ ...state, objects, writer } as unknown as typeof state, 7);
+    t.same([writes, asked], [written, failing === null ? [7] : []]);
+  }
 });

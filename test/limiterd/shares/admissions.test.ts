@@ -3,6 +3,7 @@ import t from "tap";
 import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask as admin, pathRule, settleOf, target } from "../in-memory-daemon.js";
 import { type Host, type Hosts, startHosts } from "./hosts.js";
 
@@ -86,6 +87,16 @@ t.test("tokens of one host are charged on all", async (t) => {
   t.match(await ask(hosts, two, 1), { kind: "refused", dimension: "tokens", cap: 100 });
 });
 
+t.test("a host that stops tells what it has charged, and gives back what it holds", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { requests: 1000, tokens: 1000 })]);
+  const [one] = hosts.all as [Host];
+  one.proxy.send(settleOf(leaseOf(await ask(hosts, one, 1), one), 1, 100));
+  await one.shares.stop();
+  const counter = { ruleId: "user_path\n/a\n60", child: "", periodMs: 60_000, generation: 0 };
+  const { totals } = hosts.twin.read(counter, hosts.wallMs());
+  t.match(totals, { requests: 1, tokens: 100 });
+});
+
 t.test("an idle cluster asks nothing", async (t) => {
   const hosts = startHosts([pathRule("/a", 3600, { requests: 5 })]);
   const [one] = hosts.all as [Host, Host];
@@ -106,7 +117,7 @@ t.test("an engine that is away is found again", async (t) => {
     kind: "failed",
     failure: { status: 503, code: "cluster_unavailable" },
   });
-  t.match([one.shares.turn.away, one.shares.counts.refusedAway], [true, 1]);
+  t.match([one.shares.turn.away, one.shares.counts.refusedAway], exactly([true, 1]));
   one.cutOff = false;
   await hosts.pass(400);
   t.notOk(one.shares.turn.away);
@@ -185,6 +196,126 @@ t.test(
     t.match(await ask(hosts, two, 2), { kind: "refused", dimension: "tokens" });
   },
 );
+
+t.test("an engine that settles isn't asked in vain, and is asked when it can grant", async (t) => {
+  const hosts = startHosts([pathRule("/a", 60, { requests: 5 })]);
+  const [one] = hosts.all as [Host, Host];
+  t.equal((await ask(hosts, one, 1))?.kind, "admitted");
+  wipe(hosts);
+  await hosts.pass(200);
+  const { asked } = hosts;
+  for (let id = 2; id <= 9; id++)
+    t.match(await ask(hosts, one, id), { failure: { code: "cluster_unavailable" } });
+  t.equal(hosts.asked - asked, 1, "what others have told it again is worth one question");
+  await hosts.pass(settleMs - 500);
+  const before = hosts.asked;
+  t.equal(await ask(hosts, one, 10), null, "it waits");
+  await hosts.pass(400);
+  t.match(one.proxy.received.at(-1), { kind: "admitted", id: 10 });
+  t.ok(hosts.asked - before < 10, `${hosts.asked - before} questions`);
+});
+
+interface Drive {
+  readonly ms: number;
+  readonly firstId: number;
+  /** Charged for each request. */
+  readonly tokens: number;
+  readonly perTurn: number;
+  readonly everyMs: number;
+}
+
+/** The same requests on each host, on ten paths. */
+async function driveAll(hosts: Hosts, { ms, firstId, tokens, ...pace }: Drive): Promise<void> {
+  const { all } = hosts;
+  for (let turn = 0; turn < ms / pace.everyMs; turn++) {
+    const before = all.map(({ proxy }) => proxy.received.length);
+    for (let i = 0; i < pace.perTurn; i++) {
+      const id = firstId + turn * pace.perTurn + i;
+      const [credential, targets] = ["authenticated", [target]] as const;
+      const userPath = `/t${id % 10}`;
+      for (const { proxy } of all)
+        proxy.send({ kind: "admit", id, userPath, credential, targets, submission: false });
+    }
+    await hosts.pass(pace.everyMs);
+    for (const [i, host] of all.entries())
+      for (const answer of host.proxy.received.slice(before[i]))
+        if (answer.kind === "admitted" && tokens > 0) {
+          const lease = { ...leaseOf(answer, host), userPath: `/t${answer.id % 10}` };
+          host.proxy.send(settleOf(lease, answer.id, tokens));
+        }
+  }
+}
+
+t.test("far from the caps each counter is asked about every few seconds", async (t) => {
+  const cap = { requests: 1_000_000, tokens: 1_000_000_000 };
+  const paths = ["/", ...Array.from({ length: 10 }, (_, i) => `/t${i}`)];
+  for (const [count, perTurn, everyMs] of [
+    [1, 10, 10],
+    [3, 1, 10],
+    [1, 1, 100],
+  ] as const)
+    for (const tokens of [0, 50]) {
+      const hosts = startHosts(
+        paths.map((path) => pathRule(path, 3600, cap)),
+        { count },
+      );
+      const drive = (ms: number, firstId: number): Promise<void> =>
+        driveAll(hosts, { ms, firstId, tokens, perTurn, everyMs });
+      await drive(9000, 1);
+      const { asked } = hosts;
+      const batches = batchesOf(hosts);
+      await drive(8000, 100_001);
+      const what = `${count} hosts at ${(perTurn * 1000) / everyMs}/s, ${tokens} tokens`;
+      const [askedEach, batchesEach] = [hosts.asked - asked, batchesOf(hosts) - batches].map(
+        (all) => all / count / 8,
+      );
+      t.ok(askedEach! <= 5, `${what}: ${askedEach} questions a second`);
+      t.ok(batchesEach! <= 1, `${what}: ${batchesEach} batches a second`);
+      t.equal(hosts.all[0]!.shares.counts.refusedAway, 0);
+    }
+});
+
+t.test("what a host holds far from the cap is little beside another one's burst", async (t) => {
+  const hosts = startHosts([pathRule("/", 3600, { requests: 1000 })]);
+  const [one, two] = hosts.all as [Host, Host];
+  await driveAll({ ...hosts, all: [one] }, { ...alone, ms: 9000, firstId: 1, everyMs: 300 });
+  const { requests } = hosts.twin.read(onRoot, hosts.wallMs()).totals;
+  t.ok(requests <= 30 + 1000 / 32, `${requests} of 30 count`);
+  await driveAll({ ...hosts, all: [two] }, { ...alone, ms: 20, firstId: 1, perTurn: 600 });
+  const admitted = two.proxy.received.filter(({ kind }) => kind === "admitted").length;
+  t.ok(admitted >= 1000 - requests, `${admitted} are admitted at once`);
+  await hosts.pass(5500);
+  await driveAll({ ...hosts, all: [two] }, { ...alone, ms: 10, firstId: 5000, perTurn: 100 });
+  const all = [one, two].flatMap(({ proxy }) => proxy.received);
+  t.equal(all.filter(({ kind }) => kind === "admitted").length, 1000, "and in the end all");
+});
+
+t.test(
+  "three hosts at 99 % of a cap are refused nothing, and at 120 % what is above it",
+  async (t) => {
+    const asked = 4800;
+    for (const [cap, admitted] of [
+      [asked / 0.99, asked],
+      [asked / 1.2, asked / 1.2],
+    ] as const) {
+      const hosts = startHosts([pathRule("/", 3600, { requests: Math.ceil(cap) })], { count: 3 });
+      await driveAll(hosts, { ...alone, ms: 8000, firstId: 1, perTurn: 2 });
+      await hosts.pass(1000);
+      const answers = hosts.all.flatMap(({ proxy }) => proxy.received.slice(1));
+      t.equal(answers.filter(({ kind }) => kind === "admitted").length, admitted);
+      t.equal(answers.filter(({ kind }) => kind === "refused").length, asked - admitted);
+    }
+  },
+);
+
+const alone = { tokens: 0, perTurn: 1, everyMs: 10 };
+const onRoot = { ruleId: "user_path\n/\n3600", child: "", periodMs: 3_600_000, generation: 0 };
+
+function batchesOf({ all }: Hosts): number {
+  return all
+    .flatMap(({ shares }) => [...shares.counts.syncs.values].slice(0, -1))
+    .reduce((sum, each) => sum + each, 0);
+}
 
 t.test("a part of the engine is away: the counters of the others go on", async (t) => {
   for (const [failureMode, kinds] of [

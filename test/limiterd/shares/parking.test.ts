@@ -4,6 +4,7 @@ import type { Share } from "../../../limiterd/shares/share.js";
 import { parkedMax, parkedMs } from "../../../limiterd/shares/share-bounds.js";
 import { ParkedRequests } from "../../../limiterd/shares/sync/parked-requests.js";
 import type { Admit } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { pathRule, settleOf, type TestPeer, target } from "../in-memory-daemon.js";
 import { ruleWith } from "../rules/book-of.js";
 import { type Host, type Hosts, startHosts } from "./hosts.js";
@@ -100,11 +101,14 @@ t.test("a target without a unit is asked for before the next one is taken", asyn
     host.proxy.send(question(id, [target, other]));
     await hosts.pass(300);
   }
-  t.match(host.proxy.received.slice(1), [
-    { kind: "admitted", target: 0 },
-    { kind: "admitted", target: 1 },
-    { kind: "refused" },
-  ]);
+  t.match(
+    host.proxy.received.slice(1),
+    exactly([
+      { kind: "admitted", target: 0 },
+      { kind: "admitted", target: 1 },
+      { kind: "refused" },
+    ]),
+  );
 });
 
 t.test("a reroute waits too, and not for a request that has ended", async (t) => {
@@ -132,7 +136,7 @@ t.test("a reroute waits too, and not for a request that has ended", async (t) =>
   await hosts.pass(5);
   t.match(host.proxy.state.leases.get(1), { target: other });
   const answers = host.proxy.received.filter((each) => "id" in each && each.id > 10);
-  t.match(answers, [{ kind: "admitted", id: 11 }]);
+  t.match(answers, exactly([{ kind: "admitted", id: 11 }]));
 });
 
 t.test("beyond the bound nothing waits", async (t) => {

@@ -230,6 +230,25 @@ t.test("slots are good for half of what the engine keeps them", async (t) => {
   t.ok(played.turn.isUnsure);
 });
 
+t.test("slots that are few of what is left are told each second, others soon", async (t) => {
+  for (const [cap, dueMs] of [
+    [10, 100],
+    [1000, 1000],
+  ] as const) {
+    const played = new Played(rule("user_path", "/a", 0, { requests: cap }));
+    played.sync(2, 1);
+    played.turn.monoMs = 1000;
+    played.share.counted(played.own);
+    played.sync(0, 2);
+    played.share.changed();
+    t.equal(played.share.dueMonoMs, 1000 + dueMs, `${cap}`);
+    played.turn.monoMs = 4000;
+    played.sync();
+    played.share.changed();
+    t.equal(played.share.dueMonoMs, 4100, "one that is held again without a grant is told soon");
+  }
+});
+
 t.test("the engine away: closed doesn't know, local has its part, open admits", async (t) => {
   const table = [
     { mode: "closed", waits: [1, 1, 1, 1, 1, 1], unsure: true },
@@ -319,6 +338,126 @@ t.test("a reset begins anew, and an answer from before it means nothing", async 
   t.ok(played.admit());
 });
 
+t.test("tokens are told soon when they are much of what is left", async (t) => {
+  for (const [maxTokens, charged, soon, along] of [
+    [1000, 124, false, true],
+    [1000, 126, true, true],
+    [null, 1_000_000, false, false],
+  ] as const) {
+    const played = new Played({ ...rule("user_path", "/a", 60), maxTokens });
+    played.sync(1);
+    played.admit();
+    played.share.charged(charged);
+    t.equal(played.share.dueMonoMs, soon ? 100 : 1000, `${charged} of ${maxTokens}, of two hosts`);
+    t.equal(played.share.goesAlong, along);
+    played.sync();
+    t.notOk(played.share.goesAlong);
+  }
+});
+
+t.test("far from its caps it is told and asked within four seconds", async (t) => {
+  const played = new Played({
+    ...rule("user_path", "/a", 60, { requests: 100_000 }),
+    maxTokens: 1_000_000,
+  });
+  const use = (): void => {
+    played.admit(100_000);
+    played.share.charged(10);
+    played.own.currentTokens += 10;
+  };
+  played.sync(1);
+  use();
+  t.equal(played.share.dueMonoMs, 1000, "how fast it is used isn't known yet");
+  for (const ms of [1000, 2000]) {
+    played.turn.monoMs = ms;
+    played.sync(1);
+    use();
+  }
+  t.notOk(played.share.goesAlong);
+  t.equal(played.share.dueMonoMs, 2000 + 4000);
+  played.turn.monoMs = 6999;
+  played.turn.begin("ask");
+  t.equal(played.share.waitOfTokens(played.own, 1_000_000, played.engineMs), 0);
+  t.same(played.turn.lacking, [], "what others have charged may be five seconds old");
+  played.turn.monoMs = 7001;
+  played.share.waitOfTokens(played.own, 1_000_000, played.engineMs);
+  t.equal(played.turn.lacking.length, 1);
+  played.sync();
+  played.share.charged(125_001);
+  t.equal(played.share.dueMonoMs, 7101, "much at once is told as soon as near a cap");
+});
+
+t.test("a host whose own use jumps asks what others have used", async (t) => {
+  const played = new Played({ ...rule("user_path", "/a", 60), maxRequests: null, maxTokens: 1e9 });
+  for (const ms of [0, 1000, 2000]) {
+    played.turn.monoMs = ms;
+    played.share.counted(played.own);
+    played.sync();
+  }
+  for (let i = 0; i < 18; i++) played.share.counted(played.own);
+  t.equal(played.needed, 0);
+  for (let i = 0; i < 18; i++) played.share.counted(played.own);
+  t.ok(played.needed > 0);
+  played.sync();
+  const { needed } = played;
+  played.share.counted(played.own);
+  t.equal(played.needed, needed, "and not again at once");
+});
+
+t.test("what others have used much of meanwhile isn't held for long", async (t) => {
+  const played = new Played(rule("user_path", "/a", 60, { requests: 1000 }));
+  for (const ms of [0, 1000, 2000, 3000]) {
+    played.turn.monoMs = ms;
+    played.sync(1);
+    for (let i = 0; i < 2; i++) played.admit(1000);
+  }
+  t.equal(played.share.units.held, 8, "some seconds' use");
+  t.ok(played.share.dueMonoMs > 4000);
+  played.other(950);
+  played.turn.monoMs = 4000;
+  played.sync();
+  t.ok(played.share.units.held > 2);
+  t.equal(played.share.dueMonoMs, 4100, "a sixteenth of what is left is less for two hosts");
+  played.turn.monoMs = 4100;
+  played.sync();
+  t.ok(played.share.units.held <= 2);
+});
+
+t.test("a cap that is lowered: what was granted under the higher one is given back", async (t) => {
+  const played = new Played(rule("user_path", "/a", 60, { requests: 1000 }));
+  played.sync(20);
+  for (let i = 0; i < 5; i++) t.ok(played.admit(1000));
+  const { rule: counted } = played.share;
+  counted.edit({ ...counted.definition, maxRequests: 8 }, "manual", now);
+  t.notOk(played.admit(8), "it asks first");
+  t.ok(played.turn.isUnsure);
+  played.sync(10);
+  t.same(
+    [1, 2, 3, 4].map(() => played.admit(8)),
+    [true, true, true, false],
+  );
+});
+
+t.test("far from a cap of tokens that is lowered, hosts tell each other as near it", async (t) => {
+  const played = new Played({ ...rule("user_path", "/a", 60), maxRequests: null, maxTokens: 1e9 });
+  for (const ms of [0, 1000, 2000]) {
+    played.turn.monoMs = ms;
+    played.share.counted(played.own);
+    played.sync();
+  }
+  const { rule: counted } = played.share;
+  counted.edit({ ...counted.definition, maxTokens: 1_000_000 }, "manual", now);
+  played.turn.monoMs = 3500;
+  played.turn.begin("ask");
+  played.share.waitOfTokens(played.own, 1_000_000, played.engineMs);
+  t.equal(played.turn.lacking.length, 1, "what others have charged may be a second old");
+  played.share.charged(1);
+  t.ok(played.share.dueMonoMs < 3500, "told at once");
+  played.sync();
+  played.share.charged(1);
+  t.ok(played.share.dueMonoMs > 3500 + 1000, "this cap is far, too");
+});
+
 t.test("more is asked for before the last unit is gone", async (t) => {
   const played = new Played(rule("user_path", "/a", 60, { requests: 1000 }));
   played.sync(20);
@@ -326,6 +465,8 @@ t.test("more is asked for before the last unit is gone", async (t) => {
   played.turn.monoMs = 100;
   played.sync(1);
   const before = played.needed;
+  for (let i = 0; i < 50; i++) played.admit(1000);
+  t.same([played.share.goesAlong, played.needed - before], [true, 0], "a quarter of it is gone");
   for (let i = 0; i < 101; i++) played.admit(1000);
-  t.ok(played.needed > before, "half of it is gone");
+  t.ok(played.needed > before, "three quarters are gone");
 });

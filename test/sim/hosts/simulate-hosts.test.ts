@@ -15,6 +15,7 @@ t.test("whatever goes wrong, several hosts admit no more than one may", async (t
     "admitted",
     "withdrawn",
     "refused by a host's own rule",
+    "refused by a wide cap",
     "question lost",
     "question doubled",
     "question executed late",

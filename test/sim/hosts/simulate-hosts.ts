@@ -5,10 +5,16 @@
  */
 
 import { slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
-import { keptMs } from "../../../limiterd/shares/share-bounds.js";
+import {
+  farPeriodMs,
+  farRenewMs,
+  farTokensFreshMs,
+  keptMs,
+} from "../../../limiterd/shares/share-bounds.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { pathRule } from "../../limiterd/in-memory-daemon.js";
+import type { Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
 import { World } from "../world.js";
 import { answerMaxMs, type NetworkFaults, SharedEngine } from "./shared-engine.js";
@@ -17,10 +23,16 @@ import { type Admitted, counterOn, estimate, UnionTruth } from "./union-truth.js
 
 const beginMs = 1_767_225_600_000;
 const faultsMs = 9_000;
+/** The same where caps are far at first. */
+const wideMs = 25_000;
 /** Longer than a slow question, what a share is kept, and the settling of an engine. */
 const restMs = 12_000;
 /** As long a host's charges may be unknown to another one, and a question may take. */
 const unknownTokensMs = 2_300;
+/** The same far from the cap, where hosts tell and hear within seconds. */
+const unknownFarMs = unknownTokensMs + farRenewMs + farTokensFreshMs;
+/** Near is what is left when so much of a cap has been charged for so long. */
+const nearPart = 7 / 8;
 
 export async function simulateHosts(seed: number): Promise<SimulationResult> {
   const world = new World(seed);
@@ -35,6 +47,26 @@ export async function simulateHosts(seed: number): Promise<SimulationResult> {
   return { seed, violation, events, traceHash, tally, lines };
 }
 
+function narrowRules(random: Random): readonly RuleDefinition[] {
+  return [
+    pathRule("/", random.pick([1, 2, 5]), { requests: random.int(3, 90) }),
+    pathRule("/a", random.pick([2, 7]), { requests: random.int(1, 12), tokens: 400 }),
+    { ...pathRule("/", 3, { requests: random.int(1, 30) }), perChild: true, periodSeconds: 3 },
+    pathRule("/", 0, { requests: random.int(1, 20) }),
+    { ...pathRule("/b", 4, { requests: random.int(1, 8) }), hostOnly: true },
+  ];
+}
+
+function wideRules(random: Random): readonly RuleDefinition[] {
+  return [
+    pathRule("/", 60, { requests: random.int(100, 2000) }),
+    pathRule("/a", 60, { requests: 100_000, tokens: random.int(300, 3000) }),
+    { ...pathRule("/", 70, { requests: random.int(50, 2000) }), perChild: true },
+    pathRule("/", 0, { requests: random.int(200, 2000) }),
+    { ...pathRule("/b", 4, { requests: random.int(1, 8) }), hostOnly: true },
+  ];
+}
+
 class HostsSimulation {
   readonly #world: World;
   readonly #engine: SharedEngine;
@@ -43,6 +75,10 @@ class HostsSimulation {
   readonly #rules: readonly RuleDefinition[];
   readonly #failureMode: ClusterFailureMode;
   readonly #calm: boolean;
+  /** Wide caps, which are far at first, and bursts that bring them near. */
+  readonly #wide: boolean;
+  /** Nothing fails, but wall clocks jump again and again; hosts are busy in turn. */
+  readonly #jumpy: boolean;
   /** The hosts' clocks are those of the engine. */
   readonly #sameClocks: boolean;
   #healing = false;
@@ -59,8 +95,10 @@ class HostsSimulation {
   constructor(world: World) {
     const { random } = world;
     this.#world = world;
-    this.#calm = random.chance(0.3);
-    this.#sameClocks = random.chance(0.5);
+    this.#wide = random.chance(0.3);
+    this.#jumpy = !this.#wide && random.chance(0.3);
+    this.#calm = this.#jumpy || random.chance(this.#wide ? 0.5 : 0.3);
+    this.#sameClocks = !this.#jumpy && ((this.#wide && this.#calm) || random.chance(0.5));
     this.#failureMode = random.chance(0.8) ? "closed" : random.pick(["local", "open"] as const);
     const chance = (max: number): number => (this.#calm ? 0 : random.between(0, max));
     const faults: NetworkFaults = {
@@ -71,13 +109,7 @@ class HostsSimulation {
       slow: chance(0.1),
     };
     this.#engine = new SharedEngine(world, faults, beginMs + random.int(0, 60_000));
-    this.#rules = [
-      pathRule("/", random.pick([1, 2, 5]), { requests: random.int(3, 90) }),
-      pathRule("/a", random.pick([2, 7]), { requests: random.int(1, 12), tokens: 400 }),
-      { ...pathRule("/", 3, { requests: random.int(1, 30) }), perChild: true, periodSeconds: 3 },
-      pathRule("/", 0, { requests: random.int(1, 20) }),
-      { ...pathRule("/b", 4, { requests: random.int(1, 8) }), hostOnly: true },
-    ];
+    this.#rules = this.#wide ? wideRules(random) : narrowRules(random);
     const hosts = random.int(2, 4);
     for (let i = 1; i <= hosts; i++) this.#hosts.push(this.#newHost(i, hosts));
   }
@@ -100,28 +132,53 @@ class HostsSimulation {
 
   async run(): Promise<void> {
     const { random } = this.#world;
-    const meanMs = random.skewed(4, 80);
-    this.#requestEvery(meanMs);
-    if (!this.#calm) this.#faultEvery(random.skewed(300, 4000));
-    await this.#world.run(faultsMs, () => this.#check());
+    this.#requestEvery(this.#wide ? random.skewed(5, 30) : random.skewed(4, 80));
+    if (this.#jumpy) this.#jumpEvery(random.skewed(150, 800));
+    else if (!this.#calm) this.#faultEvery(random.skewed(300, 4000));
+    const restsMs = (this.#wide ? wideMs : faultsMs) + restMs;
+    await this.#world.run(restsMs - restMs, () => this.#check());
     this.#heal();
-    await this.#world.run(faultsMs + restMs, () => this.#check());
+    await this.#world.run(restsMs, () => this.#check());
     // A share is kept that long where a request outlasted the first look at it.
     if (this.#hosts.some(({ shares }) => shares.size > 0))
-      await this.#world.run(faultsMs + restMs + keptMs, () => this.#check());
+      await this.#world.run(restsMs + keptMs, () => this.#check());
     this.#mustBeAtRest();
     await this.#mustGetFreeUnit();
   }
 
   #requestEvery(meanMs: number): void {
     const { random } = this.#world;
-    this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
+    // For two seconds of seven it is ten times as busy, and mostly on one host.
+    const isBurst = this.#wide && this.#world.nowMs % 7000 < 2000;
+    const pauseMs = this.#wide && !isBurst ? 10 * meanMs : meanMs;
+    this.#world.after(-Math.log(1 - random.next()) * pauseMs, null, () => {
       if (this.#healing) return;
-      const host = random.pick(this.#hosts);
+      const host = isBurst && random.chance(0.8) ? this.#hosts[0]! : this.#busyHost();
       const userPath = random.pick(["/a", "/a/x", "/b", "/c/y"]);
       this.#world.after(0, host.process, () => void host.ask(userPath));
       this.#requestEvery(meanMs);
     });
+  }
+
+  /** Where clocks jump, one after the other: what a host holds then lies unused for a while. */
+  #busyHost(): SimulatedHost {
+    const turn = Math.floor(this.#world.nowMs / 700) % this.#hosts.length;
+    return this.#jumpy ? this.#hosts[turn]! : this.#world.random.pick(this.#hosts);
+  }
+
+  #jumpEvery(meanMs: number): void {
+    const { random } = this.#world;
+    this.#world.after(-Math.log(1 - random.next()) * meanMs, null, () => {
+      if (this.#healing) return;
+      this.#step(random.pick(this.#hosts), random.between(-9000, 9000));
+      this.#jumpEvery(meanMs);
+    });
+  }
+
+  #step(host: SimulatedHost, byMs: number): void {
+    this.#clockSet.add(host.id);
+    host.wallAheadMs += byMs;
+    this.#world.trace(`clock of ${host.id} set by ${byMs}`);
   }
 
   #faultEvery(meanMs: number): void {
@@ -146,10 +203,7 @@ class HostsSimulation {
     }
     if (kind === "pause") world.pause(host.process, random.skewed(10, 4000));
     if (kind === "cut") host.cutUntilMs = world.nowMs + random.skewed(50, 4000);
-    if (kind === "step") {
-      this.#clockSet.add(host.id);
-      host.wallAheadMs += random.between(-9000, 3000);
-    }
+    if (kind === "step") this.#step(host, random.between(-9000, 3000));
     if (kind === "wipe") this.#lose(() => this.#engine.twin.wipe());
     if (kind === "fail over") {
       const putBack = this.#engine.twin.copy();
@@ -197,8 +251,22 @@ class HostsSimulation {
     return estimate(rule, own, nowMs);
   }
 
+  /** Without faults, units that others hold are half of what is left of a wide cap at most. */
+  #mustNotBeEarly(host: SimulatedHost, { subject, periodSeconds, dimension }: RuleBreach): void {
+    const isWide = this.#wide && subject === "/" && periodSeconds === 60;
+    if (!isWide || dimension !== "requests" || this.#hasFaults) return;
+    const [rule] = this.#rules;
+    const { nowMs } = this.#engine;
+    const used = estimate(rule!, this.#truth.requests(rule!, "", nowMs), nowMs);
+    this.#world.count("refused by a wide cap");
+    if (used < rule!.maxRequests! / 2)
+      this.#world.fail(`${host.id} refused at ${used} of ${rule!.maxRequests}`);
+  }
+
   /** What others have admitted, or whether the engine can be asked, is nothing to such a rule. */
-  #refused(host: SimulatedHost, { subject, periodSeconds, dimension }: RuleBreach): void {
+  #refused(host: SimulatedHost, breach: RuleBreach): void {
+    const { subject, periodSeconds, dimension } = breach;
+    this.#mustNotBeEarly(host, breach);
     const rule = this.#rules.find(
       (each) =>
         each.hostOnly === true && each.subject === subject && each.periodSeconds === periodSeconds,
@@ -227,8 +295,13 @@ class HostsSimulation {
         `${host.id} admitted request ${used} of ${rule.maxRequests} on ${rule.subject} ${child} in ${rule.periodSeconds} s`,
       );
     if (rule.maxTokens === null || !this.#sameClocks || this.#hasFaults) return;
-    const tokens = this.#truth.tokens(rule, child, nowMs, nowMs - unknownTokensMs);
-    if (tokens > rule.maxTokens)
+    const chargedBefore = (ms: number) => this.#truth.tokens(rule, child, nowMs, nowMs - ms);
+    const tokens = chargedBefore(unknownTokensMs);
+    // A cap that is far may come near faster than hosts tell each other.
+    const isNear =
+      rule.periodSeconds * 1000 < farPeriodMs ||
+      chargedBefore(unknownFarMs) > rule.maxTokens * nearPart;
+    if (tokens > rule.maxTokens && isNear)
       this.#world.fail(
         `${host.id} admitted although ${tokens} tokens of ${rule.maxTokens} were charged`,
       );
@@ -258,7 +331,9 @@ class HostsSimulation {
   #later(host: SimulatedHost, id: number): void {
     const { random } = this.#world;
     const ms = random.skewed(1, random.pick([100, 800, 3000]));
-    const isWithdrawn = random.chance(0.05);
+    const isWithdrawn = random.chance(this.#jumpy ? 0.4 : 0.1);
+    // Mostly at once; or so late that its window may have ended.
+    const endMs = isWithdrawn && random.chance(0.5) ? ms / 100 : ms;
     const tokens = random.int(0, 40);
     // Its proxy ends it, whichever process of the daemon it is then.
     const end = (): void => {
@@ -267,7 +342,7 @@ class HostsSimulation {
       if (isWithdrawn) host.withdraw(id);
       else host.end(id, tokens);
     };
-    this.#world.after(isWithdrawn ? ms / 100 : ms, null, end);
+    this.#world.after(endMs, null, end);
   }
 
   #slotsMustBeWithin(): void {
@@ -350,6 +425,8 @@ class HostsSimulation {
 
   /** At rest one host alone gets what is free, within two round trips. */
   async #mustGetFreeUnit(): Promise<void> {
+    // A wide cap may be used up for a minute.
+    if (this.#wide) return;
     const host = this.#world.random.pick(this.#hosts);
     const id = host.ask("/z");
     await this.#world.run(this.#world.nowMs + 40, () => this.#check());

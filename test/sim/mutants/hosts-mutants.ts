@@ -26,7 +26,7 @@ export const hostsMutants: readonly Mutant[] = [
   {
     name: "unit used after its window has ended",
     file: units,
-    find: "return latestMs(anchor, monoMs) + 1 <= (this.#window + 1) * this.#periodMs;",
+    find: "return this.#clock.latestMs(monoMs) + 1 <= (this.#window + 1) * this.#periodMs;",
     put: "return true;",
     simulation: "hosts",
     often: false,

@@ -1,4 +1,5 @@
 /** The connection as it is kept, on clients of the test's own; `npm run cluster` has a real one. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";
 import t from "tap";
 import { connectEngine } from "../../../../limiterd/cluster/engine/connect-engine.js";
@@ -59,7 +60,7 @@ function connect(t: Test, attempts: readonly (Send | Error | "never")[]) {
       warn: (...words: readonly unknown[]) => void said.push(JSON.stringify(words)),
     },
     nowMs: Date.now,
-    probeMs: 20,
+    nextProbe: () => delay(20),
   });
   // Its own pauses don't keep a process alive.
   const alive = setInterval(() => {}, 1000);

@@ -40,8 +40,10 @@ t.test("hosts learn of each other, and how long one is silent", async (t) => {
   const a = board(engine, { id: "a", start: 1, takenAtMs: null }, "m1", "web 2");
   const b = board(engine, { id: "b", start: 7, takenAtMs: null }, "m2", "web 1");
   t.equal(a.alive, 1);
+  t.equal(a.engineMs, null);
   t.equal(await a.beat(), "heard");
   engine.nowMs += 400;
+  t.equal(a.engineMs, engine.nowMs, "the engine's clock goes on");
   t.equal(await b.beat(), "heard");
   engine.nowMs += 100;
   t.same(

@@ -2,6 +2,7 @@ import t from "tap";
 import { budgetStatuses } from "../../../../limiterd/lists/list-budgets.js";
 import { budgetId } from "../../../../shared/domain/budget.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admin,
   ask,
@@ -61,7 +62,7 @@ t.test("a list reads anew what the others have spent, and says how old it is", a
     user_path: "/team",
     targets: [{ provider: "openai", model: "m" }],
   });
-  t.match(explained, { budgets: [{}, { other_hosts: { spent: 0.25 } }] });
+  t.match(explained, exactly({ budgets: [{}, { other_hosts: { spent: 0.25 } }] }));
 });
 
 t.test("an account that is needed for the first time is read in a moment", async (t) => {
@@ -130,16 +131,16 @@ t.test("a wiped engine is told all again, of children too", async (t) => {
   ask(c!.proxy, "/team");
   ask(c!.proxy, "/else");
   await cluster.settle();
-  t.match(await listed(c!.daemon, c!.proxy), [{}, { spent: 0.5 }]);
+  t.match(await listed(c!.daemon, c!.proxy), exactly([{}, { spent: 0.5 }]));
   const top = await admin(c!.daemon, c!.proxy, "budgets.children", {
     scope: "user_path",
     user_path: "/",
     period: "hourly",
   });
-  t.match(top, { children: [], total: 0 }, "it lists those that this host has charged");
+  t.match(top, { children: { length: 0 }, total: 0 }, "it lists those that this host has charged");
   t.match(
     accountsOf(c!, "/else").map((account) => c!.spend.seen(account, noon).period?.requests),
-    [1],
+    exactly([1]),
   );
 });
 
@@ -169,7 +170,7 @@ t.test("a reset forgets what all hosts had spent, as soon as each one knows of i
   t.equal(ask(a!.proxy, "/team"), "admitted");
   t.match(
     budgetStatuses(a!.daemon.state, "/team", [], noon),
-    [{ spent: 0 }],
+    exactly([{ spent: 0 }]),
     "at once, not when it is next read",
   );
   spend(a!.proxy, "/team", 0.125 * usd);
@@ -208,8 +209,8 @@ t.test("what an engine refuses is said, told again, and stops nothing else", asy
   spend(a!.proxy, "/other", 0.25 * usd);
   await a!.spend.tick();
   t.match(a!.refused[0], /WRONGTYPE/);
-  t.match(await listed(b!.daemon, b!.proxy), [{ spent: 0.25 }, { spent: 0 }]);
+  t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0 }]));
   cluster.engine.data.strings.clear();
   await cluster.settle();
-  t.match(await listed(b!.daemon, b!.proxy), [{ spent: 0.25 }, { spent: 0.25 }]);
+  t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0.25 }]));
 });

@@ -39,6 +39,7 @@ export function joinUsage(
     monoMs = (): number => 0,
     seq = 0,
     retentionDays = 400,
+    knowsTime = false,
   } = {},
 ): UsageHost {
   const daemon = startDaemon([], { store, nowMs: engine.nowMs, labelsOf });
@@ -60,6 +61,7 @@ export function joinUsage(
     name: `${name}.example`,
     retentionDays,
     nowMs,
+    engineMs: () => (knowsTime ? engine.nowMs : null),
     yieldToEventLoop: daemon.state.yieldToEventLoop,
     write: (changes) => void writer.tryWrite(changes),
     onRefused: (reason) => void refused.push(reason),

@@ -29,6 +29,18 @@ t.test(
   },
 );
 
+t.test("as of when it has published, it says by the engine's clock", async (t) => {
+  for (const knowsTime of [true, false]) {
+    const engine = engineAtNoon();
+    const host = joinUsage(engine, "a", { knowsTime });
+    engine.nowMs += 5;
+    await host.tick();
+    const { time } = host.connection.commands;
+    const { asOfMs } = JSON.parse(engine.data.hashes.get("sluice:sluice:usage-hosts")!.get("a")!);
+    t.equal(asOfMs, await time());
+  }
+});
+
 t.test(
   "a start publishes again what may not have been, and not what is long published",
   async (t) => {

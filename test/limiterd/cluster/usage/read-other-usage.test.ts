@@ -1,5 +1,6 @@
 import t from "tap";
 import { dayMs } from "../../../../shared/utc-day.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { ask } from "../../in-memory-daemon.js";
 import { noonMs, spend } from "../../usage/usage-fixture.js";
 import { engineAtNoon, joinUsage } from "./hosts-fixture.js";
@@ -16,20 +17,23 @@ t.test("a report says whose usage it is, and how old the oldest part", async (t)
   engine.nowMs += 4200;
   await b!.tick();
   const summary = await ask(a!.daemon, "usage.summary", today);
-  t.match(summary, {
-    usage: { total_requests: 3 },
-    hosts: {
-      scope: "all_hosts",
-      count: 3,
-      oldest_seconds: 4.2,
-      complete: true,
-      parts: [
-        { host: "a", name: "a.example", age_seconds: 0, complete: true },
-        { host: "b", name: "b.example", age_seconds: 0, complete: true },
-        { host: "c", name: "c.example", age_seconds: 4.2, complete: true },
-      ],
-    },
-  });
+  t.match(
+    summary,
+    exactly({
+      usage: { total_requests: 3 },
+      hosts: {
+        scope: "all_hosts",
+        count: 3,
+        oldest_seconds: 4.2,
+        complete: true,
+        parts: [
+          { host: "a", name: "a.example", age_seconds: 0, complete: true },
+          { host: "b", name: "b.example", age_seconds: 0, complete: true },
+          { host: "c", name: "c.example", age_seconds: 4.2, complete: true },
+        ],
+      },
+    }),
+  );
   const status = await ask(a!.daemon, "usage.status", { ...today, user_path: "/team" });
   t.match(status, { usage: { total_requests: 3 }, hosts: { count: 3, oldest_seconds: 4.2 } });
   t.notOk("parts" in (status["hosts"] as object), "callers aren't told of machines");
@@ -70,7 +74,7 @@ t.test("an answer that is lost midway leaves no half of a host in the report", a
   });
   const { usage, groups } = await ask(a.daemon, "usage.summary", { ...today, by: "path" });
   t.match(usage, { total_requests: 1 });
-  t.match(groups, [{ key: "/team", requests: 1 }]);
+  t.match(groups, exactly([{ key: "/team", requests: 1 }]));
 });
 
 t.test("a report that takes too long for the others' part is of this host alone", async (t) => {
@@ -94,11 +98,14 @@ t.test("hosts that haven't published again in a wiped engine are missed by name"
   await ask(a.daemon, "usage.summary", today);
   engine.wipe();
   await a.tick();
-  t.match((await ask(a.daemon, "usage.summary", today))["hosts"], {
-    count: 1,
-    complete: false,
-    parts: [{ host: "a" }, { host: "b", name: "b.example", age_seconds: null, complete: false }],
-  });
+  t.match(
+    (await ask(a.daemon, "usage.summary", today))["hosts"],
+    exactly({
+      count: 1,
+      complete: false,
+      parts: [{ host: "a" }, { host: "b", name: "b.example", age_seconds: null, complete: false }],
+    }),
+  );
   await b.tick();
   t.match((await ask(a.daemon, "usage.summary", today))["hosts"], { count: 2, complete: true });
 });
@@ -130,7 +137,7 @@ t.test("what is damaged in the engine isn't counted, and is reported for the log
     usage: { total_requests: 0 },
     hosts: { count: 2 },
   });
-  t.match(a.unreadable, [/a sum of 2026-03-10 that the host b has published is damaged/]);
+  t.match(a.unreadable, exactly([/a sum of 2026-03-10 that the host b has published is damaged/]));
 });
 
 t.test("names of paths and models that are fields of objects are names like others", async (t) => {
@@ -149,6 +156,6 @@ t.test("names of paths and models that are fields of objects are names like othe
     user_path: "/__proto__",
     by: "model",
   });
-  t.match(models, { groups: [{ key: "openai/__proto__", requests: 1 }] });
+  t.match(models, exactly({ groups: [{ key: "openai/__proto__", requests: 1 }] }));
   t.equal(engine.nowMs, noonMs);
 });

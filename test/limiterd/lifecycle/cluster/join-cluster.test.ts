@@ -14,6 +14,7 @@ import {
 import { addHostTwin } from "../../../support/cluster/host-twin.js";
 import { addKeyUseTwin } from "../../../support/cluster/key-use-twin.js";
 import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { ask, commitUntil, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
 import { authorize } from "../../keys/key-fixture.js";
 
@@ -110,51 +111,60 @@ t.test("the status and the metrics name the hosts, and say what the engine is do
   const b = await joined(engine, { configuration: "other", failureMode: "open" });
   const proxy = a.daemon.proxy("p1");
   await a.tick();
-  t.match(await clusterOf(a), {
-    name: "test",
-    engine: "connected",
-    engine_failing: null,
-    failure_mode: "closed",
-    hosts: [
-      { this_host: true, alive: true, configuration_differs: false, failure_mode_differs: false },
-      {
-        this_host: false,
-        alive: true,
-        configuration_differs: true,
-        name: "web",
-        failure_mode: "open",
-        failure_mode_differs: true,
-      },
-    ],
-  });
+  t.match(
+    await clusterOf(a),
+    exactly({
+      name: "test",
+      engine: "connected",
+      engine_failing: null,
+      failure_mode: "closed",
+      hosts: [
+        { this_host: true, alive: true, configuration_differs: false, failure_mode_differs: false },
+        {
+          this_host: false,
+          alive: true,
+          configuration_differs: true,
+          name: "web",
+          failure_mode: "open",
+          failure_mode_differs: true,
+        },
+      ],
+    }),
+  );
   const other =
     /^web \(id-\d+\): its configuration declares other .*, its cluster\.failure_mode is open, not closed$/;
-  t.match(a.log, [other]);
+  t.match(a.log, exactly([other]));
   await a.tick();
   t.equal(a.log.length, 1, "it is said once");
   t.match(
     (await metricsOf(a)).filter(([name]) => name.includes("differing")),
-    [
+    exactly([
       ["sluice_cluster_hosts_differing", ["configuration"], [1]],
       ["sluice_cluster_hosts_differing", ["failure_mode"], [1]],
-    ],
+    ]),
   );
   a.connection.away("connection refused");
   engine.nowMs += 60_000;
-  t.match(await clusterOf(a), {
-    engine: "away",
-    engine_failing: "connection refused",
-    hosts: [{ silent_seconds: 60, alive: false }, { silent_seconds: 60 }],
-  });
+  t.match(
+    await clusterOf(a),
+    exactly({
+      engine: "away",
+      engine_failing: "connection refused",
+      hosts: [{ silent_seconds: 60, alive: false }, { silent_seconds: 60 }],
+    }),
+  );
   a.connection.back();
   await a.tick();
-  t.match(await clusterOf(a), { hosts: [{ alive: true }, { alive: false, silent_seconds: 60 }] });
+  t.match(
+    await clusterOf(a),
+    exactly({ hosts: [{ alive: true }, { alive: false, silent_seconds: 60 }] }),
+  );
   t.match(
     proxy.received.filter(({ kind }) => kind === "event"),
-    [
+    exactly([
       { name: "cluster_failing", value: "connection refused" },
       { name: "cluster_failing", value: null },
-    ],
+    ]),
   );
   t.same(
     (await metricsOf(a)).filter(([name]) => name === "sluice_cluster_hosts"),
@@ -235,7 +245,7 @@ t.test("a copied disk: the newcomer takes another id, a later one at its next st
   await b.tick();
   await a.tick();
   // It was started later: the elder one can't tell it from its own next start, until it speaks.
-  t.match(a.log, [`copied ${host}`, /starts under another one/]);
+  t.match(a.log, exactly([`copied ${host}`, /starts under another one/]));
   const again = await joined(engine, { store: a.daemon.store.crash() });
   t.not((await clusterOf(again)).host, host);
   t.match(await clusterOf(again), { id_taken_at: /^2/ });
@@ -332,6 +342,9 @@ t.test("a start on a full disk joins, too", async (t) => {
   store.broken = true;
   const a = await joined(engine, { store });
   await a.tick();
-  t.match(await clusterOf(a), { engine: "connected", hosts: [{ this_host: true, alive: true }] });
+  t.match(
+    await clusterOf(a),
+    exactly({ engine: "connected", hosts: [{ this_host: true, alive: true }] }),
+  );
   t.equal(store.get("cluster", "host"), undefined);
 });

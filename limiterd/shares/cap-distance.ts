@@ -1,0 +1,73 @@
+/**
+ * How far the caps of a counter are. That of its tokens is judged by what all hosts have charged,
+ * and how fast: far from it, hosts tell each other less often. Tokens aren't granted before they
+ * are used, so a cap that could be reached while nobody is told is never far.
+ */
+import { type Halves, rollHalves } from "../cluster/halves.js";
+import type { CounterTotals } from "../cluster/shared-limits.js";
+import type { Rule } from "../counters/counter.js";
+import { estimateRequests, newWindow } from "../counters/window.js";
+import { farPeriodMs, farReserveMs, renewMs } from "./share-bounds.js";
+
+/** A charge of many requests at once may be a large part of what is left: then it is near. */
+const partLeft = 1 / 4;
+
+/** Of a counter's requests, by an answer; infinite without a cap, and of slots. */
+export function requestsLeft(
+  { periodMs, definition }: Pick<Rule, "periodMs" | "definition">,
+  { nowMs, window, totals }: CounterTotals,
+): number {
+  if (periodMs === 0 || definition.maxRequests === null) return Number.POSITIVE_INFINITY;
+  const counted = newWindow(periodMs, window * periodMs);
+  counted.currentRequests = totals.requests;
+  counted.previousRequests = totals.requestsBefore;
+  return definition.maxRequests - estimateRequests(counted, periodMs, nowMs);
+}
+
+export class CapDistance {
+  readonly #periodMs: number;
+  /** An answer that is long enough ago to tell how fast it grows; null: there was none. */
+  #before: { readonly nowMs: number; readonly tokens: Halves } | null = null;
+  /** What all hosts are charged; null: it isn't known yet. */
+  #perMs: number | null = null;
+  #isFar = false;
+
+  constructor(periodMs: number) {
+    this.#periodMs = periodMs;
+  }
+
+  get isFar(): boolean {
+    return this.#isFar;
+  }
+
+  /** `cap` and `left` are infinite where there is none. */
+  heard({ nowMs, window, totals }: CounterTotals, left: number, cap: number): void {
+    const tokens = { window, current: totals.tokens, previous: totals.tokensBefore };
+    this.#measure(nowMs, tokens);
+    const isShort = 0 < this.#periodMs && this.#periodMs < farPeriodMs;
+    if (isShort || cap === Number.POSITIVE_INFINITY) this.#isFar = !isShort;
+    else if (this.#perMs === null) this.#isFar = false;
+    else {
+      const countedMs = nowMs - (window - 1) * this.#periodMs;
+      const perMs = Math.max(this.#perMs, (tokens.current + tokens.previous) / countedMs);
+      this.#isFar = left >= cap * partLeft && left >= perMs * farReserveMs;
+    }
+  }
+
+  clear(): void {
+    this.#before = null;
+    this.#perMs = null;
+    this.#isFar = false;
+  }
+
+  #measure(nowMs: number, tokens: Halves): void {
+    const before = this.#before;
+    const sinceMs = before === null ? 0 : nowMs - before.nowMs;
+    if (before !== null && 0 <= sinceMs && sinceMs < renewMs) return;
+    this.#before = { nowMs, tokens };
+    if (before === null || sinceMs < 0) return;
+    const then = rollHalves(before.tokens, tokens.window);
+    const grown = tokens.current - then.current + tokens.previous - then.previous;
+    this.#perMs = Math.max(0, grown) / sinceMs;
+  }
+}
