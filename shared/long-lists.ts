@@ -105,6 +105,29 @@ export function* firstOf<T>(items: Iterable<T>, limit: number): Iterable<T> {
     }
 }
 
+/** Work of any length that yields whenever a turn of the event loop is over. */
+export type SlicedWork<T> = Generator<void, T>;
+
+/** Others have their turns between those of the work. */
+export async function runInSlices<T>(
+  work: SlicedWork<T>,
+  yieldToEventLoop: () => Promise<void>,
+): Promise<T> {
+  for (;;) {
+    const slice = work.next();
+    if (slice.done === true) return slice.value;
+    await yieldToEventLoop();
+  }
+}
+
+/** All of it in this turn. */
+export function runAtOnce<T>(work: SlicedWork<T>): T {
+  for (;;) {
+    const slice = work.next();
+    if (slice.done === true) return slice.value;
+  }
+}
+
 /**
  * How much one turn of the event loop does: a loop over much counts its work and yields whenever a
  * turn is over, so that others have theirs.

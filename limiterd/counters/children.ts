@@ -62,8 +62,9 @@ export class Children implements ChildCounters {
 
   copy(name: string): Counter | undefined {
     const kept = this.#kept;
-    const place = kept?.table.find(name) ?? -1;
-    if (kept === null || place === -1) return undefined;
+    if (kept === null) return undefined;
+    const place = kept.table.find(name);
+    if (place === -1) return undefined;
     const counter = checkedOutAt(kept, place);
     return counter === null ? this.#read(kept.table, name, place) : copyCounter(counter);
   }

@@ -30,7 +30,9 @@ export interface CounterShare {
   counted(own: Window): void;
   /** One that was counted in this batch of the journal is taken back. */
   withdrawn(lsn: number): void;
-  /** Tokens were charged, or slots were taken or freed without a verdict. */
+  /** Tokens were charged. */
+  charged(tokens: number): void;
+  /** Slots were taken or freed without a verdict. */
   changed(): void;
   /** It is to be shown: what others count is asked for, unless it is known just now. */
   look(): void;

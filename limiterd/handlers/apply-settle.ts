@@ -23,7 +23,8 @@ export function applySettle(
   const maySettle = (peer.role === "proxy" && peer.welcomed) || peer.role === "settler";
   if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
-  const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
+  // Under 0, without an admission, there is none.
+  const held = peer.leases.get(message.lease);
   if (held !== undefined && endsSlots(message)) releaseSettled(peer, held, message);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
@@ -37,7 +38,7 @@ export function applySettle(
   const arrived = { proxy, message, held, infersLate: peer.wireVersion < tellsVerdictsRead };
   // First: what is counted now is in the batch that holds the settle.
   const taken = writer.journal(proxy.id, seq, () => {
-    if (seq > proxy.durableSeq) proxy.durableSeq = seq;
+    proxy.durableSeq = Math.max(proxy.durableSeq, seq);
     acknowledge(proxy, seq);
   });
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);

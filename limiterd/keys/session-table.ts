@@ -38,6 +38,11 @@ export class SessionTable {
     return this.#byHash.size;
   }
 
+  /** How many have sessions. */
+  get holders(): number {
+    return this.#ofHolder.size;
+  }
+
   /** Where there are too many, the holder's oldest ends, or the one that was idle longest. */
   add(session: Session): void {
     const { hash, credential } = session;

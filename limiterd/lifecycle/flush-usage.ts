@@ -24,8 +24,7 @@ export async function flushUsage(
   if (coveredKey === usage.rolledUpKey) return;
   const sums = usage.takeDirty();
   const accounts = spendLog.takeBehind();
-  for (let i = 0; i < sums.length; i += perSlice) {
-    const slice = sums.slice(i, i + perSlice);
+  for (const slice of slicesOf(sums, perSlice)) {
     // The batch that closes here is queued before the sums: what they hold is on the disk when they
     // are.
     writer.closeBatch();

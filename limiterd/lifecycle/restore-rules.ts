@@ -50,14 +50,14 @@ export function restoreRules(
   return true;
 }
 
-/** Of two with the same identity. */
+/** Of two with the same identity, of which `a` is a rule's own: it says `hostOnly` either way. */
 function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
   return (
     a.subject === b.subject &&
     a.maxRequests === b.maxRequests &&
     a.maxTokens === b.maxTokens &&
     a.perChild === b.perChild &&
-    (a.hostOnly ?? false) === (b.hostOnly ?? false)
+    a.hostOnly === (b.hostOnly ?? false)
   );
 }
 

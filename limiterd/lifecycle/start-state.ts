@@ -131,7 +131,7 @@ export async function startState(
     if (noteStoreState(state, error)) onStoreState(error);
   };
   const labelsOf = (keyId: string): readonly string[] => {
-    const number = keyNumber(keyId);
+    const number = keyId === "" ? null : keyNumber(keyId);
     return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
   };
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);

@@ -66,7 +66,7 @@ async function fullestOf(
   return {
     children: names.flatMap((name) => moneyOf(name) ?? []),
     total,
-    ...(state.shares === null ? {} : { other_hosts: Math.max(0, state.shares.turn.hosts - 1) }),
+    ...(state.shares === null ? {} : { other_hosts: state.shares.turn.otherHosts }),
     server_time: formatMillis(nowMs),
   };
 }

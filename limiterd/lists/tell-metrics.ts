@@ -83,12 +83,16 @@ function tellStatus(
 }
 
 /** Nothing without a cluster. */
-function tellCluster({ shares }: DaemonState, { cluster }: DaemonStatus): ToldSeries[] {
+function tellCluster(
+  { shares, clusterFailing }: DaemonState,
+  { cluster }: DaemonStatus,
+): ToldSeries[] {
   if (shares === null) return [];
   const { counts, turn, size } = shares;
   const isReached = cluster === null || cluster.engine === "connected";
   return [
     told("engineUp", [], isReached && !turn.away ? 1 : 0),
+    told("engineFailing", [], clusterFailing === null ? 0 : 1),
     toldAll("clusterSync", [], [...counts.syncs.values]),
     told("clusterQuestions", [], counts.questions),
     told("clusterGranted", [], counts.granted),
@@ -154,12 +158,12 @@ function tellRules({ book }: DaemonState, max: number, nowMs: number): ToldLimit
   const series: ToldSeries[] = [];
   let rules = 0;
   for (const listed of book.sorted()) {
-    if (listed.own === null || rules++ >= max) continue;
+    // To ask for the counter of one that is left out would make it.
+    if (listed.definition.perChild || rules++ >= max) continue;
     const { definition, own } = book.fresh(listed);
-    if (own === null) continue;
     const { scope, subject, periodSeconds, maxRequests, maxTokens } = definition;
     const of = [scope, subject, periodLabel(periodSeconds)];
-    const counts = liveCounts(own, nowMs);
+    const counts = liveCounts(own!, nowMs);
     const tell = (dimension: string, used: number, limit: number | null): void => {
       if (limit === null) return;
       const labels = [...of, dimension];

@@ -12,10 +12,11 @@ import {
   openSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { flawOfOpenFile } from "../store/lmdb/check-store-file.js";
 import { plainReason } from "../store/lmdb/probe-disk.js";
 import { StoreUnreadableError } from "../store/store.js";
@@ -38,9 +39,21 @@ export interface StagedStore {
 
 const pieceBytes = 1024 * 1024;
 
-/** On a machine that has never had a store. */
-export function makeDataDirectory(dataDir: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+/**
+ * On a machine that has never had a store. Returns what takes those directories back that were made
+ * and that are empty.
+ */
+export function makeDataDirectory(dataDir: string): () => void {
+  const first = mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  return () => {
+    if (first === undefined) return;
+    const above = dirname(resolve(first));
+    try {
+      for (let each = resolve(dataDir); each !== above; each = dirname(each)) rmdirSync(each);
+    } catch {
+      // Something is in it, such as the store that was restored.
+    }
+  };
 }
 
 /** Throws `StoreUnreadableError` for a file that can't be read, or isn't a store. */

@@ -58,7 +58,7 @@ export function charge(
     book.count(counter, chargedAtMs, requests, tokens);
     const share = shareOf(counter);
     if (share === null) continue;
-    if (tokens > 0) share.changed();
+    if (tokens > 0) share.charged(tokens);
     if (requests > 0 && lsn === undefined) share.counted(window);
     if (requests < 0 && lsn !== undefined) share.withdrawn(lsn);
   }

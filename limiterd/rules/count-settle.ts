@@ -3,7 +3,6 @@
  * the reroute for the target that took over; a settle counts them only where a crash has taken that
  * back, or where there was no admission. Slots are not here.
  */
-import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter } from "../counters/counter.js";
 import type { HeldLease } from "../peer.js";
 import { isLost } from "../store/epochs.js";
@@ -25,10 +24,12 @@ export function countSettle(
   const { book, epochs } = ledger;
   const { lsn, targetLsn, endedAtMs, tokens } = facts;
   if (part === "cached") return;
+  const sameTarget = held !== undefined && isSameTarget(held.target, target);
+  const heldThere = sameTarget ? held : undefined;
   if (part === "progress")
     return charge(
       book,
-      metAt(held, target, book) ?? matchAll(book, userPath, target, nowMs),
+      stillMet(heldThere, book) ?? matchAll(book, userPath, target, nowMs),
       { atMs: endedAtMs, requests: 0, tokens },
       nowMs,
     );
@@ -56,7 +57,6 @@ export function countSettle(
   if (part === "attempt") return;
   if (isRequestForgotten(epochs, lsn, again))
     countForgotten(book, book.matchPath(userPath, nowMs), ofRequest, nowMs);
-  const sameTarget = held !== undefined && isSameTarget(held.target, target);
   // The daemon chose this target in a verdict that arrived too late: nothing was ever sent there.
   if (held !== undefined && !sameTarget && infersLate && held.targetLsn >= epochs.startLsn)
     countSince(
@@ -65,7 +65,7 @@ export function countSettle(
       { lsn: held.targetLsn, atMs: held.targetAtMs, requests: -1 },
       nowMs,
     );
-  const counters = metAt(held, target, book) ?? matchAll(book, userPath, target, nowMs);
+  const counters = stillMet(heldThere, book) ?? matchAll(book, userPath, target, nowMs);
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
 }
 
@@ -77,15 +77,6 @@ function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter
   return held !== undefined && !held.submission && held.bookVersion === book.version
     ? held.counters
     : null;
-}
-
-/** The same, if the lease is at this target. */
-function metAt(
-  held: HeldLease | undefined,
-  target: Target | null,
-  book: RuleBook,
-): readonly Counter[] | null {
-  return held !== undefined && isSameTarget(held.target, target) ? stillMet(held, book) : null;
 }
 
 /** One without a number has never been counted anywhere, and is by every rule that there is now. */

@@ -1,6 +1,9 @@
 /** The bounds of files of limits, each with its reason; docs/bounds.md lists them. */
 
-/** Rules and budgets in one file: judging and writing so many holds up verdicts for some 200 ms. */
+/**
+ * Rules and budgets in one file. They change together, in one turn in which no verdict is given:
+ * 20 to 90 ms of CPU for so many.
+ */
 export const limitsPerFileMax = 10_000;
 
 /**
@@ -17,6 +20,12 @@ export const limitEntryCharsMax = 16 * 1024;
  * longest ago gives way to another.
  */
 export const limitFilesHeldMax = 4;
+
+/** Rules and budgets of a file that are looked at in one turn: some 2 ms. */
+export const limitsPerTurn = 500;
+
+/** Plans that are begun again because limits have changed meanwhile; the next is made at once. */
+export const plansInSlicesMax = 3;
 
 /** Changes in one page of a plan: with the longest paths they fill half a frame. */
 export const changesPerPage = 200;

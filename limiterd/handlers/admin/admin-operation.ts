@@ -118,7 +118,7 @@ export function writeChange(
  * Answers once a change is written. A store that can't be written delays no answer: the operation
  * fails, the change is in force, and it is written when the store works again.
  */
-function answerWritten(
+export function answerWritten(
   written: Promise<Error | null>,
   ports: Pick<AnswerPorts, "fail">,
   answer: () => void,

@@ -15,8 +15,10 @@ import {
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { failure, invalid } from "../../../shared/error-code.js";
+import { limitsPerTurn } from "../../../shared/limit-files/limit-file-bounds.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Definition } from "../../cluster/definitions/definition.js";
 import {
   listBudgetChildren,
   nameOfBudget,
@@ -32,11 +34,13 @@ import {
   budgetReset,
   budgetReversion,
 } from "../definitions/apply-budgets.js";
+import { applyDefinitions } from "../definitions/apply-definitions.js";
 import { parseMove } from "../limit-files/parse-move.js";
 import { parseRemoval } from "../limit-files/parse-removal.js";
 import {
   type AdminPorts,
   type AdminRequest,
+  answerWritten,
   checkedValue,
   failed,
   makeChange,
@@ -161,10 +165,26 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 
 function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   if (checkedValue(parseConfirmation(body), ports) === null) return;
-  makeChange(state, nowMs, ports, () => ({
-    definitions: [...state.budgets.budgets.keys()].map((id) => budgetReset(id, nowMs)),
-    answer: () => ({}),
-  }));
+  const resets = [...state.budgets.budgets.keys()].map((id) => budgetReset(id, nowMs));
+  if (state.sharedDefinitions === null) return void resetInSlices(state, resets, nowMs, ports);
+  makeChange(state, nowMs, ports, () => ({ definitions: resets, answer: () => ({}) }));
+}
+
+/** A crash leaves the first of them, so they needn't be in force in one turn either. */
+async function resetInSlices(
+  state: DaemonState,
+  resets: readonly Definition[],
+  nowMs: number,
+  ports: AdminPorts,
+): Promise<void> {
+  let written = Promise.resolve<Error | null>(null);
+  for (let i = 0; i < resets.length; i += limitsPerTurn) {
+    if (i > 0) await state.yieldToEventLoop();
+    if (state.stopping) return;
+    ({ written } = applyDefinitions(state, resets.slice(i, i + limitsPerTurn), nowMs));
+  }
+  // They are written in their order.
+  answerWritten(written, ports, () => ports.answer({}));
 }
 
 function settings({ budgets }: DaemonState, nowMs: number): BudgetSettings {

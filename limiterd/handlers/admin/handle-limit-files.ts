@@ -6,12 +6,19 @@
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { outdated } from "../../../shared/limit-files/apply-limits.js";
-import { changesPerPage, sharedChangesMax } from "../../../shared/limit-files/limit-file-bounds.js";
+import {
+  changesPerPage,
+  plansInSlicesMax,
+  sharedChangesMax,
+} from "../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitsPlanPage } from "../../../shared/limit-files/limits-plan.js";
+import { runAtOnce, runInSlices } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Definition } from "../../cluster/definitions/definition.js";
 import type { DaemonState } from "../../state.js";
-import { type HeldLimitFile, unknownFile } from "../limit-files/held-limit-files.js";
+import { type HeldLimitFile, type HeldPlan, unknownFile } from "../limit-files/held-limit-files.js";
+import type { PlanOptions } from "../limit-files/plan-limits.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -21,7 +28,7 @@ import {
 } from "./admin-operation.js";
 import { accountsAreLoading, budgetsAreDisabled } from "./handle-budgets.js";
 import { rulesAreDisabled } from "./handle-rules.js";
-import { planLimitFile } from "./plan-limit-file.js";
+import { definitionsOf, isCurrent, planLimitFile } from "./plan-limit-file.js";
 
 type LimitFileOp = Extract<AdminOp, `limits.${string}`>;
 
@@ -53,8 +60,8 @@ export function handleLimitFiles(
   if (disabled !== null) return then.fail(disabled);
   // Right after a start rules are read in slices: to read them all now would hold up verdicts.
   book.ruleSet.whenRead(() => {
-    if (op === "limits.plan") answerPlan(state, { file, fields }, nowMs, then);
-    else carryOut(state, { file, fields }, nowMs, then);
+    if (op === "limits.plan") void answerPlan(state, { file, fields }, nowMs, then);
+    else void carryOut(state, { file, fields }, nowMs, then);
   });
 }
 
@@ -72,18 +79,18 @@ function disabledOf(state: DaemonState, { rules, budgets }: HeldLimitFile): Fail
 }
 
 /** The body: {id, prune?, take_over?, dry_run?, after?}. */
-function answerPlan(
+async function answerPlan(
   state: DaemonState,
   { file, fields }: Asked,
   nowMs: number,
   ports: AdminPorts,
-): void {
+): Promise<void> {
   const { id, prune, take_over: takeOver, dry_run: dryRun, after = null } = fields;
   if (after === null)
-    file.plan = planLimitFile(state, file, {
+    file.plan = await planInSlices(state, file, {
       prune: prune === true,
       takeOver: takeOver === true,
-    }).shown;
+    });
   const from = after === null ? 0 : Number(after);
   if (file.plan === null || !isCount(from))
     return ports.fail(invalid("after must be the next of the page before", "after"));
@@ -101,13 +108,56 @@ function answerPlan(
   ports.answer(answer);
 }
 
+/** Begun again if rules or budgets change meanwhile; where they do all the time, in one turn. */
+async function planInSlices(
+  state: DaemonState,
+  file: HeldLimitFile,
+  options: PlanOptions,
+): Promise<HeldPlan> {
+  for (let i = 0; i < plansInSlicesMax; i++) {
+    const plan = await runInSlices(planLimitFile(state, file, options), state.yieldToEventLoop);
+    if (isCurrent(state, file, plan)) return plan;
+  }
+  return runAtOnce(planLimitFile(state, file, options));
+}
+
+/** A plan with what carries it out. */
+interface Prepared {
+  readonly plan: HeldPlan;
+  readonly definitions: readonly Definition[];
+}
+
+/** May be out of date at its end, if rules or budgets have changed meanwhile. */
+async function prepareInSlices(
+  state: DaemonState,
+  file: HeldLimitFile,
+  known: HeldPlan,
+  nowMs: number,
+): Promise<Prepared> {
+  const plan = isCurrent(state, file, known)
+    ? known
+    : await planInSlices(state, file, known.options);
+  const definitions = await runInSlices(definitionsOf(state, plan, nowMs), state.yieldToEventLoop);
+  return { plan, definitions };
+}
+
+function prepareAtOnce(
+  state: DaemonState,
+  file: HeldLimitFile,
+  { options }: HeldPlan,
+  nowMs: number,
+): Prepared {
+  const plan = runAtOnce(planLimitFile(state, file, options));
+  return { plan, definitions: runAtOnce(definitionsOf(state, plan, nowMs)) };
+}
+
 /** The body: {id, revision}: the plan that was answered, if it would be the same now. */
-function carryOut(
+async function carryOut(
   state: DaemonState,
   { file, fields }: Asked,
   nowMs: number,
   ports: AdminPorts,
-): void {
+): Promise<void> {
   const { id, revision } = fields;
   const { plan } = file;
   if (plan === null || revision !== plan.revision)
@@ -122,11 +172,16 @@ function carryOut(
       ports.answer(answer);
     },
   };
+  const prepared = await prepareInSlices(state, file, plan, nowMs);
+  // What changes now would be lost: the store is being closed.
+  if (state.stopping) return;
   makeChange(state, nowMs, then, () => {
-    const now = planLimitFile(state, file, plan.options);
-    if (now.shown.revision !== plan.revision) return failed(ports, outdated);
+    const now = isCurrent(state, file, prepared.plan)
+      ? prepared
+      : prepareAtOnce(state, file, plan, nowMs);
+    if (now.plan.revision !== plan.revision) return failed(ports, outdated);
     if (plan.counts.locked > 0) return failed(ports, locked(plan.counts.locked));
-    return { definitions: now.definitions(nowMs), answer: () => ({}) };
+    return { definitions: now.definitions, answer: () => ({}) };
   });
 }
 

@@ -128,7 +128,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
   const { yieldToEventLoop, shares } = state;
   const slices = { nowMs, yieldToEventLoop };
   const others = shares && {
-    count: Math.max(0, shares.turn.hosts - 1),
+    count: shares.turn.otherHosts,
     refresh: (counters: readonly Counter[]) => shares.reader.refresh(counters),
   };
   void listChildren(rule, asked.query, slices, others).then(ports.answer);

@@ -15,12 +15,14 @@ import {
   type RuleDefinition,
   ruleId,
 } from "../../../shared/domain/rule.js";
+import { limitsPerTurn } from "../../../shared/limit-files/limit-file-bounds.js";
 import {
   type LimitAction,
   type LimitChangeItem,
   limitActions,
 } from "../../../shared/limit-files/limits-plan.js";
-import { textDigest } from "../../../shared/text/text-digest.js";
+import { append, type SlicedWork, Turns } from "../../../shared/long-lists.js";
+import { TextDigest } from "../../../shared/text/text-digest.js";
 import type { Definition } from "../../cluster/definitions/definition.js";
 import { placed } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
@@ -28,11 +30,6 @@ import { budgetDefinition, budgetDeletion, budgetReversion } from "../definition
 import { ruleDefinitions, ruleDeletions, ruleReversion } from "../definitions/apply-rules.js";
 import type { HeldLimitFile, HeldPlan } from "../limit-files/held-limit-files.js";
 import { type LimitChange, type PlanOptions, planLimits } from "../limit-files/plan-limits.js";
-
-interface Planned {
-  readonly shown: HeldPlan;
-  definitions(nowMs: number): readonly Definition[];
-}
 
 const ruleSort = {
   idOf: ruleId,
@@ -53,38 +50,85 @@ const budgetSort = {
 
 const nothing = { changes: [], unchanged: 0, kept: 0 };
 
-export function planLimitFile(
+/** Whether a plan would be the same if it were made now. */
+export function isCurrent(
+  { limitFiles }: Pick<DaemonState, "limitFiles">,
+  { part }: Pick<HeldLimitFile, "part">,
+  { madeOf }: HeldPlan,
+): boolean {
+  return madeOf.limitsVersion === limitFiles.limitsVersion && madeOf.part === part;
+}
+
+/** `isCurrent` says whether it is worth anything once all its turns are over. */
+export function* planLimitFile(
   state: DaemonState,
-  { rules, budgets }: Pick<HeldLimitFile, "rules" | "budgets">,
+  { rules, budgets, part }: Pick<HeldLimitFile, "rules" | "budgets" | "part">,
   options: PlanOptions,
-): Planned {
+): SlicedWork<HeldPlan> {
   const { declared } = state;
+  const { limitsVersion } = state.limitFiles;
+  const turns = new Turns(limitsPerTurn);
+  const how = { ...options, turns };
   const present = {
     rules: { present: state.book.rules, declared: ofRule(declared.rules) },
     budgets: { present: state.budgets.budgets, declared: ofRule(declared.budgets) },
   };
   const ofRules =
-    rules === null ? nothing : planLimits(ruleSort, present.rules, [...rules.values()], options);
+    rules === null ? nothing : yield* planLimits(ruleSort, present.rules, [...rules.values()], how);
   const ofBudgets =
     budgets === null
       ? nothing
-      : planLimits(budgetSort, present.budgets, [...budgets.values()], options);
-  const changes = [
-    ...ofRules.changes.map((change) => ruleItem(state, change)),
-    ...ofBudgets.changes.map((change) => budgetItem(state, change)),
-  ];
+      : yield* planLimits(budgetSort, present.budgets, [...budgets.values()], how);
+  const changes: LimitChangeItem[] = [];
+  const digest = new TextDigest();
+  const show = (item: LimitChangeItem): void => {
+    changes.push(item);
+    digest.add(JSON.stringify(item));
+  };
+  for (const change of ofRules.changes) {
+    show(ruleItem(state, change));
+    if (turns.isOver()) yield;
+  }
+  for (const change of ofBudgets.changes) {
+    show(budgetItem(state, change));
+    if (turns.isOver()) yield;
+  }
   const counts = {
     ...countActions(changes),
     unchanged: ofRules.unchanged + ofBudgets.unchanged,
     kept: ofRules.kept + ofBudgets.kept,
   };
   return {
-    shown: { options, changes, counts, revision: textDigest(JSON.stringify(changes)) },
-    definitions: (nowMs) => [
-      ...ofRules.changes.flatMap((change) => ruleChanges(state, change, nowMs)),
-      ...ofBudgets.changes.map((change) => budgetChange(state, change, nowMs)),
-    ],
+    options,
+    changes,
+    counts,
+    revision: digest.toString(),
+    madeOf: { limitsVersion, part },
+    rules: ofRules.changes,
+    budgets: ofBudgets.changes,
   };
+}
+
+/**
+ * What carries a plan out, if it is current once all turns are over: in between, what it was made
+ * of may be gone.
+ */
+export function* definitionsOf(
+  state: DaemonState,
+  { rules, budgets }: Pick<HeldPlan, "rules" | "budgets">,
+  nowMs: number,
+): SlicedWork<readonly Definition[]> {
+  const turns = new Turns(limitsPerTurn);
+  const definitions: Definition[] = [];
+  for (const change of rules) {
+    append(definitions, ruleChanges(state, change, nowMs));
+    if (turns.isOver()) yield;
+  }
+  for (const change of budgets) {
+    append(definitions, budgetChanges(state, change, nowMs));
+    if (turns.isOver()) yield;
+  }
+  return definitions;
 }
 
 function ofRule<D>(declared: {
@@ -101,22 +145,22 @@ function countActions(changes: readonly LimitChangeItem[]): Record<LimitAction, 
 
 function ruleChanges(
   { book }: DaemonState,
-  { action, id, after }: LimitChange<RuleDefinition>,
+  { action, id, before, after }: LimitChange<RuleDefinition>,
   nowMs: number,
 ): readonly Definition[] {
   const known = book.rules.get(id) ?? null;
-  if (action === "revert") return [ruleReversion(known!, nowMs)];
-  return after === null ? ruleDeletions(known!.definition) : ruleDefinitions(after, known, nowMs);
+  if (action === "revert") return known === null ? [] : [ruleReversion(known, nowMs)];
+  return after === null ? ruleDeletions(before!) : ruleDefinitions(after, known, nowMs);
 }
 
-function budgetChange(
+function budgetChanges(
   { budgets }: DaemonState,
-  { action, id, after }: LimitChange<BudgetDefinition>,
+  { action, id, before, after }: LimitChange<BudgetDefinition>,
   nowMs: number,
-): Definition {
+): readonly Definition[] {
   const known = budgets.budgets.get(id) ?? null;
-  if (action === "revert") return budgetReversion(known!, nowMs);
-  return after === null ? budgetDeletion(known!.definition) : budgetDefinition(after, known, nowMs);
+  if (action === "revert") return known === null ? [] : [budgetReversion(known, nowMs)];
+  return [after === null ? budgetDeletion(before!) : budgetDefinition(after, known, nowMs)];
 }
 
 function ruleItem(

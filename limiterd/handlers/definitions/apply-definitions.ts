@@ -52,6 +52,8 @@ export function applyDefinitions(
     const flaw = apply(state, definition, applying);
     if (flaw !== null) flaws.push({ definition, flaw });
   }
+  if (definitions.some(({ kind }) => kind === "rules" || kind === "budgets"))
+    state.limitFiles.limitsVersion++;
   announceSituation(state, before, applying);
   return { ...write(state, applying, { definitions, also }), flaws };
 }
@@ -85,7 +87,9 @@ function write(
 }
 
 function inOrder(definitions: readonly Definition[]): readonly Definition[] {
-  return definitionKinds.flatMap((kind) => definitions.filter((one) => one.kind === kind));
+  const ofKinds = new Map(definitionKinds.map((kind) => [kind, [] as Definition[]]));
+  for (const one of definitions) ofKinds.get(one.kind)?.push(one);
+  return [...ofKinds.values()].flat();
 }
 
 function apply(state: DaemonState, definition: Definition, applying: Applying): string | null {

@@ -26,7 +26,7 @@ import {
   limitsPerFileMax,
 } from "../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitChangeItem, LimitCounts } from "../../../shared/limit-files/limits-plan.js";
-import type { PlanOptions } from "./plan-limits.js";
+import type { LimitChange, PlanOptions } from "./plan-limits.js";
 
 /** A section of a file, by the ids of what it holds. */
 type Section<D> = Map<string, D>;
@@ -37,6 +37,11 @@ export interface HeldPlan {
   readonly changes: readonly LimitChangeItem[];
   readonly counts: LimitCounts;
   readonly revision: string;
+  /** Of which rules and budgets it was made, and of how much of the file. */
+  readonly madeOf: { readonly limitsVersion: number; readonly part: number };
+  /** The same changes as they are made. */
+  readonly rules: readonly LimitChange<RuleDefinition>[];
+  readonly budgets: readonly LimitChange<BudgetDefinition>[];
 }
 
 export interface HeldLimitFile {
@@ -53,6 +58,8 @@ interface Entitled {
 }
 
 export class HeldLimitFiles {
+  /** Counts each change of rules and budgets: a plan that was made before may be out of date. */
+  limitsVersion = 0;
   /** The one that was touched longest ago is first. */
   readonly #files = new Map<string, HeldLimitFile>();
 

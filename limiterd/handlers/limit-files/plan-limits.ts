@@ -4,6 +4,7 @@
  */
 import type { RuleSource } from "../../../shared/domain/rule.js";
 import type { LimitAction } from "../../../shared/limit-files/limits-plan.js";
+import type { SlicedWork, Turns } from "../../../shared/long-lists.js";
 
 /** Rules or budgets: what tells them apart, and when two say the same. */
 interface LimitSort<D> {
@@ -48,13 +49,16 @@ interface SortPlan<D> {
   readonly kept: number;
 }
 
-/** `wanted`: no two of them have one id. */
-export function planLimits<D>(
+/**
+ * `wanted`: no two of them have one id. What is present must not change between the turns: then the
+ * plan is nobody's, and is to be made again.
+ */
+export function* planLimits<D>(
   { idOf, isSame, compare }: LimitSort<D>,
   { present, declared }: PresentLimits<D>,
   wanted: readonly D[],
-  { prune, takeOver }: PlanOptions,
-): SortPlan<D> {
+  { prune, takeOver, turns }: PlanOptions & { readonly turns: Turns },
+): SlicedWork<SortPlan<D>> {
   const changes: LimitChange<D>[] = [];
   const named = new Set<string>();
   for (const after of wanted) {
@@ -63,10 +67,12 @@ export function planLimits<D>(
     const known = present.get(id);
     const action = known === undefined ? "add" : actionOn(known, isSame(known.definition, after));
     if (action !== null) changes.push({ action, id, before: known?.definition ?? null, after });
+    if (turns.isOver()) yield;
   }
   const unchanged = wanted.length - changes.length;
   let kept = 0;
   for (const [id, { definition: before, source }] of present) {
+    if (turns.isOver()) yield;
     if (source === "config" || named.has(id)) continue;
     if (!prune) {
       kept++;

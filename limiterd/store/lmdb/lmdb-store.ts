@@ -3,7 +3,8 @@
  * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
  * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `probe-disk.ts`.
  */
-import { firstOf } from "../../../shared/long-lists.js";
+import { windowsPerSlice } from "../../../shared/bounds.js";
+import { firstOf, Turns } from "../../../shared/long-lists.js";
 import {
   type Change,
   type Entry,
@@ -14,6 +15,7 @@ import {
   StoreUnreadableError,
   type Table,
 } from "../store.js";
+import { StorePlace } from "../store-place.js";
 import { keyFromBytes, keyToBytes } from "./key-bytes.js";
 import {
   type Bytes,
@@ -24,14 +26,11 @@ import {
   usedBytes,
 } from "./lmdb-file.js";
 import { plainReason, probeDisk, whyUntrusted } from "./probe-disk.js";
-import { sealValue, unsealValue } from "./sealed-value.js";
+import { type SealedChange, sealChange, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
 import type { StoreLock } from "./store-lock.js";
 import { markClosed, touchMark, touchMs } from "./store-mark.js";
 import { ownerMark } from "./store-owner.js";
-
-/** What lmdb takes with pages of 4 KiB, less a little. */
-const keyBytesMax = 1970;
 
 /** Keys that can't be read of which each is reported once. */
 const unreadableKeysMax = 1000;
@@ -57,8 +56,7 @@ interface Opened {
 
 export class LmdbStore implements Store {
   readonly file: string;
-  /** The file's, which stays the same for as long as it is this file. */
-  readonly #inode: string | null;
+  readonly #place: StorePlace;
   readonly #root: Root;
   readonly #meta: Meta;
   readonly #lock: StoreLock | null;
@@ -73,7 +71,9 @@ export class LmdbStore implements Store {
   constructor(file: string, opened: Opened, onUnreadableKey: OnUnreadableKey) {
     const { root, meta, lock, owned, tables = openTables(root) } = opened;
     this.file = file;
-    this.#inode = inodeOf(file);
+    // The file's, which stays the same for as long as it is this file.
+    const inode = inodeOf(file);
+    this.#place = new StorePlace(() => inodeOf(file) === inode && lock?.isHeld() !== false);
     this.#root = root;
     this.#meta = meta;
     this.#lock = lock;
@@ -150,18 +150,18 @@ export class LmdbStore implements Store {
   async commit(changes: readonly Change[]): Promise<void> {
     // What can fail by itself is done before the first write, and `batch` puts the writes into one
     // transaction: a commit is complete or nothing.
-    const sealed = changes.map(({ table, key, value }) => {
-      const keyBytes = keyToBytes(key);
-      if (keyBytes.length > keyBytesMax)
-        throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
-      return { keyBytes, value: value === undefined ? undefined : sealValue(value) };
-    });
+    const sealed: SealedChange[] = [];
+    const turns = new Turns(windowsPerSlice);
+    for (const change of changes) {
+      sealed.push(sealChange(change));
+      if (turns.isOver()) await new Promise((resolve) => setImmediate(resolve));
+    }
     const tryDisk = (): Promise<void> =>
       probeDisk(trialFile(this.file), {
         at: this.sizeBytes() ?? 0,
         bytes: sealed.reduce((bytes, { value }) => bytes + (value?.length ?? 0), trialBytes),
       });
-    if (!this.isInPlace())
+    if (!this.#place.takes(changes, performance.now()))
       this.#fail("the file or its lock was deleted, moved or replaced while the daemon runs");
     // LMDB prints each of its failures: while the disk is full a commit reaches it now and then
     // only, in case the trial is wrong.
@@ -212,7 +212,7 @@ export class LmdbStore implements Store {
   }
 
   isInPlace(): boolean {
-    return inodeOf(this.file) === this.#inode && this.#lock?.isHeld() !== false;
+    return this.#place.isKept(performance.now());
   }
 
   sizeBytes(): number | null {

@@ -4,11 +4,30 @@
  */
 import { crc32 } from "node:zlib";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
+import type { Change } from "../store.js";
+import { keyToBytes } from "./key-bytes.js";
 
 /** Of this envelope. What the values are, the schema's number says (`migrations.ts`). */
 const sealVersion = 1;
 
 const headBytes = 5;
+
+/** What lmdb takes with pages of 4 KiB, less a little. */
+const keyBytesMax = 1970;
+
+/** A change in the bytes of the store. */
+export interface SealedChange {
+  readonly keyBytes: Buffer;
+  /** Undefined: it is removed. */
+  readonly value: Buffer | undefined;
+}
+
+export function sealChange({ table, key, value }: Change): SealedChange {
+  const keyBytes = keyToBytes(key);
+  if (keyBytes.length > keyBytesMax)
+    throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
+  return { keyBytes, value: value === undefined ? undefined : sealValue(value) };
+}
 
 export function sealValue(value: readonly unknown[]): Buffer {
   const body = encodeValue(value);

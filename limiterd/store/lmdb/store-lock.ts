@@ -46,9 +46,10 @@ export async function lockDirectory(dataDir: string): Promise<StoreLock | null> 
   }
   server.unref();
   const inode = inodeOf(join(dataDir, own));
+  const place = join(dataDir, lockName);
+  const isHeld = (): boolean => inodeOf(place) === inode;
   const release = (): void => {
-    if (inodeOf(join(dataDir, lockName)) === inode)
-      rmSync(join(dataDir, lockName), { force: true });
+    if (isHeld()) rmSync(place, { force: true });
     server.close();
     closeSync(directory);
   };
@@ -60,7 +61,7 @@ export async function lockDirectory(dataDir: string): Promise<StoreLock | null> 
   } finally {
     rmSync(join(dataDir, own), { force: true });
   }
-  return { isHeld: () => inodeOf(join(dataDir, lockName)) === inode, release };
+  return { isHeld, release };
 }
 
 interface Place {

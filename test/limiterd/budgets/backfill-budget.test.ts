@@ -2,7 +2,9 @@ import t from "tap";
 import { beginBackfill, createSpentOnDays } from "../../../limiterd/budgets/backfill-budget.js";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
+import { windowsPerSlice } from "../../../shared/bounds.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { admin, ask, budget, client, listed, noon, second, spend, usd } from "./budget-fixture.js";
 
@@ -17,28 +19,31 @@ t.test(
     spend(proxy, "/a", 2 * usd);
     daemon.nowMs = noon + 10 * second;
     t.same(await admin(daemon, proxy, "budgets.reset-one", { subject: "/a", period: "daily" }), {});
-    t.match(await listed(daemon, proxy), [
-      { subject: "/", spent: 2, period_start: "2026-11-21T00:00:00Z" },
-      {
-        subject: "/a",
-        spent: 0,
-        period_start: "2026-11-21T12:00:10Z",
-        period_end: "2026-11-22T00:00:00Z",
-        last_reset_at: "2026-11-21T12:00:10Z",
-        has_usage: false,
-        period_ratio: 0,
-      },
-    ]);
+    t.match(
+      await listed(daemon, proxy),
+      exactly([
+        { subject: "/", spent: 2, period_start: "2026-11-21T00:00:00Z" },
+        {
+          subject: "/a",
+          spent: 0,
+          period_start: "2026-11-21T12:00:10Z",
+          period_end: "2026-11-22T00:00:00Z",
+          last_reset_at: "2026-11-21T12:00:10Z",
+          has_usage: false,
+          period_ratio: 0,
+        },
+      ]),
+    );
     await admin(daemon, proxy, "budgets.delete", { subject: "/", budget_key: { period: "daily" } });
     daemon.nowMs += second;
     spend(proxy, "/a", 0.25 * usd, { endedAgo: 1001 });
     t.match(
       await listed(daemon, proxy),
-      [{ subject: "/a", spent: 0 }],
+      exactly([{ subject: "/a", spent: 0 }]),
       "it ended a millisecond before the reset",
     );
     spend(proxy, "/a", 0.5 * usd, { endedAgo: 1000 });
-    t.match(await listed(daemon, proxy), [{ subject: "/a", spent: 0.5 }]);
+    t.match(await listed(daemon, proxy), exactly([{ subject: "/a", spent: 0.5 }]));
     await admin(daemon, proxy, "budgets.delete", {
       subject: "/a",
       budget_key: { period: "daily" },
@@ -56,7 +61,7 @@ t.test(
     });
     t.match(
       await listed(daemon, proxy),
-      [
+      exactly([
         { subject: "/", spent: 2.875, source: "manual" },
         {
           subject: "/a",
@@ -65,7 +70,7 @@ t.test(
           last_reset_at: "2026-11-21T12:00:10Z",
           period_start: "2026-11-21T12:00:10Z",
         },
-      ],
+      ]),
       "made again, they begin with what was spent since the last reset, also while there was no budget",
     );
   },
@@ -149,7 +154,7 @@ t.test(
     t.match(ask(proxy, "/a"), /: 1 of 1,/);
     await admin(daemon, proxy, "budgets.put", { ...body, amount: 1.5 });
     t.equal(ask(proxy, "/a"), "admitted");
-    t.match(await listed(daemon, proxy), [{ amount: 1.5, spent: 1, remaining: 0.5 }]);
+    t.match(await listed(daemon, proxy), exactly([{ amount: 1.5, spent: 1, remaining: 0.5 }]));
     await admin(daemon, proxy, "budgets.delete", {
       subject: "/a",
       budget_key: { period: "daily" },
@@ -289,6 +294,23 @@ t.test(
   },
 );
 
+t.test("that look-ups are complete is written in slices", async (t) => {
+  const { state } = startDaemon([], { nowMs: noon });
+  const made = Array.from(
+    { length: windowsPerSlice + 1 },
+    (_, i) =>
+      state.budgets.put(budget(`/a${i}`, 3600, 5), { source: "manual", nowMs: noon }).budget,
+  );
+  const slices: number[] = [];
+  const writer = {
+    closeBatch: () => {},
+    write: (changes: readonly unknown[]) => Promise.resolve(void slices.push(changes.length)),
+  } as unknown as typeof state.writer;
+  const ports = { ...state, writer, yieldToEventLoop: () => Promise.resolve() };
+  await beginBackfill(ports, made, noon)!.finish();
+  t.same(slices, [windowsPerSlice, 1]);
+});
+
 t.test(
   "no verdict reads the store: what the children of a new template have spent is looked up at once, in slices",
   async (t) => {
@@ -413,5 +435,5 @@ t.test("a day with nothing but progress of a session that goes on counts too", a
     budget_key: { period: "monthly" },
     amount: 3,
   });
-  t.match(await listed(daemon, proxy), [{ subject: "/a", spent: 2 }, { subject: "/x" }]);
+  t.match(await listed(daemon, proxy), exactly([{ subject: "/a", spent: 2 }, { subject: "/x" }]));
 });

@@ -1,5 +1,6 @@
 import t from "tap";
 import { budgetStatuses, listBudgets } from "../../../limiterd/lists/list-budgets.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask as askDaemon, startDaemon, target } from "../in-memory-daemon.js";
 import { wholeList } from "../lists/whole-list.js";
 import {
@@ -151,9 +152,10 @@ t.test("without usage tracking budgets are inert: listed as such, and not enforc
   t.match(proxy.peer.received[0], { kind: "welcome", limited: false });
   spend(proxy, "/", 1 * usd);
   t.equal(ask(proxy, "/"), "admitted");
-  t.match(await listed(daemon, proxy), [
-    { spent: 0, inert: "budgets need usage tracking, which is off" },
-  ]);
+  t.match(
+    await listed(daemon, proxy),
+    exactly([{ spent: 0, inert: "budgets need usage tracking, which is off" }]),
+  );
   t.match(
     await admin(daemon, proxy, "budgets.put", {
       subject: "/x",
@@ -210,16 +212,19 @@ t.test(
       admitted_at: "2026-11-22T00:00:00.000Z",
       needs_slot: false,
     });
-    t.match(told.budgets, [
-      { subject: "/", spent: 1.5, retry_after: 0, exceeded: false },
-      {
-        subject: "/team/a",
-        template: "/team",
-        usage_ratio: 1.5,
-        exceeded: true,
-        retry_after: 43_200,
-      },
-    ]);
+    t.match(
+      told.budgets,
+      exactly([
+        { subject: "/", spent: 1.5, retry_after: 0, exceeded: false },
+        {
+          subject: "/team/a",
+          template: "/team",
+          usage_ratio: 1.5,
+          exceeded: true,
+          retry_after: 43_200,
+        },
+      ]),
+    );
     t.equal(ask(proxy, "/team/a/x"), "/team/a 86400: 1.5 of 1, 43200");
     proxy.peer.send({ kind: "refusal", id: proxy.id, requestId: "req-7", model: "m" });
     t.match(await admin(daemon, proxy, "explain", { request_id: "req-7" }), {

@@ -10,6 +10,7 @@ import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { askFor, pathRule, startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
@@ -192,9 +193,12 @@ t.test(
     const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 86_400, 0.000001)] });
     const proxy = client(daemon);
     spend(proxy, "/a", 1000, { cacheHit: true });
-    t.match(await listed(daemon, proxy), [{ has_usage: false, spent: 0 }]);
+    t.match(await listed(daemon, proxy), exactly([{ has_usage: false, spent: 0 }]));
     spend(proxy, "/a", null);
-    t.match(await listed(daemon, proxy), [{ has_usage: true, spent: 0, remaining: 0.000001 }]);
+    t.match(
+      await listed(daemon, proxy),
+      exactly([{ has_usage: true, spent: 0, remaining: 0.000001 }]),
+    );
     t.equal(ask(proxy, "/a"), "admitted");
   },
 );
@@ -286,9 +290,10 @@ t.test(
         refusalMessage(refused.breach),
         "rate limit exceeded for /team/c: the hour template has 2 children already",
       );
-    t.match(explainBudgets({ ...state, budgets: book }, "/team/c", [], noon), [
-      { subject: "/team/c", template: "/team", breached: ["children"], retry_after: 60 },
-    ]);
+    t.match(
+      explainBudgets({ ...state, budgets: book }, "/team/c", [], noon),
+      exactly([{ subject: "/team/c", template: "/team", breached: ["children"], retry_after: 60 }]),
+    );
     t.equal(verdict("/team/a").kind, "exceeded");
     t.equal(verdict("/team/b").kind, "admitted", "a child that it has");
     t.equal(verdict("/team").kind, "admitted", "the path itself isn't covered");

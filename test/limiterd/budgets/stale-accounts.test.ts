@@ -5,6 +5,7 @@
 import t from "tap";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask as operate, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 import {
   admin,
@@ -324,7 +325,7 @@ t.test(
       replaces: { user_path: "/a", budget_key: { period: "daily" } },
     });
     const budgets = await listed(daemon, proxy);
-    t.match(budgets, [{ subject: "/b", amount: 9, spent: 2, remaining: 7 }]);
+    t.match(budgets, exactly([{ subject: "/b", amount: 9, spent: 2, remaining: 7 }]));
     t.equal(budgets.length, 1);
   },
 );

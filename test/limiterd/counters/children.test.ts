@@ -159,6 +159,30 @@ t.test("a counter that nothing holds is checked in with the next reclaim", async
   t.same([children.copy("b"), children.busy("b")], [undefined, null]);
 });
 
+t.test("what a removed child is still told changes nothing", async (t) => {
+  const book = new RuleBook([1, 2]);
+  const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
+  for (const others of [0, 1]) {
+    const gone = matchKept(book, "/users/gone", now)[0]!;
+    if (others > 0) matchKept(book, "/users/stays", now);
+    children.takeDirty();
+    children.delete(gone.place);
+    children.markDirty(gone);
+    children.checkIn(gone);
+    t.same([gone.dirty, children.isCheckedOut(gone)], [false, false]);
+    t.same([children.takeDirty(), children.size, children.has("gone")], [[], others, false]);
+  }
+});
+
+t.test("a template without children has none to look at", async (t) => {
+  const { children } = new RuleBook([1, 2]).put(template, { source: "manual", nowMs: now, lsn: 1 });
+  t.same(
+    [children.size, children.has("a"), children.get("a"), children.copy("a"), children.busy("a")],
+    [0, false, undefined, undefined, null],
+  );
+  t.same([children.takeDirty(), children.walk().next()], [[], -1]);
+});
+
 t.test("a template has room up to its bound", async (t) => {
   const book = new RuleBook([1, 2], undefined, 2);
   const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });

@@ -5,6 +5,7 @@
 import t from "tap";
 import { loadWindow } from "../../../limiterd/counters/unread-windows.js";
 import { loadRules } from "../../../limiterd/lifecycle/load-unread.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 
 const template = { ...pathRule("/users", 60, { requests: 3 }), perChild: true };
@@ -40,7 +41,7 @@ t.test("a look at a child finds what lies in the store", async (t) => {
     user_path: "/users/a",
     targets: [{ provider: "openai", model: "gpt-4o" }],
   });
-  t.match(explained, { rules: [{ requests_used: 2 }, { requests_used: 3 }] });
+  t.match(explained, exactly({ rules: [{ requests_used: 2 }, { requests_used: 3 }] }));
   await loadRules(daemon.state, 9);
   const listed = (await ask(daemon, "rate-limits.list", { after: null })) as {
     rate_limits: readonly { period_label: string; requests_used: number }[];

@@ -2,6 +2,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { leasesPerPeerMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -60,6 +61,32 @@ t.test(
   },
 );
 
+t.test("the leases of a connection that a later one has replaced aren't held again", (t) => {
+  const daemon = startDaemon([minute, gauge]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/team")!;
+  peer.close();
+  const [early, late] = [daemon.connect(), daemon.connect()];
+  const hello = { kind: "hello", wireVersion, role: "proxy", proxyId: "p1", more: false } as const;
+  t.ok(late.send({ ...hello, id: 9, leases: [] }));
+  t.ok(early.send({ ...hello, id: 5, leases: [lease] }));
+  t.equal(counts(daemon, minute).inFlight, 0);
+  t.ok(daemon.connect().send({ ...hello, id: 12, leases: [lease] }), "the latest one's are");
+  t.equal(counts(daemon, minute).inFlight, 1);
+  t.end();
+});
+
+t.test("a connection for settles alone is left for no earlier one either", (t) => {
+  const daemon = startDaemon([gauge]);
+  const lease = askFor(daemon.proxy("p1"), 2, "/team")!;
+  const [early, late] = [daemon.connect(), daemon.connect()];
+  t.ok(late.send({ ...hello, id: 9, wireVersion: 5000, proxyId: "p1" }));
+  t.equal(counts(daemon, gauge).inFlight, 0, "it has left the one that held the slot");
+  t.ok(early.send({ ...hello, id: 5, wireVersion, proxyId: "p1", leases: [lease] }));
+  t.equal(counts(daemon, gauge).inFlight, 0);
+  t.end();
+});
+
 t.test("the leases of an epoch that wrote nothing are counted again in the next one", async (t) => {
   const first = startDaemon([minute]);
   await first.snapshot();
@@ -92,15 +119,18 @@ t.test(
     ] as const) {
       const { peer, kept } = speaks(wireVersion, proxyId, true);
       t.ok(kept);
-      t.match(peer.received, [
-        {
-          kind: "failed",
-          id: 1,
-          failure: {
-            message: `the daemon speaks wire versions 20 to 21, this peer ${wireVersion}`,
+      t.match(
+        peer.received,
+        exactly([
+          {
+            kind: "failed",
+            id: 1,
+            failure: {
+              message: `the daemon speaks wire versions 20 to 21, this peer ${wireVersion}`,
+            },
           },
-        },
-      ]);
+        ]),
+      );
       t.ok(peer.send({ ...hello, id: 2, wireVersion, proxyId }), "a hello with further leases");
       t.ok(peer.send(settleOf({ ...lease, lease: 77 }, 1, 10)));
       t.ok(peer.send(settleOf({ ...lease, lease: 77 }, 1, 10)), "a repeated one");
@@ -118,9 +148,10 @@ t.test("a peer of another version that isn't a proxy is told so, and closed", (t
   const daemon = startDaemon([]);
   const peer = daemon.connect();
   t.notOk(peer.send({ ...hello, role: "cli", wireVersion: 500, proxyId: "cli-1" }));
-  t.match(peer.received, [
-    { kind: "failed", failure: { message: /wire versions \d+ to \d+, this/ } },
-  ]);
+  t.match(
+    peer.received,
+    exactly([{ kind: "failed", failure: { message: /wire versions \d+ to \d+, this/ } }]),
+  );
   t.same(daemon.foreignVersions, ["cli 500"]);
   t.end();
 });
@@ -139,7 +170,7 @@ t.test(
     t.same(other.received, [], "its slots aren't held yet");
     foreign.close();
     next.proxy("p1", [lease]);
-    t.match(other.received, [{ kind: "welcome" }]);
+    t.match(other.received, exactly([{ kind: "welcome" }]));
     t.same(counts(next, gauge).inFlight, 1);
   },
 );

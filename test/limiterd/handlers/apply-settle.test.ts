@@ -44,6 +44,25 @@ t.test(
   },
 );
 
+t.test(
+  "what was spent counts at the target that the settle names, not at that of the lease",
+  async (t) => {
+    const ofModel = (subject: string): typeof minute => ({ ...minute, scope: "model", subject });
+    const [asked, named] = [ofModel("gpt-4o"), ofModel("llama-3")];
+    for (const part of ["request", "progress"] as const) {
+      const daemon = startDaemon([minute, asked, named]);
+      const peer = daemon.proxy("p1");
+      const settle = settleOf(askFor(peer, 2, "/team")!, 1, 30);
+      peer.send({ ...settle, part, target: { provider: "local", model: "llama-3" } });
+      t.same(
+        [minute, asked, named].map((rule) => counts(daemon, rule).tokens),
+        [30, 0, 30],
+        part,
+      );
+    }
+  },
+);
+
 t.test("a repeated settle is acknowledged and not counted again", async (t) => {
   const daemon = startDaemon([minute]);
   const peer = daemon.proxy("p1");
@@ -105,7 +124,7 @@ t.test(
     t.same(peer.received.at(-1), { kind: "settled", seq: 1 });
     t.same(daemon.droppedRecords, ["p1 req_7 cachedInputTokens"]);
     t.match(await ask(daemon, "status", null), { dropped_records: 1, closed_peers: 0 });
-    t.match(await ask(daemon, "usage.export", {}), { records: [] });
+    t.match(await ask(daemon, "usage.export", {}), { records: { length: 0 } });
   },
 );
 

@@ -4,6 +4,7 @@ import { leasesPerPeerMax, readsWaitingMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import {
   askFor,
   pathRule,
@@ -230,10 +231,12 @@ t.test("of a peer that takes no answer, a bounded number of reads wait", (t) => 
   t.equal(taken.length, 1, "one is made at a time");
   t.match(
     peer.received.filter(({ kind }) => kind === "failed"),
-    [3, 4].map((id) => ({
-      id: readsWaitingMax + id,
-      failure: { status: 503, message: /^1000 lists and sums wait/ },
-    })),
+    exactly(
+      [3, 4].map((id) => ({
+        id: readsWaitingMax + id,
+        failure: { status: 503, message: /^1000 lists and sums wait/ },
+      })),
+    ),
   );
   t.equal(peer.state.reads.waiting, readsWaitingMax);
   for (let i = 0; i < taken.length; i++) taken[i]!();

@@ -2,6 +2,7 @@
 import t from "tap";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import type { Lease, Settle } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { budget } from "../budgets/budget-fixture.js";
 import {
   ask,
@@ -46,7 +47,7 @@ t.test(
       total_tokens: 60,
       total_cost: 0.000004,
     });
-    t.match(await ask(daemon, "budgets.list", {}), { budgets: [{ spent: 0.000004 }] });
+    t.match(await ask(daemon, "budgets.list", {}), exactly({ budgets: [{ spent: 0.000004 }] }));
     peer.send({
       ...settleOf(lease, 3, 5),
       record: executed({ status: 101, totalCost: null, inputCost: null, outputCost: null }),

@@ -2,6 +2,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Lease, Settle } from "../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import {
   counts,
   pathRule,
@@ -479,3 +480,40 @@ t.test(
     t.equal(counts(daemon, wide).inFlight, 1, "the other proxy's");
   },
 );
+
+t.test("a target to which nothing was sent takes back one request, and no other's", async (t) => {
+  const onB = ofModel("b");
+  const known = startDaemon(rules);
+  const peer = known.proxy("p1");
+  peer.send(settleOf(admitted(peer, [b]), 1, 0));
+  const lease = rerouted(peer, admitted(peer, [a], 3), [b], 2);
+  t.equal(counts(known, onB).requests, 2);
+  peer.send({ ...settleOf(lease, 3, 0), part: "untried" });
+  t.equal(counts(known, onB).requests, 1, "it says so");
+  const withdrawing = startDaemon([onB]);
+  const one = withdrawing.proxy("p1");
+  const [withdrawn] = [2, 3].map((id) => admitted(one, [b], id));
+  one.send({ ...settleOf(withdrawn!, 1, 0), part: "withdrawn" });
+  t.equal(counts(withdrawing, onB).requests, 1, "as a withdrawn one does");
+  const inferring = startDaemon(rules);
+  const early = inferring.proxy("p1");
+  Object.assign(early.state, { wireVersion: tellsVerdictsRead - 1 });
+  early.send(settleOf(admitted(early, [b]), 1, 0));
+  const elsewhere = rerouted(early, admitted(early, [a], 3), [b], 2);
+  t.equal(counts(inferring, onB).requests, 2, "of one that ends where it was sent nothing is");
+  early.send(settleOf({ ...elsewhere, target: null, targetAtMs: 0, targetLsn: 0 }, 3, 0));
+  t.equal(counts(inferring, onB).requests, 1, "one of an earlier release ends elsewhere");
+});
+
+t.test("the headers of a reroute are of the path's window as it is then", async (t) => {
+  const daemon = startDaemon([
+    pathRule("/team", 60, { requests: 3 }),
+    ofModel("a"),
+    ofModel("c", { requests: 50 }),
+  ]);
+  const peer = daemon.proxy("p1");
+  const lease = admitted(peer, [a]);
+  daemon.nowMs += 180_000;
+  rerouted(peer, lease, [c]);
+  t.match(peer.received.at(-1), { headers: { requests: { limit: 3, remaining: 3 } } });
+});

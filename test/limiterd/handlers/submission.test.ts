@@ -6,6 +6,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import {
   ask,
   askFor,
@@ -50,11 +51,10 @@ t.test(
       "the provider is full, but its rules don't judge it",
     );
     t.match(await ask(daemon, "status", null), { in_flight: 1 });
-    t.match((await ask(daemon, "rate-limits.list", {}))["rate_limits"], [
-      { in_flight: 1 },
-      { in_flight: 1 },
-      { in_flight: 1 },
-    ]);
+    t.match(
+      (await ask(daemon, "rate-limits.list", {}))["rate_limits"],
+      exactly([{ in_flight: 1 }, { in_flight: 1 }, { in_flight: 1 }]),
+    );
     peer.send(settleOf(request, 1, 5));
     t.equal(seen(daemon), "2: 0 0 0");
     peer.send(settleOf(lease, 2, 0));
@@ -101,14 +101,14 @@ t.test(
       string,
       { readonly length?: number }
     >;
-    t.match(refusal, { model: null, submission: true, targets: ["openai/-"] });
+    t.match(refusal, exactly({ model: null, submission: true, targets: ["openai/-"] }));
     t.match(
       { met, targets, verdict },
-      {
+      exactly({
         met: [{ period_seconds: 60 }],
-        targets: [],
+        targets: { length: 0 },
         verdict: { admitted: false, needs_slot: false, retry_after: 61 },
-      },
+      }),
     );
     t.same([met?.length, targets?.length], [1, 0]);
     daemon.nowMs += 120_000;
@@ -274,15 +274,18 @@ t.test("its record names the provider and the endpoint", async (t) => {
     ...settleOf(submit(peer, 2, "/team")!, 1, 0),
     record: executed({ model: "", endpoint: "/v1/batches", inputTokens: 0, outputTokens: 0 }),
   });
-  t.match((await ask(daemon, "usage.export", {}))["records"], [
-    {
-      provider: "openai",
-      model: null,
-      endpoint: "/v1/batches",
-      user_path: "/team",
-      total_tokens: 0,
-    },
-  ]);
+  t.match(
+    (await ask(daemon, "usage.export", {}))["records"],
+    exactly([
+      {
+        provider: "openai",
+        model: null,
+        endpoint: "/v1/batches",
+        user_path: "/team",
+        total_tokens: 0,
+      },
+    ]),
+  );
 });
 
 t.test(

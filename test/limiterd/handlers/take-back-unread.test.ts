@@ -1,6 +1,8 @@
 import t from "tap";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import {
   askFor,
   counts,
@@ -59,6 +61,19 @@ t.test("what was counted for verdicts beyond those that were read is taken back"
     ]);
     t.equal(counts(daemon, minute).requests, left, "once");
   }
+});
+
+t.test("of a reroute that was never read, what its target counted is taken back", async (t) => {
+  const ofTarget: RuleDefinition = { ...minute, scope: "model", subject: "gpt-4o" };
+  const daemon = startDaemon([minute, ofTarget]);
+  const peer = connect(daemon, 1, []);
+  peer.send(admit(2));
+  peer.send({ kind: "reroute", id: 3, lease: 2, targets: [target], read: 1 });
+  const requests = (): number[] => [minute, ofTarget].map((rule) => counts(daemon, rule).requests);
+  t.same(requests(), [1, 2]);
+  peer.close();
+  connect(daemon, 4, [[1, 1]]);
+  t.same(requests(), [1, 1]);
 });
 
 t.test("what was acknowledged since, or isn't named any more, stays counted", async (t) => {
@@ -126,7 +141,10 @@ t.test(
     t.equal([...daemon.store.entries("unread")].length, 1);
     peer.send(admit(3, 1));
     await daemon.commit();
-    t.match([...daemon.store.entries("unread")], [{ key: "p1", value: [1, 2, "/team"] }]);
+    t.match(
+      [...daemon.store.entries("unread")],
+      exactly([{ key: "p1", value: { 0: 1, 1: 2, 2: "/team" } }]),
+    );
     peer.close();
     connect(daemon, 4, [[1, 1]]);
     await daemon.commit();

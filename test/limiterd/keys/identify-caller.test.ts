@@ -1,5 +1,6 @@
 import t from "tap";
 import { newKey } from "../../../shared/domain/key-secret.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { counts, startDaemon } from "../in-memory-daemon.js";
 import { admit, authorize, call, issue, team } from "./key-fixture.js";
 
@@ -78,14 +79,17 @@ t.test(
       ended: { keyId: "key_1", expiredAtMs },
     });
     t.match(admit(peer, 4, hash), { kind: "denied", ended: { keyId: "key_2", expiredAtMs } });
-    t.match(await call(daemon, peer, "keys.list", {}), {
-      body: {
-        keys: [
-          { id: "key_2", status: "expired", active: false },
-          { id: "key_1", status: "expired", active: false },
-        ],
-      },
-    });
+    t.match(
+      await call(daemon, peer, "keys.list", {}),
+      exactly({
+        body: {
+          keys: [
+            { id: "key_2", status: "expired", active: false },
+            { id: "key_1", status: "expired", active: false },
+          ],
+        },
+      }),
+    );
     await call(daemon, peer, "keys.deactivate", { id: "key_1" });
     t.same(
       admit(peer, 5, key.hash),

@@ -5,6 +5,7 @@ import { periodSecondsMax } from "../../../shared/bounds.js";
 import { keysMax } from "../../../shared/domain/credential-bounds.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { counts, leaseOf, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
 import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
 
@@ -41,17 +42,20 @@ t.test(
     t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4, ended: deactivated });
     t.equal(first.received.length, received, "not answered before the commit");
     await daemon.commit();
-    t.match(first.received.slice(received), [
-      { kind: "event", name: "store_failing", value: "the disk is broken" },
-      {
-        kind: "failed",
-        failure: {
-          status: 503,
-          message:
-            /^the change is made but not written: the store can't be written \(the disk is broken\)/,
+    t.match(
+      first.received.slice(received),
+      exactly([
+        { kind: "event", name: "store_failing", value: "the disk is broken" },
+        {
+          kind: "failed",
+          failure: {
+            status: 503,
+            message:
+              /^the change is made but not written: the store can't be written \(the disk is broken\)/,
+          },
         },
-      },
-    ]);
+      ]),
+    );
     ask(first, "keys.issue", {
       key_hash: newKey().hash,
       redacted_value: newKey().redacted,
@@ -237,11 +241,14 @@ t.test("a second deactivation changes nothing: the first moment stays", async (t
   await call(daemon, peer, "keys.deactivate", { id: "key_1" });
   daemon.nowMs += 5000;
   t.match(await call(daemon, peer, "keys.deactivate", { id: "key_1" }), { kind: "answer" });
-  t.match(await call(daemon, peer, "keys.list", {}), {
-    body: {
-      keys: [{ status: "deactivated", active: false, deactivated_at: "2026-01-01T00:00:00Z" }],
-    },
-  });
+  t.match(
+    await call(daemon, peer, "keys.list", {}),
+    exactly({
+      body: {
+        keys: [{ status: "deactivated", active: false, deactivated_at: "2026-01-01T00:00:00Z" }],
+      },
+    }),
+  );
 });
 
 t.test("an explanation resolves a key to its path, and names the key of a refusal", async (t) => {
@@ -253,7 +260,7 @@ t.test("an explanation resolves a key to its path, and names the key of a refusa
   for (const named of [{ id: key.id }, { key_hash: key.hash }])
     t.match(
       await call(daemon, peer, "explain", { user_path: "/", key: named, targets: [target] }),
-      {
+      exactly({
         kind: "answer",
         body: {
           key: "key_1",
@@ -261,7 +268,7 @@ t.test("an explanation resolves a key to its path, and names the key of a refusa
           verdict: { admitted: true },
           rules: [{ subject: "/team" }],
         },
-      },
+      }),
     );
   t.match(
     await call(daemon, peer, "explain", {

@@ -6,6 +6,7 @@ import { jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, refusal, startDaemon, type TestPeer } from "../in-memory-daemon.js";
 import { wind } from "../lifecycle/clockwork.js";
 
@@ -23,7 +24,8 @@ t.test(
     const proxies = [daemon.proxy("p1"), daemon.proxy("p2")];
     const answered = ask(daemon, "jwts.deny", { jwt: { jti: "a", issuer: "x" } });
     const denied = { claim: "jti", value: "a", issuer: "x", expiresAtMs: null };
-    for (const peer of proxies) t.match(jwtsOf(peer), [{ denied: [denied], complete: false }]);
+    for (const peer of proxies)
+      t.match(jwtsOf(peer), exactly([{ denied: [denied], complete: false }]));
     const listed = {
       jti: "a",
       sub: null,
@@ -35,14 +37,20 @@ t.test(
     await ask(daemon, "jwts.deny", { jwt: { sub: "ann" }, expires_in_seconds: 60 });
     await ask(daemon, "jwts.deny", { jwt: { sub: "ann", expires_at: "2026-01-01T00:02:00Z" } });
     for (const life of [daemon, startDaemon([], { store: daemon.store.crash() })])
-      t.match(await ask(life, "jwts.list", {}), {
-        denied_jwts: [listed, { jti: null, sub: "ann", expires_at: "2026-01-01T00:02:00Z" }],
-        next: null,
-      });
+      t.match(
+        await ask(life, "jwts.list", {}),
+        exactly({
+          denied_jwts: [listed, { jti: null, sub: "ann", expires_at: "2026-01-01T00:02:00Z" }],
+          next: null,
+        }),
+      );
     t.match(daemon.proxy("p3").received[0], { kind: "welcome", deniedJwts: 2 });
-    t.match(jwtsOf(daemon.proxy("p4")), [{ denied: { length: 2 }, complete: true }]);
+    t.match(jwtsOf(daemon.proxy("p4")), exactly([{ denied: { length: 2 }, complete: true }]));
     await ask(daemon, "jwts.allow", { jti: "a", issuer: "x" });
-    t.match(jwtsOf(proxies[0]!).at(-1), { denied: [], allowed: [{ value: "a" }] });
+    t.match(
+      jwtsOf(proxies[0]!).at(-1),
+      exactly({ denied: { length: 0 }, allowed: [{ value: "a" }] }),
+    );
     t.match(await refusal(ask(daemon, "jwts.allow", { jti: "a", issuer: "x" })), {
       status: 404,
       param: "jti",
@@ -64,7 +72,7 @@ t.test("a denial that has expired is taken back by itself", async (t) => {
   daemon.nowMs += 1;
   ring(1000);
   await daemon.commit();
-  t.match(jwtsOf(peer).at(-1), { allowed: [{ value: "a" }] });
+  t.match(jwtsOf(peer).at(-1), exactly({ allowed: [{ value: "a" }] }));
   t.same(
     [...daemon.store.entries("denials")].map(({ value }) => value[1]),
     ["b"],

@@ -8,6 +8,7 @@ import {
 } from "../../../limiterd/keys/key-ring.js";
 import { keysMax, keyUseWrittenMs } from "../../../shared/domain/credential-bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { admit, call } from "./key-fixture.js";
 
@@ -129,10 +130,10 @@ t.test("a key that takes another's place keeps the newest uses that are known", 
     const oldSecrets = [old("hash 1", 9), old("older", 9, put), old("unknown", 9, put)];
     t.match(
       ring.put(fieldsOf(1, { ...of, oldSecrets })),
-      {
+      exactly({
         lastUsedAtMs,
         oldSecrets: [{ lastUsedAtMs: known }, { lastUsedAtMs }, { lastUsedAtMs: put }],
-      },
+      }),
       `${known} ${put}`,
     );
     t.equal(ring.put(tombstone(1)).lastUsedAtMs, null, "a tombstone has none");
@@ -147,9 +148,9 @@ t.test(
     const never = ring.add(fieldsOf(2));
     ring.add(fieldsOf(3));
     ring.use(used, "older", 1000);
-    t.match(used, { lastUsedAtMs: 1000, oldSecrets: [{ lastUsedAtMs: 1000 }] });
+    t.match(used, exactly({ lastUsedAtMs: 1000, oldSecrets: [{ lastUsedAtMs: 1000 }] }));
     ring.use(used, "hash 1", 2000);
-    t.match(used, { lastUsedAtMs: 2000, oldSecrets: [{ lastUsedAtMs: 1000 }] });
+    t.match(used, exactly({ lastUsedAtMs: 2000, oldSecrets: [{ lastUsedAtMs: 1000 }] }));
     ring.use(never, "hash 2", 2000);
     t.same([written(ring, 0), written(ring, 1), written(ring), written(ring)], [[], [1], [2], []]);
     for (const [nowMs, keys] of [

@@ -1,6 +1,7 @@
 import t from "tap";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon, type TestDaemon, type TestPeer } from "../in-memory-daemon.js";
 import { admit, authorize, call, issue } from "./key-fixture.js";
 
@@ -33,16 +34,19 @@ t.test(
     const key = await issue(daemon, peer, { user_path: "/team", labels: ["eu"] });
     daemon.nowMs += 999;
     const rotated = await rotate(daemon, peer, { id: "key_1" }, { overlap_seconds: 60 });
-    t.match(rotated.answer, {
-      kind: "answer",
-      body: {
-        id: "key_1",
-        user_path: "/team",
-        labels: ["eu"],
-        redacted_value: rotated.redacted,
-        old_secrets: [{ redacted_value: key.redacted, expires_at: "2026-01-01T00:01:00Z" }],
-      },
-    });
+    t.match(
+      rotated.answer,
+      exactly({
+        kind: "answer",
+        body: {
+          id: "key_1",
+          user_path: "/team",
+          labels: ["eu"],
+          redacted_value: rotated.redacted,
+          old_secrets: [{ redacted_value: key.redacted, expires_at: "2026-01-01T00:01:00Z" }],
+        },
+      }),
+    );
     t.match(admit(peer, 2, key.hash), { key: { userPath: "/team", keyId: "key_1" } });
     t.match(admit(peer, 3, rotated.hash), { key: { userPath: "/team", keyId: "key_1" } });
     daemon.nowMs += 58_000;
@@ -56,9 +60,12 @@ t.test(
       kind: "denied",
       ended: { keyId: "key_1", expiredAtMs: daemon.nowMs - (daemon.nowMs % 1000) },
     });
-    t.match(await call(daemon, peer, "keys.list", {}), {
-      body: { keys: [{ id: "key_1", old_secrets: { length: 0 } }] },
-    });
+    t.match(
+      await call(daemon, peer, "keys.list", {}),
+      exactly({
+        body: { keys: [{ id: "key_1", old_secrets: { length: 0 } }] },
+      }),
+    );
   },
 );
 

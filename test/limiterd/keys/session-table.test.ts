@@ -98,6 +98,28 @@ t.test("the session that was idle longest makes room, but no operator's for a ke
   for (const hash of ["s1", "admin", "one more"]) t.ok(table.use(hash, 2), hash);
 });
 
+t.test("of a holder whose sessions have all ended nothing stays", async (t) => {
+  const table = new SessionTable();
+  const ends: Readonly<Record<string, (hash: string) => void>> = {
+    closed: (hash) => table.close(hash),
+    idle: (hash) => void table.use(hash, sessionIdleMs),
+    replaced: (hash) => void opened(table, hash, admin),
+  };
+  opened(table, "admin", admin);
+  for (const [how, end] of Object.entries(ends)) {
+    opened(table, "a", byKey("k"));
+    opened(table, "b", byKey("k"));
+    t.equal(table.holders, 2);
+    end("a");
+    t.equal(table.holders, 2, `${how}, with another one left`);
+    end("b");
+    t.equal(table.holders, 1, how);
+  }
+  for (let i = 0; i < 3 * sessionsMax; i++) opened(table, `s${i}`, byKey(`key ${i}`));
+  t.equal(table.size, sessionsMax);
+  t.ok(table.holders <= sessionsMax, "one that made room left its holder's place");
+});
+
 t.test("the same token twice is one session", async (t) => {
   const table = new SessionTable();
   opened(table, "a", byKey("k"));

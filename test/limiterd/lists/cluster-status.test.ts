@@ -64,6 +64,8 @@ t.test("the status says which hosts there are, which lives, and how each differs
     [{ silentMs: 1500 }, { silent_seconds: 2 }],
     [{ silentMs: -5000 }, { silent_seconds: 0 }],
     [{ startedAtMs: nowMs - 90_499 }, { uptime_seconds: 90 }],
+    [{ startedAtMs: nowMs - 9_000_499 }, { uptime_seconds: 9000 }],
+    [{ silentMs: 9_000_499 }, { alive: false, silent_seconds: 9000 }],
     [{ startedAtMs: nowMs + 5000 }, { uptime_seconds: 0 }],
     [{ configuration: "b" }, { configuration_differs: true }],
     [{ failureMode: "closed" }, { failure_mode: "closed", failure_mode_differs: true }],

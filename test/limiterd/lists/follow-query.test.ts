@@ -30,6 +30,7 @@ t.test("what isn't asked so is refused by the field's name", async (t) => {
     [[], "body", /object/],
     [{ before: 1 }, "before", /expected after, from, limit, follower/],
     [{ after: 7 }, "after", /next of the page before/],
+    [{ after: ["store-1/7.2"] }, "after", /next of the page before/],
     [{ after: "7.2" }, "after", /next of the page before/],
     [{ after: "store-1/7" }, "after", /next of the page before/],
     [{ after: "/7.2" }, "after", /next of the page before/],

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { fullest } from "../../../limiterd/lists/fullest.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
 
@@ -67,10 +68,13 @@ t.test("the rules of which most is used are listed first", async (t) => {
   t.same(await list({}), ["/b", "/c", "/a", "/d", "/users"]);
   t.same(await list({ limit: 2 }), ["/b", "/c"]);
   t.same(await list({ search: "A" }), ["/a"], "narrowed as in the order of names");
-  t.match(await ask(daemon, "rate-limits.list", { order: "use", limit: 1 }), {
-    rate_limits: [{ subject: "/b", requests_used: 3, requests_remaining: 1 }],
-    next: null,
-  });
+  t.match(
+    await ask(daemon, "rate-limits.list", { order: "use", limit: 1 }),
+    exactly({
+      rate_limits: [{ subject: "/b", requests_used: 3, requests_remaining: 1 }],
+      next: null,
+    }),
+  );
   daemon.nowMs += 120_000;
   t.same(await list({ limit: 1 }), ["/c"], "a window that is over counts no more, a slot does");
   await ask(daemon, "rate-limits.reset", { confirmation: "reset" });
@@ -89,9 +93,12 @@ t.test("of 100,000 rules, looked at in slices, the fullest are found", async (t)
   const peer = daemon.proxy("p1");
   for (const [i, path] of ["/u99999", "/u70000", "/u99999"].entries()) askFor(peer, i + 2, path);
   const page = await ask(daemon, "rate-limits.list", { order: "use", limit: 3 });
-  t.match(page, {
-    rate_limits: [{ subject: "/u99999" }, { subject: "/u70000" }, { subject: "/u0" }],
-  });
+  t.match(
+    page,
+    exactly({
+      rate_limits: [{ subject: "/u99999" }, { subject: "/u70000" }, { subject: "/u0" }],
+    }),
+  );
   const made = [...daemon.state.book.rules.values()].filter(({ counted }) => counted !== null);
   t.equal(made.length, 3, "nothing is made for those that nobody used, but what is listed");
 });
@@ -111,11 +118,14 @@ t.test("the budgets of which most is spent are listed first", async (t) => {
   spend(proxy, "/b", 1.5 * usd);
   spend(proxy, "/users/ann", 1 * usd);
   const { budgets } = await ask(daemon, "budgets.list", { order: "use", limit: 3 });
-  t.match(budgets, [
-    { subject: "/b", usage_ratio: 1.5 },
-    { subject: "/a", usage_ratio: 0.2 },
-    { subject: "/c", usage_ratio: 0 },
-  ]);
+  t.match(
+    budgets,
+    exactly([
+      { subject: "/b", usage_ratio: 1.5 },
+      { subject: "/a", usage_ratio: 0.2 },
+      { subject: "/c", usage_ratio: 0 },
+    ]),
+  );
 });
 
 t.test(

@@ -7,6 +7,7 @@ import {
 } from "../../../limiterd/lists/list-budgets.js";
 import { placeInFile } from "../../../shared/config/limits/declared-at.js";
 import { budgetId } from "../../../shared/domain/budget.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 import { wholeList } from "./whole-list.js";
@@ -64,17 +65,20 @@ t.test("a template has no account of its own, and no path where it is on labels"
       ...period,
     },
   ]);
-  t.match(budgetStatuses(daemon.state, "/users/ann/x", ["research"], noon), [
-    { scope: "label", subject: "research", user_path: undefined, spent: 0, exceeded: false },
-    { subject: "/users/ann", user_path: "/users/ann", per_child: true, spent: 1, amount: 4 },
-  ]);
+  t.match(
+    budgetStatuses(daemon.state, "/users/ann/x", ["research"], noon),
+    exactly([
+      { scope: "label", subject: "research", user_path: undefined, spent: 0, exceeded: false },
+      { subject: "/users/ann", user_path: "/users/ann", per_child: true, spent: 1, amount: 4 },
+    ]),
+  );
   const nextOf = (limit: number): unknown =>
     listBudgets(daemon.state, { ...wholeList, limit }, noon).next;
   t.same([nextOf(1), nextOf(2)], ["label\nresearch\n86400", null]);
-  t.match(items(daemon, { chosen: { scope: "label" } }), [{ subject: "research" }]);
-  t.match(items(daemon, { after: "label\nresearch\n86400" }), [{ subject: "/users" }]);
-  t.match(items(daemon, { after: "label\nzzz\n0" }), [{ subject: "/users" }]);
-  t.match(items(daemon, { after: "user_path\n/a\n0" }), [{ subject: "/users" }]);
+  t.match(items(daemon, { chosen: { scope: "label" } }), exactly([{ subject: "research" }]));
+  t.match(items(daemon, { after: "label\nresearch\n86400" }), exactly([{ subject: "/users" }]));
+  t.match(items(daemon, { after: "label\nzzz\n0" }), exactly([{ subject: "/users" }]));
+  t.match(items(daemon, { after: "user_path\n/a\n0" }), exactly([{ subject: "/users" }]));
   t.same(items(daemon, { after: "user_path\n/users\n86400" }), []);
 });
 
@@ -93,14 +97,17 @@ t.test(
     t.same(seen(noon + hour - 1), [1 - 1 / hour, 1]);
     daemon.nowMs = noon + hour + hour / 2;
     await ask(daemon, "budgets.reset-one", { subject: "/", budget_key: { period: "hourly" } });
-    t.match(items(daemon), [
-      {
-        period_ratio: 0,
-        period_start: "2026-11-21T13:30:00Z",
-        last_reset_at: "2026-11-21T13:30:00Z",
-        period_end: "2026-11-21T14:00:00Z",
-      },
-    ]);
+    t.match(
+      items(daemon),
+      exactly([
+        {
+          period_ratio: 0,
+          period_start: "2026-11-21T13:30:00Z",
+          last_reset_at: "2026-11-21T13:30:00Z",
+          period_end: "2026-11-21T14:00:00Z",
+        },
+      ]),
+    );
     t.same(seen(noon + hour + (3 * hour) / 4), [0.5, 900]);
   },
 );
@@ -132,19 +139,22 @@ t.test(
     Object.assign(daemon.state.declared, { budgets: declared });
     for (const [i, each] of [...daemon.state.budgets.budgets.values()].entries())
       Object.assign(each, { declaredAt: places[i] });
-    t.match(items(daemon), [
-      {
-        subject: "/a",
-        declared_at: "sluice.yaml: budgets.user_paths[3].limits[1]",
-        declared_line: 7,
-        overrides: undefined,
-      },
-      {
-        subject: "/b",
-        declared_at: "sluice.yaml: budgets.user_paths[4].limits[2]",
-        declared_line: undefined,
-      },
-    ]);
+    t.match(
+      items(daemon),
+      exactly([
+        {
+          subject: "/a",
+          declared_at: "sluice.yaml: budgets.user_paths[3].limits[1]",
+          declared_line: 7,
+          overrides: undefined,
+        },
+        {
+          subject: "/b",
+          declared_at: "sluice.yaml: budgets.user_paths[4].limits[2]",
+          declared_line: undefined,
+        },
+      ]),
+    );
     await ask(daemon, "budgets.put", {
       subject: "/a",
       budget_key: { period: "daily" },
@@ -175,19 +185,34 @@ t.test(
     spend(client(daemon), "/users/ann", usd);
     const explained = (): Record<string, unknown>[] =>
       explainBudgets(daemon.state, "/users/ann", [], noon).map((each) => ({ ...each }));
-    t.match(explained(), [
-      { subject: "/", template: undefined, breached: undefined, source: "config", retry_after: 0 },
-      { subject: "/users/ann", template: "/users", breached: undefined, retry_after: 43_200 },
-    ]);
+    t.match(
+      explained(),
+      exactly([
+        {
+          subject: "/",
+          template: undefined,
+          breached: undefined,
+          source: "config",
+          retry_after: 0,
+        },
+        { subject: "/users/ann", template: "/users", breached: undefined, retry_after: 43_200 },
+      ]),
+    );
     Object.assign(daemon.state.budgets, { hasNoRoom: () => true });
-    t.match(explained(), [
-      { subject: "/", breached: ["children"], retry_after: 60 },
-      { subject: "/users/ann", breached: ["children"], retry_after: 43_200 },
-    ]);
+    t.match(
+      explained(),
+      exactly([
+        { subject: "/", breached: ["children"], retry_after: 60 },
+        { subject: "/users/ann", breached: ["children"], retry_after: 43_200 },
+      ]),
+    );
     Object.assign(daemon.state.settings, { usageEnabled: false });
-    t.match(explained(), [
-      { breached: undefined, retry_after: 0 },
-      { breached: undefined, retry_after: 0 },
-    ]);
+    t.match(
+      explained(),
+      exactly([
+        { breached: undefined, retry_after: 0 },
+        { breached: undefined, retry_after: 0 },
+      ]),
+    );
   },
 );

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { Counter, Rule } from "../../../limiterd/counters/counter.js";
 import { listChildren } from "../../../limiterd/lists/list-children.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
 import { wholeList } from "./whole-list.js";
@@ -27,20 +28,23 @@ t.test("the fullest children of a template are listed first", async (t) => {
     });
     return [(children as { subject: string }[]).map(({ subject }) => subject), total];
   };
-  t.match(await ask(daemon, "rate-limits.children", { user_path: "/users", ...day, limit: 1 }), {
-    children: [
-      {
-        subject: "/users/bob",
-        requests_used: 7,
-        requests_remaining: 3,
-        tokens_used: 0,
-        in_flight: 7,
-        used_ratio: 0.7,
-      },
-    ],
-    total: 4,
-    server_time: "2026-01-01T00:00:00.000Z",
-  });
+  t.match(
+    await ask(daemon, "rate-limits.children", { user_path: "/users", ...day, limit: 1 }),
+    exactly({
+      children: [
+        {
+          subject: "/users/bob",
+          requests_used: 7,
+          requests_remaining: 3,
+          tokens_used: 0,
+          in_flight: 7,
+          used_ratio: 0.7,
+        },
+      ],
+      total: 4,
+      server_time: "2026-01-01T00:00:00.000Z",
+    }),
+  );
   t.same(await top({}), [["/users/bob", "/users/Anton", "/users/ann", "/users/cy"], 4]);
   t.same(await top({ search: "an" }), [["/users/Anton", "/users/ann"], 4]);
   const failures: readonly (readonly [body: object, expected: object])[] = [
@@ -72,7 +76,10 @@ t.test("of many children, looked at in slices, the fullest are found", async (t)
     period: "minute",
     limit: 2,
   });
-  t.match(list, { children: [{ subject: "/u/n17" }, { subject: "/u/n4999" }], total: 5000 });
+  t.match(
+    list,
+    exactly({ children: [{ subject: "/u/n17" }, { subject: "/u/n4999" }], total: 5000 }),
+  );
 });
 
 t.test("a child that is forgotten while others are looked at isn't listed", async (t) => {
@@ -92,7 +99,7 @@ t.test("a child that is forgotten while others are looked at isn't listed", asyn
   });
   t.match(
     await ask(daemon, "budgets.children", { user_path: "/many", period: "hourly", limit: 2 }),
-    { children: [{ subject: "/many/n1", spent: 0.5 }], total: 5000 },
+    exactly({ children: [{ subject: "/many/n1", spent: 0.5 }], total: 5000 }),
   );
 });
 
@@ -112,32 +119,46 @@ t.test("the children of a budget that have spent most are listed first", async (
   for (let n = 0; n < 5000; n++) spend(proxy, `/many/n${n}`, 0.001 * usd);
   spend(proxy, "/many/n4321", 0.5 * usd);
   const users = { user_path: "/users", period: "daily" };
-  t.match(await ask(daemon, "budgets.children", { ...users, limit: 1 }), {
-    children: [{ subject: "/users/bob", spent: 3, remaining: -1, usage_ratio: 1.5 }],
-    total: 3,
-    server_time: "2026-11-21T12:00:00.000Z",
-  });
-  t.match(await ask(daemon, "budgets.children", { ...users, search: "AN" }), {
-    children: [
-      { subject: "/users/Anton", spent: 1 },
-      { subject: "/users/ann", usage_ratio: 0.25 },
-    ],
-    total: 3,
-  });
+  t.match(
+    await ask(daemon, "budgets.children", { ...users, limit: 1 }),
+    exactly({
+      children: [{ subject: "/users/bob", spent: 3, remaining: -1, usage_ratio: 1.5 }],
+      total: 3,
+      server_time: "2026-11-21T12:00:00.000Z",
+    }),
+  );
+  t.match(
+    await ask(daemon, "budgets.children", { ...users, search: "AN" }),
+    exactly({
+      children: [
+        { subject: "/users/Anton", spent: 1 },
+        { subject: "/users/ann", usage_ratio: 0.25 },
+      ],
+      total: 3,
+    }),
+  );
   t.match(
     await ask(daemon, "budgets.children", { user_path: "/many", period: "hourly", limit: 2 }),
-    {
+    exactly({
       children: [
         { subject: "/many/n4321", spent: 0.501 },
         { subject: "/many/n0", spent: 0.001 },
       ],
       total: 5000,
-    },
+    }),
   );
+  const [many] = [...daemon.state.budgets.budgets.values()].filter(
+    ({ definition }) => definition.subject === "/many",
+  );
+  many!.unread = () => null;
   for (const [body, expected] of [
     [
       { user_path: "/gone", period: "daily" },
       { status: 404, code: "budget_not_found" },
+    ],
+    [
+      { user_path: "/many", period: "hourly" },
+      { status: 503, code: "overloaded", message: /has just started/ },
     ],
     [
       { user_path: "/team", period: "daily" },
@@ -148,6 +169,18 @@ t.test("the children of a budget that have spent most are listed first", async (
     [{ ...users, after: "x" }, { param: "after" }],
   ] as const)
     t.match(await refusal(ask(daemon, "budgets.children", body)), expected);
+});
+
+t.test("children of a budget say how many other hosts share it, where any may", async (t) => {
+  const users = { user_path: "/users", period: "daily" };
+  const daemon = startDaemon([], {
+    nowMs: noon,
+    budgets: [budget("/users", 86_400, 2, { perChild: true })],
+  });
+  spend(client(daemon), "/users/ann", usd);
+  t.equal((await ask(daemon, "budgets.children", users))["other_hosts"], undefined);
+  Object.assign(daemon.state, { shares: { turn: { otherHosts: 4 }, enter: () => {} } });
+  t.match(await ask(daemon, "budgets.children", users), { other_hosts: 4 });
 });
 
 t.test(

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { listLeases } from "../../../limiterd/lists/list-leases.js";
 import type { HeldLease, PeerState } from "../../../limiterd/peer.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, askFor, pathRule, settleOf, startDaemon, submit } from "../in-memory-daemon.js";
 import { wholeList } from "./whole-list.js";
 
@@ -140,8 +141,11 @@ t.test(
       { ...item, target: "a/b", ...since },
     ]);
     t.strictSame(shown({ admittedAtMs: 0 }), [{ ...item, admitted_at: null, seconds: null }]);
-    t.match(shown({ admittedAtMs: 1 }), [{ admitted_at: "1970-01-01T00:00:00.001Z", seconds: 9 }]);
-    t.match(shown({}, 4000), [{ seconds: 0 }]);
+    t.match(
+      shown({ admittedAtMs: 1 }),
+      exactly([{ admitted_at: "1970-01-01T00:00:00.001Z", seconds: 9 }]),
+    );
+    t.match(shown({}, 4000), exactly([{ seconds: 0 }]));
     t.same(shown({ submission: true }), []);
     t.same(listLeases([{ proxy: null } as PeerState], wholeList, 0).in_flight, []);
   },

@@ -1,8 +1,10 @@
 import t from "tap";
 import {
+  isByUse,
   isListed,
   itemsExaminedMax,
   matches,
+  orders,
   pageOf,
   parseChildrenQuery,
   parseListQuery,
@@ -20,6 +22,25 @@ t.test("a body without fields asks for the first page of all", (t) => {
     value: { after: "x", limit: 7, search: "acme", chosen: { scope: "model" } },
   });
   t.end();
+});
+
+t.test("a page has from 1 item to as many as is said", async (t) => {
+  for (const limit of [1, itemsPerPage])
+    t.match(parseListQuery({ limit }, {}), { ok: true, value: { limit } });
+});
+
+t.test("of the fullest there is one page, so that there is none behind another", async (t) => {
+  const use = { order: "use" };
+  const byUse = parseListQuery(use, { order: orders });
+  t.match(byUse, { ok: true, value: { after: null, chosen: use } });
+  t.equal(byUse.ok && isByUse(byUse.value), true);
+  t.match(parseListQuery({ ...use, after: "x" }, { order: orders }), {
+    ok: false,
+    failure: { param: "after", message: /order=name/ },
+  });
+  const byName = parseListQuery({ order: "name", after: "x" }, { order: orders });
+  t.match(byName, { ok: true, value: { after: "x" } });
+  t.equal(byName.ok && isByUse(byName.value), false);
 });
 
 t.test("a search may be as long as is said", async (t) => {

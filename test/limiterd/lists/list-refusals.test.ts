@@ -2,6 +2,7 @@ import t from "tap";
 import { itemsExaminedMax } from "../../../limiterd/lists/list-query.js";
 import { listRefusals } from "../../../limiterd/lists/list-refusals.js";
 import type { RecentRefusal } from "../../../limiterd/rules/recent-refusals.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, askFor, pathRule, startDaemon } from "../in-memory-daemon.js";
 import { wholeList } from "./whole-list.js";
 
@@ -23,24 +24,27 @@ t.test(
       askFor(peer, id, path);
     peer.send({ kind: "refusal", id: 4, requestId: "req_4", model: "fast" });
     const all = await ask(daemon, "refusals.list", null);
-    t.match(all, {
-      refusals: [
-        { user_path: "/team/lab", request_id: null, model: null, dimension: "requests" },
-        { user_path: "/b", dimension: "concurrent", retry_after: 1 },
-        {
-          user_path: "/team/app",
-          request_id: "req_4",
-          model: "fast",
-          refused_at: "2026-01-01T00:00:00.000Z",
-          targets: ["openai/gpt-4o"],
-          rule: { scope: "user_path", subject: "/team", period_label: "minute" },
-          cap: 1,
-          retry_after: 61,
-          admitted_at: "2026-01-01T00:01:01.000Z",
-        },
-      ],
-      next: null,
-    });
+    t.match(
+      all,
+      exactly({
+        refusals: [
+          { user_path: "/team/lab", request_id: null, model: null, dimension: "requests" },
+          { user_path: "/b", dimension: "concurrent", retry_after: 1 },
+          {
+            user_path: "/team/app",
+            request_id: "req_4",
+            model: "fast",
+            refused_at: "2026-01-01T00:00:00.000Z",
+            targets: ["openai/gpt-4o"],
+            rule: { scope: "user_path", subject: "/team", period_label: "minute" },
+            cap: 1,
+            retry_after: 61,
+            admitted_at: "2026-01-01T00:01:01.000Z",
+          },
+        ],
+        next: null,
+      }),
+    );
     const paths = async (body: object): Promise<unknown> => {
       const { refusals, next } = await ask(daemon, "refusals.list", body);
       return [(refusals as { user_path: string }[]).map(({ user_path: path }) => path), next];
@@ -129,6 +133,6 @@ t.test("a refusal is shown with what is known of it, of a rule or of a budget", 
     }
   }
   const page = listRefusals({ newestFirst: many }, { ...wholeList, search: "none" }, 0);
-  t.match(page, { refusals: [], next: String(itemsExaminedMax + 1) });
+  t.match(page, { refusals: { length: 0 }, next: String(itemsExaminedMax + 1) });
   t.equal(looked, itemsExaminedMax + 1, "a bounded number is looked at");
 });

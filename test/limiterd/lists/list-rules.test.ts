@@ -6,6 +6,7 @@ import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ruleWith as rule } from "../rules/book-of.js";
 import { wholeList } from "./whole-list.js";
 
@@ -163,18 +164,21 @@ t.test("a gauge lists what is in flight as used", async (t) => {
   const book = bookOf([rule("provider", "OpenAI", 0, { requests: 3 })]);
   const met = book.matchTarget({ provider: "openai", model: "a" });
   for (let i = 0; i < 4; i++) hold(met);
-  t.match(list(book, begin).rate_limits, [
-    {
-      subject: "OpenAI",
-      effective_subject: "openai",
-      period_label: "concurrent",
-      period_seconds: 0,
-      in_flight: 4,
-      requests_used: 4,
-      requests_remaining: 0,
-      tokens_used: 0,
-    },
-  ]);
+  t.match(
+    list(book, begin).rate_limits,
+    exactly([
+      {
+        subject: "OpenAI",
+        effective_subject: "openai",
+        period_label: "concurrent",
+        period_seconds: 0,
+        in_flight: 4,
+        requests_used: 4,
+        requests_remaining: 0,
+        tokens_used: 0,
+      },
+    ]),
+  );
 });
 
 t.test("a template lists zeros, whatever its children count", async (t) => {
@@ -182,17 +186,19 @@ t.test("a template lists zeros, whatever its children count", async (t) => {
   const met = book.matchPath("/team/app", begin);
   hold(met);
   charge(book, met, { atMs: begin, requests: 2, tokens: 5 }, begin);
-  t.match(list(book, begin).rate_limits, [
-    { per_child: true, requests_used: 0, tokens_used: 0, in_flight: 0 },
-  ]);
+  t.match(
+    list(book, begin).rate_limits,
+    exactly([{ per_child: true, requests_used: 0, tokens_used: 0, in_flight: 0 }]),
+  );
 });
 
 t.test("what is left is never less than nothing", async (t) => {
   const book = bookOf([rule("user_path", "/", 60, { requests: 2, tokens: 10 })]);
   charge(book, book.matchPath("/", begin), { atMs: begin, requests: 5, tokens: 999 }, begin);
-  t.match(list(book, begin).rate_limits, [
-    { requests_used: 5, requests_remaining: 0, tokens_used: 999, tokens_remaining: 0 },
-  ]);
+  t.match(
+    list(book, begin).rate_limits,
+    exactly([{ requests_used: 5, requests_remaining: 0, tokens_used: 999, tokens_remaining: 0 }]),
+  );
 });
 
 t.test(
@@ -325,6 +331,38 @@ t.test("a page continues after a name in any case, and any text for it does no h
     server_time: "2026-01-01T00:00:00.000Z",
     next: null,
   });
+});
+
+t.test("a rule that was edited shows what the file declares in its place, cap by cap", (t) => {
+  const edited = rule("user_path", "/team", 60, { requests: 1 });
+  for (const [changes, shown] of [
+    [{ maxRequests: 5 }, { per_child: false, max_requests: 5 }],
+    [{ maxTokens: 9 }, { per_child: false, max_tokens: 9 }],
+    [
+      { maxTokens: 9, perChild: true },
+      { per_child: true, max_tokens: 9 },
+    ],
+    [
+      { maxRequests: 5, maxTokens: 9, hostOnly: true },
+      { per_child: false, host_only: true, max_requests: 5, max_tokens: 9 },
+    ],
+  ] as const) {
+    const definition = { ...edited, maxRequests: null, ...changes };
+    const overrides = (source: "manual" | "config"): unknown => {
+      const book = new RuleBook();
+      book.put(edited, { source, nowMs: begin, lsn: 0 });
+      return listRules(book, {
+        nowMs: begin,
+        inertReason: () => null,
+        configFile: null,
+        declared: { get: () => ({ definition, at: null }) },
+        query: wholeList,
+      }).rate_limits[0]!["overrides"];
+    };
+    t.strictSame(overrides("manual"), shown, JSON.stringify(changes));
+    t.equal(overrides("config"), undefined);
+  }
+  t.end();
 });
 
 t.test("a list is narrowed by scope, source and a part of the subject", (t) => {

@@ -43,6 +43,14 @@ t.test("what is asked for of the records, and all of them without a filter", asy
   ] as const)
     t.same(parsed(body), { ...all, ...differing }, JSON.stringify(body));
   for (const [body, param] of [
+    [[], "body"],
+    [{ before: 1 }, "before"],
+    [{ after: "x" }, "after"],
+    [{ limit: 201 }, "limit"],
+    [{ user_path: 7 }, "user_path"],
+    [{ end_date: "today" }, "end_date"],
+    [{ model: 7 }, "model"],
+    [{ request_id: "" }, "request_id"],
     [{ key: 7 }, "key"],
     [{ key: "key_x" }, "key"],
     [{ status: 429 }, "status"],

@@ -5,6 +5,7 @@ import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
 import { familiesOf } from "../../../shared/metrics/metrics-answer.js";
 import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
 import { parseMetrics, type Sample } from "../../support/parse-metrics.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 
 async function samples(daemon: TestDaemon, rulesMax: number): Promise<readonly Sample[]> {
@@ -60,7 +61,10 @@ t.test(
     const day = { scope: "user_path", subject: "/b", period: "daily" };
     t.same(valuesOf(all, "sluice_budget_spent_usd"), [[day, 0]]);
     t.same(valuesOf(all, "sluice_budget_amount_usd"), [[day, 2.5]]);
-    t.match(valuesOf(all, "sluice_budget_period_end_timestamp_seconds"), [[day, 1_767_312_000]]);
+    t.match(
+      valuesOf(all, "sluice_budget_period_end_timestamp_seconds"),
+      exactly([[day, 1_767_312_000]]),
+    );
     t.same(valuesOf(all, "sluice_metrics_rules_left_out"), [[{}, 0]]);
     t.same(valuesOf(all, "sluice_limiter_admissions_total"), [
       [{ verdict: "admitted" }, 2],
@@ -81,6 +85,18 @@ t.test("more rules than allowed are left out, and counted", async (t) => {
   t.same(valuesOf(all, "sluice_limiter_rules"), [[{}, 30]]);
   const none = await samples(daemon, 0);
   t.same(valuesOf(none, "sluice_rule_limit"), []);
+  const counted = [...daemon.state.book.rules.values()].filter((rule) => rule.counted !== null);
+  t.equal(counted.length, 7, "nothing is made for those that are left out");
+});
+
+t.test("rules that a start has left in the store are counted, and not read for it", async (t) => {
+  const rules = [pathRule("/a", 60, { requests: 1 }), pathRule("/b", 60, { requests: 1 })];
+  const store = startDaemon(rules).store.crash();
+  const daemon = startDaemon(rules, { store, loads: false });
+  const told = await samples(daemon, 7);
+  t.same(valuesOf(told, "sluice_metrics_rules_left_out"), [[{}, 2]]);
+  t.same(valuesOf(told, "sluice_rule_limit"), []);
+  t.equal(daemon.state.book.ruleSet.isRead, false);
 });
 
 t.test("a question that says no number is refused", async (t) => {
@@ -195,6 +211,7 @@ t.test("each number is told under its name", async (t) => {
     sluice_limiter_resident_memory_bytes: [2],
     sluice_limiter_cpu_seconds_total: [3],
     sluice_cluster_engine_up: [1],
+    sluice_cluster_engine_failing: [0],
     sluice_cluster_sync_seconds: [3, 4],
     sluice_cluster_operations_total: [31],
     sluice_cluster_granted_total: [32],
@@ -208,15 +225,16 @@ t.test("each number is told under its name", async (t) => {
     "sluice_cluster_hosts_differing failure_mode": [1],
     sluice_cluster_id_taken_timestamp_seconds: [7],
   });
-  for (const [engine, away, up] of [
-    ["connected", false, 1],
-    ["connected", true, 0],
-    ["away", false, 0],
+  for (const [engine, away, up, clusterFailing] of [
+    ["connected", false, 1, "something else than hosts share is in the engine"],
+    ["connected", true, 0, null],
+    ["away", false, 0, "nothing listens at the engine's address"],
   ] as const) {
     const now = await answered(
       { cluster: { ...cluster, engine, id_taken_at: null } },
-      { shares: { ...shares, turn: { away } } },
+      { shares: { ...shares, turn: { away } }, clusterFailing },
     );
+    t.same(now["sluice_cluster_engine_failing"], [clusterFailing === null ? 0 : 1]);
     t.same(now["sluice_cluster_engine_up"], [up], `${engine} ${away}`);
     t.equal(now["sluice_cluster_id_taken_timestamp_seconds"], undefined);
   }

@@ -1,9 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { openBackup, stageStore } from "../../../limiterd/maintenance/replace-store.js";
+import {
+  makeDataDirectory,
+  openBackup,
+  stageStore,
+} from "../../../limiterd/maintenance/replace-store.js";
 
 /** What begins as LMDB's files do, and takes several reads. */
 function storeLike(): Buffer {
@@ -37,5 +41,28 @@ t.test("a pipe is refused at once, not waited for", (t) => {
     name: "StoreUnreadableError",
     message: `${pipe} can't be read: it is not a regular file`,
   });
+  t.end();
+});
+
+t.test("directories that were made are taken back, those that were there or are used stay", (t) => {
+  const directory = t.testdir({ there: {} });
+  const data = join(directory, "there/a/b/data");
+  makeDataDirectory(data)();
+  t.notOk(existsSync(join(directory, "there/a")));
+  t.ok(existsSync(join(directory, "there")));
+
+  makeDataDirectory(join(directory, "there"))();
+  t.ok(existsSync(join(directory, "there")), "it isn't of this restore");
+
+  const takeBack = makeDataDirectory(data);
+  mkdirSync(join(directory, "there/a/other"));
+  takeBack();
+  t.notOk(existsSync(join(directory, "there/a/b")));
+  t.ok(existsSync(join(directory, "there/a/other")), "somebody else uses it");
+
+  const placed = makeDataDirectory(data);
+  writeFileSync(join(data, "limiterd.mdb"), "");
+  placed();
+  t.ok(existsSync(join(data, "limiterd.mdb")));
   t.end();
 });

@@ -3,6 +3,7 @@ import { ObjectOwners } from "../../../limiterd/objects/object-owners.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { objectsPerCall } from "../../../shared/wire/stored-object.js";
 import { createMemoryStore } from "../../support/memory-store.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 import { wind } from "../lifecycle/clockwork.js";
 
@@ -44,14 +45,20 @@ t.test("what one path has made, no other one can take", async (t) => {
   const daemon = startDaemon([]);
   await ask(daemon, "objects.own", own("/a", "file-1"));
   t.same(await ask(daemon, "objects.own", own("/b", "file-1", "file-2")), { status: "ok" });
-  t.match(await ask(daemon, "objects.owners", { ids: ["file-1", "file-2"] }), {
-    owners: [[{ userPath: "/a" }], [{ userPath: "/b" }]],
-  });
+  t.match(
+    await ask(daemon, "objects.owners", { ids: ["file-1", "file-2"] }),
+    exactly({
+      owners: [[{ userPath: "/a" }], [{ userPath: "/b" }]],
+    }),
+  );
   daemon.nowMs += 31 * dayMs;
   await ask(daemon, "objects.own", own("/b", "file-1"));
-  t.match(await ask(daemon, "objects.owners", { ids: ["file-1"] }), {
-    owners: [[{ userPath: "/b" }]],
-  });
+  t.match(
+    await ask(daemon, "objects.owners", { ids: ["file-1"] }),
+    exactly({
+      owners: [[{ userPath: "/b" }]],
+    }),
+  );
 });
 
 t.test("requests without sense are refused by name, and nothing is written", async (t) => {

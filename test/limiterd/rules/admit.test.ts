@@ -133,6 +133,16 @@ t.test("a refused request leaves no trace in any counter", async (t) => {
   t.same([requests(book), inFlight(book)], before);
 });
 
+t.test("while a shared counter isn't known, nothing is decided, and nothing counted", async (t) => {
+  const book = bookOf([rule("user_path", "/team", 60, { requests: 1 })]);
+  const asked = { userPath: "/team", targets: [gpt], submission: false };
+  const answers = ([true, true, false, undefined] as const).map((isUnsure) => {
+    const turn = isUnsure === undefined ? null : { isUnsure };
+    return admit(book, asked, { nowMs: begin, tokensEnforced: true, turn }).kind;
+  });
+  t.same(answers, ["unsure", "unsure", "admitted", "refused"]);
+});
+
 t.test("an admission moves every matching window and gauge together, and no others", async (t) => {
   const rules = [
     rule("model", "gpt-4o", 60, { requests: 9 }),

@@ -195,6 +195,7 @@ t.test("other hosts are told of what changes a counter without a verdict", async
   const told: string[] = [];
   const shareOf = (name: string) =>
     ({
+      charged: (tokens: number) => told.push(`${name} charged ${tokens}`),
       changed: () => told.push(`${name} changed`),
       counted: () => told.push(`${name} counted`),
       withdrawn: (lsn: number) => told.push(`${name} withdrawn ${lsn}`),
@@ -221,9 +222,9 @@ t.test("other hosts are told of what changes a counter without a verdict", async
   for (const [requests, tokens, lsn, expected] of [
     [0, 0, undefined, []],
     [1, 0, undefined, ["window counted"]],
-    [0, 5, undefined, ["window changed"]],
-    [1, 5, undefined, ["window changed", "window counted"]],
-    [1, 5, 7, ["window changed"]],
+    [0, 5, undefined, ["window charged 5"]],
+    [1, 5, undefined, ["window charged 5", "window counted"]],
+    [1, 5, 7, ["window charged 5"]],
     [-1, 0, 7, ["window withdrawn 7"]],
     [-1, 0, undefined, []],
   ] as const) {

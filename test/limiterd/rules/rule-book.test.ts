@@ -501,3 +501,16 @@ t.test("a deleted rule is gone from the list too, and the others keep their orde
   book.delete(rule("user_path", "/b", 60, { requests: 1 }));
   t.same(listed(), ["/a", "/c"], "deleted twice");
 });
+
+t.test("what hosts share of a rule begins anew with a reset, of it or of all", async (t) => {
+  const book = bookOf(rule("user_path", "/team"));
+  const [team] = [...book.rules.values()];
+  let resets = 0;
+  Object.assign(team!, { shares: { reset: () => resets++ } });
+  book.reset(team!, 5);
+  t.equal(resets, 1);
+  book.resetAll(6);
+  book.fresh(team!);
+  book.fresh(team!);
+  t.equal(resets, 2, "once for each");
+});

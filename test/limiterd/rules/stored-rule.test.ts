@@ -6,6 +6,9 @@ import {
   configuredText,
   ruleChange,
   ruleFromStored,
+  rulesKey,
+  rulesNoteChange,
+  rulesNoteFromStored,
   storedRuleId,
 } from "../../../limiterd/rules/stored-rule.js";
 import { ruleId } from "../../../shared/domain/rule.js";
@@ -95,6 +98,35 @@ t.test("a rule is known by what it limits, whatever it was written under", (t) =
     60,
   ])
     t.equal(storedRuleId(key, fields), id, JSON.stringify(key));
+  t.end();
+});
+
+t.test("what a start must know of all rules comes back, and nothing else is taken for it", (t) => {
+  const note = { startLsn: 0, configured: "text", count: 1, sinceMs: now, sinceLsn: 0 };
+  const { count: size, ...rest } = note;
+  const { key, value } = rulesNoteChange({ size, ...rest }, rest);
+  t.equal(key, rulesKey);
+  t.strictSame(rulesNoteFromStored(value!), note);
+  t.equal(
+    rulesNoteChange({ ...rest, size: 0 }, rest).value,
+    undefined,
+    "without rules there is none",
+  );
+  // By their places: the epoch's beginning, the configuration, how many, since when.
+  const wrong: readonly (readonly unknown[])[] = [
+    [-1, 0.5, "0", null],
+    [null, 7],
+    [0, -1, 1.5, "1", null],
+    [-1, "now", null],
+    [-1, 0.5, "0", null],
+  ];
+  for (const [place, values] of wrong.entries())
+    for (const each of values)
+      t.equal(
+        rulesNoteFromStored(value!.with(place, each)),
+        null,
+        `${JSON.stringify(each)} at ${place}`,
+      );
   t.end();
 });
 

@@ -2,6 +2,7 @@
  * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes.
  */
 import t from "tap";
+import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
 import type { PlainOp } from "../../../limiterd/handlers/admin/admin-operation.js";
 import { explainVerdict } from "../../../limiterd/handlers/admin/explain-verdict.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
@@ -9,9 +10,11 @@ import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/swe
 import { admit } from "../../../limiterd/rules/admit.js";
 import { release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { Templates } from "../../../limiterd/rules/templates.js";
 import { refusalHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { budget } from "../budgets/budget-fixture.js";
 import {
   askFor,
@@ -393,7 +396,7 @@ t.test(
       { userPath: "/users/cid", targets: [], submission: true },
       { nowMs: 0, tokensEnforced: true },
     );
-    t.match(explained.rules, [{ breached: ["children"], retry_after: 60 }]);
+    t.match(explained.rules, exactly([{ breached: ["children"], retry_after: 60 }]));
     if (first.kind === "admitted") release(first.counters);
     t.equal([...(book.takeDirty() ?? [])].length, 2);
     book.reclaim();
@@ -419,4 +422,35 @@ t.test("children that a reset has dropped are let go of once they were gone thro
   t.equal(rule.retired.length, 0);
   t.equal(book.childCount, 0);
   t.end();
+});
+
+t.test("a template that was deleted isn't looked at any more", async (t) => {
+  const seen: string[] = [];
+  const templates = new Templates(new CounterPool([1, 2], 10), {
+    current: () => undefined,
+    fresh(rule) {
+      seen.push(rule.definition.subject);
+      return rule;
+    },
+    read: () => false,
+  });
+  const book = new RuleBook();
+  const [one, two] = ["/one", "/two"].map((subject) =>
+    book.put({ ...template, subject }, { source: "manual", nowMs: 0, lsn: 0 }),
+  );
+  templates.add(one!);
+  templates.add(two!);
+  t.same(templates.forgetIdle(0, 9), []);
+  templates.remove(one!);
+  templates.forgetIdle(0, 9);
+  t.same(seen, ["/one", "/two", "/two"]);
+});
+
+t.test("a copy of a child that nobody has used has no request in flight", async (t) => {
+  const book = new RuleBook();
+  const rule = book.put(template, { source: "manual", nowMs: 0, lsn: 0 });
+  const ports = { current: () => rule, fresh: () => rule, read: () => false };
+  const templates = new Templates(new CounterPool([1, 2], 10), ports);
+  t.match(templates.copyOf(rule, "ann", 0), { child: "ann", inFlight: 0 });
+  t.equal(rule.children.size, 0, "nothing is made");
 });

@@ -6,6 +6,7 @@ import {
 } from "../../../limiterd/store/last-backup.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
 import { createMemoryStore } from "../../support/memory-store.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 
 const noon = Date.parse("2026-11-23T12:00:00Z");
@@ -57,7 +58,7 @@ t.test(
       [],
       [noon / 1000 - 3600],
     ]);
-    t.match(events(), [{ value: noon - 3_600_000 }]);
+    t.match(events(), exactly([{ value: noon - 3_600_000 }]));
     t.match(storedLastBackup(daemon.store.crash(), noon).lastBackup, { atMs: noon - 3_600_000 });
     const later = daemon.proxy("q");
     t.match(later.received.at(-1), { name: "last_backup", value: noon - 3_600_000 });

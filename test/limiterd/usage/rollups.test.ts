@@ -1,5 +1,5 @@
 import t from "tap";
-import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
+import { emptyRollup, rollupFromStored, rollupToStored } from "../../../limiterd/usage/rollup.js";
 import {
   labelPrefix,
   modelSuffix,
@@ -313,4 +313,32 @@ t.test("a sum is handed out once it changed, and is unstored until it was writte
   t.same([...rollups.unstored()], [], "the store has an older one");
   rollups.committed(rollups.takeDirty());
   t.equal(rollups.find(key)?.requests, 2);
+});
+
+t.test("a total that is replayed counts its sums by model as the store has them", async (t) => {
+  const store = createMemoryStore();
+  const key = `${totalPrefix("/")}2026-03-10`;
+  await store.commit([
+    {
+      table: "rollups",
+      key,
+      value: rollupToStored({ ...emptyRollup(), requests: 9, models: 5 }, 1),
+    },
+    ...["a", "b"].map((model) => ({
+      table: "rollups" as const,
+      key: `${modelsPrefix("/")}2026-03-10${modelSuffix("openai", model)}`,
+      value: rollupToStored({ ...emptyRollup(), requests: 1 }, 1),
+    })),
+  ]);
+  for (const [replays, models] of [
+    [true, 3],
+    [false, 6],
+  ] as const) {
+    const onDamaged = (error: Error): void => void t.fail(error.message);
+    const rollups = new Rollups({ store, labelsOf: () => [], onDamaged });
+    const record = recordOn("/", { atMs: noonMs });
+    if (replays) rollups.replay(record, 2);
+    else rollups.add(record);
+    t.match(rollups.held(key), { requests: 10, models });
+  }
 });

@@ -7,6 +7,7 @@ import { readRecords } from "../../../limiterd/usage/usage-reader.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
 import { createMemoryStore } from "../../support/memory-store.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const midnightMs = Date.parse("2026-03-01T00:00:00Z");
 
@@ -92,24 +93,24 @@ t.test("a batch has the next key, and one without records has none", async (t) =
   const { usage, added, add } = logging({ lastKey: 7 });
   t.same(usage.changes(20), []);
   t.equal(usage.lastKey, 7);
-  t.match(usage.open, { key: 8, records: [] });
+  t.match(usage.open, { key: 8, records: { length: 0 } });
   add("a");
   add("b");
   t.same(added, ["a", "b"]);
-  t.match(usage.open, { key: 8, records: [{ requestId: "a" }, { requestId: "b" }] });
+  t.match(usage.open, exactly({ key: 8, records: [{ requestId: "a" }, { requestId: "b" }] }));
   t.same(usage.unwritten(), []);
   const [record, day, ...rest] = usage.changes(21);
   t.match(record, { table: "usage", key: 8 });
-  t.match(recordsFromStored(record!.value!), [{ requestId: "a" }, { requestId: "b" }]);
+  t.match(recordsFromStored(record!.value!), exactly([{ requestId: "a" }, { requestId: "b" }]));
   t.match(day, { table: "days", key: 8 });
   t.same(rest, []);
   t.equal(usage.lastKey, 8);
-  t.match(usage.open, { key: 9, records: [] });
+  t.match(usage.open, { key: 9, records: { length: 0 } });
   t.same(usage.changes(22), []);
   add("c");
   t.match(
     usage.changes(23).map(({ table, key }) => [table, key]),
-    [["usage", 9]],
+    exactly([["usage", 9]]),
   );
 });
 

@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import t from "tap";
 import { readChildDays, readDays } from "../../../limiterd/usage/read-days.js";
+import { readOrigins } from "../../../limiterd/usage/read-origins.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
-import { totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
+import { modelSuffix, originKey, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import {
   readRecords,
   readRollups,
@@ -373,6 +374,59 @@ t.test("children are read whatever days they have, those that only memory has to
       t.same(found.toSorted(), expected.toSorted());
     }),
   );
+});
+
+t.test("a damaged sum of a day is told, with its key", async (t) => {
+  const { reader, view, each } = await storedDays(["/a/b"], 2);
+  const key = totalPrefix("/a/b") + dayOf(from + dayMs);
+  await reader.store.commit([{ table: "rollups", key, value: ["?"] }]);
+  const error = { name: "StoreUnreadableError", message: /b\\n2026-01-02" of rollups/ };
+  const span = { fromMs: from, toMs: from + dayMs };
+  await t.rejects(readDays(reader, view, { prefix: totalPrefix("/a/b"), span }, each), error);
+  await t.rejects(readChildDays(reader, view, { parent: "/a", span }, each), error);
+});
+
+t.test("sums by origin are handed over once, those of the window and at or below it", async (t) => {
+  const log = open();
+  const value = rollupToStored({ ...emptyRollup(), requests: 1 }, 1);
+  const originOf = (day: string, userPath: string): string =>
+    originKey(day, { userPath, keyId: "" }, modelSuffix("p", "m"));
+  const keys = ["2026-03-09", "2026-03-10", "2026-03-11", "2026-03-12"].flatMap((day) =>
+    ["/", "/a", "/a/b", "/ab", "/b"].map((path) => originOf(day, path)),
+  );
+  const damaged = "o\n2026-03-10\n/a\nk";
+  await log.store.commit(
+    [...keys, damaged].map((key) => ({ table: "rollups" as const, key, value })),
+  );
+  // In memory alone; and one that is written before the store is read.
+  const unstored = [originOf("2026-03-11", "/a/c"), originOf("2026-03-13", "/a"), keys[7]!, "m\n"];
+  const view = {
+    held: (key: string) => (unstored.includes(key) ? { ...emptyRollup(), requests: 2 } : undefined),
+    unstored: () => unstored,
+  };
+  for (const [userPath, expected] of [
+    ["/a", ["10 /a 1", "10 /a/b 2", "11 /a 1", "11 /a/b 1", "11 /a/c 2"]],
+    ["/b", ["10 /b 1", "11 /b 1"]],
+    ["/c", []],
+  ] as const) {
+    const found: string[] = [];
+    const window = { userPath, fromDay: "2026-03-10", toDay: "2026-03-11" };
+    await readOrigins(log.reader, view, window, ({ day, userPath }, { requests }) =>
+      found.push(`${day.slice(8)} ${userPath} ${requests}`),
+    );
+    t.same(found.toSorted(), expected);
+  }
+  t.ok(log.yields >= 6, "others have their turn after each day");
+});
+
+t.test("what memory alone has of other paths is no child's", async (t) => {
+  const { reader } = await storedDays([], 0);
+  const unstored = ["/a/x", "/b/y", "/a/x/z"].map((path) => totalPrefix(path) + dayOf(from));
+  const view = { held: () => ({ ...emptyRollup(), requests: 1 }), unstored: () => unstored };
+  const found: string[] = [];
+  const span = { fromMs: from, toMs: from };
+  await readChildDays(reader, view, { parent: "/a", span }, (child) => found.push(child));
+  t.same(found, ["x"]);
 });
 
 t.test("damaged keys among the children's don't hold the reading up", async (t) => {

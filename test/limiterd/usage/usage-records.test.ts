@@ -1,6 +1,8 @@
 import t from "tap";
 import { recordsFromStored, recordsToStored } from "../../../limiterd/usage/usage-records.js";
+import { noDetailCounts } from "../../../shared/usage/usage-details.js";
 import { never, takenDespite } from "../../support/damaged-fields.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import {
   ask,
   askFor,
@@ -144,16 +146,19 @@ t.test(
     t.match(peer.received.at(-1), { kind: "settled", seq: 1 });
     const again = startDaemon([rule], { store: daemon.store.crash(), nowMs: noonMs + 1 });
     t.same(counts(again, rule), untouched, "after a replay");
-    t.match(recordsIn(again.store), [
-      {
-        userPath: "/a",
-        provider: "openai",
-        model: "gpt-4o",
-        cacheHit: true,
-        inputTokens: 20,
-        totalCost: 0,
-      },
-    ]);
+    t.match(
+      recordsIn(again.store),
+      exactly([
+        {
+          userPath: "/a",
+          provider: "openai",
+          model: "gpt-4o",
+          cacheHit: true,
+          inputTokens: 20,
+          totalCost: 0,
+        },
+      ]),
+    );
     t.match(await usageOf(again, "/"), {
       total_requests: 0,
       total_tokens: 0,
@@ -177,9 +182,10 @@ t.test(
     t.same([...daemon.store.entries("rollups")], []);
     const status = await ask(daemon, "usage.status", today);
     t.equal(status["usage"], null);
-    t.match(status["rate_limits"], [
-      { subject: "/", max_tokens: 1, exhausted: false, inert: /usage tracking/ },
-    ]);
+    t.match(
+      status["rate_limits"],
+      exactly([{ subject: "/", max_tokens: 1, exhausted: false, inert: /usage tracking/ }]),
+    );
     for (const op of ["usage.summary", "usage.export"] as const)
       t.match(await refusal(ask(daemon, op, today)), { code: "feature_unavailable" });
   },
@@ -252,12 +258,15 @@ t.test(
       record: executed({ provider: "two", model: "b" }),
     });
     const { records } = await ask(daemon, "usage.export", {});
-    t.match(records, [
-      { provider: "one", model: "recorded", status: 503 },
-      { provider: "one", model: null },
-      { provider: "one", model: null },
-      { provider: "two", model: "b" },
-    ]);
+    t.match(
+      records,
+      exactly([
+        { provider: "one", model: "recorded", status: 503 },
+        { provider: "one", model: null },
+        { provider: "one", model: null },
+        { provider: "two", model: "b" },
+      ]),
+    );
     const keys = async (by: string): Promise<unknown> =>
       (
         (await ask(daemon, "usage.summary", { ...today, by }))["groups"] as {
@@ -274,6 +283,19 @@ t.test(
     }
   },
 );
+
+t.test("what was asked for and the details are kept, each of them and both", async (t) => {
+  const details = { serviceTier: null, counts: { ...noDetailCounts, webSearches: 2 } };
+  for (const some of [
+    {},
+    { requestedModel: "smart" },
+    { details },
+    { requestedModel: "a", details },
+  ]) {
+    const record = recordOn("/team", some);
+    t.same(recordsFromStored(recordsToStored(7, [record])), [record]);
+  }
+});
 
 t.test("nothing is taken for records but what was written as such", async (t) => {
   const record = recordOn("/team/app", { requestId: "req_1", keyId: "key_1", firstByteMs: 3 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../support/patterns/exactly.js";
 import { accepted, refused } from "../config/build-sample.js";
 
 const cluster = (text: string, env = {}) =>
@@ -20,11 +21,14 @@ t.test("where the engine is, and how it is entered", async (t) => {
     sentinel: null,
     failureMode: "closed",
   });
-  t.match(cluster("url: [valkey://a, valkey://b], username: u, password_file: pw"), {
-    addresses: [{ host: "a" }, { host: "b" }],
-    credentials: { username: "u", password: null },
-    passwordFile: "/srv/pw",
-  });
+  t.match(
+    cluster("url: [valkey://a, valkey://b], username: u, password_file: pw"),
+    exactly({
+      addresses: [{ host: "a" }, { host: "b" }],
+      credentials: { username: "u", password: null },
+      passwordFile: "/srv/pw",
+    }),
+  );
   t.match(
     cluster("url: 'valkey://:s@a:26379', sentinel_master: m, password: p", {
       SLUICE_CLUSTER_FAILURE_MODE: "local",

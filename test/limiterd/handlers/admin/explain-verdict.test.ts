@@ -9,6 +9,7 @@ import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import type { RulesExplanation } from "../../../../shared/api/explanation.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { childNames } from "../../counters/child-names.js";
 import { ruleWith as rule } from "../../rules/book-of.js";
 
@@ -127,10 +128,13 @@ t.test("a request that names no model meets its provider's rules and no model's"
     rule("model", "gpt-4o", 60, { requests: 1 }),
   );
   const unnamed = { provider: "openai", model: "" };
-  t.match(explain(book, { targets: [unnamed] }), {
-    verdict: { admitted: true, target: "openai/-" },
-    targets: [{ target: "openai/-", rules: [{ scope: "provider" }] }],
-  });
+  t.match(
+    explain(book, { targets: [unnamed] }),
+    exactly({
+      verdict: { admitted: true, target: "openai/-" },
+      targets: [{ target: "openai/-", rules: [{ scope: "provider" }] }],
+    }),
+  );
   take(book, 1, "/team", [unnamed]);
   t.match(explain(book, { targets: [unnamed] }).verdict, {
     admitted: false,
@@ -156,13 +160,13 @@ t.test("a refused request: the exact message, the rule, the wait and the moment"
   });
   t.match(
     explain(book).rules,
-    [
+    exactly([
       { period_label: "minute", breached: ["requests"], retry_after: 61 },
       { period_label: "day", breached: ["requests"], retry_after: 86_401 },
-    ],
+    ]),
     "each rule has a wait of its own",
   );
-  t.match(explain(book).targets, [{ chosen: false, admits: true, message: null }]);
+  t.match(explain(book).targets, exactly([{ chosen: false, admits: true, message: null }]));
 });
 
 t.test(
@@ -174,23 +178,34 @@ t.test(
     );
     take(book, 1);
     const targets = [gpt, llama];
-    t.match(explain(book, { targets }), {
-      verdict: { admitted: true, target: "local/llama-3" },
-      targets: [
-        {
-          chosen: false,
-          admits: false,
-          message: "rate limit exceeded for provider openai: minute request limit of 1 reached",
-          retry_after: 61,
-        },
-        { chosen: true, admits: true, retry_after: 0 },
-      ],
-    });
+    t.match(
+      explain(book, { targets }),
+      exactly({
+        verdict: { admitted: true, target: "local/llama-3" },
+        targets: [
+          {
+            chosen: false,
+            admits: false,
+            message: "rate limit exceeded for provider openai: minute request limit of 1 reached",
+            retry_after: 61,
+          },
+          { chosen: true, admits: true, retry_after: 0 },
+        ],
+      }),
+    );
     take(book, 1, "/", [llama]);
-    t.match(explain(book, { targets }), {
-      verdict: { admitted: false, message: /provider openai/, retry_after: 61, needs_slot: false },
-      targets: [{ retry_after: 61 }, { retry_after: 3601, message: /model llama-3: hour/ }],
-    });
+    t.match(
+      explain(book, { targets }),
+      exactly({
+        verdict: {
+          admitted: false,
+          message: /provider openai/,
+          retry_after: 61,
+          needs_slot: false,
+        },
+        targets: [{ retry_after: 61 }, { retry_after: 3601, message: /model llama-3: hour/ }],
+      }),
+    );
   },
 );
 
@@ -200,10 +215,13 @@ t.test("at a full gauge the explanation knows that time alone frees nothing", as
     rule("user_path", "/team", 60, { requests: 1 }),
   );
   take(book, 1);
-  t.match(explain(book), {
-    verdict: { retry_after: 61, needs_slot: true },
-    rules: [{ period_label: "concurrent", breached: ["concurrent"], retry_after: 1 }, {}],
-  });
+  t.match(
+    explain(book),
+    exactly({
+      verdict: { retry_after: 61, needs_slot: true },
+      rules: [{ period_label: "concurrent", breached: ["concurrent"], retry_after: 1 }, {}],
+    }),
+  );
   const targets = [gpt, llama];
   const full = bookOf(
     rule("provider", "openai", 0, { requests: 1 }),
@@ -224,15 +242,21 @@ t.test(
       { atMs: begin, requests: 0, tokens: 99 },
       begin,
     );
-    t.match(explain(book), {
-      verdict: { admitted: false, dimension: "tokens" },
-      rules: [{ breached: ["tokens"] }],
-    });
+    t.match(
+      explain(book),
+      exactly({
+        verdict: { admitted: false, dimension: "tokens" },
+        rules: [{ breached: ["tokens"] }],
+      }),
+    );
     const unenforced = explain(book, { tokensEnforced: false });
-    t.match(unenforced, {
-      verdict: { admitted: true },
-      rules: [{ breached: [], inert: /usage tracking/, tokens_used: 99 }],
-    });
+    t.match(
+      unenforced,
+      exactly({
+        verdict: { admitted: true },
+        rules: [{ breached: { length: 0 }, inert: /usage tracking/, tokens_used: 99 }],
+      }),
+    );
     take(book, 1);
     charge(
       book,
@@ -240,31 +264,41 @@ t.test(
       { atMs: begin, requests: 1, tokens: 0 },
       begin,
     );
-    t.match(explain(book, { tokensEnforced: false }).rules, [{ breached: ["requests"] }]);
+    t.match(explain(book, { tokensEnforced: false }).rules, exactly([{ breached: ["requests"] }]));
   },
 );
 
 t.test("a template is explained for the child, and an unknown child isn't made", async (t) => {
   const book = bookOf(rule("user_path", "/users", 60, { requests: 2, perChild: true }));
-  t.match(explain(book, { userPath: "/users/ann/phone" }).rules, [
-    {
-      subject: "/users/ann",
-      template: "/users",
-      requests_used: 0,
-      requests_remaining: 2,
-      max_requests: 2,
-    },
-  ]);
+  t.match(
+    explain(book, { userPath: "/users/ann/phone" }).rules,
+    exactly([
+      {
+        subject: "/users/ann",
+        template: "/users",
+        requests_used: 0,
+        requests_remaining: 2,
+        max_requests: 2,
+      },
+    ]),
+  );
   t.equal(book.sorted()[0]!.children.size, 0);
   take(book, 2, "/users/ann");
-  t.match(explain(book, { userPath: "/users/ann/phone" }), {
-    verdict: {
-      admitted: false,
-      message: "rate limit exceeded for /users/ann: minute request limit of 2 reached",
-    },
-    rules: [{ requests_used: 2 }],
-  });
-  t.match(explain(book, { userPath: "/users" }).rules, [], "the template's own path isn't matched");
+  t.match(
+    explain(book, { userPath: "/users/ann/phone" }),
+    exactly({
+      verdict: {
+        admitted: false,
+        message: "rate limit exceeded for /users/ann: minute request limit of 2 reached",
+      },
+      rules: [{ requests_used: 2 }],
+    }),
+  );
+  t.match(
+    explain(book, { userPath: "/users" }).rules,
+    { length: 0 },
+    "the template's own path isn't matched",
+  );
   t.equal(book.sorted()[0]!.children.size, 1);
 });
 

@@ -2,6 +2,7 @@
 import t from "tap";
 import { windowsPerSlice } from "../../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
+import { limitsPerTurn } from "../../../../shared/limit-files/limit-file-bounds.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import type { MemoryStore } from "../../../support/memory-store.js";
 import {
@@ -15,7 +16,7 @@ import {
   spentBy,
   usd,
 } from "../../budgets/budget-fixture.js";
-import { startDaemon } from "../../in-memory-daemon.js";
+import { askFor, startDaemon } from "../../in-memory-daemon.js";
 
 const template = {
   subject: "/users",
@@ -167,4 +168,24 @@ t.test("a period that ends as before, but began at another moment, is another on
   const { startMs, endMs } = budgets.boundsOf(budgets.find(monthly)!, nowMs);
   t.equal(startMs, Date.parse("2026-01-30T00:00:00Z"));
   t.equal(endMs, Date.parse("2026-02-28T00:00:00Z"));
+});
+
+t.test("requests are judged while thousands of budgets are reset", async (t) => {
+  const budgets = Array.from({ length: 3 * limitsPerTurn }, (_, i) => budget(`/t${i}`, 86_400, 5));
+  const daemon = startDaemon([], { nowMs: noon, budgets });
+  const peer = daemon.proxy("p1");
+  for (let i = 0; i < 20; i++) await daemon.commit();
+  const { yieldToEventLoop } = daemon.state;
+  const admitted: boolean[] = [];
+  Object.assign(daemon.state, {
+    yieldToEventLoop: async () => {
+      await yieldToEventLoop();
+      admitted.push(askFor(peer, 1000 + admitted.length, "/t7") !== null);
+    },
+  });
+  t.same(await admin(daemon, client(daemon, "q"), "budgets.reset", { confirmation: "reset" }), {});
+  t.strictSame(admitted, [true, true], "one between each two turns");
+  for (const store of [daemon.store, daemon.store.crash()])
+    t.equal([...store.entries("resets")].length, budgets.length, "all of them are on the disk");
+  t.ok(daemon.state.budgets.sorted().every(({ resetAtMs }) => resetAtMs === noon));
 });

@@ -1,6 +1,16 @@
 /** What `explain` says of a refused request, by its id. */
 import t from "tap";
-import { ask, askFor, pathRule, refusal, startDaemon, submit } from "../../in-memory-daemon.js";
+import { candidatesMax } from "../../../../shared/bounds.js";
+import { exactly } from "../../../support/patterns/exactly.js";
+import {
+  ask,
+  askFor,
+  pathRule,
+  refusal,
+  startDaemon,
+  submit,
+  target,
+} from "../../in-memory-daemon.js";
 
 const rule = pathRule("/team", 60, { requests: 1 });
 
@@ -36,4 +46,38 @@ t.test("what can't be explained is said by its field", async (t) => {
     param: "request_id",
     message: /no refusal of a request "req_9" is known/,
   });
+});
+
+t.test("what would be asked is explained, with the rules that hold now", async (t) => {
+  const daemon = startDaemon([rule]);
+  const asked = { user_path: "/team/a", targets: [target] };
+  const told = await ask(daemon, "explain", asked);
+  t.match(
+    told,
+    exactly({
+      user_path: "/team/a",
+      verdict: { admitted: true },
+      rules: [{ max_requests: 1 }],
+    }),
+  );
+  t.notOk("key" in told);
+  const off = startDaemon([rule], { store: daemon.store.crash(), rateLimitsEnabled: false });
+  t.match(await ask(off, "explain", asked), { verdict: { admitted: true }, rules: { length: 0 } });
+});
+
+t.test("targets are one to as many as a route has, each with provider and model", async (t) => {
+  const daemon = startDaemon([rule]);
+  const explain = (targets: unknown): Promise<unknown> =>
+    ask(daemon, "explain", { user_path: "/team/a", targets });
+  for (const count of [1, candidatesMax])
+    t.match(await explain(Array.from({ length: count }, () => target)), { user_path: "/team/a" });
+  for (const targets of [
+    undefined,
+    [],
+    { length: 1, 0: target },
+    Array.from({ length: candidatesMax + 1 }, () => target),
+    [target, { provider: "openai" }],
+    ["openai/gpt-4o"],
+  ])
+    t.match(await refusal(explain(targets)), { status: 400, param: "targets" });
 });

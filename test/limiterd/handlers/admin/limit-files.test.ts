@@ -1,11 +1,23 @@
 /** Files of limits in a daemon: all of one or nothing, also when it is killed in between. */
 import t from "tap";
 import { applyLimits } from "../../../../shared/limit-files/apply-limits.js";
-import { limitFilesHeldMax } from "../../../../shared/limit-files/limit-file-bounds.js";
+import {
+  limitFilesHeldMax,
+  limitsPerTurn,
+  plansInSlicesMax,
+} from "../../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitsPlan } from "../../../../shared/limit-files/limits-plan.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
-import { ask, pathRule, refusal, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
+import { exactly } from "../../../support/patterns/exactly.js";
+import {
+  ask,
+  askFor,
+  pathRule,
+  refusal,
+  startDaemon,
+  type TestDaemon,
+} from "../../in-memory-daemon.js";
 
 let ids = 0;
 
@@ -78,44 +90,53 @@ t.test(
     };
     const plan = await planOf(daemon, { ...body, dry_run: true });
     const minute = { scope: "user_path", period_label: "minute", period_seconds: 60 };
-    t.match(plan, {
-      applied: false,
-      counts: {
-        add: 2,
-        change: 1,
-        remove: 1,
-        revert: 0,
-        take_over: 0,
-        locked: 0,
-        unchanged: 1,
-        kept: 0,
-      },
-      changes: [
-        {
-          ...minute,
-          kind: "rule",
-          action: "change",
-          subject: "/edited",
-          before: { max_requests: 5 },
-          after: { max_requests: 50 },
+    t.match(
+      plan,
+      exactly({
+        applied: false,
+        counts: {
+          add: 2,
+          change: 1,
+          remove: 1,
+          revert: 0,
+          take_over: 0,
+          locked: 0,
+          unchanged: 1,
+          kept: 0,
         },
-        {
-          ...minute,
-          kind: "rule",
-          action: "add",
-          subject: "/new",
-          after: { max_requests: 7, per_child: true },
-        },
-        { ...minute, kind: "rule", action: "remove", subject: "/old", before: { max_requests: 1 } },
-        {
-          kind: "budget",
-          action: "add",
-          subject: "/",
-          period_label: "daily",
-          after: { amount: 20 },
-        },
-      ],
-    });
+        changes: [
+          {
+            ...minute,
+            kind: "rule",
+            action: "change",
+            subject: "/edited",
+            before: { max_requests: 5 },
+            after: { max_requests: 50 },
+          },
+          {
+            ...minute,
+            kind: "rule",
+            action: "add",
+            subject: "/new",
+            after: { max_requests: 7, per_child: true },
+          },
+          {
+            ...minute,
+            kind: "rule",
+            action: "remove",
+            subject: "/old",
+            before: { max_requests: 1 },
+          },
+          {
+            kind: "budget",
+            action: "add",
+            subject: "/",
+            period_label: "daily",
+            after: { amount: 20 },
+          },
+        ],
+      }),
+    );
     t.equal(daemon.state.book.rules.size, 3, "nothing was changed");
     t.same(daemon.appliedLimits, []);
     t.equal(daemon.state.limitFiles.size, 0, "nothing is held for a plan that is only looked at");
@@ -129,9 +150,9 @@ t.test(
       ["/", 20],
     ];
     t.same(limitsIn(daemon.store), after, "and it is on the disk");
-    t.match(daemon.appliedLimits, [{ add: 2, change: 1, remove: 1 }]);
+    t.match(daemon.appliedLimits, exactly([{ add: 2, change: 1, remove: 1 }]));
     const again = await planOf(daemon, body);
-    t.match(again, { applied: true, changes: [], counts: { unchanged: 4 } });
+    t.match(again, { applied: true, changes: { length: 0 }, counts: { unchanged: 4 } });
     t.equal(daemon.appliedLimits.length, 1, "the log is told of what was changed alone");
   },
 );
@@ -165,11 +186,14 @@ t.test("a plan that would be another one by now isn't carried out", async (t) =>
     newId: () => "raced",
   });
   t.match(raced, { ok: false, failure: { status: 409 } });
-  t.match(limitsIn(daemon.store), [
-    ["/a", 9],
-    ["/b", 5],
-    ["/other", 1],
-  ]);
+  t.match(
+    limitsIn(daemon.store),
+    exactly([
+      ["/a", 9],
+      ["/b", 5],
+      ["/other", 1],
+    ]),
+  );
 });
 
 t.test("one bad entry is named, and nothing is changed", async (t) => {
@@ -263,17 +287,20 @@ t.test(
     const daemon = startDaemon(configured, { store });
     const body = { rate_limits: [rule("/config", 7), rule("/same", 1)] };
     const locked = await planOf(daemon, { ...body, dry_run: true });
-    t.match(locked, {
-      counts: { locked: 1, unchanged: 1 },
-      changes: [
-        {
-          action: "locked",
-          subject: "/config",
-          before: { max_requests: 100 },
-          after: { max_requests: 7 },
-        },
-      ],
-    });
+    t.match(
+      locked,
+      exactly({
+        counts: { locked: 1, unchanged: 1 },
+        changes: [
+          {
+            action: "locked",
+            subject: "/config",
+            before: { max_requests: 100 },
+            after: { max_requests: 7 },
+          },
+        ],
+      }),
+    );
     t.match(await applied(daemon, body), {
       ok: false,
       failure: {
@@ -283,7 +310,7 @@ t.test(
     });
     const taken = await planOf(daemon, { ...body, take_over: true });
     t.match(taken.counts, { take_over: 2 });
-    t.match(await planOf(daemon, { ...body, take_over: true }), { changes: [] });
+    t.match(await planOf(daemon, { ...body, take_over: true }), { changes: { length: 0 } });
     const sources = (): unknown =>
       daemon.state.book.sorted().map(({ source, definition }) => [source, definition.maxRequests]);
     t.same(sources(), [
@@ -296,7 +323,7 @@ t.test(
       ["config", 100],
       ["config", 1],
     ]);
-    t.match(await planOf(daemon, { rate_limits: [], prune: true }), { changes: [] });
+    t.match(await planOf(daemon, { rate_limits: [], prune: true }), { changes: { length: 0 } });
   },
 );
 
@@ -308,26 +335,39 @@ t.test(
     const found = daemon.state.book.find({ scope: "user_path", subject: "/a", periodSeconds: 60 })!;
     daemon.state.book.count(found.own!, daemon.nowMs, 3, 0);
     await planOf(daemon, { rate_limits: [rule("/a", 6)] });
-    t.match(await ask(daemon, "rate-limits.list", null), {
-      rate_limits: [{ requests_used: 3, max_requests: 6 }],
-    });
+    t.match(
+      await ask(daemon, "rate-limits.list", null),
+      exactly({
+        rate_limits: [{ requests_used: 3, max_requests: 6 }],
+      }),
+    );
     await planOf(daemon, { rate_limits: [rule("/a", 6, { per_child: true })] });
-    t.match(await ask(daemon, "rate-limits.list", null), {
-      rate_limits: [{ requests_used: 0, per_child: true }],
-    });
+    t.match(
+      await ask(daemon, "rate-limits.list", null),
+      exactly({
+        rate_limits: [{ requests_used: 0, per_child: true }],
+      }),
+    );
   },
 );
 
 t.test("a rule by which each host counts alone stays one, and becomes one", async (t) => {
   const daemon = startDaemon([], {});
   const own = rule("/a", 5, { host_only: true });
+  t.match(
+    await planOf(daemon, { rate_limits: [own] }),
+    exactly({
+      changes: [{ action: "add", after: { max_requests: 5, host_only: true } }],
+    }),
+  );
   t.match(await planOf(daemon, { rate_limits: [own] }), {
-    changes: [{ action: "add", after: { max_requests: 5, host_only: true } }],
+    changes: { length: 0 },
+    counts: { unchanged: 1 },
   });
-  t.match(await planOf(daemon, { rate_limits: [own] }), { changes: [], counts: { unchanged: 1 } });
-  t.match((await planOf(daemon, { rate_limits: [rule("/a", 5)] })).changes, [
-    { action: "change", before: { host_only: true }, after: { max_requests: 5 } },
-  ]);
+  t.match(
+    (await planOf(daemon, { rate_limits: [rule("/a", 5)] })).changes,
+    exactly([{ action: "change", before: { host_only: true }, after: { max_requests: 5 } }]),
+  );
   t.notMatch(await ask(daemon, "rate-limits.list", null), { rate_limits: [{ host_only: true }] });
 });
 
@@ -336,7 +376,7 @@ t.test(
   async (t) => {
     const daemon = startDaemon([], {});
     await ask(daemon, "budgets.put", budget("/", 1));
-    t.match((await planOf(daemon, { rate_limits: [], prune: true })).changes, []);
+    t.match((await planOf(daemon, { rate_limits: [], prune: true })).changes, { length: 0 });
     t.equal(daemon.state.budgets.budgets.size, 1);
     const off = startDaemon([], { rateLimitsEnabled: false });
     t.match(await applied(off, { rate_limits: [] }), {
@@ -424,5 +464,130 @@ t.test("these operations are an administrator's", async (t) => {
   for (const op of ["limits.stage", "limits.plan", "limits.apply"] as readonly AdminOp[]) {
     peer.send({ kind: "admin", id: 2, op, body: {} });
     t.match(peer.received.at(-1), { kind: "failed", failure: { status: 403 } });
+  }
+});
+
+/** A file whose plan takes at least eight turns, and carrying it out four. */
+const longFile = (requests: number): { rate_limits: object[] } => ({
+  rate_limits: Array.from({ length: 4 * limitsPerTurn }, (_, i) => rule(`/team-${i}`, requests)),
+});
+
+/** Runs in each turn between those of a long operation; returns how many there were. */
+function inTurnsBetween(daemon: TestDaemon, run: (turn: number) => void): () => number {
+  let turns = 0;
+  const { yieldToEventLoop } = daemon.state;
+  Object.assign(daemon.state, {
+    yieldToEventLoop: async () => {
+      await yieldToEventLoop();
+      run(++turns);
+    },
+  });
+  return () => turns;
+}
+
+t.test("requests are judged while a long file is planned and prepared", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  let admitted = 0;
+  const seen = new Set<number>();
+  const turns = inTurnsBetween(daemon, (turn) => {
+    seen.add(daemon.state.book.rules.size);
+    if (askFor(peer, 1000 + turn, "/team-7") !== null) admitted++;
+  });
+  const plan = await planOf(daemon, longFile(5));
+  t.match(plan, { applied: true, counts: { add: 4 * limitsPerTurn } });
+  t.equal(turns(), 12, "wanted, shown and made: four turns each, and the plan is made once");
+  t.equal(admitted, 12);
+  t.strictSame([...seen], [0], "no request meets a part of the file");
+  t.equal(daemon.state.book.rules.size, 4 * limitsPerTurn);
+});
+
+t.test("a plan of which something changes meanwhile is made again", async (t) => {
+  for (const changes of [1, 2, Number.POSITIVE_INFINITY]) {
+    const daemon = startDaemon([]);
+    await planOf(daemon, longFile(5));
+    let made = 0;
+    // The entries, and what there is.
+    const turnsOfPlan = 4 + 4;
+    const turns = inTurnsBetween(daemon, (turn) => {
+      if (made >= changes || turn % turnsOfPlan !== 1) return;
+      made++;
+      void ask(daemon, "rate-limits.put", rule("/team-7", 100 + made));
+    });
+    const { counts, changes: shown } = await planOf(daemon, { ...longFile(5), dry_run: true });
+    t.match(counts, { change: 1, unchanged: 4 * limitsPerTurn - 1 });
+    const before = { max_requests: 100 + made };
+    t.match(shown, exactly([{ subject: "/team-7", before, after: { max_requests: 5 } }]));
+    const inSlices = Math.min(changes + 1, plansInSlicesMax);
+    t.equal(turns(), turnsOfPlan * inSlices, "at last it is made in one turn");
+  }
+});
+
+t.test("what is no more as it was planned isn't carried out, and else it is", async (t) => {
+  for (const [meanwhile, works] of [
+    ["/team-7", false],
+    ["/elsewhere", true],
+  ] as const)
+    for (const turn of [1, 4]) {
+      const daemon = startDaemon([]);
+      await planOf(daemon, longFile(5));
+      const id = `file-${++ids}`;
+      await ask(daemon, "limits.stage", { id, part: 0, ...longFile(6) });
+      const { revision } = await ask(daemon, "limits.plan", { id });
+      inTurnsBetween(daemon, (at) => {
+        if (at === turn) void ask(daemon, "rate-limits.put", rule(meanwhile, 77));
+      });
+      const done = await ask(daemon, "limits.apply", { id, revision }).then(
+        () => true,
+        ({ failure }) => failure.message,
+      );
+      t.match(done, works ? true : /rules or budgets have changed since the plan was made/);
+      const caps = daemon.state.book.sorted().map(({ definition }) => definition.maxRequests);
+      const old = 4 * limitsPerTurn - 1;
+      t.strictSame(
+        [5, 6, 77].map((cap) => caps.filter((one) => one === cap).length),
+        works ? [0, old + 1, 1] : [old, 0, 1],
+      );
+    }
+});
+
+t.test("a piece that comes after the plan makes it nobody's", async (t) => {
+  const daemon = startDaemon([]);
+  const id = `file-${++ids}`;
+  await ask(daemon, "limits.stage", { id, part: 0, rate_limits: [rule("/a", 5)] });
+  const { revision } = await ask(daemon, "limits.plan", { id });
+  await ask(daemon, "limits.stage", { id, part: 1, rate_limits: [rule("/b", 5)] });
+  const message = /rules or budgets have changed/;
+  t.match(await refusal(ask(daemon, "limits.apply", { id, revision })), { message });
+  t.equal(daemon.state.book.rules.size, 0);
+});
+
+t.test("what a plan removes may be removed by others while it is prepared", async (t) => {
+  for (const sort of ["rate_limits", "budgets"] as const) {
+    const daemon = startDaemon([]);
+    const many = Array.from({ length: 4 * limitsPerTurn }, (_, i) =>
+      sort === "budgets" ? budget(`/team-${i}`, 5) : rule(`/team-${i}`, 5),
+    );
+    await planOf(daemon, { [sort]: many });
+    const id = `file-${++ids}`;
+    await ask(daemon, "limits.stage", { id, part: 0, [sort]: [] });
+    const { revision } = await ask(daemon, "limits.plan", { id, prune: true });
+    inTurnsBetween(daemon, (turn) => {
+      if (turn !== 1) return;
+      if (sort === "rate_limits")
+        void ask(daemon, "rate-limits.delete", {
+          subject: "/team-999",
+          limit_key: { period: "minute" },
+        });
+      else
+        void ask(daemon, "budgets.delete", {
+          subject: "/team-999",
+          budget_key: { period: "daily" },
+        });
+    });
+    const message = /rules or budgets have changed since the plan was made/;
+    t.match(await refusal(ask(daemon, "limits.apply", { id, revision })), { message }, sort);
+    const left = sort === "rate_limits" ? daemon.state.book.rules : daemon.state.budgets.budgets;
+    t.equal(left.size, many.length - 1, "the one alone is gone");
   }
 });

@@ -1,9 +1,15 @@
 import t from "tap";
 import { DeclaredLimits } from "../../../../limiterd/declared-limits.js";
-import { planLimitFile } from "../../../../limiterd/handlers/admin/plan-limit-file.js";
+import {
+  definitionsOf,
+  planLimitFile,
+} from "../../../../limiterd/handlers/admin/plan-limit-file.js";
+import type { HeldPlan } from "../../../../limiterd/handlers/limit-files/held-limit-files.js";
 import { placeInFile } from "../../../../shared/config/limits/declared-at.js";
 import { budgetId } from "../../../../shared/domain/budget.js";
 import { ruleId } from "../../../../shared/domain/rule.js";
+import { runAtOnce } from "../../../../shared/long-lists.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { budget } from "../../budgets/budget-fixture.js";
 import { ask, pathRule, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
 
@@ -11,6 +17,14 @@ const configuredRule = pathRule("/config", 60, { requests: 5, tokens: 9 });
 const configuredBudget = budget("/config", 86_400, 5);
 const rulePlace = placeInFile(1, 2, 30);
 const budgetPlace = placeInFile(3, 4, 0);
+
+type Planned = Parameters<typeof planLimitFile>;
+
+const plannedAtOnce = (
+  daemon: TestDaemon,
+  file: Pick<Planned[1], "rules" | "budgets">,
+  options: Planned[2],
+): HeldPlan => runAtOnce(planLimitFile(daemon.state, { ...file, part: 1 }, options));
 
 function configured(usageEnabled = true): TestDaemon {
   const daemon = startDaemon([configuredRule], { budgets: [configuredBudget], usageEnabled });
@@ -71,7 +85,7 @@ t.test(
       [false, "locked"],
       [true, "take_over"],
     ] as const) {
-      const { shown } = planLimitFile(daemon.state, file, { prune: false, takeOver });
+      const shown = plannedAtOnce(daemon, file, { prune: false, takeOver });
       t.strictSame(shown.changes, [
         { ...ruleNamed, action, before: ofRule, after: otherRule, ...ruleAt },
         { ...ruleNamed, subject: "/new", action: "add", after: ofRule },
@@ -80,21 +94,23 @@ t.test(
       ]);
       t.match(shown.counts, { [action]: 2, add: 2, unchanged: 0, kept: 0 });
     }
-    const none = planLimitFile(
-      daemon.state,
+    const none = plannedAtOnce(
+      daemon,
       { rules: null, budgets: null },
       {
         prune: true,
         takeOver: true,
       },
     );
-    t.match(none.shown, { changes: [], counts: { unchanged: 0, kept: 0 } });
-    t.same(none.definitions(5), []);
+    t.match(none, { changes: { length: 0 }, counts: { unchanged: 0, kept: 0 } });
+    t.same(runAtOnce(definitionsOf(daemon.state, none, 5)), []);
   },
 );
 
 t.test("what was edited comes back with its place, and what is removed has none", async (t) => {
   const daemon = configured();
+  // The one that was edited has no place any more.
+  for (const one of daemon.state.budgets.budgets.values()) Object.assign(one, { declaredAt: null });
   await ask(daemon, "rate-limits.put", {
     user_path: "/config",
     limit_key: { period: "minute" },
@@ -107,7 +123,7 @@ t.test("what was edited comes back with its place, and what is removed has none"
   });
   await ask(daemon, "budgets.put", { subject: "/b", budget_key: { period: "daily" }, amount: 1 });
   const empty = { rules: new Map(), budgets: new Map() };
-  const { shown } = planLimitFile(daemon.state, empty, { prune: true, takeOver: false });
+  const shown = plannedAtOnce(daemon, empty, { prune: true, takeOver: false });
   t.strictSame(shown.changes, [
     {
       ...{ ...ruleNamed, action: "revert", before: { max_requests: 7, per_child: false } },
@@ -130,9 +146,12 @@ t.test("what would do nothing is said of what is added, and of nothing that goes
     rules: byId(ruleId, [pathRule("/new", 60, { tokens: 5 })]),
     budgets: byId(budgetId, [{ ...configuredBudget, subject: "/new" }]),
   };
-  const { shown } = planLimitFile(daemon.state, file, { prune: false, takeOver: false });
-  t.match(shown.changes, [
-    { kind: "rule", inert: /usage/ },
-    { kind: "budget", inert: "budgets need usage tracking, which is off" },
-  ]);
+  const shown = plannedAtOnce(daemon, file, { prune: false, takeOver: false });
+  t.match(
+    shown.changes,
+    exactly([
+      { kind: "rule", inert: /usage/ },
+      { kind: "budget", inert: "budgets need usage tracking, which is off" },
+    ]),
+  );
 });

@@ -24,6 +24,7 @@ import { detailsOf } from "../../../../shared/usage/usage-details.js";
 import { dayOf } from "../../../../shared/utc-day.js";
 import { groupings } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   ask,
   askFor,
@@ -92,7 +93,7 @@ t.test(
     t.match(fresh, {
       user_path: "/team/app",
       server_time: "2026-03-10T12:00:20.000Z",
-      budgets: [],
+      budgets: { length: 0 },
     });
     t.same(fresh["rate_limits"], [
       {
@@ -149,39 +150,42 @@ t.test(
     ]);
     t.equal(daemon.state.book.find(template)!.children.size, 0, "the child wasn't made");
     const lease = askFor(peer, 5, "/team/app/deep")!;
-    t.match(await rateLimits("/team/app/deep"), [
-      {
-        period_label: "concurrent",
-        requests_used: 1,
-        requests_remaining: 0,
-        in_flight: 1,
-        requests_usage_ratio: 1,
-        exhausted: true,
-      },
-      { period_label: "hour" },
-      {
-        subject: "/team/app",
-        requests_used: 1,
-        requests_remaining: 1,
-        in_flight: 1,
-        requests_usage_ratio: 0.5,
-        exhausted: false,
-      },
-      { subject: "/team/app/deep", requests_used: 1 },
-    ]);
+    t.match(
+      await rateLimits("/team/app/deep"),
+      exactly([
+        {
+          period_label: "concurrent",
+          requests_used: 1,
+          requests_remaining: 0,
+          in_flight: 1,
+          requests_usage_ratio: 1,
+          exhausted: true,
+        },
+        { period_label: "hour" },
+        {
+          subject: "/team/app",
+          requests_used: 1,
+          requests_remaining: 1,
+          in_flight: 1,
+          requests_usage_ratio: 0.5,
+          exhausted: false,
+        },
+        { subject: "/team/app/deep", requests_used: 1 },
+      ]),
+    );
     peer.send(settleOf(lease, 1, 50));
     t.match(
       await rateLimits("/team/app"),
-      [
+      exactly([
         { in_flight: 0, exhausted: false },
         { tokens_used: 50, tokens_remaining: 0, tokens_usage_ratio: 2.5, exhausted: true },
         { tokens_used: 50, tokens_usage_ratio: 2, exhausted: true },
-      ],
+      ]),
       "ratios aren't cut",
     );
     t.match(
       await rateLimits("/team/other"),
-      [{}, {}, { subject: "/team/other", requests_used: 0, tokens_used: 0 }],
+      exactly([{}, {}, { subject: "/team/other", requests_used: 0, tokens_used: 0 }]),
       "another child has its own",
     );
     t.equal(
@@ -206,7 +210,7 @@ t.test(
     });
     add(daemon, "/a");
     t.match(await ask(daemon, "usage.status", { user_path: "/a", ...today }), {
-      rate_limits: [],
+      rate_limits: { length: 0 },
       usage: { total_requests: 1 },
     });
   },
@@ -390,7 +394,7 @@ t.test("a summary has its groups by day, model, provider or direct child", async
   t.same(await groupsBy("label"), [["(none)", 8]]);
   t.match(await summary(null), {
     user_path: "/team",
-    groups: [],
+    groups: { length: 0 },
     usage: { total_requests: 8, unpriced_requests: 2 },
   });
   t.match((await summary("provider")).groups[1], {
@@ -566,7 +570,10 @@ t.test("an export names the key and the model of a record if it has them", async
   const daemon = startDaemon([], { nowMs });
   add(daemon, "/a", { keyId: "key_1", model: "" });
   closeBatch(daemon);
-  t.match(await ask(daemon, "usage.export", {}), { records: [{ key_id: "key_1", model: null }] });
+  t.match(
+    await ask(daemon, "usage.export", {}),
+    exactly({ records: [{ key_id: "key_1", model: null }] }),
+  );
 });
 
 t.test("records and groups say who asked, by which name, and what else was told", async (t) => {
@@ -607,24 +614,30 @@ t.test("records and groups say who asked, by which name, and what else was told"
     ]);
   }
   const status = await ask(daemon, "usage.status", { user_path: "/team", ...today, by: "key" });
-  t.match(status, {
-    usage: { total_requests: 3, web_searches: 2, reasoning_tokens: 5, file_searches: undefined },
-    groups: [{ key: "key_1" }, { key: "key_9" }],
-  });
+  t.match(
+    status,
+    exactly({
+      usage: { total_requests: 3, web_searches: 2, reasoning_tokens: 5, file_searches: undefined },
+      groups: [{ key: "key_1" }, { key: "key_9" }],
+    }),
+  );
   const { records } = (await ask(daemon, "usage.export", {})) as { records: unknown[] };
-  t.match(records, [
-    {
-      requested_model: "smart",
-      key_name: "ci",
-      labels: ["eu", "prod"],
-      service_tier: "flex",
-      web_searches: 2,
-      reasoning_tokens: 5,
-    },
-    { requested_model: "gpt-4o", key_name: "ci", service_tier: null, web_searches: 0 },
-    { key_name: null, labels: [] },
-    {},
-  ]);
+  t.match(
+    records,
+    exactly([
+      {
+        requested_model: "smart",
+        key_name: "ci",
+        labels: ["eu", "prod"],
+        service_tier: "flex",
+        web_searches: 2,
+        reasoning_tokens: 5,
+      },
+      { requested_model: "gpt-4o", key_name: "ci", service_tier: null, web_searches: 0 },
+      { key_name: null, labels: { length: 0 } },
+      {},
+    ]),
+  );
 });
 
 t.test("what an earlier release recorded has no origin: it is among the others", async (t) => {
@@ -637,15 +650,22 @@ t.test("what an earlier release recorded has no origin: it is among the others",
   const daemon = startDaemon([], { nowMs, store });
   add(daemon, "/a", { keyId: "key_1" });
   const { groups } = await ask(daemon, "usage.summary", { user_path: "/a", ...today, by: "key" });
-  t.match(groups, [
-    { key: "key_1", requests: 1 },
-    { key: "other", requests: 1, total_cost: 0 },
-  ]);
+  t.match(
+    groups,
+    exactly([
+      { key: "key_1", requests: 1 },
+      { key: "other", requests: 1, total_cost: 0 },
+    ]),
+  );
 });
 
 t.test("an export of nothing is one empty page", async (t) => {
   const daemon = startDaemon([], { nowMs });
-  t.match(await ask(daemon, "usage.export", {}), { records: [], next: null, progress: 1 });
+  t.match(await ask(daemon, "usage.export", {}), {
+    records: { length: 0 },
+    next: null,
+    progress: 1,
+  });
 });
 
 t.test(
@@ -777,3 +797,19 @@ t.test(
     }
   },
 );
+
+t.test("of a rule that each host counts for itself it is said so, and of no other", async (t) => {
+  const hostOnly = { ...pathRule("/a", 60, { requests: 5 }), hostOnly: true };
+  const daemon = startDaemon([hostOnly, pathRule("/a", 3600, { requests: 5 })]);
+  const { rate_limits: rules } = (await ask(daemon, "usage.status", {
+    user_path: "/a",
+    ...today,
+  })) as { rate_limits: readonly { host_only?: boolean; period_seconds: number }[] };
+  t.same(
+    rules.map(({ period_seconds: seconds, host_only: alone }) => [seconds, alone]).toSorted(),
+    [
+      [3600, undefined],
+      [60, true],
+    ],
+  );
+});

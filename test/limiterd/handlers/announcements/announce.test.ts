@@ -1,5 +1,6 @@
 import t from "tap";
 import { noteStoreState } from "../../../../limiterd/handlers/announcements/announce.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../../in-memory-daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -15,10 +16,13 @@ t.test("proxies learn when the first rule is made and the last one is deleted", 
     body: { user_path: "/a", limit_key: { period: "minute" }, max_requests: 1 },
   });
   await daemon.commit();
-  t.match(peer.received.slice(1), [
-    { kind: "event", name: "limited", value: true },
-    { kind: "answer", id: 5 },
-  ]);
+  t.match(
+    peer.received.slice(1),
+    exactly([
+      { kind: "event", name: "limited", value: true },
+      { kind: "answer", id: 5 },
+    ]),
+  );
   peer.send({
     kind: "admin",
     id: 6,
@@ -26,10 +30,13 @@ t.test("proxies learn when the first rule is made and the last one is deleted", 
     body: { user_path: "/a", limit_key: { period: "minute" } },
   });
   await daemon.commit();
-  t.match(peer.received.slice(3), [
-    { kind: "event", name: "limited", value: false },
-    { kind: "answer", id: 6 },
-  ]);
+  t.match(
+    peer.received.slice(3),
+    exactly([
+      { kind: "event", name: "limited", value: false },
+      { kind: "answer", id: 6 },
+    ]),
+  );
 });
 
 t.test(
@@ -49,10 +56,13 @@ t.test(
       store: { failing: "the disk is broken", failed_commits: 3 },
     });
     const second = daemon.proxy("p2");
-    t.match(second.received, [
-      { kind: "welcome" },
-      { kind: "event", name: "store_failing", value: "the disk is broken" },
-    ]);
+    t.match(
+      second.received,
+      exactly([
+        { kind: "welcome" },
+        { kind: "event", name: "store_failing", value: "the disk is broken" },
+      ]),
+    );
     t.not(askFor(second, 3, "/team"), null, "requests are still admitted");
     daemon.store.broken = false;
     await daemon.commit();

@@ -5,6 +5,7 @@ import {
   planLimits,
 } from "../../../../limiterd/handlers/limit-files/plan-limits.js";
 import type { RuleSource } from "../../../../shared/domain/rule.js";
+import { runAtOnce, type SlicedWork, Turns } from "../../../../shared/long-lists.js";
 
 /** A limit as far as plans look at it. */
 interface Limit {
@@ -23,6 +24,8 @@ const sort = {
   compare: (a: Limit, b: Limit) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
 };
 
+type Plan = ReturnType<typeof planLimits<Limit>> extends SlicedWork<infer P> ? P : never;
+
 /** What there is: by hand, and what the configuration declares. */
 class World {
   readonly present = new Map<string, Known>();
@@ -36,16 +39,18 @@ class World {
       this.present.set(definition.id, { definition, source: "manual" });
   }
 
-  plan(wanted: readonly Limit[], options: PlanOptions): ReturnType<typeof planLimits<Limit>> {
-    return planLimits(
-      sort,
-      { present: this.present, declared: (id) => this.#declared.get(id) ?? null },
-      wanted,
-      options,
+  plan(wanted: readonly Limit[], options: PlanOptions): Plan {
+    return runAtOnce(
+      planLimits(
+        sort,
+        { present: this.present, declared: (id) => this.#declared.get(id) ?? null },
+        wanted,
+        { ...options, turns: new Turns(2) },
+      ),
     );
   }
 
-  carryOut({ changes }: ReturnType<typeof planLimits<Limit>>): void {
+  carryOut({ changes }: Plan): void {
     for (const { action, id, after } of changes)
       if (action === "remove") this.present.delete(id);
       else if (action !== "locked")

@@ -54,7 +54,7 @@ t.test("a rule is judged by what was recorded, and nothing is changed", async (t
     next: null,
     server_time: "2026-03-10T12:00:10.000Z",
   });
-  t.match(await ask(daemon, "rate-limits.list", {}), { rate_limits: [] });
+  t.match(await ask(daemon, "rate-limits.list", {}), { rate_limits: { length: 0 } });
   t.equal(daemon.state.backTests.size, 0);
   t.match(
     await backTest(daemon, { ...rule, limit_key: { period: "concurrent" }, max_requests: 1 }),

@@ -7,6 +7,7 @@ import { charge, release } from "../../../../limiterd/rules/charge.js";
 import { judge } from "../../../../limiterd/rules/judge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { now, ruleWith } from "../book-of.js";
 
 const names = { hashKey: [1, 2], providers: new Map([["openai", "openai" as const]]) } as const;
@@ -150,16 +151,19 @@ t.test("what a replay tells", async (t) => {
   const perMinute = ruleWith("user_path", "/team", 60, { requests: 2 });
   const at = (...seconds: readonly number[]): PastRequest[] =>
     seconds.map((second) => request({ startMs: now + second * 1000 }));
-  t.match(replayed(perMinute, at(1, 2, 3, 4, 200)).sums.sums, {
-    requests: 5,
-    refused: 2,
-    refused_for: { requests: 2, tokens: 0, concurrent: 0, children: 0 },
-    first_refused_at: new Date(now + 3000).toISOString(),
-    last_refused_at: new Date(now + 4000).toISOString(),
-    days: [{ date: "2026-01-01", requests: 5, refused: 2 }],
-    paths: [{ user_path: "/team/app", refused: 2 }],
-    lowest_caps: { max_requests: 4 },
-  });
+  t.match(
+    replayed(perMinute, at(1, 2, 3, 4, 200)).sums.sums,
+    exactly({
+      requests: 5,
+      refused: 2,
+      refused_for: { requests: 2, tokens: 0, concurrent: 0, children: 0 },
+      first_refused_at: new Date(now + 3000).toISOString(),
+      last_refused_at: new Date(now + 4000).toISOString(),
+      days: [{ date: "2026-01-01", requests: 5, refused: 2 }],
+      paths: [{ user_path: "/team/app", refused: 2 }],
+      lowest_caps: { max_requests: 4 },
+    }),
+  );
   t.match(
     replayed(perMinute, at(-2, -1, 1, 2)).sums.sums,
     { requests: 2, refused: 2 },
@@ -168,12 +172,15 @@ t.test("what a replay tells", async (t) => {
   t.match(replayed(perMinute, []).sums.sums, { requests: 0, refused: 0, lowest_caps: {} });
   const gauge = ruleWith("provider", "openai", 0, { requests: 1 });
   const long = request({ startMs: now, endMs: now + minute, userPath: "/a/b" });
-  t.match(replayed(gauge, [long, ...at(1, 61)]).sums.sums, {
-    requests: 3,
-    refused_for: { concurrent: 1 },
-    paths: [{ user_path: "/team", refused: 1 }],
-    lowest_caps: { max_requests: 2 },
-  });
+  t.match(
+    replayed(gauge, [long, ...at(1, 61)]).sums.sums,
+    exactly({
+      requests: 3,
+      refused_for: { concurrent: 1 },
+      paths: [{ user_path: "/team", refused: 1 }],
+      lowest_caps: { max_requests: 2 },
+    }),
+  );
 });
 
 t.test("a submission holds no slot and is one request of its path", async (t) => {
