@@ -2,6 +2,7 @@
 import type { Config } from "../../shared/config/config.js";
 import { version } from "../../shared/version.js";
 import { configurationSource } from "../session/configuration.js";
+import { shellWord } from "../text/shell-word.js";
 
 /** The first lines: the version of Sluice, and where its configuration comes from. */
 export function bannerText(config: Config): string {
@@ -22,7 +23,7 @@ export function readyText(options: {
     `ready:         ${url}`,
     `dashboard:     ${options.admin.replace(/\/+$/, "")}/dashboard/`,
     "",
-    "Try it:",
+    `Try it${keyPlace(config)}:`,
     "",
     `  ${curlLine(url, config, open)}`,
     "",
@@ -51,17 +52,27 @@ function curlLine(url: string, config: Config, open: boolean): string {
     model: exampleModel(config) ?? "MODEL",
     messages: [{ role: "user", content: "Hello!" }],
   });
+  const { masterKey, masterKeyFile } = config.server;
   const token =
-    config.server.masterKey !== null || config.server.masterKeyFile !== null
+    masterKey !== null
       ? "$SLUICE_MASTER_KEY"
-      : config.jwtIssuers.length > 0
-        ? "$TOKEN"
-        : open
-          ? null
-          : "$SLUICE_KEY";
+      : masterKeyFile !== null
+        ? `$(cat ${shellWord(masterKeyFile)})`
+        : config.jwtIssuers.length > 0
+          ? "$TOKEN"
+          : open
+            ? null
+            : "$SLUICE_KEY";
   const key = token === null ? "" : ` -H "Authorization: Bearer ${token}"`;
-  const data = `-H 'Content-Type: application/json' -d ${shellQuote(body)}`;
+  const data = `-H 'Content-Type: application/json' -d ${shellWord(body)}`;
   return `curl ${url}/v1/chat/completions${key} ${data}`;
+}
+
+/** Where the shell gets the master key from, if it may not have it. */
+function keyPlace({ settings, file, server }: Config): string {
+  const given = settings.find(({ path }) => path === "server.master_key")?.source;
+  if (server.masterKey === null || given !== "file") return "";
+  return `, once SLUICE_MASTER_KEY is the server.master_key of ${file}`;
 }
 
 /** The first model that the configuration names, null when it names none. */
@@ -72,8 +83,4 @@ export function exampleModel(config: Config): string | null {
     if (type === "simulator") return "sim-fast";
   }
   return config.virtualModels[0]?.source ?? null;
-}
-
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

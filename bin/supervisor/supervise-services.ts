@@ -60,7 +60,7 @@ class Supervision implements Supervisor {
   readonly done: Promise<number>;
   readonly #options: SuperviseOptions;
   #onDone: (exitCode: number) => void = () => {};
-  readonly #metrics = gatheredMetrics();
+  readonly #metrics = gatheredMetrics((line) => this.#options.terminal.err(line));
   readonly #limiterd: SupervisedService | null;
   readonly #proxies: ProxySlots;
   #proxiesStarted = false;

@@ -105,6 +105,11 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     help: "Whether the engine of the cluster answers: 1, or 0. Not there without a cluster.",
   },
+  engineFailing: {
+    name: "sluice_cluster_engine_failing",
+    kind: "gauge",
+    help: "Whether something is wrong with the engine of the cluster, even if it answers: 1, or 0. Not there without a cluster.",
+  },
   clusterHosts: {
     name: "sluice_cluster_hosts",
     kind: "gauge",

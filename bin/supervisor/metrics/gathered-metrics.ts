@@ -31,16 +31,24 @@ const finishing = "finishing";
 
 export class GatheredMetrics {
   readonly #schedule: (ms: number, run: () => void) => void;
+  readonly #onOdd: (name: string) => void;
   readonly #running = new Map<ProxyProcess, Running>();
   readonly #ended = new SummedSeries();
+  /** Names of proxies whose series made no sense: each is reported once. */
+  readonly #odd = new Set<string>();
   #round = 0;
   /** Those that haven't answered yet, of the round that runs. */
   readonly #silent = new Set<ProxyProcess>();
   #gathering: Promise<ToldMetrics> | null = null;
   #onAnswered: () => void = () => {};
 
-  constructor(schedule: (ms: number, run: () => void) => void) {
+  /** `onOdd`: series of the proxy of that name are left out, since they make no sense. */
+  constructor(
+    schedule: (ms: number, run: () => void) => void,
+    onOdd: (name: string) => void = () => {},
+  ) {
     this.#schedule = schedule;
+    this.#onOdd = onOdd;
   }
 
   /** It serves from now on. */
@@ -57,6 +65,8 @@ export class GatheredMetrics {
     const running = this.#running.get(proxy);
     if (said?.metrics !== "told" || running === undefined) return;
     running.last = said;
+    if (said.odd > 0 && !this.#odd.has(proxy.name)) this.#onOdd(proxy.name);
+    if (said.odd > 0) this.#odd.add(proxy.name);
     if (said.id === this.#round) this.#heardOf(proxy);
   }
 

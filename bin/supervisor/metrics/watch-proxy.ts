@@ -3,8 +3,11 @@ import type { ChildProcess } from "node:child_process";
 import { GatheredMetrics, type ProxyProcess } from "./gathered-metrics.js";
 
 /** Of no proxy yet. */
-export function gatheredMetrics(): GatheredMetrics {
-  return new GatheredMetrics((ms, run) => void setTimeout(run, ms).unref());
+export function gatheredMetrics(warn: (line: string) => void): GatheredMetrics {
+  return new GatheredMetrics(
+    (ms, run) => void setTimeout(run, ms).unref(),
+    (name) => warn(`warning: metrics of ${name} that make no sense are left out`),
+  );
 }
 
 /** From its start to its end; until it is ready it serves nobody, and is asked nothing. */

@@ -12,6 +12,7 @@ import { socketPathBytesMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { serviceVariables } from "../../../shared/config/settings/settings.js";
 import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import { type Heard, OddAnswers } from "./odd-answers.js";
 import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
 
 interface WorkerOptions {
@@ -24,6 +25,8 @@ interface WorkerOptions {
 
 /** Twice what a proxy with the largest number of series tells by default. */
 const answerBytesMax = 32 * 1024 * 1024;
+/** Of all that a scrape is told: the answers are in memory together. */
+const answersBytesMax = 4 * answerBytesMax;
 const connectionsMax = 16;
 /** A socket that nobody listens on is one that a killed process left, once it is older. */
 const bindingMs = 10_000;
@@ -42,37 +45,50 @@ export function workerMetrics({
   const directory = dirname(configured);
   const name = basename(configured);
   let read: Read | null = null;
+  let gathering: Promise<ToldMetrics> | null = null;
+  let report: OddAnswers = new OddAnswers(() => {});
   let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
-  const toldBy = async (place: WorkerPlace): Promise<ToldMetrics | null> => {
-    const answer = await ask(join(directory, place.file), answerMs);
+  const toldBy = async (place: WorkerPlace, room: Room): Promise<ToldMetrics | null> => {
+    const answer = await ask(join(directory, place.file), answerMs, room);
     if (answer === "nobody" && nowMs() - place.servesSinceMs > bindingMs)
       rmSync(join(directory, place.file), { force: true });
-    return typeof answer === "string" ? null : answer;
+    report.heard(place, answer);
+    return typeof answer === "object" && "counted" in answer ? answer : null;
+  };
+  const gatherAll = async (): Promise<ToldMetrics> => {
+    // One that can't serve, as on a full disk, tells of itself alone, by the name that it has.
+    const own = served?.place ?? workerPlace(name, nowMs(), pid);
+    const files = served === null ? [] : filesIn(directory);
+    report.there(files);
+    const others = workerPlacesIn(files).filter(({ file }) => file !== own.file);
+    const room = { bytes: answersBytesMax };
+    const told = await Promise.all(
+      [...labelsOf([own, ...others])].map(async ([place, label]) =>
+        labelled(await (place === own ? read?.() : toldBy(place, room)), label),
+      ),
+    );
+    return {
+      counted: told.flatMap(({ counted }) => counted),
+      read: told.flatMap((each) => each.read),
+    };
   };
   return {
     sums: false,
     answerWith(own) {
       read = own;
     },
-    async serves() {
+    async serves(onOdd) {
+      report = new OddAnswers(onOdd);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const place = workerPlace(name, nowMs(), pid);
       served = { place, server: await answerOn(join(directory, place.file), read, answerMs) };
     },
-    async gather() {
-      // One that can't serve, as on a full disk, tells of itself alone, by the name that it has.
-      const own = served?.place ?? workerPlace(name, nowMs(), pid);
-      const files = served === null ? [] : filesIn(directory);
-      const others = workerPlacesIn(files).filter(({ file }) => file !== own.file);
-      const told = await Promise.all(
-        [...labelsOf([own, ...others])].map(async ([place, label]) =>
-          labelled(await (place === own ? read?.() : toldBy(place)), label),
-        ),
-      );
-      return {
-        counted: told.flatMap(({ counted }) => counted),
-        read: told.flatMap((each) => each.read),
-      };
+    gather() {
+      // Scrapes at once are told the same.
+      gathering ??= gatherAll().finally(() => {
+        gathering = null;
+      });
+      return gathering;
     },
     async leave() {
       if (served === null) return;
@@ -121,35 +137,51 @@ function answerOn(path: string, read: Read | null, answerMs: number): Promise<Se
   });
 }
 
-/** `nobody`: nobody listens there. `nothing`: no answer that can be read, or none in time. */
-function ask(path: string, answerMs: number): Promise<ToldMetrics | "nobody" | "nothing"> {
+/** How many bytes of answers may still be taken. */
+interface Room {
+  bytes: number;
+}
+
+/** What an error says of one that has ended: any other is no end of it. */
+const ends: ReadonlyMap<string, Heard> = new Map([
+  ["ECONNREFUSED", "nobody"],
+  // Between the look at the directory and the question, or the answer.
+  ["ENOENT", "gone"],
+  ["ECONNRESET", "gone"],
+  ["EPIPE", "gone"],
+]);
+
+/** `nobody`: nobody listens there. Other texts say why there is no answer that can be read. */
+function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
     let bytes = 0;
     const socket = connect(path);
     const timer = setTimeout(() => socket.destroy(), answerMs);
-    socket.on("error", (error: NodeJS.ErrnoException) =>
-      resolve(error.code === "ECONNREFUSED" ? "nobody" : "nothing"),
+    socket.on("error", ({ code = "unknown" }: NodeJS.ErrnoException) =>
+      resolve(ends.get(code) ?? { code }),
     );
     socket.on("data", (piece) => {
       bytes += piece.length;
-      if (bytes > answerBytesMax) socket.destroy();
-      else pieces.push(piece);
+      room.bytes -= piece.length;
+      if (bytes <= answerBytesMax && room.bytes >= 0) return void pieces.push(piece);
+      resolve("too large");
+      socket.destroy();
     });
-    socket.on("end", () => resolve(toldIn(Buffer.concat(pieces).toString("utf8")) ?? "nothing"));
+    socket.on("end", () => resolve(toldIn(Buffer.concat(pieces).toString("utf8"))));
     socket.on("close", () => {
       clearTimeout(timer);
-      resolve("nothing");
+      resolve("none in time");
     });
   });
 }
 
-function toldIn(text: string): ToldMetrics | null {
+function toldIn(text: string): Heard {
   try {
     const message = parseMetricsMessage(JSON.parse(text));
-    return message?.metrics === "told" ? message : null;
+    if (message?.metrics === "told") return message;
   } catch {
     // Cut short, or another program's.
-    return null;
   }
+  return text === "" ? "gone" : "no metrics";
 }

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import t from "tap";
 import { bannerText, exampleModel, readyText } from "../../../bin/supervisor/ready-text.js";
 import type { Config } from "../../../shared/config/config.js";
@@ -58,6 +59,26 @@ t.test(
     t.notMatch(text, /Note:/);
   },
 );
+
+t.test("a master key that the shell may not have is named with its place", async (t) => {
+  const directory = t.testdir({
+    "inline.yaml": "server: { master_key: sk-secret-master-key }",
+    "file.yaml": "server: { master_key_file: its key }",
+    "its key": "sk-secret-master-key",
+  });
+  const textOf = (name: string, env: Readonly<Record<string, string>> = {}): string => {
+    const file = join(directory, name);
+    const loaded = loadConfig({ env: { ...env, SLUICE_CONFIG: file }, cwd: "/nowhere", uid: 1000 });
+    if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
+    return readyText({ url, admin: url, open: false, config: loaded.config });
+  };
+  const inline = `Try it, once SLUICE_MASTER_KEY is the server.master_key of ${directory}/inline.yaml:`;
+  t.match(textOf("inline.yaml"), `\n${inline}\n`);
+  t.notMatch(textOf("inline.yaml"), /secret/);
+  t.match(textOf("inline.yaml", { SLUICE_MASTER_KEY: "sk-another-master-key" }), "\nTry it:\n");
+  t.match(textOf("file.yaml"), ` -H "Authorization: Bearer $(cat '${directory}/its key')" `);
+  t.match(textOf("file.yaml"), "\nTry it:\n");
+});
 
 t.test("with JWT issuers only, the request has a token", async (t) => {
   const issuer = {

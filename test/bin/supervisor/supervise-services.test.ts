@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../support/patterns/exactly.js";
 import type { Owner } from "../fake-daemon.js";
 import { listenForPresence, type Program, scriptPath, startProgram } from "../program-run.js";
 import type { FakeScenario } from "./fake-service.js";
@@ -229,10 +230,13 @@ t.test("Ctrl-C at the terminal reaches the services through up only, in order", 
   const reasons = up.out
     .filter((line) => line.includes('"reason"'))
     .map((line) => JSON.parse(line) as { process: string; reason: string });
-  t.match(reasons, [
-    { process: "proxy", reason: "SIGINT" },
-    { process: "limiterd", reason: "SIGINT" },
-  ]);
+  t.match(
+    reasons,
+    exactly([
+      { process: "proxy", reason: "SIGINT" },
+      { process: "limiterd", reason: "SIGINT" },
+    ]),
+  );
 });
 
 t.test("when up itself is killed, both services notice and end by themselves", async (t) => {
@@ -280,7 +284,10 @@ t.test("a reload may change how many proxies there are", async (t) => {
   up.child.kill("SIGHUP");
   const proxies = [await next("proxy"), await next("proxy"), await next("proxy")];
   await old.gone;
-  t.match(await outcomeOf(up), { ok: true, lines: ["replaced 3 proxies", /^the daemon runs on/] });
+  t.match(
+    await outcomeOf(up),
+    exactly({ ok: true, lines: ["replaced 3 proxies", /^the daemon runs on/] }),
+  );
   process.kill(proxies[1]!.pid, "SIGKILL");
   await up.line(/^proxy-2 was ended by SIGKILL; it starts again in 100 ms$/);
   await next("proxy");
@@ -303,11 +310,14 @@ t.test("a successor that can't start or dies leaves the running proxy alone", as
       up.line(/^ready at/),
     ]);
     up.child.kill("SIGHUP");
-    t.match(await outcomeOf(up), {
-      ok: false,
-      exitCode,
-      lines: [/^error: the new proxy ended before it was ready/],
-    });
+    t.match(
+      await outcomeOf(up),
+      exactly({
+        ok: false,
+        exitCode,
+        lines: [/^error: the new proxy ended before it was ready/],
+      }),
+    );
     for (const { pid } of [limiterd, old]) process.kill(pid, 0);
     t.notOk(
       up.err.some((line) => line.includes("starts again")),

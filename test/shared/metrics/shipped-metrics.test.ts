@@ -11,7 +11,12 @@ const read = (path: string): string => readFileSync(join(root, "docs/examples", 
 
 interface Panel {
   readonly title: string;
-  readonly gridPos: { readonly x: number; readonly w: number };
+  readonly gridPos: {
+    readonly x: number;
+    readonly y: number;
+    readonly w: number;
+    readonly h: number;
+  };
   readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
 }
 
@@ -77,4 +82,40 @@ t.test("every name and label of the board is in the table", async (t) => {
   );
   for (const { title, targets = [] } of board.panels)
     for (const { expr } of targets) holds(t, expr, title);
+});
+
+/** On no panel and in no alert: what others on the board say better, or what only a bug changes. */
+const elsewhere: readonly string[] = [
+  "nodejs_heap_size_used_bytes",
+  "process_start_time_seconds",
+  "sluice_limiter_journal_bytes",
+  "sluice_limiter_settles_repeated_total",
+  "sluice_limiter_settles_total",
+];
+
+t.test("every metric is on the board or in an alert, but for a few", async (t) => {
+  const expressions = [
+    ...board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+    ...alerts.groups.flatMap(({ rules }) => rules.map(({ expr }) => expr)),
+  ];
+  const shown = new Set(expressions.flatMap(seriesOf).map(([name]) => name));
+  const missing = metricsTable
+    .map(({ name }) => name)
+    .filter((name) => ![name, `${name}_bucket`, `${name}_count`].some((each) => shown.has(each)));
+  t.same(missing.sort(), elsewhere);
+});
+
+t.test("no two panels of the board are in the same place", async (t) => {
+  const taken = new Map<string, string>();
+  for (const { title, gridPos } of board.panels)
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        const other = taken.get(`${x} ${y}`);
+        if (other !== undefined) t.fail(`${title} covers ${other}`);
+        taken.set(`${x} ${y}`, title);
+      }
+  t.same(
+    board.panels.filter(({ gridPos: { x, w } }) => x + w > 24).map(({ title }) => title),
+    [],
+  );
 });

@@ -132,3 +132,20 @@ t.test("messages about something else are passed over", async (t) => {
   all.said(first, { metrics: "told", id: 1, counted: [1, ["a"], [1, 2, 3]], read: "no" });
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
 });
+
+t.test("series that make no sense corrupt no sum, and are reported once", async (t) => {
+  const odd: string[] = [];
+  const all = new GatheredMetrics(
+    () => {},
+    (name) => void odd.push(name),
+  );
+  const first = new FakeProxy("proxy-1", all, 3, 10);
+  const second = new FakeProxy("proxy-2", all, 4, 20);
+  // As it could come over the channel.
+  const text = JSON.stringify({ counted: [["requests", ["a"], ["9"]]], read: [] });
+  second.own = JSON.parse(text) as ToldMetrics;
+  t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
+  all.ended(second);
+  t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
+  t.same(odd, ["proxy-2"]);
+});

@@ -1,4 +1,12 @@
-import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +18,8 @@ import { familiesOfAll } from "../../../../shared/metrics/told-metrics.js";
 
 const noon = Date.parse("2026-11-23T12:00:00Z");
 let nowMs = noon;
+
+const odd = (): void => {};
 
 interface Worker {
   readonly group: ProxyGroup;
@@ -59,9 +69,9 @@ t.test("whichever proxy of a port is scraped tells of all, each by its name", as
   const metrics = directoryOf(t);
   const first = worker(t, join(metrics, "proxy"), { pid: 1, requests: 10 });
   const second = worker(t, join(metrics, "worker-2"), { pid: 2, requests: 200 });
-  await first.group.serves();
+  await first.group.serves(odd);
   t.same(await scrape(first), { "": 10 }, "alone, as a proxy without workers");
-  await second.group.serves();
+  await second.group.serves(odd);
   t.same(await scrape(first), { "": 10, "worker-2": 200 });
   second.requests++;
   t.same(await scrape(second), { "": 10, "worker-2": 201 }, "no sum depends on who is met");
@@ -70,7 +80,7 @@ t.test("whichever proxy of a port is scraped tells of all, each by its name", as
   nowMs += 60_000;
   const successor = worker(t, join(metrics, "worker-2"), { pid: 3, requests: 5 });
   t.same(await scrape(first), { "": 10, "worker-2": 201 }, "it doesn't serve yet");
-  await successor.group.serves();
+  await successor.group.serves(odd);
   const all = { "": 10, "worker-2": 5, "worker-2-finishing-2": 201 };
   t.same(await scrape(first), all);
   t.same(await scrape(successor), all);
@@ -84,7 +94,7 @@ t.test(
   async (t) => {
     const metrics = directoryOf(t);
     const first = worker(t, join(metrics, "proxy"), { pid: 7, requests: 10, answerMs: 500 });
-    await first.group.serves();
+    await first.group.serves(odd);
     const left = createServer();
     await new Promise<void>((resolve) => left.listen(join(metrics, "other"), resolve));
     // A process that is killed leaves its file, on which nobody listens.
@@ -116,13 +126,87 @@ t.test(
   },
 );
 
+t.test("an answer that makes no sense breaks no scrape, and is reported once", async (t) => {
+  const metrics = directoryOf(t);
+  const first = worker(t, join(metrics, "proxy"), { pid: 7, requests: 10, answerMs: 10_000 });
+  /** By the name before the times of their sockets. */
+  const reported: string[] = [];
+  await first.group.serves(
+    (socket, reason) => void reported.push(`${socket.replace(/\..*/, "")}: ${reason}`),
+  );
+  const one = (labels: unknown, values: unknown): unknown => [
+    "sluice_requests_total",
+    labels,
+    values,
+  ];
+  const answers: Readonly<Record<string, string>> = {
+    half: JSON.stringify({ metrics: "told", id: 0, counted: [], read: [] }).slice(0, -3),
+    html: "<html>",
+    lists: JSON.stringify({ metrics: "told", id: 0, counted: {}, read: null }),
+    series: JSON.stringify({
+      ...{ metrics: "told", id: 0, read: [["sluice_connections", [], [4]]] },
+      counted: [
+        one(["good"], [5]),
+        one(["good"], [6]),
+        one(["below"], [-1]),
+        one(["text"], ["1"]),
+        one(["none"], [null]),
+        one([7], [1]),
+        one("labels", [1]),
+        one(["x".repeat(5_000)], [1]),
+        ["sluice_connections", [], [1]],
+        null,
+      ],
+    }),
+    infinite: `{"metrics":"told","id":0,"counted":[],"read":[["sluice_connections",[],[1e999]]]}`,
+    large: "x".repeat(33 * 1024 * 1024),
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.end(answer);
+    });
+    server.listen(join(metrics, `${name}.${nowMs}.1.sock`));
+    t.teardown(() => server.close());
+  }
+  const loop = join(metrics, `loop.${nowMs}.1.sock`);
+  symlinkSync(loop, loop);
+  const [told, again] = await Promise.all([first.group.gather(), first.group.gather()]);
+  t.equal(told, again, "scrapes at once ask the others once");
+  t.same(told, {
+    counted: [
+      ["sluice_requests_total", ["openai", ""], [10]],
+      ["sluice_requests_total", ["good", "series"], [5]],
+    ],
+    read: [
+      ["sluice_connections", [""], [7]],
+      ["sluice_connections", ["series"], [4]],
+    ],
+  });
+  await first.group.gather();
+  t.same(reported.sort(), [
+    "half: what it answers are no metrics",
+    "html: what it answers are no metrics",
+    "infinite: 1 of its series are odd",
+    "large: its answer is too large",
+    "lists: 2 of its series are odd",
+    "loop: it can't be asked: ELOOP",
+    "series: 9 of its series are odd",
+  ]);
+  rmSync(loop);
+  await first.group.gather();
+  symlinkSync(loop, loop);
+  await first.group.gather();
+  t.equal(reported.at(-1), "loop: it can't be asked: ELOOP", "one that had left is another");
+});
+
 t.test("without its variable, or a directory, a proxy tells of itself alone", async (t) => {
   for (const env of [{}, { SLUICE_WORKER_METRICS: "" }])
     t.equal(workerMetrics({ env, pid: 1, nowMs: () => nowMs }), null);
   const env = { SLUICE_WORKER_METRICS: join(directoryOf(t), "x".repeat(120), "proxy") };
   const group = workerMetrics({ env, pid: 1, nowMs: () => nowMs })!;
   group.answerWith(async () => ({ counted: [], read: [["sluice_connections", [], [3]]] }));
-  await t.rejects(group.serves(), "the path is too long for a socket");
+  await t.rejects(group.serves(odd), "the path is too long for a socket");
   const families = familiesOfAll((await group.gather())!, group.sums);
   const connections = families.find(({ metric }) => metric.name === "sluice_connections");
   t.same(

@@ -1,0 +1,65 @@
+/**
+ * Answers of other proxies about their metrics that make no sense, in whole or in part, and proxies
+ * that can't be asked. What makes sense is shown in a scrape, the rest is left out, and each proxy
+ * is reported once, until it answers well or leaves. Pure.
+ */
+import type { ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import type { WorkerPlace } from "./worker-places.js";
+
+/** `nobody`, `gone`: it has ended, or is about to. `code`: why it couldn't be asked. */
+export type Heard =
+  | (ToldMetrics & { readonly odd: number })
+  | { readonly code: string }
+  | "nobody"
+  | "gone"
+  | "none in time"
+  | "too large"
+  | "no metrics";
+
+/** As many as a port has at most; further ones aren't reported. */
+const reportedMax = 128;
+
+const reasons = {
+  "none in time": "it doesn't answer in time",
+  "too large": "its answer is too large",
+  "no metrics": "what it answers are no metrics",
+} as const;
+
+/** Why one can't be asked; of other errors the code is told. */
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["EACCES", "permission denied"],
+  ["EPERM", "permission denied"],
+  ["EMFILE", "this process may not open more files"],
+  ["ENFILE", "this host may not open more files"],
+  ["EAGAIN", "too many wait for it already"],
+]);
+
+export class OddAnswers {
+  readonly #onOdd: (proxy: string, reason: string) => void;
+  readonly #reported = new Set<string>();
+
+  constructor(onOdd: (proxy: string, reason: string) => void) {
+    this.#onOdd = onOdd;
+  }
+
+  heard({ file }: Pick<WorkerPlace, "file">, answer: Heard): void {
+    const reason = reasonOf(answer);
+    if (reason === null) return void this.#reported.delete(file);
+    if (this.#reported.has(file) || this.#reported.size >= reportedMax) return;
+    this.#reported.add(file);
+    this.#onOdd(file, reason);
+  }
+
+  /** Those that have no file any more have left, and are forgotten. */
+  there(files: readonly string[]): void {
+    const still = new Set(files);
+    for (const file of this.#reported) if (!still.has(file)) this.#reported.delete(file);
+  }
+}
+
+function reasonOf(answer: Heard): string | null {
+  if (answer === "nobody" || answer === "gone") return null;
+  if (typeof answer === "string") return reasons[answer];
+  if ("code" in answer) return `it can't be asked: ${refusals.get(answer.code) ?? answer.code}`;
+  return answer.odd === 0 ? null : `${answer.odd} of its series are odd`;
+}
