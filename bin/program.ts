@@ -28,7 +28,7 @@ import { usageFailure } from "./session/command-failure.js";
 import type { CommandFlags } from "./session/command-flags.js";
 import { exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
-import { otherWord } from "./session/other-words.js";
+import { helpLine, otherWord } from "./session/other-words.js";
 import { printFailure } from "./session/print-failure.js";
 import type { Session } from "./session/terminal.js";
 
@@ -39,7 +39,7 @@ import type { Session } from "./session/terminal.js";
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
   const program = createProgram(session);
   try {
-    await program.parseAsync([...argv], { from: "user" });
+    await program.parseAsync([...helpLine(program, argv)], { from: "user" });
     return exitCodes.ok;
   } catch (error) {
     return printFailure(error, {

@@ -29,7 +29,9 @@ const columns: readonly Column<Finding>[] = [
 
 /** The table, and a line that sums it up. */
 export function renderFindings(findings: readonly Finding[]): string {
-  const count = (wanted: Finding["state"]): number =>
-    findings.filter(({ state }) => state === wanted).length;
-  return `${renderTable(columns, findings)}\n${count("failure")} failures, ${count("warning")} warnings`;
+  const count = (wanted: Finding["state"]): string => {
+    const { length } = findings.filter(({ state }) => state === wanted);
+    return `${length} ${wanted}${length === 1 ? "" : "s"}`;
+  };
+  return `${renderTable(columns, findings)}\n${count("failure")}, ${count("warning")}`;
 }

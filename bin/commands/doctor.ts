@@ -112,7 +112,10 @@ async function checkServices(
     });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    findings.push(failed("daemon", error.message.replace(/^error: /, "")));
+    // What is wrong with the configuration is said, and says nothing of the daemon.
+    if (error.exitCode === exitCodes.configuration)
+      findings.push(warning("daemon", "not asked: the configuration says where, or --socket does"));
+    else findings.push(failed("daemon", error.message.replace(/^error: /, "")));
   }
   if (config !== null && config.server.port !== 0) {
     const { host, port } = config.server;

@@ -17,6 +17,8 @@ export interface FlagNode {
   /** As the help writes it: `--path <path>`. */
   readonly usage: string;
   readonly takesValue: boolean;
+  /** It can't stand without one. */
+  readonly needsValue: boolean;
   readonly description: string;
 }
 
@@ -30,7 +32,17 @@ export function treeOf(command: Command, name = ""): CommandNode {
       arg.required ? `<${arg.name()}>` : `[${arg.name()}]`,
     ),
     flags: command.options.flatMap(({ long, flags, required, optional, description }) =>
-      long == null ? [] : [{ long, usage: flags, takesValue: required || optional, description }],
+      long == null
+        ? []
+        : [
+            {
+              long,
+              usage: flags,
+              takesValue: required || optional,
+              needsValue: required,
+              description,
+            },
+          ],
     ),
     children: children.map((child) => treeOf(child, `${name} ${child.name()}`.trim())),
   };
@@ -75,4 +87,25 @@ export function valuesOfArgument({ name, args }: CommandNode): ValueKind | null 
   if (/subject/.test(first)) return "subjects";
   if (/id/.test(first) && name.startsWith("keys")) return "keys";
   return /file/.test(first) ? "files" : null;
+}
+
+/** Flags whose values are few words, each of commands whose names begin so. */
+const flagWords: readonly (readonly [long: string, command: string, words: readonly string[]])[] = [
+  ["--scope", "limits", ["user_path", "provider", "model"]],
+  ["--scope", "budgets", ["user_path", "label"]],
+  ["--period", "limits", ["minute", "hour", "day", "concurrent"]],
+  ["--period", "budgets", ["hourly", "daily", "weekly", "monthly"]],
+  ["--by", "usage", ["day", "model", "provider", "path", "requested_model", "key", "label"]],
+  ["--format", "usage", ["ndjson", "csv"]],
+];
+
+/** The words that may stand behind a flag of a command; null: it takes others. */
+export function wordsOfFlag({ name }: CommandNode, long: string): readonly string[] | null {
+  const found = flagWords.find(([flag, command]) => flag === long && name.startsWith(command));
+  return found === undefined ? null : found[2];
+}
+
+/** The words that may stand as a command's first argument. */
+export function wordsOfArgument({ name }: CommandNode): readonly string[] {
+  return name === "completion" ? ["bash", "zsh", "fish"] : [];
 }

@@ -9,6 +9,8 @@ import {
   valuesCommand,
   valuesOfArgument,
   valuesOfFlag,
+  wordsOfArgument,
+  wordsOfFlag,
 } from "./command-tree.js";
 
 export const shells = ["bash", "zsh", "fish"] as const;
@@ -30,7 +32,28 @@ function commandSteps(tree: CommandNode): readonly string[] {
 
 function wordsOf(node: CommandNode, tree: CommandNode): readonly string[] {
   const flags = [...node.flags, ...tree.flags].map(({ long }) => long);
-  return [...new Set([...node.children.map(lastWord), ...flags, "--help"])];
+  const words = [...wordsOfArgument(node), ...node.children.map(lastWord), ...flags, "--help"];
+  return [...new Set(words)];
+}
+
+/** Patterns of `<command> <flag>` with the words that may follow. */
+function wordCases(tree: CommandNode): readonly (readonly [patterns: string, words: string])[] {
+  const patterns = new Map<string, string[]>();
+  for (const node of allNodes(tree))
+    for (const { long } of node.flags) {
+      const words = wordsOfFlag(node, long)?.join(" ");
+      if (words === undefined) continue;
+      patterns.set(words, [...(patterns.get(words) ?? []), quoted(`${node.name} ${long}`)]);
+    }
+  return [...patterns].map(([words, of]) => [of.join("|"), words]);
+}
+
+/** Flags that something must follow which nobody knows, such as a number. */
+function otherValueFlags(tree: CommandNode): readonly string[] {
+  const flags = allNodes(tree).flatMap((node) => node.flags);
+  const optional = new Set(flags.filter((each) => !each.needsValue).map(({ long }) => long));
+  const longs = flags.map(({ long }) => long);
+  return [...new Set(longs)].filter((long) => !optional.has(long) && valuesOfFlag(long) === null);
 }
 
 function valueFlags(tree: CommandNode, kind: string): readonly string[] {
@@ -44,17 +67,27 @@ function bashScript(tree: CommandNode): string {
 _sluice() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} at="" word i
   local -a found=()
+  COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     case "$at $word" in
       ${commandSteps(tree).map(quoted).join("|")}) at="\${at:+$at }$word" ;;
     esac
   done
+  case "$at $prev" in
+${wordCases(tree)
+  .map(
+    ([patterns, words]) =>
+      `    ${patterns}) COMPREPLY=($(compgen -W "${words}" -- "$cur")); return ;;`,
+  )
+  .join("\n")}
+  esac
   case "$prev" in
 ${kinds
   .map((kind) => `    ${valueFlags(tree, kind).join("|")}) mapfile -t found < <(${ask(kind)}) ;;`)
   .join("\n")}
     ${valueFlags(tree, "files").join("|")}) return ;;
+    ${otherValueFlags(tree).join("|")}) compopt +o default 2>/dev/null; return ;;
     *)
       case "$at" in
 ${allNodes(tree)
@@ -66,7 +99,6 @@ ${allNodes(tree)
   .join("\n")}
       esac ;;
   esac
-  COMPREPLY=()
   for word in "\${found[@]}"; do
     [[ -n $word && $word == "$cur"* ]] && COMPREPLY+=("$(printf %q "$word")")
   done
@@ -87,11 +119,17 @@ _sluice() {
       (${commandSteps(tree).map(quoted).join("|")}) at="\${at:+$at }$word" ;;
     esac
   done
+  case "$at \${words[CURRENT-1]}" in
+${wordCases(tree)
+  .map(([patterns, words]) => `    (${patterns}) compadd -- ${words}; return ;;`)
+  .join("\n")}
+  esac
   case "\${words[CURRENT-1]}" in
 ${kinds
   .map((kind) => `    (${valueFlags(tree, kind).join("|")}) found=("\${(@f)$(${ask(kind)})}") ;;`)
   .join("\n")}
     (${valueFlags(tree, "files").join("|")}) _files; return ;;
+    (${otherValueFlags(tree).join("|")}) return ;;
     (*)
       case "$at" in
 ${allNodes(tree)
@@ -118,11 +156,23 @@ function fishScript(tree: CommandNode): string {
       ),
       ...node.flags.map(({ long, takesValue, description }) => {
         const kind = valuesOfFlag(long);
-        const values = kind === null ? "" : kind === "files" ? " -F" : ` -a '(${ask(kind)})'`;
-        const value = takesValue ? ` -r${values}` : "";
+        const words = wordsOfFlag(node, long);
+        const values =
+          words !== null
+            ? ` -a ${single(words.join(" "))}`
+            : kind === null
+              ? ""
+              : kind === "files"
+                ? " -F"
+                : ` -a '(${ask(kind)})'`;
+        // Without files, unless they are what is wanted.
+        const value = takesValue ? ` ${kind === "files" ? "-r" : "-x"}${values}` : "";
         return `${begin} -l ${long.slice(2)}${value} -d ${single(description)}`;
       }),
-      ...(argument === null || argument === "files" ? [] : [`${begin} -a '(${ask(argument)})'`]),
+      ...wordsOfArgument(node).map((word) => `${begin} -a ${word}`),
+      ...(argument === null
+        ? []
+        : [argument === "files" ? `${begin} -F` : `${begin} -a '(${ask(argument)})'`]),
     ];
   });
   return `# Completes sluice in fish: sluice completion fish | source

@@ -135,14 +135,24 @@ function periodFromFlags({ period, periodSeconds }: KeyFlags): Readonly<Record<s
 }
 
 function longForm<S extends string>(
-  { longFlags, readNumber }: FlagForm<S>,
+  form: FlagForm<S>,
   flags: SetFlags,
   problems: ArgumentProblem[],
 ): readonly Typed[] {
+  const { longFlags, readNumber } = form;
   const period = periodFromFlags(flags);
   const given = longFlags.flatMap(({ name, field }) =>
     typedIn(flags, name).map((text) => [field, readNumber(text) ?? text] as const),
   );
+  const short = shortForm(form, flags).flatMap(({ flagOf }) => Object.values(flagOf));
+  if (Object.keys(period).length > 0 && given.length === 0 && short.length > 0) {
+    const flag = flags.period === undefined ? "--period-seconds" : "--period";
+    problems.push({
+      message: `${flag} goes with ${listed(longFlags, " or ")}: leave it out beside ${short.join(", ")}`,
+      param: flag,
+    });
+    return [];
+  }
   if (Object.keys(period).length > 0)
     return [
       {

@@ -1,6 +1,6 @@
 /** Reads a file that a command is given, or standard input: `-`. */
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { usageFailure } from "../session/command-failure.js";
 
@@ -15,12 +15,12 @@ const bytesMax = 16 * 1024 * 1024;
 /** What a pipe holds. */
 const pieceBytes = 64 * 1024;
 
-/** Throws `CommandFailure`. */
-export function readInput(file: string, cwd: string): Input {
+/** Rejects with `CommandFailure`. */
+export async function readInput(file: string, cwd: string): Promise<Input> {
   const isStandard = file === "-";
   const name = isStandard ? "standard input" : file;
   try {
-    const bytes = isStandard ? readAll(0) : readFile(resolve(cwd, file));
+    const bytes = isStandard ? await readStandard() : readFile(resolve(cwd, file));
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -45,6 +45,24 @@ function readFile(path: string): Buffer {
   }
 }
 
+/**
+ * Node has made one of it that doesn't block: what its writer hasn't written yet can't be waited
+ * for by `readSync`. A terminal is opened anew, for it is asked whether to go on afterwards.
+ */
+async function readStandard(): Promise<Buffer> {
+  if (process.stdin.isTTY) return readFile("/dev/stdin");
+  // Node would take it for one that has ended.
+  if (fstatSync(0).isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > bytesMax) throw tooLarge();
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
 /** Pipes and devices don't say how long they are, and some never end. */
 function readAll(fd: number): Buffer {
   const pieces: Buffer[] = [];
@@ -53,10 +71,14 @@ function readAll(fd: number): Buffer {
     const read = readSync(fd, piece);
     if (read === 0) return Buffer.concat(pieces);
     bytes += read;
-    if (bytes > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
+    if (bytes > bytesMax) throw tooLarge();
     // Copied: a pipe that is written to line by line is read in small pieces.
     pieces.push(Buffer.from(piece.subarray(0, read)));
   }
+}
+
+function tooLarge(): Error {
+  return new Error(`it is larger than ${bytesMax} bytes`);
 }
 
 /** What the daemon knows a file by while it takes it. */

@@ -70,7 +70,7 @@ function headLine(
   { before, now, inFlight, spentTodayUsd, storeFailing, lost }: TopData,
   { isPaused }: TopState,
 ): string {
-  if (lost !== null) return `no answer: ${lost}`;
+  if (lost !== null) return `no answer: ${lost.replace(/^error: /, "")}`;
   const seconds = before === null ? 0 : (now.atMs - before.atMs) / 1000;
   const perSecond = (field: "admitted" | "refused" | "tokens"): number | null =>
     before === null || seconds <= 0 ? null : (now[field] - before[field]) / seconds;

@@ -30,6 +30,11 @@ export class CommandFailure extends Error {
   }
 }
 
+/** The reader of standard output has closed it, as `| head` does: that prints nothing. */
+export function outputClosed(): CommandFailure {
+  return new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
+}
+
 /** What is wrong with a flag or an argument as it was typed; `param` names it. */
 export interface ArgumentProblem {
   readonly message: string;

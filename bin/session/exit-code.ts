@@ -38,7 +38,10 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },
   { code: exitCodes.killed, meaning: "stopped by Ctrl-C, or by force by a second signal" },
-  { code: exitCodes.outputClosed, meaning: "the reader of an export went away before its end" },
+  {
+    code: exitCodes.outputClosed,
+    meaning: "the reader of an export, a list that is watched, top or tail went away",
+  },
 ];
 
 /**

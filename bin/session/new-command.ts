@@ -11,8 +11,9 @@ export function newCommand(name: string, session: Session): Command {
     .helpOption("-h, --help", "print this help")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.out(text.trimEnd()),
-      writeErr: (text) => terminal.err(text.trimEnd()),
+      // With one line break of commander's, which the terminal adds.
+      writeOut: (text) => terminal.out(text.replace(/\n$/, "")),
+      writeErr: (text) => terminal.err(text.replace(/\n$/, "")),
       outputError: () => {},
     });
 }

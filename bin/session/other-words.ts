@@ -12,13 +12,17 @@ const commandWords: Readonly<Record<string, readonly string[]>> = {
   budget: ["budgets"],
   check: ["config check", "check"],
   clear: ["reset"],
+  configure: ["init"],
+  connections: ["in-flight"],
   cost: ["usage"],
   costs: ["usage"],
   create: ["set", "issue"],
+  debug: ["doctor"],
   del: ["delete"],
+  diagnose: ["doctor"],
   diff: ["limits apply", "apply"],
   disable: ["deactivate"],
-  dump: ["limits export", "export"],
+  dump: ["limits export", "export", "show"],
   export: ["limits export", "export"],
   get: ["list"],
   health: ["status"],
@@ -27,16 +31,26 @@ const commandWords: Readonly<Record<string, readonly string[]>> = {
   jwt: ["jwts"],
   key: ["keys"],
   limit: ["limits"],
+  lint: ["config check", "check"],
+  load: ["limits apply", "apply"],
+  log: ["tail"],
+  logs: ["tail"],
   ls: ["list"],
+  models: ["providers"],
+  monitor: ["top"],
   new: ["issue", "set"],
+  ping: ["status"],
   plan: ["limits apply", "apply"],
   print: ["show"],
+  ps: ["in-flight"],
   put: ["set"],
   quota: ["limits"],
   quotas: ["limits"],
   "rate-limits": ["limits"],
   remove: ["delete"],
   report: ["usage"],
+  requests: ["tail"],
+  restart: ["reload"],
   revoke: ["deactivate"],
   rm: ["delete"],
   rules: ["limits"],
@@ -44,14 +58,18 @@ const commandWords: Readonly<Record<string, readonly string[]>> = {
   schema: ["config schema"],
   serve: ["up"],
   server: ["up"],
+  setup: ["init"],
   show: ["list"],
   spend: ["usage"],
   start: ["up"],
+  test: ["config check", "check"],
   token: ["keys"],
   tokens: ["keys"],
   update: ["set"],
   validate: ["config check", "check"],
+  verify: ["verify-store", "check"],
   version: ["--version"],
+  watch: ["top"],
   why: ["explain"],
 };
 
@@ -80,6 +98,11 @@ const flagWords: Readonly<Record<string, readonly string[]>> = {
   "--window": ["--period"],
 };
 
+/** What commands of other programs do, and none of this one does. */
+const endings = new Set(["down", "halt", "kill", "quit", "shutdown", "stop"]);
+const howItEnds =
+  " (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)";
+
 /** ` (Did you mean limits?)` for what wasn't known on a command line, or nothing. */
 export function otherWord(program: Command, argv: readonly string[]): string {
   let command = program;
@@ -92,10 +115,48 @@ export function otherWord(program: Command, argv: readonly string[]): string {
     }
     const below = command.commands.find((child) => child.name() === word);
     if (below !== undefined) command = below;
-    else if (Object.hasOwn(commandWords, word) && command.commands.length > 0)
+    else if (command.commands.length === 0) {
+      const isFile = command.registeredArguments.length === 0 && /\.(?:ya?ml|json)$/i.test(word);
+      if (isFile) return ` (Did you mean --config ${word}?)`;
+    } else if (command === program && endings.has(word)) return howItEnds;
+    else if (Object.hasOwn(commandWords, word))
       return meant(commandWords[word], (name) => isCommand(name, command, program));
+    else return elsewhere(word, command, program);
   }
   return "";
+}
+
+/**
+ * The command line for one that asks for help (`help limits set`, `limits help set`): that of the
+ * command with `--help`. If there is no such command, it is the words that say so by themselves:
+ * the help of everything else would hide it.
+ */
+export function helpLine(program: Command, argv: readonly string[]): readonly string[] {
+  const firstFlag = argv.findIndex((word) => word.startsWith("-"));
+  const plain = firstFlag === -1 ? argv : argv.slice(0, firstFlag);
+  const words: string[] = [];
+  let asksByWord = false;
+  let command: Command | undefined = program;
+  for (const word of plain) {
+    // What follows a command that has none below it are its arguments.
+    if (command === undefined || command.commands.length === 0) break;
+    if (word === "help") asksByWord = true;
+    else {
+      words.push(word);
+      command = command.commands.find((child) => child.name() === word);
+    }
+  }
+  if (!asksByWord && !argv.includes("--help") && !argv.includes("-h")) return argv;
+  if (command === undefined) return words;
+  return asksByWord ? [...words, "--help"] : argv;
+}
+
+/** `config init` for `init`, and `rotate` for `keys rotate`. */
+function elsewhere(word: string, command: Command, program: Command): string {
+  const has = (group: Command): boolean => group.commands.some((child) => child.name() === word);
+  if (command !== program) return has(program) ? ` (Did you mean sluice ${word}?)` : "";
+  const [group, ...others] = program.commands.filter(has);
+  return group === undefined || others.length > 0 ? "" : ` (Did you mean ${group.name()} ${word}?)`;
 }
 
 function isCommand(name: string, command: Command, program: Command): boolean {

@@ -31,7 +31,9 @@ function failureOfCommander(error: CommanderError, advice: () => string): Comman
   if (error.code === "commander.help")
     return new CommandFailure({ exitCode: exitCodes.usage, lines: [], error: {} });
   const message = error.message.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ");
-  const better = error.code.startsWith("commander.unknown") ? advice() : "";
+  const isUnknown =
+    error.code.startsWith("commander.unknown") || error.code === "commander.excessArguments";
+  const better = isUnknown ? advice() : "";
   const plain = better === "" ? message : message.replace(/ \(Did you mean .*\)$/, "");
   return usageFailure([{ message: plain + better, param: null }]);
 }

@@ -1,7 +1,6 @@
 /** Errors of the operating system as failures of a command. */
 import { plainFailure } from "../../shared/error-code.js";
-import { CommandFailure, refusal } from "./command-failure.js";
-import { exitCodes } from "./exit-code.js";
+import { outputClosed, refusal } from "./command-failure.js";
 
 /**
  * Turns them, in work that writes to `name`, into failures of the command. A closed pipe (`| head`)
@@ -13,14 +12,14 @@ export async function withSystemErrors<T>(name: string, work: () => Promise<T>):
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    if (code === "EPIPE")
-      throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
-    // Node's message ends with the system call and the path of the temporary file.
+    if (code === "EPIPE") throw outputClosed();
+    // Node's message begins with the code, and ends with the system call and the path of the
+    // temporary file.
     throw refusal(
       plainFailure(
         500,
         "internal_error",
-        `can't write to ${name}: ${message.replace(/, \w+( '.*')?$/, "")}`,
+        `can't write to ${name}: ${message.replace(/^E[A-Z0-9]+: |, \w+( '.*')?$/g, "")}`,
       ),
     );
   }

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { escapeControls } from "../../shared/logging/escape-controls.js";
 import { openScreen, type Screen } from "../text/raw-screen.js";
-import { stopped } from "./command-failure.js";
+import { outputClosed, stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
 export interface Terminal {
@@ -18,7 +18,7 @@ export interface Terminal {
   err(text: string): void;
   /**
    * Writes to standard output unchanged; resolves when the text has left the process, so that a
-   * slow reader slows the writer. Rejects with `EPIPE` if the reader has closed it.
+   * slow reader slows the writer. Rejects with `CommandFailure` if the reader has closed it.
    */
   write(text: string | Uint8Array): Promise<void>;
   /** The width of the terminal; null if standard output isn't one. */
@@ -75,7 +75,10 @@ function processTerminal(): Terminal {
     err: (text) => void process.stderr.write(`${escapeControls(text)}\n`),
     write: (text) =>
       new Promise((resolve, reject) =>
-        process.stdout.write(text, (error) => (error == null ? resolve() : reject(error))),
+        process.stdout.write(text, (error) => {
+          if (error == null) resolve();
+          else reject((error as NodeJS.ErrnoException).code === "EPIPE" ? outputClosed() : error);
+        }),
       ),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
     showProgress:

@@ -8,8 +8,15 @@ import { exitCodes } from "../session/exit-code.js";
 import { type Session, showsUnicode } from "../session/terminal.js";
 import { createProgressLine, type ProgressLine } from "../usage/progress-line.js";
 
-/** Throws a failure with exit code 74 for a file that can't be read as a store at all. */
-export async function verifiedReport(session: Session, file: string): Promise<StoreReport> {
+/**
+ * Throws a failure with exit code 74 for a file that can't be read as a store at all. `name`: what
+ * the file is called in it, if it is a copy.
+ */
+export async function verifiedReport(
+  session: Session,
+  file: string,
+  name = file,
+): Promise<StoreReport> {
   const progress = progressOf(session);
   const work = runStoreProcess(["verify", file], (ratio) => progress?.show(ratio, "verified"));
   try {
@@ -19,7 +26,7 @@ export async function verifiedReport(session: Session, file: string): Promise<St
     return report;
   } catch (error) {
     if (error instanceof Error && error.name === "StoreUnreadableError")
-      throw damage([error.message]);
+      throw damage([error.message.replaceAll(file, () => name)]);
     throw error;
   } finally {
     progress?.clear();

@@ -3,11 +3,14 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { variable } from "../../../shared/config/environment.js";
 import { presets } from "../../../shared/config/presets/presets.js";
+import { configFileVariable } from "../../../shared/config/settings/settings.js";
 import { plainFailure } from "../../../shared/error-code.js";
 import { refusal } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
+import { shellWord } from "../../text/shell-word.js";
 import { starterFile } from "../../text/starter-file.js";
 
 /** Adds `init` to the program. */
@@ -36,11 +39,14 @@ function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): voi
     throw refusal(plainFailure(400, "invalid_request_error", reason));
   }
   const names = found.map(({ name }) => name).join(", ");
+  // Without its name the commands would read another file, or none.
+  const isFound = flags.config === undefined && variable(env, configFileVariable) === null;
+  const sluice = isFound ? "sluice" : `sluice --config ${shellWord(file)}`;
   terminal.out(
     [
       `written: ${file}${names === "" ? "" : `, with ${names}`}`,
-      "next:    sluice config check",
-      "         sluice up",
+      `next:    ${sluice} config check`,
+      `         ${sluice} up`,
     ].join("\n"),
   );
 }

@@ -56,7 +56,7 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
         param: "--yes",
       },
     ]);
-  const { name, text } = readInput(file, cwd);
+  const { name, text } = await readInput(file, cwd);
   const read = readLimitsFile({ file: name, text, env });
   if (!read.ok) throw wrongFile(read.problems.map(problemLine));
   const body = {

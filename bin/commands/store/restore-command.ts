@@ -55,11 +55,15 @@ async function restoreCommand(session: Session, file: string, flags: RestoreFlag
   const { limiter } = requireConfiguration(session, flags, terminal.err);
   const backup = await withStoreErrors(file, async () => openBackup(file));
   try {
-    await withStoreErrors(limiter.dataDir, async () => {
+    const takeBack = await withStoreErrors(limiter.dataDir, async () => {
       becomeOwnerOf(limiter.dataDir);
-      makeDataDirectory(limiter.dataDir);
+      return makeDataDirectory(limiter.dataDir);
     });
-    await restoreTo(limiter, { session, file, backup, flags });
+    try {
+      await restoreTo(limiter, { session, file, backup, flags });
+    } finally {
+      takeBack();
+    }
   } finally {
     backup.close();
   }
@@ -74,7 +78,7 @@ async function restoreTo(
   let staged: StagedStore | null = null;
   try {
     staged = await withStoreErrors(limiter.dataDir, async () => stageStore(backup, held.file));
-    const report = await verifiedReport(session, staged.file);
+    const report = await verifiedReport(session, staged.file, file);
     if (report.problems.length > 0) throw damage(report.problems);
     if (flags.json !== true) terminal.out(`${file}\n${storeText(report)}`);
     if (flags.yes !== true) await confirm(session, held.file);

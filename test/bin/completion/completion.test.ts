@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import t from "tap";
-import { allNodes, treeOf } from "../../../bin/completion/command-tree.js";
+import { allNodes, treeOf, wordsOfFlag } from "../../../bin/completion/command-tree.js";
 import { createProgram } from "../../../bin/program.js";
 import { run, sessionForTests } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
@@ -46,8 +46,40 @@ COMP_WORDS=(sluice "$@"); COMP_CWORD=$#; _sluice; printf '%s\\n' "\${COMPREPLY[@
     t.same(complete(["explain", "--path", "/te"]), ["/team", "/te\\ am"]);
     t.same(complete(["limits", "delete", "/$"]), ["/\\$\\(touch\\ evil\\)"]);
     t.same(complete(["keys", "--socket", "x", "ro"]), ["rotate"]);
+    t.same(complete(["completion", "f"]), ["fish"]);
+    t.same(complete(["usage", "--by", "p"]), ["provider", "path"]);
+    t.same(complete(["limits", "set", "/team", "--period", ""]), [
+      ...["minute", "hour", "day", "concurrent"],
+    ]);
+    t.same(complete(["budgets", "set", "/team", "--scope", "l"]), ["label"]);
+    t.same(complete(["keys", "issue", "--monthly", ""]), [], "nobody knows how much");
+    t.ok(complete(["usage", "--month", ""]).includes("--by"), "it may stand alone");
   },
 );
+
+t.test("the words that are offered for a flag are those that its help names", async (t) => {
+  const offered = nodes.flatMap((node) =>
+    node.flags.flatMap((flag) =>
+      (wordsOfFlag(node, flag.long) ?? []).map((word) => ({ name: node.name, flag, word })),
+    ),
+  );
+  t.ok(offered.length > 30);
+  for (const { name, flag, word } of offered)
+    if (flag.description.includes(",")) t.match(flag.description, word, `${name} ${flag.long}`);
+});
+
+t.test("fish offers files where a command or a flag takes one, and nowhere else", async (t) => {
+  const { out } = await run(["completion", "fish"]);
+  for (const line of [
+    `complete -c sluice -n '__sluice_at "backup"' -F`,
+    `complete -c sluice -n '__sluice_at "limits apply"' -F`,
+    `complete -c sluice -n '__sluice_at ""' -l config -r -F`,
+    `complete -c sluice -n '__sluice_at "keys issue"' -l monthly -x`,
+    `complete -c sluice -n '__sluice_at "completion"' -a fish`,
+    `complete -c sluice -n '__sluice_at "budgets set"' -l scope -x -a 'user_path label'`,
+  ])
+    t.ok(out.includes(`\n${line}`), line);
+});
 
 t.test("values come from the gateway, and nothing is said when it is away or slow", async (t) => {
   const forever = new Promise<void>(() => {});

@@ -5,6 +5,7 @@ import {
   keyRotationFromFlags,
   notAKey,
 } from "../../../bin/keys/key-flags.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 t.test("the flags of an issue become the API's body, or a line for each problem", async (t) => {
   t.same(keyIssueFromFlags({}), { ok: true, value: { key: {}, expires_in_seconds: null } });
@@ -31,13 +32,16 @@ t.test("the flags of an issue become the API's body, or a line for each problem"
   for (const label of [["a", "b"], ["a,b"], [" a , b", "a"]])
     t.match(
       keyIssueFromFlags({ label }),
-      { ok: true, value: { key: { labels: ["a", "b"] } } },
+      exactly({ ok: true, value: { key: { labels: ["a", "b"] } } }),
       label.join(" "),
     );
-  t.match(keyIssueFromFlags({ label: ["a,,b"] }), {
-    ok: false,
-    problems: [{ message: /^--label\[1\] must be/ }],
-  });
+  t.match(
+    keyIssueFromFlags({ label: ["a,,b"] }),
+    exactly({
+      ok: false,
+      problems: [{ message: /^--label\[1\] must be/ }],
+    }),
+  );
   for (const [text, seconds] of [
     ["30d", 2_592_000],
     ["12h", 43_200],
@@ -66,23 +70,26 @@ t.test("the flags of an issue become the API's body, or a line for each problem"
   ])
     t.match(
       keyIssueFromFlags({ expires: text }),
-      {
+      exactly({
         ok: false,
         problems: [
           { param: "--expires", message: /--expires must be a length of time such as 30d/ },
         ],
-      },
+      }),
       text,
     );
-  t.match(keyIssueFromFlags({ path: "/a/..", name: " ", label: ["ok", ""], expires: "x" }), {
-    ok: false,
-    problems: [
-      { param: "--name", message: /^--name must be a text/ },
-      { param: "--path", message: /^--path must not hold the segment \.\./ },
-      { param: "--label", message: /^--label\[1\] must be/ },
-      { param: "--expires" },
-    ],
-  });
+  t.match(
+    keyIssueFromFlags({ path: "/a/..", name: " ", label: ["ok", ""], expires: "x" }),
+    exactly({
+      ok: false,
+      problems: [
+        { param: "--name", message: /^--name must be a text/ },
+        { param: "--path", message: /^--path must not hold the segment \.\./ },
+        { param: "--label", message: /^--label\[1\] must be/ },
+        { param: "--expires" },
+      ],
+    }),
+  );
   t.same(
     asFlagProblem({ message: 'expires_at must be in the future, not "x"', param: "expires_at" }),
     { message: '--expires must be in the future, not "x"', param: "--expires" },
@@ -115,8 +122,11 @@ t.test("an overlap is a length of time, or nothing", async (t) => {
       String(overlap),
     );
   for (const overlap of ["", "5", "0d", "-1h", "soon", "2030-01-01T00:00:00Z"])
-    t.match(keyRotationFromFlags({ overlap }), {
-      ok: false,
-      problems: [{ message: /^--overlap must be a length of time/, param: "--overlap" }],
-    });
+    t.match(
+      keyRotationFromFlags({ overlap }),
+      exactly({
+        ok: false,
+        problems: [{ message: /^--overlap must be a length of time/, param: "--overlap" }],
+      }),
+    );
 });

@@ -103,6 +103,14 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     },
     { flags: { period: "minute" }, problems: ["--requests or --tokens is required"] },
     {
+      flags: { period: "minute", rpm: "5", tpd: "7" },
+      problems: ["--period goes with --requests or --tokens: leave it out beside --rpm, --tpd"],
+    },
+    {
+      flags: { periodSeconds: "60", rpm: "5" },
+      problems: ["--period-seconds goes with --requests or --tokens: leave it out beside --rpm"],
+    },
+    {
       flags: { period: "minute", periodSeconds: "60", requests: "1" },
       problems: ["--period and --period-seconds exclude each other: give exactly one"],
     },

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { countLines, drawTop, selectedItem, type TopData } from "../../../bin/live/top-screen.js";
 import { firstState, tabs } from "../../../bin/live/top-state.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const rule = (subject: string, used: number): Readonly<Record<string, unknown>> => ({
   scope: "user_path",
@@ -64,7 +65,10 @@ t.test(
       " /c                 3  90,000  $0.00",
       " /b             1,200  50,000  $0.00",
     ]);
-    t.match(shown({ tab: "providers", sort: "name" }).slice(0, 2), [/^ PROVIDER /, /^>\/a /]);
+    t.match(
+      shown({ tab: "providers", sort: "name" }).slice(0, 2),
+      exactly([/^ PROVIDER /, /^>\/a /]),
+    );
   },
 );
 

@@ -18,6 +18,13 @@ t.test("a command or flag that has another name here is answered with that name"
     ["apply limits.yaml", "limits apply"],
     ["limits import x", "apply"],
     ["dump", "limits export"],
+    ["logs -f", "tail"],
+    ["restart", "reload"],
+    ["providers test", "check"],
+    ["rotate key_1", "keys rotate"],
+    ["config init", "sluice init"],
+    ["config check sluice.yaml", "--config sluice.yaml"],
+    ["up a/b.yml", "--config a/b.yml"],
   ] as const) {
     const { exitCode, err } = await run(line.split(" "));
     t.equal(exitCode, 2, line);
@@ -25,7 +32,38 @@ t.test("a command or flag that has another name here is answered with that name"
   }
 });
 
+t.test("who looks for a command that stops is told what does", async (t) => {
+  for (const word of ["stop", "down"])
+    t.same(await run([word]), {
+      exitCode: 2,
+      out: "",
+      err: `error: unknown command '${word}' (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)`,
+    });
+});
+
 t.test("what has no other name is only unknown", async (t) => {
   for (const line of ["frobnicate", "limits set /a --frobnicate 1", "limits toString"])
     t.notMatch((await run(line.split(" "))).err, "Did you mean", line);
+});
+
+t.test("help of a command is asked for in any way, and of what is none, it is said", async (t) => {
+  const usage = /^Usage: sluice limits set /m;
+  for (const line of ["limits set --help", "help limits set", "limits help set", "limits set -h"])
+    t.match(await run(line.split(" ")), { exitCode: 0, out: usage, err: "" }, line);
+  t.match(await run(["help"]), { exitCode: 0, out: /^Usage: sluice \[options\]/m });
+  t.match(await run(["help", "limits"]), {
+    exitCode: 0,
+    out: /^Usage: sluice limits \[options\]/m,
+  });
+  t.match(await run(["help", "backup", "x"]), { exitCode: 0, out: /^Usage: sluice backup/m });
+  for (const [line, err] of [
+    ["help lmits", "error: unknown command 'lmits' (Did you mean limits?)"],
+    ["lmits set --help", "error: unknown command 'lmits' (Did you mean limits?)"],
+    ["limits help lst", "error: unknown command 'lst' (Did you mean list?)"],
+    ["help limits frobnicate", "error: unknown command 'frobnicate'"],
+    ["rules -h", "error: unknown command 'rules' (Did you mean limits?)"],
+  ] as const)
+    t.same(await run(line.split(" ")), { exitCode: 2, out: "", err }, line);
+  const set = await run(["limits", "set", "help", "--rpm", "1", "--socket", "/nowhere/x"]);
+  t.notMatch(set.out, usage, "an argument may have that name");
 });

@@ -8,6 +8,7 @@ import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { settings } from "../../../shared/config/settings/settings.js";
 import { accepted } from "../../shared/config/build-sample.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 /** What Sluice itself makes. */
 const own = ["limiter.socket", "limiter.admin_socket", "limiter.data_dir", "limiter.spool_dir"];
@@ -65,10 +66,13 @@ t.test("so are files of one key of several, and of a header", async (t) => {
   const missing = `${t.testdir()}/missing`;
   const provider = `{ base_url: "https://localhost/v1", models: ["*"], api_keys: [a, { key_file: ${missing} }], headers: { X-Key: { file: ${missing} } } }`;
   const { config } = accepted(`server: { host: 127.0.0.1 }\nproviders: { mine: ${provider} }\n`);
-  t.match(unreadableFiles(config), [
-    /^providers\.mine\.api_keys\[1\]\.key_file can't be read, and that key isn't used until it can: ENOENT/,
-    /^providers\.mine\.headers\.X-Key\.file can't be read, and no proxy starts until it can: ENOENT/,
-  ]);
+  t.match(
+    unreadableFiles(config),
+    exactly([
+      /^providers\.mine\.api_keys\[1\]\.key_file can't be read, and that key isn't used until it can: ENOENT/,
+      /^providers\.mine\.headers\.X-Key\.file can't be read, and no proxy starts until it can: ENOENT/,
+    ]),
+  );
 });
 
 t.test("a file that only the proxy's unit can name isn't looked for", async (t) => {

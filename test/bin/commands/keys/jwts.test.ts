@@ -1,4 +1,5 @@
 import t from "tap";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { run } from "../../command-session.js";
 import { startFakeDaemon } from "../../fake-daemon.js";
 
@@ -28,17 +29,20 @@ t.test("tokens are denied, allowed and listed by jti or sub", async (t) => {
   t.match(await run(["jwts", "allow", "--jti", "a", ...to]), { exitCode: 0, out: "allowed again" });
   t.match(await run(["jwts", "list", ...to]), { exitCode: 0, out: table });
   t.same(JSON.parse((await run(["jwts", "list", "--json", ...to])).out), { denied_jwts: [denied] });
-  t.match(daemon.calls.slice(0, 3), [
-    { op: "jwts.deny", body: { jwt: { sub: "ann" }, expires_in_seconds: 43_200 } },
-    {
-      op: "jwts.deny",
-      body: {
-        jwt: { jti: "a", issuer: "x", expires_at: "2030-01-31T12:00:00Z" },
-        expires_in_seconds: null,
+  t.match(
+    daemon.calls.slice(0, 3),
+    exactly([
+      { op: "jwts.deny", body: { jwt: { sub: "ann" }, expires_in_seconds: 43_200 } },
+      {
+        op: "jwts.deny",
+        body: {
+          jwt: { jti: "a", issuer: "x", expires_at: "2030-01-31T12:00:00Z" },
+          expires_in_seconds: null,
+        },
       },
-    },
-    { op: "jwts.allow", body: { jti: "a" } },
-  ]);
+      { op: "jwts.allow", body: { jti: "a" } },
+    ]),
+  );
   daemon.calls.length = 0;
   for (const [flags, err] of [
     [[], "error: --jti or --sub is required"],

@@ -1,6 +1,9 @@
 import t from "tap";
+import { exactly } from "../../../support/patterns/exactly.js";
+import { programPath } from "../../../support/processes/program-path.js";
 import { run } from "../../command-session.js";
 import { fakeServerTime, listed, startFakeDaemon } from "../../fake-daemon.js";
+import { startProgram } from "../../program-run.js";
 
 const team = {
   scope: "user_path",
@@ -222,10 +225,13 @@ t.test("resetting all asks first, and does it only on a yes", async (t) => {
       exitCode: 0,
       out: "reset: the live counters of every rule",
     });
-  t.match(daemon.calls, [
-    { op: "rate-limits.reset", body: { confirmation: "reset" } },
-    { op: "rate-limits.reset" },
-  ]);
+  t.match(
+    daemon.calls,
+    exactly([
+      { op: "rate-limits.reset", body: { confirmation: "reset" } },
+      { op: "rate-limits.reset" },
+    ]),
+  );
 });
 
 t.test("resetting all needs --yes without a terminal", async (t) => {
@@ -389,5 +395,15 @@ t.test("a list with children says that other hosts may have met more", async (t)
     const { out } = await run(["limits", "list", "--children", "5", "--socket", socket]);
     t.match(out, /\/users\/ann/);
     t.match(out, note);
+  }
+});
+
+t.test("a reader that goes away, as head does, ends a command silently", async (t) => {
+  const { socket } = await startFakeDaemon(t);
+  for (const argv of [["export"], ["list", "--watch", "1s"]]) {
+    const program = startProgram(t, programPath("sluice"), ["limits", ...argv, "--socket", socket]);
+    program.child.stdout!.destroy();
+    t.match(await program.ended, { code: 141 }, argv.join(" "));
+    t.same(program.err, []);
   }
 });

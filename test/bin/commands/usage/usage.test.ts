@@ -1,5 +1,6 @@
 import t from "tap";
 import { showsUnicode } from "../../../../bin/session/terminal.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { run } from "../../command-session.js";
 import { type Owner, startFakeDaemon } from "../../fake-daemon.js";
 
@@ -224,11 +225,14 @@ t.test("an answer of another version is an error, not zeros", async (t) => {
     { usage: { ...totals, total_tokens: -1 }, groups: [] },
     { usage: totals, groups: [{ key: "x" }] },
   ]) {
-    t.match(await usage(t, answer, []), {
-      exitCode: 1,
-      lines: [""],
-      err: "error: the daemon's usage can't be read: daemon and command line are of different versions",
-    });
+    t.match(
+      await usage(t, answer, []),
+      exactly({
+        exitCode: 1,
+        lines: [""],
+        err: "error: the daemon's usage can't be read: daemon and command line are of different versions",
+      }),
+    );
   }
 });
 
