@@ -3,6 +3,7 @@ import OpenAI from "openai";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
 import { focusOf } from "../in-page.js";
 
@@ -52,7 +53,7 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
     await page.keyboard.type("7");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    t.match(await rules(), [{ max_requests: 7 }]);
+    t.match(await rules(), exactly([{ max_requests: 7 }]));
     await page.getByRole("button", { name: /Edit.*\/keyboard/ }).waitFor();
     t.match((await focusOf(page)).name, "Add limit", "the focus is back where it was");
 
@@ -63,17 +64,17 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
     await page.keyboard.type("9");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    t.match(await rules(), [{ max_requests: 9 }]);
+    t.match(await rules(), exactly([{ max_requests: 9 }]));
 
     await gateway.call("/keyboard", "gpt-5.4-mini");
-    t.match(await rules(), [{ requests_used: 1 }]);
+    t.match(await rules(), exactly([{ requests_used: 1 }]));
     await tabTo(page, "button", await nameOf(page, /Reset.*\/keyboard/));
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     await tabTo(page, "button", "Reset");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    t.match(await rules(), [{ requests_used: 0 }]);
+    t.match(await rules(), exactly([{ requests_used: 0 }]));
 
     await tabTo(page, "button", await nameOf(page, /Edit.*\/keyboard/));
     await page.keyboard.press("Enter");
@@ -86,7 +87,11 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
       .waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    t.match(await rules(), [{ subject: "/keyboard/moved", max_requests: 9 }], "one rule, moved");
+    t.match(
+      await rules(),
+      exactly([{ subject: "/keyboard/moved", max_requests: 9 }]),
+      "one rule, moved",
+    );
 
     await tabTo(page, "button", await nameOf(page, /Delete.*\/keyboard/));
     await page.keyboard.press("Enter");

@@ -4,6 +4,7 @@ import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
 import { type ListWatch, wholePage } from "../../../proxy/dashboard/live-lists.js";
 import type { CallOutcome } from "../../../proxy/limiter/limiter.js";
 import { failure } from "../../../shared/error-code.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 interface Told {
   readonly event: string;
@@ -152,15 +153,22 @@ t.test("of a page's rules those are told that have changed", async (t) => {
   const world = new World();
   const first = world.watch("page");
   await world.tick();
-  t.match(rulesTold(first), [{ whole: true, rate_limits: { length: 2 } }], "nothing has changed");
+  t.match(
+    rulesTold(first),
+    exactly([{ whole: true, rate_limits: { length: 2 } }]),
+    "nothing has changed",
+  );
   world.rules[1]!.requests_used = 5;
   const late = world.watch("page");
   await world.tick();
-  t.match(rulesTold(first)[1], {
-    whole: false,
-    rate_limits: [{ subject: "/b", requests_used: 5 }],
-  });
-  t.match(rulesTold(late), [{ whole: true, rate_limits: { length: 2 } }]);
+  t.match(
+    rulesTold(first)[1],
+    exactly({
+      whole: false,
+      rate_limits: [{ subject: "/b", requests_used: 5 }],
+    }),
+  );
+  t.match(rulesTold(late), exactly([{ whole: true, rate_limits: { length: 2 } }]));
   for (const rules of [[rule("/a")], [rule("/a"), rule("/c")], [rule("/c"), rule("/a")], []]) {
     world.rules = rules;
     await world.tick();
@@ -205,7 +213,10 @@ t.test("a page is asked for until it is full, or the last", async (t) => {
   };
   const watch = { list: "rules", key: "", parameters: { limit: 3, search: "x" } } as const;
   const page = await wholePage(watch, call);
-  t.match(page, { items: [{ subject: "/a" }, { subject: "/b" }, { subject: "/c" }], next: "3" });
+  t.match(
+    page,
+    exactly({ items: [{ subject: "/a" }, { subject: "/b" }, { subject: "/c" }], next: "3" }),
+  );
   t.same(asked, [
     { limit: 3, search: "x" },
     { limit: 3, search: "x", after: "1" },
@@ -245,7 +256,10 @@ t.test("whoever reads too slowly misses ticks, and gets the page anew", async (t
   t.equal(events(quick).filter((event) => event === "tick").length, 4);
   slow.watcher.ready = true;
   await world.tick();
-  t.match(rulesTold(slow).at(-1), { whole: true, rate_limits: [{ requests_used: 1 }, {}] });
+  t.match(
+    rulesTold(slow).at(-1),
+    exactly({ whole: true, rate_limits: [{ requests_used: 1 }, {}] }),
+  );
 });
 
 t.test("each refusal is told once, and of many how many more there were", async (t) => {

@@ -71,6 +71,7 @@ t.test("nothing is said while all is well, and each trouble by itself", async (t
     [{ dropped_records: 1 }, null, "dropped"],
     [{ older_proxies: 1 }, null, "older-proxies"],
     [{}, { limiter: { unsettled: 101 } } as Health, "unsettled"],
+    [{}, { limiter: { unsettled: 0, cluster_failing: "refused" } } as Health, "cluster"],
     [{}, { targets: { failing: 1, open: 0 } } as Health, "targets"],
     [{}, { capacity: { file_descriptors_exhausted: true } } as Health, "files"],
   ];

@@ -2,7 +2,7 @@
 import type { DaemonStatus, Health } from "../../../../shared/api/gateway-status.js";
 
 export type Trouble =
-  | { readonly kind: "store"; readonly reason: string }
+  | { readonly kind: "store" | "cluster"; readonly reason: string }
   | { readonly kind: "unsettled"; readonly count: number }
   | { readonly kind: "inert"; readonly names: readonly string[]; readonly count: number }
   | { readonly kind: "limits-off" }
@@ -21,6 +21,8 @@ export function troublesOf(status: DaemonStatus, health: Health | null): readonl
   const troubles: Trouble[] = [];
   const { store } = status;
   if (store.failing !== null) troubles.push({ kind: "store", reason: store.failing });
+  const clusterFailing = health?.limiter?.cluster_failing ?? null;
+  if (clusterFailing !== null) troubles.push({ kind: "cluster", reason: clusterFailing });
   if (!status.enabled) troubles.push({ kind: "limits-off" });
   if (!status.usage_enabled) troubles.push({ kind: "usage-off" });
   else if (!status.budgets_enabled) troubles.push({ kind: "budgets-off" });

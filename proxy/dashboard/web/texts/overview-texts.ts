@@ -14,6 +14,8 @@ export const overviewTexts = {
   troubles: {
     store: (reason: string) =>
       `The store can't be written: ${reason}. Limits hold; what is counted now is lost if the daemon ends.`,
+    cluster: (reason: string) =>
+      `Something is wrong with the engine that several hosts share: ${reason}.`,
     unsettled: (count: string) =>
       `${count} requests wait to be settled: their tokens and costs aren't counted yet.`,
     inert: (count: number, names: string) =>
@@ -23,10 +25,18 @@ export const overviewTexts = {
     "limits-off": "Rate limits are off: nothing is refused.",
     "usage-off": "Usage isn't tracked: token limits and budgets do nothing.",
     "budgets-off": "Budgets are off: nothing is refused for its cost.",
-    dropped: (count: string) => `${count} usage records were dropped since the daemon's start.`,
-    "older-proxies": (count: string) => `${count} proxies are of an older release than the daemon.`,
+    dropped: (count: string) =>
+      count === "1"
+        ? "One usage record was dropped since the daemon's start."
+        : `${count} usage records were dropped since the daemon's start.`,
+    "older-proxies": (count: string) =>
+      count === "1"
+        ? "One proxy is of an older release than the daemon."
+        : `${count} proxies are of an older release than the daemon.`,
     targets: (failing: string, open: string) =>
-      `${failing} targets fail, ${open} of them are left alone for now.`,
+      failing === "1"
+        ? `One target fails${open === "1" ? ", and is left alone for now" : ""}.`
+        : `${failing} targets fail; left alone for now: ${open}.`,
     files: "The proxy has no file descriptors left, and refuses connections.",
   },
   now: {

@@ -53,7 +53,8 @@ function wordsFor(trouble: Trouble): string {
   const words = overviewTexts.troubles;
   switch (trouble.kind) {
     case "store":
-      return words.store(trouble.reason);
+    case "cluster":
+      return words[trouble.kind](trouble.reason);
     case "inert":
       return words.inert(trouble.count, trouble.names.slice(0, namesMax).join("; "));
     case "targets":
