@@ -97,10 +97,11 @@ async function measureFar(
   { hosts, perSecond, cluster, operations }: FarPhase,
 ): Promise<readonly Variant[]> {
   const processes = createProcesses(dir);
-  const drive = (port: AdmissionPort): Promise<Counted> =>
+  const driveFor = (port: AdmissionPort, forSeconds: number): Promise<Counted> =>
     perSecond === null
-      ? driveAtOnce(port, seconds, tenants)
-      : drivePaced(port, { requests: perSecond * seconds, seconds, tenants });
+      ? driveAtOnce(port, forSeconds, tenants)
+      : drivePaced(port, { requests: perSecond * forSeconds, seconds: forSeconds, tenants });
+  const drive = (port: AdmissionPort): Promise<Counted> => driveFor(port, seconds);
   const measure = async (
     { ports, pids }: Site,
     run: (port: AdmissionPort) => Promise<Counted>,
@@ -127,8 +128,11 @@ async function measureFar(
       variants.push({ name, site, rounds: [], restUs: 0 });
     }
     for (let round = 0; round < rounds; round++)
-      for (const each of round % 2 === 0 ? variants : variants.toReversed())
+      for (const each of round % 2 === 0 ? variants : variants.toReversed()) {
+        // Of a counter that was idle, hosts don't know yet how much they will need.
+        await Promise.all(each.site.ports.map((port) => driveFor(port, warmSeconds)));
         each.rounds.push(await measure(each.site, drive));
+      }
     // Counters are forgotten some seconds after their last use.
     await delay(7000);
     for (const each of variants)

@@ -7,7 +7,8 @@
 import os from "node:os";
 import { join } from "node:path";
 import { Command, Option } from "commander";
-import { measureBuilds, measureGrowing, measureScenarios } from "./measure/measure-endpoints.js";
+import { measureBuilds } from "./measure/measure-builds.js";
+import { measureGrowing, measureScenarios } from "./measure/measure-endpoints.js";
 import { withProcesses } from "./measure/with-processes.js";
 import { buildIn, sluiceMissing } from "./peers/sluice.js";
 import { atLeastOne, describeRun, type RunSize } from "./report/describe-run.js";
@@ -15,6 +16,8 @@ import { scenarios } from "./report/endpoint-scenarios.js";
 import { buildEndpointsReport, formatEndpointsReport } from "./report/endpoints-report.js";
 
 interface Options extends RunSize {
+  readonly starts: number;
+  readonly bursts: number;
   readonly json: boolean;
   readonly only?: readonly string[];
   readonly beside?: string;
@@ -26,6 +29,8 @@ const options = new Command("bench:endpoints")
   .option("--seconds <n>", "length of each measured phase", atLeastOne, 2)
   .option("--rounds <n>", "how often the peers take turns", atLeastOne, 5)
   .option("--connections <n>", "connections under load", atLeastOne, 32)
+  .option("--starts <n>", "how often two builds are started to be compared", atLeastOne, 6)
+  .option("--bursts <n>", "of each of them, at each start", atLeastOne, 100)
   .addOption(
     new Option("--only <parts...>", "measure these alone").choices([
       ...scenarios.map(({ name }) => name),
@@ -63,7 +68,7 @@ await withProcesses("endpoints", async (processes, dir) => {
   const report = buildEndpointsReport(head, {
     scenarios: wanted.length === 0 ? [] : await measureScenarios(context, connections, wanted),
     growing: isWanted("growing") ? await measureGrowing(context, connections) : null,
-    builds: builds === null ? null : await measureBuilds(context, connections, builds),
+    builds: builds === null ? null : await measureBuilds(context, options, builds),
   });
   process.stdout.write(
     options.json

@@ -11,13 +11,7 @@ import {
   requestPath,
 } from "../load/chat-exchange.js";
 import type { HttpJob } from "../load/http-load.js";
-import {
-  type Build,
-  type ConfigParts,
-  type SluicePair,
-  startConfigured,
-  twoRules,
-} from "../peers/sluice.js";
+import { type ConfigParts, type SluicePair, startConfigured, twoRules } from "../peers/sluice.js";
 import { type PeerKind, providersAt, type Scenario } from "../report/endpoint-scenarios.js";
 import { giveJob } from "./job-channel.js";
 import type { Phase } from "./phase.js";
@@ -147,28 +141,6 @@ export async function measureGrowing(context: RunContext, connections: number): 
   return compareChat(context, connections, pairs);
 }
 
-/** Chat at this build and at another one, with two rules each. */
-export async function measureBuilds(
-  context: RunContext,
-  connections: number,
-  builds: Readonly<Record<string, Build>>,
-): Promise<Rounds> {
-  const upstream = await startProvider(context);
-  const { bench } = providersAt(upstream.url) as { bench: object };
-  const pairs = new Map<string, SluicePair>();
-  for (const [name, build] of Object.entries(builds))
-    pairs.set(
-      name,
-      await startIn(
-        context,
-        `build-${pairs.size}`,
-        { providers: { bench }, rate_limits: twoRules },
-        build,
-      ),
-    );
-  return compareChat(context, connections, pairs);
-}
-
 async function compareChat(
   context: RunContext,
   connections: number,
@@ -225,15 +197,10 @@ function startGenerator({ processes }: RunContext): Promise<Running> {
   return processes.node(ourProgram("../load/http-load.js"), []);
 }
 
-function startIn(
-  context: RunContext,
-  name: string,
-  parts: ConfigParts,
-  build?: Build,
-): Promise<SluicePair> {
+function startIn(context: RunContext, name: string, parts: ConfigParts): Promise<SluicePair> {
   const dir = join(context.dir, name);
   mkdirSync(dir, { mode: 0o700 });
-  return startConfigured(context.processes, dir, parts, build);
+  return startConfigured(context.processes, dir, parts);
 }
 
 function asPeer({ daemon, proxy }: SluicePair): Peer {

@@ -1,8 +1,10 @@
 /** What `npm run bench:endpoints` prints: medians, what Sluice adds, and the reach. Pure. */
 
+import type { BuildsMeasures } from "../measure/measure-builds.js";
 import { phaseName, type ScenarioMeasures } from "../measure/measure-endpoints.js";
 import type { Phase } from "../measure/phase.js";
 import type { Rounds } from "../measure/rounds.js";
+import { type BuildsReport, buildBuildsReport, formatBuilds } from "./builds-report.js";
 import type { PeerKind, Scenario } from "./endpoint-scenarios.js";
 import { formatHead } from "./format-report.js";
 import { type Head, judge, median, type Ratio, type Reach, ratio, row, spread } from "./report.js";
@@ -25,7 +27,7 @@ export interface EndpointRow {
   readonly errors: number;
 }
 
-/** Sluice under load, as it does more or as it is built otherwise; each to the first of them. */
+/** Sluice under load, as it does more; each to the first of them. */
 export interface CompareRow {
   readonly name: string;
   readonly perSecond: number;
@@ -39,7 +41,7 @@ export interface EndpointsReport {
   readonly head: Head;
   readonly endpoints: readonly EndpointRow[];
   readonly growing: readonly CompareRow[];
-  readonly builds: readonly CompareRow[];
+  readonly builds: BuildsReport | null;
   /** By scenario, why it wasn't measured. */
   readonly skipped: Readonly<Record<string, string>>;
   readonly ratios: readonly Ratio[];
@@ -50,18 +52,17 @@ export interface EndpointsReport {
 export interface EndpointsMeasures {
   readonly scenarios: readonly ScenarioMeasures[];
   readonly growing: Rounds | null;
-  readonly builds: Rounds | null;
+  readonly builds: BuildsMeasures | null;
 }
 
-export function buildEndpointsReport(
-  head: Head,
-  { scenarios, growing, builds }: EndpointsMeasures,
-): EndpointsReport {
+export function buildEndpointsReport(head: Head, measures: EndpointsMeasures): EndpointsReport {
+  const { scenarios } = measures;
   const measured = scenarios.filter(({ rounds }) => Object.keys(rounds.phases).length > 0);
   const endpoints = measured.flatMap(({ scenario, rounds }) =>
     scenario.peers.map((peer) => endpointRow(scenario, peer, rounds.phases)),
   );
-  const compared = [growing, builds].map((rounds) => (rounds === null ? [] : compareRows(rounds)));
+  const growing = measures.growing === null ? [] : compareRows(measures.growing);
+  const builds = measures.builds === null ? null : buildBuildsReport(measures.builds);
   const added = measured.map(({ scenario, rounds }) => ({
     scenario,
     ratio: addedFirst(scenario, rounds.phases),
@@ -71,13 +72,14 @@ export function buildEndpointsReport(
       name: `${scenario}, ${peerLabels[peer]}`,
       errors,
     })),
-    ...compared.flat(),
+    ...growing,
+    ...(builds === null ? [] : builds.rows),
   ];
   return {
     head,
     endpoints,
-    growing: compared[0]!,
-    builds: compared[1]!,
+    growing,
+    builds,
     skipped: Object.assign({}, ...scenarios.map(({ rounds }) => rounds.skipped)) as Record<
       string,
       string
@@ -188,12 +190,7 @@ export function formatEndpointsReport(report: EndpointsReport): string {
           ...formatTable(compareHead, report.growing.map(compareCells)),
         ]
       : [],
-    report.builds.length > 0
-      ? [
-          "One chat completion, this build beside another",
-          ...formatTable(compareHead, report.builds.map(compareCells)),
-        ]
-      : [],
+    report.builds === null ? [] : formatBuilds(report.builds),
     report.ratios.length > 0
       ? [
           "Within the rounds, median [lowest – highest]",

@@ -52,11 +52,11 @@ rate_limits:
     - { name: main, limits: [{ period: minute, max_requests: 1000000 }] }
 budgets:
   user_paths:
-    - { path: /, limits: [{ period: monthly, amount: 1000000 }] }
+    - { path: /, limits: [{ period_seconds: ${agesSeconds}, amount: 1000000 }] }
     - { path: /tenants, per_child: true, limits: [{ period: daily, amount: 100000 }] }
     - { path: /poor, limits: [{ period: hourly, amount: 0.5 }] }
   labels:
-    - { label: red, limits: [{ period: daily, amount: 100000 }] }
+    - { label: red, limits: [{ period_seconds: ${agesSeconds}, amount: 100000 }] }
 `;
 }
 

@@ -13,9 +13,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { startClients } from "./clients.js";
-import { faultText, planFaults } from "./fault-plan.js";
+import { faultText, planFaults, watchedFrom, watchedTo } from "./fault-plan.js";
 import { type Gateway, issueKeys, master, startGateway } from "./gateway.js";
 import { Ledger } from "./ledger.js";
+import { readLiveMemory } from "./live-memory.js";
 import { reportOf } from "./report.js";
 import { Samples } from "./samples.js";
 import { strike } from "./strike.js";
@@ -55,6 +56,9 @@ const sampleEveryMs = 5_000;
 const quietMs = 60_000;
 const calmMs = 60_000;
 const inFlightCalm = 500;
+const watched = [watchedFrom, (watchedFrom + watchedTo) / 2, watchedTo];
+/** In a shorter soak processes are still warming up when memory begins to be watched. */
+const collectedS = 30 * 60;
 
 function say(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
@@ -131,6 +135,13 @@ async function run(options: Options, directory: string): Promise<number> {
     if (!(await untilCalm(gateway, proxies, ledger)))
       problems.push(`at ${nowS().toFixed(0)} s the gateway hasn't recovered from what was before`);
     if (nowS() > seconds - 3) break;
+    if (seconds >= collectedS && atS >= seconds * (watched[samples.live.length] ?? Infinity))
+      samples.live.push(
+        await readLiveMemory(lastingOf(gateway.processes())).catch((error: Error) => {
+          problems.push(`memory can't be read after a collection: ${error.message}`);
+          return [];
+        }),
+      );
     say(
       `${nowS().toFixed(0)} s, ${ledger.sent} sent, ${ledger.inFlight} in flight: ${faultText(fault)}`,
     );
@@ -178,6 +189,11 @@ async function run(options: Options, directory: string): Promise<number> {
       });
   }
   return report.problems.length === 0 ? 0 : 1;
+}
+
+/** Without those that a reload has replaced, which end. */
+function lastingOf(processes: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  return new Map([...processes].filter(([name]) => !name.endsWith(" before")));
 }
 
 /** Whatever of the gateway runs still: its services have sessions of their own. */

@@ -30,7 +30,7 @@ const memoryAllowance = 8 * 1024 * 1024;
 const filesAllowance = 12;
 /** Of a record with its part of the sums; twice of what docs/sizing.md says. */
 const storeBytesMax = 250;
-/** Shorter lives say nothing of a leak. */
+/** Shorter lives, and shorter soaks, say nothing of a leak. */
 const judgedS = 600;
 
 /** The text, and what isn't as it should be: empty if all holds. */
@@ -42,6 +42,7 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
   // A minute of an hour: long enough for a collection.
   const stretchS = Math.min(60, Math.max(5, soak.seconds / 60));
   const memory = memoryOf(watched, stretchS);
+  const live = liveOf(samples.live);
   const store = storeOf(soak);
   const heaps = samples.heaps.filter(
     ({ atS }) => atS >= soak.seconds * watchedFrom && atS <= soak.seconds * watchedTo,
@@ -50,9 +51,10 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
     ...soak.problems,
     ...(totals?.problems ?? []),
     ...memory.problems,
+    ...live.problems,
     ...store.problems,
   ];
-  const bugs = [...log.notices].filter(([text]) => /bug|unexpected|fatal|invalid/i.test(text));
+  const bugs = [...log.notices].filter(([text]) => /\bbug\b|unexpected|fatal|invalid/i.test(text));
   problems.push(...bugs.map(([text, times]) => `the log has ${times} × ${text}`));
   const counts = [...ledger.counts()].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
   const lines = [
@@ -65,6 +67,7 @@ export function reportOf(soak: Soak): { readonly text: string; readonly problems
     "",
     ...memory.lines,
     ...heapLines(heaps, stretchS),
+    ...live.lines,
     "",
     problems.length === 0 ? "all of it holds" : `${problems.length} problems:`,
     ...someOfEach(problems).map((problem) => `  ${problem}`),
@@ -116,22 +119,43 @@ function memoryOf(
       `${name.padEnd(16)} ${own.seconds.toFixed(0).padStart(8)} s ${" ".repeat(7)}${mb(own.typical)}  ${mb(own.growth)}  ${mb(resident.typical)}  ${mb(resident.growth)}  ${files.typical.toFixed(0).padStart(6)}  ${files.growth.toFixed(1).padStart(8)}  ${cpu.toFixed(1).padStart(5)}`,
     );
     if (own.seconds < judgedS || name === "clients" || name === "provider") continue;
-    if (!isFlat(own, memoryAllowance))
-      problems.push(
-        `${name}: its memory has grown by ${mb(own.growth).trim()} MB in ${own.seconds.toFixed(0)} s`,
-      );
     if (!isFlat(files, filesAllowance))
       problems.push(`${name}: it has ${files.growth.toFixed(0)} descriptors more`);
   }
   return { lines, problems };
 }
 
-/** V8's heap after its collections, of each proxy that scrapes have met often enough. */
+/**
+ * What is left after a collection, of each process that lived on. It must stay in the second half:
+ * in the first one the daemon still meets what it keeps up to a bound.
+ */
+function liveOf(readings: Samples["live"]): { lines: string[]; problems: string[] } {
+  const [lines, problems]: [string[], string[]] = [[], []];
+  for (const now of readings.at(-1) ?? []) {
+    const life = readings.flatMap((reading) => reading.filter(({ pid }) => pid === now.pid));
+    if (life.length < 2) continue;
+    const before = life.at(-2)!;
+    const told = (name: "heapBytes" | "ownBytes"): string =>
+      life.map((each) => `${(each[name] / 1024 / 1024).toFixed(1)} MB`).join(", ");
+    lines.push(
+      `${now.name} after collections: heap ${told("heapBytes")}; memory of its own ${told("ownBytes")}`,
+    );
+    for (const name of ["heapBytes", "ownBytes"] as const) {
+      const growth = now[name] - before[name];
+      if (!isFlat({ typical: before[name], growth, seconds: Number.NaN }, memoryAllowance))
+        problems.push(`it holds more and more: ${lines.at(-1)}`);
+    }
+  }
+  return { lines, problems };
+}
+
+/** V8's heap after its collections, of each proxy that lived on. */
 function heapLines(heaps: readonly HeapSample[], stretchS: number): string[] {
-  const lives = new Map<number, HeapSample[]>();
+  const lives = new Map<string, HeapSample[]>();
   for (const sample of heaps) {
-    const life = lives.get(sample.startedAtS) ?? [];
-    lives.set(sample.startedAtS, life);
+    const name = `${sample.proxy} ${sample.startedAtS}`;
+    const life = lives.get(name) ?? [];
+    lives.set(name, life);
     life.push(sample);
   }
   return [...lives.values()].flatMap((life) => {
@@ -140,7 +164,7 @@ function heapLines(heaps: readonly HeapSample[], stretchS: number): string[] {
     if (trend === null) return [];
     const mb = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
     return [
-      `a proxy's heap: ${mb(trend.typical)} MB, grown by ${mb(trend.growth)} in ${trend.seconds.toFixed(0)} s`,
+      `heap of proxy ${life[0]!.proxy}: ${mb(trend.typical)} MB, grown by ${mb(trend.growth)} in ${trend.seconds.toFixed(0)} s`,
     ];
   });
 }

@@ -1,9 +1,10 @@
 /** What the processes of the soak hold, read every few seconds: memory, descriptors, sizes. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import http from "node:http";
 import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
 import { readCpu, residentBytes } from "../measure/process-stat.js";
 import { type Gateway, master } from "./gateway.js";
+import { type LiveMemory, ownBytes } from "./live-memory.js";
 
 export interface ProcessSample {
   readonly atS: number;
@@ -22,9 +23,10 @@ export interface DaemonSample {
   readonly status: DaemonStatus;
 }
 
-/** V8's heap of one of the proxies, whichever the scrape has met. */
+/** V8's heap of a proxy. */
 export interface HeapSample {
   readonly atS: number;
+  readonly proxy: string;
   readonly startedAtS: number;
   readonly heapBytes: number;
 }
@@ -33,6 +35,8 @@ export class Samples {
   readonly processes: ProcessSample[] = [];
   readonly daemon: DaemonSample[] = [];
   readonly heaps: HeapSample[] = [];
+  /** After a collection: when memory begins to be watched, and at the end of that. */
+  readonly live: (readonly LiveMemory[])[] = [];
   /** Questions that weren't answered, as while the daemon starts. */
   unanswered = 0;
 
@@ -44,8 +48,7 @@ export class Samples {
     try {
       const status = (await gateway.admin("GET /status")) as unknown as DaemonStatus;
       this.daemon.push({ atS, pid: status.pid, status });
-      const heap = await readHeap(gateway.url);
-      this.heaps.push({ atS, ...heap });
+      for (const heap of heapsIn(await readMetrics(gateway.url))) this.heaps.push({ atS, ...heap });
     } catch {
       // The daemon is just dead, or the proxy that was asked.
       this.unanswered++;
@@ -61,11 +64,10 @@ export class Samples {
 
 function processSample(pid: number): Omit<ProcessSample, "atS" | "name" | "pid"> | null {
   try {
-    const own = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
     const cpuNs = [...readCpu([pid], "schedstat").values()].reduce((sum, ns) => sum + ns, 0);
     return {
       residentBytes: residentBytes(pid),
-      ownBytes: Number(own![1]) * 1024,
+      ownBytes: ownBytes(pid),
       files: readdirSync(`/proc/${pid}/fd`).length,
       cpuMs: cpuNs / 1e6,
     };
@@ -75,9 +77,9 @@ function processSample(pid: number): Omit<ProcessSample, "atS" | "name" | "pid">
   }
 }
 
-async function readHeap(url: string): Promise<{ startedAtS: number; heapBytes: number }> {
-  const text = await new Promise<string>((resolve, reject) => {
-    // A connection of its own, and so any of the proxies.
+async function readMetrics(url: string): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
+    // A connection of its own, which no proxy has closed meanwhile.
     const options = { agent: false, headers: { authorization: `Bearer ${master}` } };
     const request = http.get(`${url}/metrics`, options, (response) => {
       let body = "";
@@ -88,10 +90,19 @@ async function readHeap(url: string): Promise<{ startedAtS: number; heapBytes: n
     });
     request.on("error", reject);
   });
-  const value = (name: string): number =>
-    Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
-  return {
-    startedAtS: value("process_start_time_seconds"),
-    heapBytes: value("nodejs_heap_size_used_bytes"),
-  };
+}
+
+/** Of each proxy that a scrape tells of: several proxies say which of them it is by a label. */
+export function heapsIn(metrics: string): readonly Omit<HeapSample, "atS">[] {
+  const valuesOf = (name: string): ReadonlyMap<string, number> =>
+    new Map(
+      [...metrics.matchAll(new RegExp(`^${name}(?:\\{proxy="([^"]*)"\\})? (\\S+)$`, "gm"))].map(
+        ([, proxy = "", value]) => [proxy, Number(value)],
+      ),
+    );
+  const starts = valuesOf("process_start_time_seconds");
+  return [...valuesOf("nodejs_heap_size_used_bytes")].map(([proxy, heapBytes]) => ({
+    ...{ proxy, heapBytes },
+    startedAtS: starts.get(proxy) ?? Number.NaN,
+  }));
 }

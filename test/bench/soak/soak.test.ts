@@ -2,6 +2,7 @@
 import t from "tap";
 import { faultText, planFaults, watchedFrom, watchedTo } from "./fault-plan.js";
 import { kindNameOf, kindOf, kinds, numberIn, requestOf, tokensOf, userPathOf } from "./mix.js";
+import { heapsIn } from "./samples.js";
 
 t.test("the shares of the kinds are of a thousand, and numbers are spread by them", async (t) => {
   t.equal(
@@ -64,3 +65,20 @@ for (const [minutes, proxies] of [
     t.ok(names.has("kill −9 of limiterd"));
     if (minutes === 60 && proxies === 3) t.equal(names.size, 15, [...names].join(", "));
   });
+
+t.test("a scrape tells of the heap of each proxy", async (t) => {
+  const lines = [
+    "# TYPE process_start_time_seconds gauge",
+    'process_start_time_seconds{proxy="1"} 1700000000.5',
+    'process_start_time_seconds{proxy="2"} 1700000001',
+    'nodejs_heap_size_used_bytes{proxy="1"} 20000000',
+    'nodejs_heap_size_used_bytes{proxy="2"} 3e7',
+  ];
+  t.same(heapsIn(lines.join("\n")), [
+    { proxy: "1", heapBytes: 2e7, startedAtS: 1700000000.5 },
+    { proxy: "2", heapBytes: 3e7, startedAtS: 1700000001 },
+  ]);
+  t.same(heapsIn("nodejs_heap_size_used_bytes 5\nprocess_start_time_seconds 7\n"), [
+    { proxy: "", heapBytes: 5, startedAtS: 7 },
+  ]);
+});
