@@ -90,7 +90,8 @@ export async function tryBody(
   if (!read.ok) return mustBeDeclared(read);
   const { call } = read;
   must(isCount(call.promptBytes), "bytes of the prompt");
-  if (random.chance(0.1)) isCacheableRequest(operation, bytes);
+  if (random.chance(0.1))
+    isCacheableRequest({ operation, body: bytes, valuesOf: (name) => call.valuesOf(name) });
   const provider = random.pick(providers);
   const model = random.chance(0.3) ? call.model : random.pick(models);
   const problem = call.problemAt(provider, model);

@@ -3,10 +3,10 @@
  * calls and their results, tools. The work grows with their number, and no faster.
  */
 import { createRandom, type Random } from "../../sim/random.js";
-import type { FuzzTarget } from "../fuzz-target.js";
 import { mustBeLinear } from "../linear-time.js";
 import type { RequestSample } from "../samples/request-samples.js";
-import { tryBody } from "./try-body.js";
+import { tryBody } from "../targets/try-body.js";
+import { growthTarget } from "./growth-target.js";
 
 /** A thing, by its place in the list, for ids that differ. */
 type Item = (at: number) => object;
@@ -145,15 +145,4 @@ async function tryGrowth(random: Random): Promise<void> {
   );
 }
 
-export const longLists: FuzzTarget = {
-  name: "long-lists",
-  share: 0.0015,
-  open: () =>
-    Promise.resolve({
-      async run(random) {
-        await tryGrowth(random);
-        return 1;
-      },
-      close: () => Promise.resolve(),
-    }),
-};
+export const longLists = growthTarget("long-lists", 0.0015, tryGrowth);

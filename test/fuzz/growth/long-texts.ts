@@ -3,11 +3,11 @@
  * scans go back for. The work grows with the size, and no faster.
  */
 import { createRandom, type Random } from "../../sim/random.js";
-import type { FuzzTarget } from "../fuzz-target.js";
 import { mustBeLinear } from "../linear-time.js";
 import { runUnit } from "../mutate/odd-values.js";
 import type { RequestSample } from "../samples/request-samples.js";
-import { tryBody } from "./try-body.js";
+import { tryBody } from "../targets/try-body.js";
+import { growthTarget } from "./growth-target.js";
 
 const wordyPlaces: readonly ((text: string) => RequestSample)[] = [
   (content) => ({
@@ -58,15 +58,4 @@ async function tryGrowth(random: Random): Promise<void> {
   );
 }
 
-export const longTexts: FuzzTarget = {
-  name: "long-texts",
-  share: 0.001,
-  open: () =>
-    Promise.resolve({
-      async run(random) {
-        await tryGrowth(random);
-        return 1;
-      },
-      close: () => Promise.resolve(),
-    }),
-};
+export const longTexts = growthTarget("long-texts", 0.001, tryGrowth);
