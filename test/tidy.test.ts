@@ -4,6 +4,7 @@
  */
 import t from "tap";
 import { doors, programs } from "./tidy/doors.js";
+import { openPatterns } from "./tidy/open-patterns.js";
 import { cycles, roomGraph, withoutDoor } from "./tidy/room-graph.js";
 import { readSources, type SourceFile, withoutTexts } from "./tidy/source-tree.js";
 import { spreadCalls } from "./tidy/spread-calls.js";
@@ -221,6 +222,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "connections to the engine, by ioredis; reads the files of its password and certificates",
   },
+  "limiterd/cluster/engine/write-together.ts": {
+    kind: "adapter",
+    why: "what is sent in one turn of the event loop waits for its end",
+  },
   "limiterd/store/lmdb/check-store-file.ts": {
     kind: "adapter",
     why: "reads the head of the store's file",
@@ -377,6 +382,10 @@ const impure: Readonly<
     kind: "main",
     why: "wires what handlers share: clocks, constant-time comparison, the makers of keys",
   },
+  "proxy/http/drain/lingering.ts": {
+    kind: "adapter",
+    why: "reads sockets for a while before they close",
+  },
   "proxy/http/drain/drain-server.ts": {
     kind: "adapter",
     why: "the end of node:http's server, with a timer and a clock",
@@ -474,6 +483,7 @@ const soleImporters = {
   lmdb: "limiterd/store/lmdb/lmdb-file.ts",
   "@opentelemetry/api": "proxy/metrics/spans/otel-spans.ts",
   "@opentelemetry/exporter-trace-otlp-http": "proxy/metrics/spans/otel-spans.ts",
+  "@opentelemetry/exporter-trace-otlp-proto": "proxy/metrics/spans/otel-spans.ts",
   "@opentelemetry/resources": "proxy/metrics/spans/otel-spans.ts",
   "@opentelemetry/sdk-trace-base": "proxy/metrics/spans/otel-spans.ts",
   undici: "proxy/upstream/client/connection-pool.ts",
@@ -824,6 +834,32 @@ t.test("no list is spread into a call: each item of it goes onto the stack", asy
     "m(...a): void",
   ])
     t.same(spreadCalls(other), [], other);
+});
+
+t.test("no pattern that is matched has a list that a longer one meets", async (t) => {
+  t.same(
+    tests.flatMap(({ path, code }) =>
+      openPatterns(code).map((at) => `${path}:${code.slice(0, at).split("\n").length}`),
+    ),
+    [],
+  );
+  for (const one of [
+    "t.match(a, [])",
+    "t.match(f([]), { b: [c], d })",
+    "t.match(a, [b], d)",
+    "t.match(a[0], { b: c[0], d: [] })",
+  ])
+    t.equal(openPatterns(one).length, 1, one);
+  for (const other of [
+    "t.same(a, [])",
+    "t.match([], { length: 0 })",
+    "t.match(a, b[0])",
+    "t.match(a, { [b]: c, d: [e, f].join(g) })",
+    "t.match(a, b! as string[], [])",
+    "t.match(a, exactly([[b], { c: [] }])); f(b, [])",
+    "t.match(a, b ?? f(() => [c]))",
+  ])
+    t.same(openPatterns(other), [], other);
 });
 
 t.test("files are named in kebab case, after what they hold", async (t) => {

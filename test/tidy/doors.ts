@@ -387,6 +387,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
       "shared/config/limits",
       "shared/config/file",
       "shared/config/schema",
+      "shared/config/variables",
       "shared/config/build",
       "shared/config/kept",
       "shared/config/load-config",

@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import t from "tap";
 import { admin, chat } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
 
@@ -22,32 +23,35 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
     max_requests: 3,
   });
   t.equal(created.status, 200);
-  t.match(created.body.rate_limits, [
-    {
-      scope: "user_path",
-      subject: "/team",
-      effective_subject: "/team",
-      user_path: "/team",
-      per_child: false,
-      period_label: "minute",
-      period_seconds: 60,
-      max_requests: 5,
-      max_tokens: 100,
-      requests_used: 0,
-      requests_remaining: 5,
-      tokens_used: 0,
-      tokens_remaining: 100,
-      in_flight: 0,
-      source: "config",
-    },
-    {
-      subject: "/team/app",
-      period_label: "hour",
-      period_seconds: 3600,
-      max_requests: 3,
-      source: "manual",
-    },
-  ]);
+  t.match(
+    created.body.rate_limits,
+    exactly([
+      {
+        scope: "user_path",
+        subject: "/team",
+        effective_subject: "/team",
+        user_path: "/team",
+        per_child: false,
+        period_label: "minute",
+        period_seconds: 60,
+        max_requests: 5,
+        max_tokens: 100,
+        requests_used: 0,
+        requests_remaining: 5,
+        tokens_used: 0,
+        tokens_remaining: 100,
+        in_flight: 0,
+        source: "config",
+      },
+      {
+        subject: "/team/app",
+        period_label: "hour",
+        period_seconds: 3600,
+        max_requests: 3,
+        source: "manual",
+      },
+    ]),
+  );
   t.match(created.body["server_time"], /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   t.match(created.body.rate_limits[1], {
     window_start: /^[\d-]+T[\d:]+Z$/,
@@ -78,7 +82,7 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
   t.equal(reset.status, 200);
   t.match(
     reset.body.rate_limits,
-    [{ requests_used: 1 }, { requests_used: 0, tokens_used: 0 }],
+    exactly([{ requests_used: 1 }, { requests_used: 0, tokens_used: 0 }]),
     "the other rule keeps its counts",
   );
   t.equal(
@@ -90,10 +94,10 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
   t.same((await admin(url, "POST /rate-limits/reset", { confirmation: " RESET " })).body, {
     status: "ok",
   });
-  t.match((await admin(url, "GET /rate-limits")).body.rate_limits, [
-    { requests_used: 0 },
-    { requests_used: 0 },
-  ]);
+  t.match(
+    (await admin(url, "GET /rate-limits")).body.rate_limits,
+    exactly([{ requests_used: 0 }, { requests_used: 0 }]),
+  );
 
   const gone = await admin(url, "DELETE /rate-limits", {
     scope: "user_path",

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import t from "tap";
 import { admin } from "../../support/client.js";
 import { keySet, makeSigner } from "../../support/jwt-signer.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -44,7 +45,10 @@ t.test("a restricted key or token reaches the models of its list, and nothing el
     { user_path: "/team", models: ["small", "small-i*", "fast"] },
     byMaster,
   );
-  t.match({ status, body }, { status: 201, body: { models: ["small", "small-i*", "fast"] } });
+  t.match(
+    { status, body },
+    exactly({ status: 201, body: { models: ["small", "small-i*", "fast"] } }),
+  );
   const key = String(body["value"]);
   const token = await signer.sign({
     iss: "https://issuer.test",

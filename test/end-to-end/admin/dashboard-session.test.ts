@@ -7,6 +7,7 @@ import t, { type Test } from "tap";
 import { version } from "../../../shared/version.js";
 import { until } from "../../support/client.js";
 import { makeSigner, signWithSecret } from "../../support/jwt-signer.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Part, type Site } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -123,9 +124,10 @@ t.test("each kind of key opens a session, which tells whose it is on every proxy
   for (const [credential, whose] of table) {
     const answer = await signIn(url, credential);
     t.match(answer, { status: 204, text: "", headers: { "cache-control": "no-store" } });
-    t.match(answer.headers["set-cookie"], [
-      /^sluice=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
-    ]);
+    t.match(
+      answer.headers["set-cookie"],
+      exactly([/^sluice=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/]),
+    );
     for (const proxy of [url, other]) {
       const { status, body, headers } = await told(proxy, cookieOf(answer));
       t.match({ status, body }, { status: 200, body: whose });
@@ -271,7 +273,7 @@ t.test("what other sites make a browser send has no effect", async (t) => {
     t.match(answer.text, "permission_error");
   }
   const { body } = await ask(url, "GET /admin/rate-limits", { headers: { cookie } });
-  t.match(body["rate_limits"], [{ subject: "/" }]);
+  t.match(body["rate_limits"], exactly([{ subject: "/" }]));
   t.equal((body["rate_limits"] as unknown[]).length, 1);
   const changed = await ask(url, "PUT /admin/rate-limits", {
     headers: { ...ownPage(url), cookie },
@@ -322,7 +324,7 @@ t.test(
       headers: { ...ownPage(url), cookie: current },
     });
     t.equal(out.status, 204);
-    t.match(out.headers["set-cookie"], [/^sluice=; .*Max-Age=0$/]);
+    t.match(out.headers["set-cookie"], exactly([/^sluice=; .*Max-Age=0$/]));
     t.equal(await admin(other, current), 401, "whoever has kept the cookie is signed out, too");
     const nobody = await ask(url, "DELETE /dashboard/session", { headers: ownPage(url) });
     t.equal(nobody.status, 204);
@@ -333,7 +335,7 @@ t.test("over TLS the cookie is one that no other host can set or see", async (t)
   const tls = { from: "127.0.0.9", headers: { "x-forwarded-proto": "https" } };
   const secure = /^__Host-sluice=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/;
   const answer = await signIn(url, masterKey, tls);
-  t.match(answer.headers["set-cookie"], [secure]);
+  t.match(answer.headers["set-cookie"], exactly([secure]));
   const plain = await signedIn(url, masterKey);
   const overTls = (cookie: string): Promise<Answered> =>
     ask(url, "GET /dashboard/session", { ...tls, headers: { ...tls.headers, cookie } });
@@ -341,7 +343,11 @@ t.test("over TLS the cookie is one that no other host can set or see", async (t)
   t.match((await overTls(plain)).body, { kind: "none", tls: true });
   const { host } = new URL(url);
   const untrusted = await signIn(url, masterKey, { headers: { origin: `https://${host}` } });
-  t.match(untrusted.headers["set-cookie"], [secure], "the page itself says that it is over TLS");
+  t.match(
+    untrusted.headers["set-cookie"],
+    exactly([secure]),
+    "the page itself says that it is over TLS",
+  );
   t.match((await told(url, cookieOf(untrusted))).body, { kind: "admin", tls: true });
 });
 

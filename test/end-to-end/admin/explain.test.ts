@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { run } from "../../bin/command-session.js";
 import { admin, chat, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
 
@@ -59,35 +60,38 @@ t.test(
     t.equal(upstream.calls.length, 3);
     const { status, body } = await explain({ user_path: " team/app ", model: "SMART" });
     t.equal(status, 200);
-    t.match(body, {
-      model: "SMART",
-      user_path: "/team/app",
-      server_time: "2026-01-01T00:00:00.000Z",
-      verdict: {
-        admitted: false,
-        message: refusedMessage,
-        retry_after: 61,
-        admitted_at: "2026-01-01T00:01:01.000Z",
-        needs_slot: false,
-      },
-      rules: [
-        { subject: "/team", requests_used: 3, requests_remaining: 0, breached: ["requests"] },
-      ],
-      targets: [
-        {
-          target: "two/gpt-4o",
-          chosen: false,
-          admits: false,
-          message: "rate limit exceeded for provider two: hour request limit of 1 reached",
-          rules: [{ scope: "provider", subject: "two", period_label: "hour", requests_used: 1 }],
+    t.match(
+      body,
+      exactly({
+        model: "SMART",
+        user_path: "/team/app",
+        server_time: "2026-01-01T00:00:00.000Z",
+        verdict: {
+          admitted: false,
+          message: refusedMessage,
+          retry_after: 61,
+          admitted_at: "2026-01-01T00:01:01.000Z",
+          needs_slot: false,
         },
-        { target: "one/gpt-4o", admits: true, rules: [] },
-      ],
-    });
+        rules: [
+          { subject: "/team", requests_used: 3, requests_remaining: 0, breached: ["requests"] },
+        ],
+        targets: [
+          {
+            target: "two/gpt-4o",
+            chosen: false,
+            admits: false,
+            message: "rate limit exceeded for provider two: hour request limit of 1 reached",
+            rules: [{ scope: "provider", subject: "two", period_label: "hour", requests_used: 1 }],
+          },
+          { target: "one/gpt-4o", admits: true, rules: { length: 0 } },
+        ],
+      }),
+    );
     t.match((await explain({ model: "one/unlisted" })).body, {
       user_path: "/",
       verdict: { admitted: true, target: "one/unlisted" },
-      rules: [],
+      rules: { length: 0 },
     });
   },
 );
@@ -110,22 +114,25 @@ t.test(
     await daemon.setClock(start + 60_000);
     const { status, body } = await explain({ request_id: id });
     t.equal(status, 200);
-    t.match(body, {
-      refusal: {
-        request_id: id,
-        refused_at: "2026-01-01T00:00:00.000Z",
-        user_path: "/team/x",
-        model: "smart",
-        targets: ["two/gpt-4o", "one/gpt-4o"],
-        message: refusedMessage,
-        rule: { scope: "user_path", subject: "/team", period_label: "minute" },
-        dimension: "requests",
-        cap: 3,
-        retry_after: 61,
-        admitted_at: "2026-01-01T00:01:01.000Z",
-      },
-      verdict: { admitted: false, retry_after: 1 },
-    });
+    t.match(
+      body,
+      exactly({
+        refusal: {
+          request_id: id,
+          refused_at: "2026-01-01T00:00:00.000Z",
+          user_path: "/team/x",
+          model: "smart",
+          targets: ["two/gpt-4o", "one/gpt-4o"],
+          message: refusedMessage,
+          rule: { scope: "user_path", subject: "/team", period_label: "minute" },
+          dimension: "requests",
+          cap: 3,
+          retry_after: 61,
+          admitted_at: "2026-01-01T00:01:01.000Z",
+        },
+        verdict: { admitted: false, retry_after: 1 },
+      }),
+    );
     t.same(
       JSON.parse((await sluice("explain", "--request", id, "--json")).out),
       body,

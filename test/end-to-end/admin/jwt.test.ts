@@ -9,6 +9,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { admin } from "../../support/client.js";
 import { keySet, makeSigner, serviceAccountClaims } from "../../support/jwt-signer.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -105,13 +106,13 @@ rate_limits:
     const { status, body } = await admin(url, "GET /rate-limits", undefined, {
       authorization: `Bearer ${token}`,
     });
-    t.match([status, body], [403, { type: "permission_error", code: null }]);
+    t.match([status, body], exactly([403, { type: "permission_error", code: null }]));
     const listed = await admin(url, "GET /rate-limits", undefined, {
       authorization: `Bearer ${masterKey}`,
     });
     t.match(
       [listed.status, listed.body.rate_limits],
-      [200, [{ subject: "/k8s/team-a", requests_used: 2 }]],
+      exactly([200, [{ subject: "/k8s/team-a", requests_used: 2 }]]),
     );
 
     const other = await cluster.sign(serviceAccountClaims("team-b", "app"));

@@ -3,12 +3,15 @@
  * lines that they leave behind.
  */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { admin, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
 
@@ -96,17 +99,20 @@ t.test(
     const proxy = await site.startProxy();
     const url = proxy.ready;
     const key = await issue(url, { name: "CI", user_path: "team/app", labels: ["ci", "team"] });
-    t.match(key, {
-      id: "key_1",
-      name: "CI",
-      user_path: "/team/app",
-      labels: ["ci", "team"],
-      status: "active",
-      active: true,
-      expires_at: null,
-      deactivated_at: null,
-      value: /^sk-sluice-[\w-]{43}$/,
-    });
+    t.match(
+      key,
+      exactly({
+        id: "key_1",
+        name: "CI",
+        user_path: "/team/app",
+        labels: ["ci", "team"],
+        status: "active",
+        active: true,
+        expires_at: null,
+        deactivated_at: null,
+        value: /^sk-sluice-[\w-]{43}$/,
+      }),
+    );
     for (const headers of [
       {},
       { "x-sluice-user-path": "/elsewhere" },
@@ -122,12 +128,13 @@ t.test(
     }
     t.equal((await call(url, null, { headers: { "x-api-key": key.value } })).status, 200);
     t.equal((await call(url, key.value, { path: "/v1/models" })).status, 200);
-    t.match((await admin(url, "GET /rate-limits", undefined, byMaster)).body.rate_limits, [
-      { subject: "/team", requests_used: 4 },
-    ]);
+    t.match(
+      (await admin(url, "GET /rate-limits", undefined, byMaster)).body.rate_limits,
+      exactly([{ subject: "/team", requests_used: 4 }]),
+    );
 
     const unbound = await issue(url, {});
-    t.match(unbound, { id: "key_2", name: null, user_path: null, labels: [] });
+    t.match(unbound, { id: "key_2", name: null, user_path: null, labels: { length: 0 } });
     t.equal(
       (
         await call(url, unbound.value, { headers: { "x-sluice-user-path": "/team/x" } })
@@ -144,13 +151,16 @@ t.test(
     });
 
     const listed = await list(url);
-    t.match(listed, [
-      { id: "key_2" },
-      { id: "key_1", redacted_value: `${key.value.slice(0, 14)}…` },
-    ]);
+    t.match(
+      listed,
+      exactly([{ id: "key_2" }, { id: "key_1", redacted_value: `${key.value.slice(0, 14)}…` }]),
+    );
     t.notOk(listed.some((item) => "value" in item || "hash" in item));
     const { body: rotated } = await admin(url, "POST /auth-keys/key_1/rotate", {}, byMaster);
-    t.match(rotated, { id: "key_1", old_secrets: [{ redacted_value: listed[1]!.redacted_value }] });
+    t.match(
+      rotated,
+      exactly({ id: "key_1", old_secrets: [{ redacted_value: listed[1]!.redacted_value }] }),
+    );
     for (const secret of [key.value, String(rotated["value"])])
       t.equal((await call(url, secret)).headers.get("x-ratelimit-limit-requests"), "100000");
     t.equal(await deactivate(url, "key_1"), 204);
@@ -160,10 +170,13 @@ t.test(
       body: { error: { message: "authentication failed" } },
     });
     t.equal((await call(url, key.value, { path: "/v1/models" })).status, 401);
-    t.match(await list(url), [
-      { id: "key_2", status: "active" },
-      { id: "key_1", status: "deactivated", active: false },
-    ]);
+    t.match(
+      await list(url),
+      exactly([
+        { id: "key_2", status: "active" },
+        { id: "key_1", status: "deactivated", active: false },
+      ]),
+    );
     t.equal(await deactivate(url, "key_1"), 204, "once more");
     t.match(await admin(url, "POST /auth-keys/key_9/deactivate", undefined, byMaster), {
       status: 404,
@@ -178,7 +191,7 @@ t.test(
       fetch(`${url}/admin/auth-keys/${id}`, { method: "DELETE", headers: byMaster });
     t.match(await list(url), { length: 2 });
     t.equal((await remove("key_1")).status, 204);
-    t.match(await list(url), [{ id: "key_2" }]);
+    t.match(await list(url), exactly([{ id: "key_2" }]));
     t.equal((await remove("key_1")).status, 404);
     t.equal((await fetch(`${url}/admin/auth-keys/key_2`, { method: "DELETE" })).status, 401);
     t.match(await admin(url, "POST /auth-keys", { user_path: "/a", expires: "x" }, byMaster), {
@@ -194,7 +207,7 @@ t.test(
       ["GET", "/admin/auth-keys/key_1", "DELETE"],
     ] as const) {
       const response = await fetch(`${url}${path}`, { method, headers: byMaster });
-      t.match([response.status, response.headers.get("allow")], [405, allow]);
+      t.match([response.status, response.headers.get("allow")], exactly([405, allow]));
     }
   },
 );
@@ -239,7 +252,7 @@ t.test(
       });
       t.match(
         [status, body],
-        [401, { type: "authentication_error", message: "authentication failed" }],
+        exactly([401, { type: "authentication_error", message: "authentication failed" }]),
         name,
       );
     }
@@ -287,6 +300,29 @@ t.test(
       );
     }
     t.equal((await list(url)).length, 2, "nothing was issued");
+    // Of a client that waits with its body: what it is told, a 100 among it.
+    const told = async (token: string): Promise<readonly number[]> => {
+      const body = JSON.stringify({ model: "sim-fast", messages: [] });
+      const waiting = httpRequest(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: {
+          ...{ authorization: `Bearer ${token}`, expect: "100-continue" },
+          "content-length": body.length,
+        },
+      });
+      const statuses: number[] = [];
+      waiting.on("continue", () => {
+        statuses.push(100);
+        waiting.end(body);
+      });
+      waiting.flushHeaders();
+      const [response] = (await once(waiting, "response")) as [IncomingMessage];
+      response.resume();
+      waiting.destroy();
+      return [...statuses, response.statusCode ?? 0];
+    };
+    t.same(await told(good.value), [100, 200]);
+    for (const token of Object.values(wrong)) t.same(await told(token), [401]);
   },
 );
 
@@ -514,10 +550,10 @@ t.test(
       table.stdout,
       /^ID +NAME +PATH +LABELS +MODELS +KEY +STATUS +EXPIRES +LAST USED +CREATED\nkey_2 +one +\/team +x +\(any\) +sk-sluice-.{4}… +deactivated +never .*\nkey_1 +by hand +\/team\/cli +a, b +\(any\) +sk-sluice-.{4}… +active /,
     );
-    t.match(JSON.parse((await cli(site, "keys", "list", "--json")).stdout), [
-      { id: "key_2" },
-      { id: "key_1" },
-    ]);
+    t.match(
+      JSON.parse((await cli(site, "keys", "list", "--json")).stdout),
+      exactly([{ id: "key_2" }, { id: "key_1" }]),
+    );
     await t.rejects(cli(site, "keys", "deactivate", "key_9"), { code: 3 });
     await proxy.kill("SIGTERM");
     await daemon.kill("SIGTERM");

@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import t, { type Test } from "tap";
 import { watchersMax } from "../../../proxy/dashboard/live-bounds.js";
 import { chat } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -100,15 +101,21 @@ t.test("who watches sees requests, refusals and rules as they happen", async (t)
   });
   const { data } = await stream.next("tick");
   t.match(data, { status: { settled: 0, tokens: 0, cost: 0, refused: 0, in_flight: 0 } });
-  t.match((await stream.next("rules")).data, {
-    whole: true,
-    rate_limits: [{ subject: "/team", requests_used: 0 }],
-  });
+  t.match(
+    (await stream.next("rules")).data,
+    exactly({
+      whole: true,
+      rate_limits: [{ subject: "/team", requests_used: 0 }],
+    }),
+  );
   t.equal((await asTeam()).status, 200);
-  t.match((await stream.next("rules")).data, {
-    whole: false,
-    rate_limits: [{ subject: "/team", requests_used: 1 }],
-  });
+  t.match(
+    (await stream.next("rules")).data,
+    exactly({
+      whole: false,
+      rate_limits: [{ subject: "/team", requests_used: 1 }],
+    }),
+  );
   t.equal((await asTeam()).status, 429);
   t.match((await stream.next("refused")).data, {
     user_path: "/team",
@@ -131,18 +138,24 @@ t.test("rules and budgets in the order of use are told on one stream", async (t)
   });
   t.equal(put.status, 200);
   const stream = await watch(url, { query: "?rules=true&budgets=true&order=use&limit=10" });
-  t.match(await stream.next("rules"), {
-    data: { whole: true, next: null, rate_limits: [{ subject: "/team", requests_used: 1 }] },
-  });
-  t.match(await stream.next("budgets"), {
-    data: { whole: true, next: null, budgets: [{ subject: "/team", spent: 0 }] },
-  });
+  t.match(
+    await stream.next("rules"),
+    exactly({
+      data: { whole: true, next: null, rate_limits: [{ subject: "/team", requests_used: 1 }] },
+    }),
+  );
+  t.match(
+    await stream.next("budgets"),
+    exactly({
+      data: { whole: true, next: null, budgets: [{ subject: "/team", spent: 0 }] },
+    }),
+  );
   stream.close();
   const list = await fetch(`${url}/admin/rate-limits?order=use`, { headers: byMaster });
   const declared_at = /sluice\.yaml: rate_limits\.user_paths\[0\]\.limits\[0\]$/;
   t.match(
     await list.json(),
-    { rate_limits: [{ subject: "/team", source: "config", declared_at }], next: null },
+    exactly({ rate_limits: [{ subject: "/team", source: "config", declared_at }], next: null }),
     "it is a page",
   );
 });

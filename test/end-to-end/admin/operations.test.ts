@@ -5,6 +5,7 @@
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { type AdminAnswer, admin, chat, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   beginStream,
@@ -168,9 +169,11 @@ t.test(
     upstream.answer = (call) => replyCompletion(call, 10);
     t.match(
       await counted(),
-      ["/again day: 0, 0, 0", "/caps day: 2, 20, 0", "/kept day: 3, 20, 1"]
-        .concat(Array<string>(6).fill(""))
-        .map((line) => (line === "" ? /./ : line)),
+      exactly(
+        ["/again day: 0, 0, 0", "/caps day: 2, 20, 0", "/kept day: 3, 20, 1"]
+          .concat(Array<string>(6).fill(""))
+          .map((line) => (line === "" ? /./ : line)),
+      ),
     );
     await admin(url, "POST /rate-limits/reset", { confirmation: "reset" });
     const zero = (await counted()).map((line) => line.replace(/: .*/, ": 0, 0, 0"));

@@ -3,7 +3,7 @@
  * of whose commands is run here as it stands there.
  */
 import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,6 +11,7 @@ import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { run } from "../../bin/command-session.js";
 import { chat, ruleNow, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
 import {
@@ -75,7 +76,7 @@ t.test("requests go on during backups, one of which exists at a time", async (t)
     () => sluice("backup", backup, "--json"),
     ({ exitCode }) => exitCode === 0,
   );
-  t.match(JSON.parse(third.out), { verified: true, rules: 1, records: 4, problems: [] });
+  t.match(JSON.parse(third.out), { verified: true, rules: 1, records: 4, problems: { length: 0 } });
   const { last_backup_at: at } = JSON.parse((await sluice("status", "--json")).out).daemon.store;
   t.match(await (await fetch(`${proxy.ready}/health`)).json(), { limiter: { last_backup_at: at } });
   t.same(
@@ -110,7 +111,10 @@ t.test("a restore wants the daemon stopped, and its proxies count on, once each"
   const names = readdirSync(dataDir)
     .filter((name) => name !== "spool")
     .sort();
-  t.match(names, ["limiterd.mdb", /^limiterd\.mdb\.before-restore-\d{4}-/, "limiterd.mdb.mark"]);
+  t.match(
+    names,
+    exactly(["limiterd.mdb", /^limiterd\.mdb\.before-restore-\d{4}-/, "limiterd.mdb.mark"]),
+  );
   t.match((await sluice("verify-store")).out, /damage +none/);
 
   daemon = await site.startDaemon();
@@ -140,6 +144,12 @@ t.test("what isn't whole is refused with what is wrong, and nothing changes", as
     exitCode: 74,
     err: /none can't be read: no such file or directory/,
   });
+  const fresh = join(directory, "new", "data");
+  t.match(await sluice("restore", torn, "--yes", "--data-dir", fresh), {
+    exitCode: 74,
+    err: /^error: \S*torn\.mdb (?!.*restored)/,
+  });
+  t.notOk(existsSync(join(directory, "new")), "no directory is left either");
   t.ok(readFileSync(join(dataDir, "limiterd.mdb")).equals(before));
   t.same(
     readdirSync(dataDir).filter((name) => name.includes("restored") || name === "limiterd.lock"),

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { chat, ruleNow, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startRelay } from "../../support/processes/socket-relay.js";
 import {
@@ -64,7 +65,7 @@ t.test(
     await stopping.kill("SIGTERM");
     t.equal(stopping.child.exitCode, 0);
     t.match(stopping.output(), /"settles":21,"msg":"the limiter daemon never acknowledged these/);
-    t.match(left(), [/^[\w-]+\.settles$/]);
+    t.match(left(), exactly([/^[\w-]+\.settles$/]));
 
     await site.startDaemon();
     const relay = await startRelay(

@@ -2,6 +2,7 @@
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { admin, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   beginStream,
@@ -91,9 +92,10 @@ t.test(
     }
     t.equal(upstream.calls.length - before, 1);
     const rules = await admin(proxy.ready, "GET /rate-limits", undefined, byMaster);
-    t.match(rules.body.rate_limits, [
-      { subject: "/team", requests_used: 1, tokens_used: 100, in_flight: 0 },
-    ]);
+    t.match(
+      rules.body.rate_limits,
+      exactly([{ subject: "/team", requests_used: 1, tokens_used: 100, in_flight: 0 }]),
+    );
     const records = await until(
       () => recordsOf("/team"),
       (found) => found.length === 6,

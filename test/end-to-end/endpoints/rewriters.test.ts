@@ -5,6 +5,7 @@
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   replyCompletion,
@@ -75,10 +76,15 @@ t.test(
       rewrite_cost_saved: (tokens * 3) / 1e6,
     });
     const client = await connectDaemon({ socketPath: site.socket });
-    t.match(await client.call("usage.export", { user_path: "/team" }), {
-      ok: true,
-      body: { records: [{ rewrite_tokens_saved: tokens, rewrite_cost_saved: (tokens * 3) / 1e6 }] },
-    });
+    t.match(
+      await client.call("usage.export", { user_path: "/team" }),
+      exactly({
+        ok: true,
+        body: {
+          records: [{ rewrite_tokens_saved: tokens, rewrite_cost_saved: (tokens * 3) / 1e6 }],
+        },
+      }),
+    );
     client.close();
   },
 );

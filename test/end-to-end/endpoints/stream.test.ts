@@ -7,10 +7,12 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
 import { chat, ruleNow, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   beginStream,
   chunk,
+  type ReceivedCall,
   startScriptedUpstream,
   usageChunk,
 } from "../../support/providers/scripted-upstream.js";
@@ -206,7 +208,7 @@ t.test("errors of the provider pass in the envelope, with its status and name", 
   t.equal(echoed.headers.get("x-echo"), "Bearer [redacted]************", "nor in a header");
   t.match(
     await echoed.json(),
-    { choices: [{ message: { content: "I was called with [redacted]************" } }] },
+    exactly({ choices: [{ message: { content: "I was called with [redacted]************" } }] }),
     "nor in a success",
   );
   upstream.answer = ({ response }) => {
@@ -288,6 +290,146 @@ t.test(
     );
     socket.destroy();
     await atRest();
+  },
+);
+
+/** How a request ends whose client does this at that phase; null: none has begun. */
+const ends = {
+  connected: { resets: null, halfCloses: null, stops: null, trickles: "complete" },
+  head: { resets: null, halfCloses: null, stops: null, trickles: "complete" },
+  body: {
+    resets: "client_gone",
+    halfCloses: "client_gone",
+    stops: "client_gone",
+    trickles: "complete",
+  },
+  waiting: {
+    resets: "client_gone",
+    halfCloses: "complete",
+    stops: "complete",
+    trickles: "complete",
+  },
+  streaming: {
+    resets: "client_gone",
+    halfCloses: "complete",
+    stops: "complete",
+    trickles: "complete",
+  },
+  over: { resets: "complete", halfCloses: "complete", stops: "complete", trickles: "complete" },
+} as const;
+type Phase = keyof typeof ends;
+const deeds = ["resets", "halfCloses", "stops", "trickles"] as const;
+
+/** One client, up to its phase. */
+class PhasedClient {
+  readonly #socket = connect({
+    port: Number(new URL(url).port),
+    host: "127.0.0.1",
+    allowHalfOpen: true,
+  });
+  readonly #bytes: string;
+  readonly #sent: number;
+  #received = "";
+
+  constructor(cell: string, phase: Phase) {
+    const body = JSON.stringify({ model: "test/m", messages: [], stream: true, user: cell });
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nx-request-id: cell:${cell}\r\ncontent-length: ${body.length}\r\n\r\n`;
+    this.#bytes = head + body;
+    this.#sent =
+      { connected: 0, head: 40, body: head.length + 9 }[phase as string] ?? this.#bytes.length;
+    this.#socket.on("error", () => {});
+    this.#socket.on("data", (piece: Buffer) => (this.#received += piece.toString("latin1")));
+    this.#socket.write(this.#bytes.slice(0, this.#sent));
+  }
+
+  async received(text: string): Promise<void> {
+    while (!this.#received.includes(text)) await once(this.#socket, "data");
+  }
+
+  async connected(): Promise<void> {
+    if (this.#socket.connecting) await once(this.#socket, "connect");
+  }
+
+  async does(deed: (typeof deeds)[number]): Promise<void> {
+    if (deed === "resets") return void this.#socket.resetAndDestroy();
+    if (deed === "halfCloses") return void this.#socket.end();
+    if (deed === "stops") return void this.#socket.pause();
+    for (const byte of this.#bytes.slice(this.#sent))
+      await new Promise<unknown>((resolve) => this.#socket.write(byte, resolve));
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+}
+
+t.test(
+  "whatever a client does at whichever phase of its request, that is counted once, and its slot is free",
+  async (t) => {
+    const before = await ruleNow(url, "/", 86_400);
+    const called = new Map<string, (call: ReceivedCall) => void>();
+    const done = new Map<string, Promise<void>>();
+    upstream.answer = (call) => {
+      const { user: cell } = JSON.parse(call.body) as { user: string };
+      called.get(cell)?.(call);
+      const end = (): void => void call.response.end(`${usageChunk(10)}data: [DONE]\n\n`);
+      if (cell.startsWith("waiting"))
+        return void done.get(cell)?.then(() => {
+          if (cell !== "waiting-resets") beginStream(call).write(chunk("first"), end);
+        });
+      beginStream(call).write(chunk("first"));
+      if (!cell.startsWith("streaming")) end();
+      else if (cell !== "streaming-resets") void done.get(cell)?.then(end);
+    };
+    const clients = await Promise.all(
+      (Object.keys(ends) as Phase[]).flatMap((phase) =>
+        deeds.map(async (deed) => {
+          const cell = `${phase}-${deed}`;
+          const arrived = new Promise<ReceivedCall>((resolve) => called.set(cell, resolve));
+          let isDone = (): void => {};
+          done.set(cell, new Promise((resolve) => (isDone = resolve)));
+          const client = new PhasedClient(cell, phase);
+          await client.connected();
+          if (phase === "waiting") await arrived;
+          if (phase === "streaming") await client.received("first");
+          if (phase === "over") await client.received("\r\n0\r\n\r\n");
+          await client.does(deed);
+          isDone();
+          if (deed === "resets" && (phase === "waiting" || phase === "streaming"))
+            await (await arrived).abandoned;
+          return client;
+        }),
+      ),
+    );
+    const outcomes = (): Record<string, unknown> => {
+      const found: Record<string, unknown> = {};
+      for (const line of proxy
+        .output()
+        .split("\n")
+        .filter((text) => text.includes('"cell:'))) {
+        const { request_id: id, outcome } = JSON.parse(line) as Record<string, string>;
+        const cell = id!.slice("cell:".length);
+        found[cell] = cell in found ? "twice" : outcome;
+      }
+      return found;
+    };
+    const expected = Object.fromEntries(
+      (Object.keys(ends) as Phase[]).flatMap((phase) =>
+        deeds
+          .filter((deed) => ends[phase][deed] !== null)
+          .map((deed) => [`${phase}-${deed}`, ends[phase][deed]]),
+      ),
+    );
+    const isThere = (cell: string) => async (): Promise<boolean> => cell in outcomes();
+    for (const cell of Object.keys(expected))
+      if (cell !== "body-stops") await until(isThere(cell), Boolean);
+    for (const client of clients) client.leave();
+    await until(isThere("body-stops"), Boolean);
+    await atRest();
+    t.strictSame(outcomes(), expected);
+    const after = await ruleNow(url, "/", 86_400);
+    t.equal(after.requests_used - before.requests_used, 15, "those whose body has come");
+    t.ok(after.tokens_used - before.tokens_used >= 130, "and what the 13 complete ones used");
   },
 );
 

@@ -6,7 +6,9 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import { admin, until } from "../../support/client.js";
-import { makeSite } from "../../support/processes/processes.js";
+import { liveHeapBytes } from "../../support/memory/live-heap.js";
+import { exactly } from "../../support/patterns/exactly.js";
+import { inspectorOf, makeSite } from "../../support/processes/processes.js";
 import { startModelApi } from "../../support/providers/model-api.js";
 import { digestOf, openaiKey, reply } from "../../support/providers/model-api-call.js";
 import { beginUpload, formEnd, formField, formFile } from "../../support/raw-upload.js";
@@ -19,7 +21,8 @@ const site = makeSite(
   `
 server: { max_upload_bytes: ${bytesMax} }
 providers:
-  test: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], retries: 0, first_byte_timeout_ms: 1000 }
+  test: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], retries: 0 }
+  hasty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [hasty-test], retries: 0, first_byte_timeout_ms: 2000 }
   other: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [another-test] }
 virtual_models:
   either: { strategy: failover, targets: [{ model: test/gpt-test }, { model: other/another-test }] }
@@ -28,7 +31,7 @@ rate_limits:
 `,
 );
 await site.startDaemon();
-const proxy = await site.startProxy();
+const proxy = await site.startProxy(site.socket, { inspected: true });
 const url = proxy.ready;
 const piece = Buffer.alloc(50_000, 7);
 
@@ -201,7 +204,7 @@ t.test(
       if (expected === null)
         t.match(
           [response.status, await response.json()],
-          [500, { error: { message: "out of order", provider: "test" } }],
+          exactly([500, { error: { message: "out of order", provider: "test" } }]),
           what,
         );
       else
@@ -222,26 +225,50 @@ t.test(
   "one that takes longer than a provider may be silent is no silence; a provider that then says nothing is",
   async (t) => {
     const upload = beginUpload(url, "/v1/audio/transcriptions", null);
-    await upload.send(`${formField("model", "gpt-test")}${formFile}`);
+    await upload.send(`${formField("model", "hasty-test")}${formFile}`);
     for (let i = 0; i < 9; i++) {
       await upload.send(piece);
-      await pause(150);
+      await pause(300);
     }
     await upload.send(formEnd);
     await upload.end();
     const { status, body } = await upload.answer();
     t.same(
       [status, JSON.parse(body).text],
-      [200, `gpt-test transcribed a.mp3: ${digestOf(Buffer.alloc(9 * piece.length, 7))}`],
+      [200, `hasty-test transcribed a.mp3: ${digestOf(Buffer.alloc(9 * piece.length, 7))}`],
     );
     upload.leave();
     api.intercept = (request) => void request.resume();
     const unheard = await fetch(`${url}/v1/audio/transcriptions`, {
       method: "POST",
       headers: { "content-type": "multipart/form-data; boundary=B" },
-      body: `${formField("model", "gpt-test")}${formFile}ID3${formEnd}`,
+      body: `${formField("model", "hasty-test")}${formFile}ID3${formEnd}`,
     });
     t.equal(unheard.status, 504);
     await atRest();
+  },
+);
+
+// Last, since uploads that their clients leave may reach the provider after that.
+t.test(
+  "what was sent of uploads isn't held in memory, even where the model comes last",
+  async (t) => {
+    for (const [what, { path, begin }] of Object.entries(beginnings)) {
+      const inspector = inspectorOf(proxy);
+      const before = await liveHeapBytes(inspector);
+      const uploads = Array.from({ length: 16 }, () => beginUpload(url, path, bytesMax));
+      await Promise.all(
+        uploads.map(async (upload) => {
+          await upload.send(begin);
+          for (let sent = 0; sent < bytesMax - 2 * piece.length; sent += piece.length)
+            await upload.send(piece);
+        }),
+      );
+      // What is on its way between two sockets is soon less.
+      const held = async () => (await liveHeapBytes(inspector)) - before;
+      t.ok((await until(held, (bytes) => bytes < 10_000_000)) < 10_000_000, `${what}: of 30 MB`);
+      for (const upload of uploads) upload.leave();
+      await atRest();
+    }
   },
 );

@@ -10,6 +10,7 @@ import { createLog } from "../../../shared/log.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 t.setTimeout(180_000);
@@ -91,10 +92,13 @@ rate_limits:
     const rules = await daemon.call("rate-limits.list", null);
     daemon.close();
     const requests = waiting + waitsMs.length;
-    t.match(rules, {
-      ok: true,
-      body: { rate_limits: [{ requests_used: requests, tokens_used: requests }] },
-    });
+    t.match(
+      rules,
+      exactly({
+        ok: true,
+        body: { rate_limits: [{ requests_used: requests, tokens_used: requests }] },
+      }),
+    );
   },
 );
 

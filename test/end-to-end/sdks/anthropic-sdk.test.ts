@@ -1,6 +1,7 @@
 /** The official Anthropic SDK as a client of real processes, with a provider of its own dialect. */
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
+import { exactly } from "../../support/patterns/exactly.js";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-call.js";
 import { message, messageEvents } from "../../support/providers/recorded-messages.js";
@@ -123,7 +124,7 @@ t.test("two parallel tools and their results work, complete and streamed", async
       { role: "user", content: results },
     ],
   });
-  t.match(answer.content, [{ type: "text", text: report }]);
+  t.match(answer.content, exactly([{ type: "text", text: report }]));
   t.match(
     (await client.messages.stream({ ...request, tools }).finalMessage()).content,
     wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })),

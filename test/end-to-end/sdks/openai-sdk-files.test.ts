@@ -2,7 +2,6 @@
  * The official OpenAI SDK as a client of real processes: embeddings, audio, images, files and
  * batches.
  */
-import { readFileSync, writeFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
@@ -10,7 +9,7 @@ import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk
 import { speech, vector } from "../../support/providers/model-api-answers.js";
 import { digestOf, jsonOf, reply } from "../../support/providers/model-api-call.js";
 
-const { api, proxy, url, limit, counts } = await startSdkSite(t);
+const { api, url, limit, counts } = await startSdkSite(t);
 const sdk = (path = "/", headers: Record<string, string> = {}) =>
   new OpenAI({
     baseURL: `${url}/v1`,
@@ -106,34 +105,6 @@ t.test("recordings are transcribed as JSON, as text and as a stream, and transla
   t.equal(added.requests, 4);
   t.ok(added.tokens >= 3 * 23, "three reported usage; the text is an estimate");
 });
-
-t.test(
-  "a long recording passes without being held in the proxy's memory, even when its form has the model last",
-  async (t) => {
-    const recording = Buffer.alloc(24 * 1024 * 1024, speech);
-    const pid = proxy.child.pid!;
-    const file = await toFile(recording, "long.wav");
-    const peakMb = async (run: () => Promise<{ readonly text: string }>): Promise<number> => {
-      const now = memoryMb(pid, "VmRSS");
-      writeFileSync(`/proc/${pid}/clear_refs`, "5");
-      t.equal((await run()).text, `gpt-test transcribed long.wav: ${digestOf(recording)}`);
-      return memoryMb(pid, "VmHWM") - now;
-    };
-    await client.audio.transcriptions.create({ file, model });
-    const modelLast = await peakMb(() => client.audio.transcriptions.create({ file, model }));
-    const modelFirst = await peakMb(() => client.audio.transcriptions.create({ model, file }));
-    t.comment(`peaks: ${modelLast} and ${modelFirst} MB`);
-    t.ok(modelLast < 12, `the model last: ${modelLast} MB more than before`);
-    t.ok(modelFirst < 12, `the model first: ${modelFirst} MB more than before`);
-  },
-);
-
-function memoryMb(pid: number, field: "VmRSS" | "VmHWM"): number {
-  const line = readFileSync(`/proc/${pid}/status`, "utf8")
-    .split("\n")
-    .find((text) => text.startsWith(`${field}:`))!;
-  return Math.round(Number(/\d+/.exec(line)![0]) / 1024);
-}
 
 t.test("images arrive unchanged, and are counted", async (t) => {
   const added = await counts(async () => {

@@ -5,6 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 import t from "tap";
+import { exactly } from "../../support/patterns/exactly.js";
 import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-call.js";
 import { greeting, report, tokenCounts, wantedCalls } from "../../support/providers/scene.js";
@@ -30,36 +31,45 @@ t.test("a chat client calls an Anthropic provider, with and without a stream", a
       model,
       messages: [{ role: "system", content: "Be brief." }, ...messages],
     });
-    t.match(complete, {
-      object: "chat.completion",
-      model,
-      choices: [
-        { index: 0, message: { role: "assistant", content: greeting }, finish_reason: "stop" },
-      ],
-      usage: {
-        prompt_tokens: tokenCounts.input,
-        completion_tokens: tokenCounts.output,
-        total_tokens: tokenCounts.total,
-        prompt_tokens_details: { cached_tokens: tokenCounts.cached },
-      },
-    });
+    t.match(
+      complete,
+      exactly({
+        object: "chat.completion",
+        model,
+        choices: [
+          { index: 0, message: { role: "assistant", content: greeting }, finish_reason: "stop" },
+        ],
+        usage: {
+          prompt_tokens: tokenCounts.input,
+          completion_tokens: tokenCounts.output,
+          total_tokens: tokenCounts.total,
+          prompt_tokens_details: { cached_tokens: tokenCounts.cached },
+        },
+      }),
+    );
     t.match(api.last(), {
       path: "/messages",
       headers: { "x-api-key": anthropicKey, "anthropic-version": "2023-06-01" },
     });
-    t.match(jsonOf(api.last()), {
-      model,
-      system: [{ type: "text", text: "Be brief." }],
-      messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
-      max_tokens: 32000,
-    });
+    t.match(
+      jsonOf(api.last()),
+      exactly({
+        model,
+        system: [{ type: "text", text: "Be brief." }],
+        messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+        max_tokens: 32000,
+      }),
+    );
     const streamed = await openai.chat.completions
       .stream({ model, messages, stream_options: { include_usage: true } })
       .finalChatCompletion();
-    t.match(streamed, {
-      choices: [{ message: { content: greeting }, finish_reason: "stop" }],
-      usage: { total_tokens: tokenCounts.total },
-    });
+    t.match(
+      streamed,
+      exactly({
+        choices: [{ message: { content: greeting }, finish_reason: "stop" }],
+        usage: { total_tokens: tokenCounts.total },
+      }),
+    );
   });
   t.same(added, twice);
   const usages: unknown[] = [];
@@ -98,17 +108,20 @@ t.test("a chat client's tools work with an Anthropic provider", async (t) => {
     ).choices[0]!.message.content,
     report,
   );
-  t.match(jsonOf(api.last())["messages"], [
-    {},
-    {
-      role: "assistant",
-      content: wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })),
-    },
-    {
-      role: "user",
-      content: wantedCalls("toolu").map(({ id }) => ({ type: "tool_result", tool_use_id: id })),
-    },
-  ]);
+  t.match(
+    jsonOf(api.last())["messages"],
+    exactly([
+      {},
+      {
+        role: "assistant",
+        content: wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })),
+      },
+      {
+        role: "user",
+        content: wantedCalls("toolu").map(({ id }) => ({ type: "tool_result", tool_use_id: id })),
+      },
+    ]),
+  );
 });
 
 function callsOf({ tool_calls: calls }: OpenAI.ChatCompletionMessage): unknown[] {
@@ -133,24 +146,33 @@ for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
         output_tokens: tokenCounts.output,
       };
       const added = await counts(async () => {
-        t.match(await anthropic.messages.create({ ...request, system: "Be brief." }), {
-          type: "message",
-          role: "assistant",
-          model,
-          content: [{ type: "text", text: greeting }],
-          stop_reason: "end_turn",
-          usage,
-        });
+        t.match(
+          await anthropic.messages.create({ ...request, system: "Be brief." }),
+          exactly({
+            type: "message",
+            role: "assistant",
+            model,
+            content: [{ type: "text", text: greeting }],
+            stop_reason: "end_turn",
+            usage,
+          }),
+        );
         t.equal(api.last().path, "/chat/completions");
-        t.match(jsonOf(api.last()), {
-          model: model.split("/")[1],
-          messages: [{ role: "system", content: "Be brief." }, ...messages],
-        });
-        t.match(await anthropic.messages.stream(request).finalMessage(), {
-          content: [{ type: "text", text: greeting }],
-          stop_reason: "end_turn",
-          usage,
-        });
+        t.match(
+          jsonOf(api.last()),
+          exactly({
+            model: model.split("/")[1],
+            messages: [{ role: "system", content: "Be brief." }, ...messages],
+          }),
+        );
+        t.match(
+          await anthropic.messages.stream(request).finalMessage(),
+          exactly({
+            content: [{ type: "text", text: greeting }],
+            stop_reason: "end_turn",
+            usage,
+          }),
+        );
       });
       t.same(added, twice);
       const withTools = { ...request, tools: [{ name: "get_weather", input_schema: parameters }] };
@@ -184,7 +206,7 @@ for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
             ],
           })
         ).content,
-        [{ type: "text", text: report }],
+        exactly([{ type: "text", text: report }]),
       );
     },
   );
@@ -215,7 +237,10 @@ t.test("what a model does in Responses alone goes there, from both other dialect
     await anthropic.messages.stream(request).finalMessage(),
   ]) {
     t.equal(api.last().path, "/responses");
-    t.match(jsonOf(api.last()), { store: false, include: ["reasoning.encrypted_content"] });
+    t.match(
+      jsonOf(api.last()),
+      exactly({ store: false, include: ["reasoning.encrypted_content"] }),
+    );
     t.equal(message.stop_reason, "tool_use");
     const blocks = message.content.filter((block) => block.type === "tool_use");
     t.same(
@@ -232,9 +257,10 @@ t.test("what a model does in Responses alone goes there, from both other dialect
       { role: "assistant" as const, content: message.content },
       { role: "user" as const, content },
     ];
-    t.match((await anthropic.messages.create({ ...request, messages: turns })).content, [
-      { type: "text", text: report },
-    ]);
+    t.match(
+      (await anthropic.messages.create({ ...request, messages: turns })).content,
+      exactly([{ type: "text", text: report }]),
+    );
   }
   await openai.chat.completions.create({ ...chat, reasoning_effort: "none" });
   t.equal(api.last().path, "/chat/completions");
@@ -360,7 +386,7 @@ t.test("a failover continues in another dialect", async (t) => {
   const message = await anthropic.messages
     .stream({ model, max_tokens: 10, messages })
     .finalMessage();
-  t.match(message.content, [{ type: "text", text: greeting }]);
+  t.match(message.content, exactly([{ type: "text", text: greeting }]));
 });
 
 t.test(
@@ -466,7 +492,10 @@ t.test(
         await openai.chat.completions
           .stream({ model: "claude-test", messages })
           .finalChatCompletion(),
-        { id: "msg_1", choices: [{ message: { content: greeting }, finish_reason: "stop" }] },
+        exactly({
+          id: "msg_1",
+          choices: [{ message: { content: greeting }, finish_reason: "stop" }],
+        }),
       );
     });
     t.same(added, { requests: 1, tokens: tokenCounts.total });

@@ -4,6 +4,7 @@
  */
 import OpenAI from "openai";
 import t from "tap";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
 
@@ -107,39 +108,48 @@ t.test("GET /v1/usage shows the caller its budgets as the operator's list does",
   const response = await fetch(`${url}/v1/usage?start_date=2026-11-30&end_date=2026-11-30`, {
     headers: { authorization: "Bearer master", "x-sluice-user-path": "/team/app" },
   });
-  t.match(await response.json(), {
-    usage: { total_cost: 1 },
-    budgets: [
-      {
-        subject: "/team",
-        user_path: "/team",
-        amount: 1,
-        spent: 1,
-        remaining: 0,
-        usage_ratio: 1,
-        exceeded: true,
-        resets_in_seconds: 1,
-        period_end: "2026-12-01T00:00:00Z",
-      },
-    ],
-  });
-  t.match(await budgets(), [
-    { subject: "/each", per_child: true },
-    { subject: "/sdk", source: "config" },
-    { subject: "/team", spent: 1, usage_ratio: 1, has_usage: true, last_reset_at: null },
-  ]);
+  t.match(
+    await response.json(),
+    exactly({
+      usage: { total_cost: 1 },
+      budgets: [
+        {
+          subject: "/team",
+          user_path: "/team",
+          amount: 1,
+          spent: 1,
+          remaining: 0,
+          usage_ratio: 1,
+          exceeded: true,
+          resets_in_seconds: 1,
+          period_end: "2026-12-01T00:00:00Z",
+        },
+      ],
+    }),
+  );
+  t.match(
+    await budgets(),
+    exactly([
+      { subject: "/each", per_child: true },
+      { subject: "/sdk", source: "config" },
+      { subject: "/team", spent: 1, usage_ratio: 1, has_usage: true, last_reset_at: null },
+    ]),
+  );
 });
 
 t.test("explain says how a request would be answered", async (t) => {
   const { body } = await admin("POST", "/explain", { user_path: "/team/app", model: "test/model" });
-  t.match(body, {
-    verdict: {
-      admitted: false,
-      message: "budget exceeded for /team daily limit: spent 1 of 1",
-      retry_after: 1,
-    },
-    budgets: [{ subject: "/team", exceeded: true, retry_after: 1 }],
-  });
+  t.match(
+    body,
+    exactly({
+      verdict: {
+        admitted: false,
+        message: "budget exceeded for /team daily limit: spent 1 of 1",
+        retry_after: 1,
+      },
+      budgets: [{ subject: "/team", exceeded: true, retry_after: 1 }],
+    }),
+  );
 });
 
 t.test("after the wait the day is another one", async (t) => {
@@ -189,53 +199,62 @@ t.test("children of a template spend for themselves, and the SDK says what happe
 
 t.test("the admin endpoints: write, edit, reset, delete, settings", async (t) => {
   const key = { scope: "user_path", subject: "/team", budget_key: { period: "daily" } };
-  t.match(await admin("PUT", "/budgets", { ...key, amount: 0.2 }), {
-    status: 200,
-    body: {
-      budgets: [
-        {},
-        {},
-        {
-          subject: "/team",
-          amount: 0.2,
-          spent: 0.25,
-          remaining: -0.05,
-          usage_ratio: 1.25,
-          source: "manual",
-        },
-      ],
-    },
-  });
+  t.match(
+    await admin("PUT", "/budgets", { ...key, amount: 0.2 }),
+    exactly({
+      status: 200,
+      body: {
+        budgets: [
+          {},
+          {},
+          {
+            subject: "/team",
+            amount: 0.2,
+            spent: 0.25,
+            remaining: -0.05,
+            usage_ratio: 1.25,
+            source: "manual",
+          },
+        ],
+      },
+    }),
+  );
   t.equal(await statusOf("/team"), 429);
   await daemon.setClock(evening + 65_000);
-  t.match(await admin("POST", "/budgets/reset-one", { subject: "/team", period: "daily" }), {
-    status: 200,
-    body: {
-      budgets: [
-        {},
-        {},
-        {
-          subject: "/team",
-          spent: 0,
-          last_reset_at: "2026-12-01T00:00:05Z",
-          period_start: "2026-12-01T00:00:05Z",
-        },
-      ],
-    },
-  });
+  t.match(
+    await admin("POST", "/budgets/reset-one", { subject: "/team", period: "daily" }),
+    exactly({
+      status: 200,
+      body: {
+        budgets: [
+          {},
+          {},
+          {
+            subject: "/team",
+            spent: 0,
+            last_reset_at: "2026-12-01T00:00:05Z",
+            period_start: "2026-12-01T00:00:05Z",
+          },
+        ],
+      },
+    }),
+  );
   t.equal(await statusOf("/team"), 200);
   t.match(await admin("POST", "/budgets/reset-one", { subject: "/nobody", period: "daily" }), {
     status: 404,
     body: { code: "budget_not_found", message: "no daily budget on user_path /nobody" },
   });
   const deleted = await admin("DELETE", "/budgets", key);
-  t.match(deleted, {
-    status: 200,
-    body: {
-      budgets: [{ subject: "/each" }, { subject: "/sdk" }],
-      server_time: "2026-12-01T00:00:05.000Z",
-    },
-  });
+  t.match(
+    deleted,
+    exactly({
+      status: 200,
+      body: {
+        budgets: [{ subject: "/each" }, { subject: "/sdk" }],
+        server_time: "2026-12-01T00:00:05.000Z",
+      },
+    }),
+  );
   t.equal((deleted.body["budgets"] as unknown[]).length, 2);
   t.same(await admin("DELETE", "/budgets", key), {
     status: 404,
@@ -254,7 +273,7 @@ t.test("the admin endpoints: write, edit, reset, delete, settings", async (t) =>
       budget_key: { period: "daily" },
       amount: 5,
     }),
-    { body: { budgets: [{}, {}, { subject: "/team", spent: 0.25 }] } },
+    exactly({ body: { budgets: [{}, {}, { subject: "/team", spent: 0.25 }] } }),
     "made again, it knows what was spent since the reset",
   );
   t.match(await admin("PUT", "/budgets", { ...key, amount: 0 }), {
@@ -300,7 +319,7 @@ t.test(
     const before = await fetch(`${url}/v1/usage`, {
       headers: { authorization: "Bearer master", "x-sluice-user-path": "/team/x" },
     });
-    t.match(await before.json(), { budgets: [{ spent: 0.75 }] });
+    t.match(await before.json(), exactly({ budgets: [{ spent: 0.75 }] }));
     await daemon.kill("SIGKILL");
     daemon = await site.startClockedDaemon(Date.parse("2026-12-02T10:00:01Z"));
     t.equal(await statusOf("/team/x"), 200);

@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { chat, ruleNow, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import {
   beginStream,
@@ -359,10 +360,13 @@ t.test(
     );
     await restart(configured("usage: { enabled: false }"));
     for (let i = 0; i < 3; i++) t.equal((await chat(proxy.ready, { path: "/capped" })).status, 200);
-    t.match(await usage(), {
-      usage: null,
-      rate_limits: [{ subject: "/capped", exhausted: false, inert: /usage tracking/ }],
-    });
+    t.match(
+      await usage(),
+      exactly({
+        usage: null,
+        rate_limits: [{ subject: "/capped", exhausted: false, inert: /usage tracking/ }],
+      }),
+    );
     t.match(
       await ruleNow(proxy.ready, "/capped", 86_400),
       { tokens_used: 10, inert: /usage tracking/ },
@@ -370,10 +374,13 @@ t.test(
     );
     await Promise.race([daemon.printed(/usage\.enabled/), proxy.printed(/usage\.enabled/)]);
     await restart(configured(""));
-    t.match(await usage(), {
-      usage: { total_requests: 1, total_tokens: 10, total_cost: 0.00003 },
-      rate_limits: [{ exhausted: true }],
-    });
+    t.match(
+      await usage(),
+      exactly({
+        usage: { total_requests: 1, total_tokens: 10, total_cost: 0.00003 },
+        rate_limits: [{ exhausted: true }],
+      }),
+    );
     t.equal((await chat(proxy.ready, { path: "/capped" })).status, 429);
   },
 );

@@ -9,6 +9,7 @@ import t from "tap";
 import { dayOf } from "../../../shared/utc-day.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { chat, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   beginStream,
@@ -123,12 +124,12 @@ t.test(
     });
     t.match(
       { budgets, rateLimits, path, time },
-      {
-        budgets: [],
+      exactly({
+        budgets: { length: 0 },
         rateLimits: [{ subject: "/", in_flight: 0 }],
         path: "/recorded",
         time: /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/,
-      },
+      }),
     );
     t.match(await recordOf("/recorded"), {
       request_id: answered.headers.get("x-request-id"),
@@ -208,16 +209,25 @@ t.test(
     const limitsOf = async (path: string) =>
       (await usageOf(path))["rate_limits"] as Record<string, unknown>[];
     for (let i = 0; i < 3; i++)
-      t.match(await limitsOf("/templated/a/deep"), [
-        {},
-        { subject: "/templated/a", per_child: true, requests_used: 0, requests_remaining: 2 },
-      ]);
+      t.match(
+        await limitsOf("/templated/a/deep"),
+        exactly([
+          {},
+          { subject: "/templated/a", per_child: true, requests_used: 0, requests_remaining: 2 },
+        ]),
+      );
     await (await chat(url, { path: "/templated/a/x" })).text();
-    t.match(await limitsOf("/templated/a"), [
-      {},
-      { requests_used: 1, requests_remaining: 1, requests_usage_ratio: 0.5, exhausted: false },
-    ]);
-    t.match(await limitsOf("/templated/b"), [{}, { subject: "/templated/b", requests_used: 0 }]);
+    t.match(
+      await limitsOf("/templated/a"),
+      exactly([
+        {},
+        { requests_used: 1, requests_remaining: 1, requests_usage_ratio: 0.5, exhausted: false },
+      ]),
+    );
+    t.match(
+      await limitsOf("/templated/b"),
+      exactly([{}, { subject: "/templated/b", requests_used: 0 }]),
+    );
   },
 );
 

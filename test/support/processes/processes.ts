@@ -55,6 +55,8 @@ interface RunsAs {
   readonly filesMax?: number;
   /** Of the network that it is in (`network-namespace.ts`), if not in the test's. */
   readonly namespace?: string;
+  /** Its inspector listens, on a port of its own (`inspectorOf`). */
+  readonly inspected?: boolean;
 }
 
 const clocked = fileURLToPath(new URL("clocked-limiterd.js", import.meta.url));
@@ -85,7 +87,7 @@ export function makeSite(
   const begin = (
     script: string,
     extra: readonly string[],
-    { filesMax, namespace, ...user }: RunsAs = {},
+    { filesMax, namespace, inspected, ...user }: RunsAs = {},
   ): ChildProcess => {
     const starter =
       namespace !== undefined
@@ -107,7 +109,7 @@ export function makeSite(
       // Not the test's own flags, but as a supervisor starts it: reading source maps would be a
       // tenth of its start.
       ...(starter === null
-        ? { execArgv: [] }
+        ? { execArgv: inspected === true ? ["--inspect=127.0.0.1:0"] : [] }
         : { execPath: starter[0]!, execArgv: [...starter.slice(1), process.execPath] }),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
@@ -147,6 +149,11 @@ export function makeSite(
       await ended;
     },
   };
+}
+
+/** Where the inspector of one that was started so listens. */
+export function inspectorOf(part: Part): string {
+  return /ws:\/\/127\.0\.0\.1:\d+\/\S+/.exec(part.output())![0];
 }
 
 async function asPart(child: ChildProcess): Promise<Part> {
