@@ -40,6 +40,13 @@ t.test("the score leaves out what is equivalent", async (t) => {
   const listed = { file: "a/b.ts", line: "if (a < b) f();", what: "< becomes <=", why: "so" };
   t.ok(isEquivalent(first!, [listed]));
   t.notOk(isEquivalent(first!, [{ ...listed, line: "if (a < c) f();" }]));
+  const twice = faultsOf("a/b.js", "f(a ?? b, c ?? d);").filter(({ what }) => /^\?\?/.test(what));
+  const second = { file: "a/b.ts", line: "f(a ?? b, c ?? d);", what: "?? has no fallback", nth: 2 };
+  t.same(
+    twice.map((fault) => isEquivalent(fault, [{ ...second, why: "so" }])),
+    [false, true],
+    "of two on a line the one that is meant",
+  );
 });
 
 t.test("what is listed as equivalent stands in the code", async (t) => {

@@ -16,17 +16,20 @@ export interface Fault extends Mutation {
   readonly text: string;
   /** The compiled line, trimmed. */
   readonly lineText: string;
+  /** Of those on the line where the same is done: which one, from 1 on. */
+  readonly nth: number;
 }
 
 /** Every fault of a compiled file, those that are equivalent as well. */
 export function faultsOf(file: string, text: string): Fault[] {
   const lines = text.split("\n");
-  return mutationsOf(text).map((mutation) => ({
-    ...mutation,
-    file,
-    text,
-    lineText: lines[mutation.line - 1]!.trim(),
-  }));
+  const before = new Map<string, number>();
+  return mutationsOf(text).map((mutation) => {
+    const { line, what } = mutation;
+    const nth = (before.get(`${line} ${what}`) ?? 0) + 1;
+    before.set(`${line} ${what}`, nth);
+    return { ...mutation, file, text, lineText: lines[line - 1]!.trim(), nth };
+  });
 }
 
 /** Those whose lot is below `share`, a number up to 1; they come from one file after the other. */
@@ -42,11 +45,17 @@ export function drawn(faults: readonly Fault[], seed: number, share: number): Fa
 }
 
 export function isEquivalent(
-  { file, lineText, what }: Fault,
+  { file, lineText, what, nth }: Fault,
   list: readonly Equivalent[] = equivalents,
 ): boolean {
   const source = file.replace(/\.js$/, ".ts");
-  return list.some((each) => each.file === source && each.what === what && each.line === lineText);
+  return list.some(
+    (each) =>
+      each.file === source &&
+      each.what === what &&
+      each.line === lineText &&
+      (each.nth ?? nth) === nth,
+  );
 }
 
 export type Outcome = "noticed" | "survived" | "not run" | "equivalent";

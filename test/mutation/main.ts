@@ -133,8 +133,8 @@ async function isNoticed(
   return !passes;
 }
 
-function shown({ file, line, what, lineText }: Fault): string {
-  return `${file}:${line} ${what}: ${lineText}`;
+function shown({ file, line, what, nth, lineText }: Fault): string {
+  return `${file}:${line} ${what}${nth === 1 ? "" : ` (${nth})`}: ${lineText}`;
 }
 
 function tell(fault: Fault, outcome: Outcome): void {

@@ -6,5 +6,7 @@ export interface Equivalent {
   readonly line: string;
   /** As `mutationsOf` says it. */
   readonly what: string;
+  /** Of several of this name on the line: which one, from 1 on; undefined: each of them. */
+  readonly nth?: number;
   readonly why: string;
 }

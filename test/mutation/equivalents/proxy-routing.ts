@@ -142,12 +142,6 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/routing/price-list.ts",
-    line: "if (inputTokens > tier.start)",
-    what: "> becomes >=",
-    why: "it is asked for no token and for the first of each tier, which is no other one's start",
-  },
-  {
-    file: "proxy/routing/price-list.ts",
     line: "return rateFromUsdPerMillion(Math.round(usd * 1e6) / 1e6) ?? null;",
     what: "?? has no fallback",
     why: "no rate of the list is more than a rate may be",

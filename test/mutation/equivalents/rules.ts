@@ -10,7 +10,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/count-settle.ts",
-    line: "return held !== undefined && isSameTarget(held.target, target) ? stillMet(held, book) : null;",
+    line: "return held !== undefined && !held.submission && held.bookVersion === book.version",
     what: "the condition is always false",
     why: "matching finds the counters that were met, and takes longer",
   },
@@ -43,5 +43,11 @@ export const ruleEquivalents: readonly Equivalent[] = [
     line: "key.length === scope.length + 1 + effective.length + period.length &&",
     what: "=== becomes !==",
     why: "the id is put together instead of taken from the key, and is the same text",
+  },
+  {
+    file: "limiterd/rules/stored-rule.ts",
+    line: 'text += `${scope}\\n${subject}\\n${periodSeconds}\\n${maxRequests}\\n${maxTokens}\\n${perChild}\\n${hostOnly === true ? "host_only\\n" : ""}`;',
+    what: "=== becomes !==",
+    why: "the texts of the two differ all the same, and are only compared",
   },
 ];

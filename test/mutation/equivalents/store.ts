@@ -9,6 +9,12 @@ export const storeEquivalents: readonly Equivalent[] = [
     why: "the end of the process closes it",
   },
   {
+    file: "limiterd/store/lmdb/check-process.ts",
+    line: "process.disconnect?.();",
+    what: "the statement is left out",
+    why: "a channel on which nothing is listened for keeps no process",
+  },
+  {
     file: "limiterd/store/lmdb/key-bytes.ts",
     line: "const text = loneSurrogate.test(key)",
     what: "the condition is always true",
@@ -148,7 +154,7 @@ export const storeEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/store/lmdb/store-lock.ts",
-    line: "rmSync(join(dataDir, lockName), { force: true });",
+    line: "rmSync(place, { force: true });",
     what: "the boolean turns",
     why: "it is there, as the line before has seen",
   },
