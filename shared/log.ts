@@ -26,24 +26,25 @@ export interface Log extends Logger {
 const heldBytesMax = 8 * 1024 * 1024;
 
 /**
- * How long a request's line waits for others. The destination measures all that it holds at each
- * write, which costs too much for each turn of the event loop.
+ * How long a request's line waits for others. Each write costs a turn of the thread pool, and the
+ * destination measures and joins all that it holds: so what has gathered is one write, and the
+ * destination holds lines only while the reader is slow.
  */
-const gatherMs = 20;
-const gatherCharsMax = 8 * 1024;
+const gatherMs = 100;
+const gatherCharsMax = 16 * 1024;
 
 /**
- * A logger for one process. Lines are gathered and written a few times a second; `flush` writes
- * what is left.
+ * A logger for one process. Lines of requests are gathered and written a few times a second, others
+ * at once, with those before them; `flush` writes what is left.
  */
 export function createLog(process_: string, level: LogLevel, format: LogFormat = "json"): Log {
   const destination = pino.destination({
     dest: 1,
     sync: false,
-    minLength: 16 * 1024,
+    // At once; with 0, `flush` would not wait for what is being written.
+    minLength: 1,
     maxWrite: 64 * 1024,
     maxLength: heldBytesMax,
-    periodicFlush: 100,
   });
   const timestamp = createTimestamp();
   const inJournal = isJournal(process.env["JOURNAL_STREAM"]);

@@ -76,7 +76,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (peer !== undefined && !peer.closed) options.onBytes(peer, bytes);
   });
   // What node-ipc calls a port is handed to Node's `listen`, which takes a descriptor too.
-  if (options.fd !== undefined) server.port = { fd: options.fd, backlog: backlogMax };
+  if (options.fd !== undefined) server.port = { fd: options.fd };
   await startServer(server, options);
   const inode = statSync(options.path).ino;
   return {
@@ -89,9 +89,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     },
   };
 }
-
-/** The kernel's own bound, as systemd uses it for sockets that it makes. */
-const backlogMax = 4096;
 
 function socketModeOf({ groupAccess, ownerOnly }: ListenOptions): number {
   return groupAccess && ownerOnly !== true ? 0o660 : 0o600;

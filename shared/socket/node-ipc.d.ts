@@ -8,7 +8,7 @@ declare module "node-ipc" {
   export interface IpcServer {
     server: net.Server;
     /** Anything that is the first argument of `net.Server.listen` in place of a path. */
-    port?: { readonly fd: number; readonly backlog: number };
+    port?: { readonly fd: number };
     on(event: string, handler: (...args: never[]) => void): void;
     emit(socket: net.Socket, bytes: Buffer): void;
     start(): void;

@@ -61,6 +61,14 @@ t.test("flush writes what was gathered", (t) => {
   t.end();
 });
 
+t.test("a log at rest writes nothing, not even an empty text now and then", async (t) => {
+  const [line] = written(
+    `const intervals = []; globalThis.setInterval = (_, ms) => intervals.push(ms); const log = createLog("proxy", "info"); log.line("info", '"n":1', "request"); log.flush(() => { log.info({ intervals }, "flushed"); log.flush(() => process.exit(0)); });`,
+  ).slice(1);
+  t.match(line, { msg: "flushed" });
+  t.same(line?.["intervals"], []);
+});
+
 t.test("many lines are complete, in order and written once", (t) => {
   const lines = written(
     `const log = createLog("proxy", "info"); for (let n = 0; n < 5000; n++) log.line("info", '"n":' + n, "request");`,

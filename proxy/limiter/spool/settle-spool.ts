@@ -109,23 +109,18 @@ export class SettleSpool {
   }
 
   async #deliver(found: FoundFile): Promise<void> {
-    if (found.flaw !== null) {
-      await this.#directory.setAside(found.name);
-      return this.#refused(found, found.flaw);
-    }
+    if (found.flaw !== null)
+      return this.#setAside(found, this.#directory.setAside(found.name), found.flaw);
     const file = await this.#directory.take(found);
     if (file === null) return;
     const { head, count, complete } = await readToEnd(file);
-    const flaw =
-      head === null || !complete
-        ? "it is damaged"
-        : isForgotten(head, found.triedAtMs, Date.now())
-          ? "it is so old that the daemon may have forgotten which of them it has counted"
-          : null;
-    if (head === null || flaw !== null) {
-      await file.setAside();
-      return this.#refused(found, flaw ?? "");
-    }
+    if (head === null || !complete) return this.#setAside(found, file.setAside(), "it is damaged");
+    if (isForgotten(head, found.triedAtMs, Date.now()))
+      return this.#setAside(
+        found,
+        file.setAside(),
+        "it is so old that the daemon may have forgotten which of them it has counted",
+      );
     // The daemon may have gone, or this proxy been stopped, while it was read.
     if (!this.#linked) return file.release();
     const { socket: path, adminSocket: adminPath } = this.#config;
@@ -147,7 +142,8 @@ export class SettleSpool {
     }
   }
 
-  #refused({ name }: FoundFile, reason: string): void {
+  async #setAside({ name }: FoundFile, done: Promise<void>, reason: string): Promise<void> {
+    await done;
     this.#log.error(
       { directory: this.#directory.path, file: name, reason },
       "a file of settles can't be delivered: it is set aside",

@@ -7,6 +7,7 @@ import type {
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
 import { invalid } from "../../../shared/error-code.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { options } from "./request-options.js";
 
 /**
@@ -155,7 +156,7 @@ t.test(
         { CHAT: { choices: [{ message: { content: "hello" } }] } },
         { ...context, request },
       ),
-      { object: "response", output: [{ content: [{ text: "hello" }] }] },
+      exactly({ object: "response", output: [{ content: [{ text: "hello" }] }] }),
     );
     const events = throughChat.events({ ...context, request });
     const types = [

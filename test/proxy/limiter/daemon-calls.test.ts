@@ -1,12 +1,16 @@
 import t from "tap";
+import { admissionsWaitingMax, framesPerWindow } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
+import type { Admin } from "../../../shared/wire/message-to-daemon.js";
 import { passesOverFields } from "../../../shared/wire/wire-versions.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import {
   ClientHarness,
   deadlineMs,
   expiryIntervalMs,
   kinds,
   linkedHarness,
+  promisesResolved,
 } from "./client/client-harness.js";
 
 const keyHash = "h".repeat(43);
@@ -131,7 +135,7 @@ t.test("a call that may be done twice is asked again of the next daemon", async 
   harness.connect();
   harness.welcome();
   const [, ...again] = harness.take();
-  t.match(again, [{ op: "objects.owners" }, { op: "objects.own" }, { op: "status" }]);
+  t.match(again, exactly([{ op: "objects.owners" }, { op: "objects.own" }, { op: "status" }]));
   for (const message of again)
     harness.receive({ kind: "answer", id: (message as { id: number }).id, body: 1 });
   for (const call of calls) t.same(await call, { ok: true, body: 1 });
@@ -175,7 +179,10 @@ t.test(
     const harness = linkedHarness();
     const authorized = harness.client.authorize(keyHash);
     const operation = harness.client.call("keys.deactivate", { id: "key_7" });
-    t.match(harness.take(), [{ kind: "authorize", credential: keyHash }, { kind: "admin" }]);
+    t.match(
+      harness.take(),
+      exactly([{ kind: "authorize", credential: keyHash }, { kind: "admin" }]),
+    );
     harness.lose();
     t.match(await operation, { ok: false, failure: { code: "limiter_unavailable" } });
     harness.connect();
@@ -201,3 +208,72 @@ t.test(
     );
   },
 );
+
+t.test("a change that a daemon got at its welcome isn't asked of the next one", async (t) => {
+  const harness = new ClientHarness();
+  const change = harness.client.call("rate-limits.put", {});
+  harness.connect();
+  harness.welcome();
+  t.same(kinds(harness.take()), ["hello", "admin"]);
+  harness.lose();
+  t.match(await change, { ok: false, failure: { message: /the change may have been made/ } });
+  harness.connect();
+  harness.welcome();
+  t.same(kinds(harness.take()), ["hello"]);
+});
+
+t.test("what is asked between two windows of a welcome is sent once", async (t) => {
+  const harness = new ClientHarness();
+  for (let i = 0; i <= framesPerWindow; i++) void harness.client.call("status", i);
+  harness.connect();
+  harness.welcome();
+  harness.take();
+  void harness.client.call("status", "late");
+  harness.takenByKernel();
+  t.same(
+    harness.take().map((message) => (message as Admin).body),
+    ["late", framesPerWindow],
+  );
+  t.notOk(harness.takenByKernel());
+});
+
+t.test("an answer of another kind than was asked for is none", async (t) => {
+  const harness = linkedHarness();
+  const operation = harness.client.call("status", null);
+  const check = harness.client.authorize(keyHash);
+  const ids = harness.take().map((message) => (message as { id: number }).id);
+  harness.receive({ kind: "denied", id: ids[0]!, ended: null });
+  harness.receive({ kind: "answer", id: ids[1]!, body: {} });
+  t.match(await operation, { ok: false, failure: { code: "limiter_unavailable" } });
+  t.same(await check, { kind: "unavailable" });
+});
+
+t.test("once a daemon is away for the deadline, nothing waits for it any more", async (t) => {
+  for (const [awayMs, waits] of [
+    [deadlineMs - 1, true],
+    [deadlineMs, false],
+  ] as const) {
+    const harness = linkedHarness();
+    harness.lose();
+    harness.advance(awayMs);
+    const answered: unknown[] = [];
+    void harness.client.call("status", null).then((answer) => answered.push(answer));
+    void harness.client.authorize(keyHash).then((answer) => answered.push(answer));
+    await promisesResolved();
+    t.equal(answered.length, waits ? 0 : 2, `${awayMs} ms`);
+  }
+});
+
+t.test("as many wait as admissions may, and the next one has its answer at once", async (t) => {
+  const harness = linkedHarness();
+  for (let i = 1; i < admissionsWaitingMax; i++) void harness.client.authorize(keyHash);
+  const answered: unknown[] = [];
+  const ask = async (): Promise<void> => {
+    void harness.client.authorize(keyHash).then(({ kind }) => answered.push(kind));
+    await promisesResolved();
+  };
+  await ask();
+  t.same(answered, []);
+  await ask();
+  t.same(answered, ["unavailable"]);
+});

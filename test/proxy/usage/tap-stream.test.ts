@@ -781,3 +781,20 @@ t.test(
     );
   },
 );
+
+t.test(
+  "the text of a large event counts as it comes, and is what came since the usage",
+  async (t) => {
+    const tap = createStreamTap({
+      operation: "chat_completions",
+      hideUsageChunk: false,
+      eventBytesMax: 20_000,
+    });
+    tap.push(Buffer.from(chunk({ content: "abc" }) + usageEvent + chunk({ content: "de" })));
+    t.same([tap.contentChars, tap.contentCharsSinceUsage], [5, 2]);
+    tap.push(Buffer.from(`data: {"choices":[{"delta":{"content":"${"x".repeat(30_000)}`));
+    t.same([tap.contentChars, tap.contentCharsSinceUsage], [30_005, 30_002]);
+    tap.push(Buffer.from('y"}}]}\n\n'));
+    t.same([tap.contentChars, tap.contentCharsSinceUsage], [30_006, 30_003]);
+  },
+);

@@ -16,6 +16,7 @@ import t from "tap";
 import { SocketTakenError } from "../../../shared/socket/claim-socket.js";
 import { listen } from "../../../shared/socket/ipc.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { dialling, listening, Observed, startEnd, temporary } from "./socket-ends.js";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -74,7 +75,10 @@ t.test("no daemon listens, and no peer speaks, where anyone may exchange the soc
     onError: (error) => client.saw(`${error.name}: ${error.message}`),
   });
   await client.until(() => client.events.length > 0);
-  t.match(client.events, [/^SocketUntrustedError: anyone may exchange the socket in .*0777/]);
+  t.match(
+    client.events,
+    exactly([/^SocketUntrustedError: anyone may exchange the socket in .*0777/]),
+  );
   await server.until(() => server.events.includes("close 0"));
   t.equal(server.bytes.length, 0);
   await t.rejects(listening(t, `${path}.second`), { name: "SocketUntrustedError" });

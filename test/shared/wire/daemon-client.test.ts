@@ -11,6 +11,7 @@ import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../../shared/wire/daemon-error.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { type FakeDaemonOptions, type Owner, startFakeDaemon } from "../../bin/fake-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const directoryOf = (t: Owner): string => {
   const directory = mkdtempSync(join(tmpdir(), "sluice-cli-"));
@@ -95,7 +96,7 @@ t.test("calls may overlap, and each gets its own answer", async (t) => {
     client.call("status", null),
     client.call("rate-limits.list", { after: null }),
   ]);
-  t.match(answers, [{ body: { pid: 42 } }, { body: { rate_limits: [] } }]);
+  t.match(answers, exactly([{ body: { pid: 42 } }, { body: { rate_limits: { length: 0 } } }]));
   client.close();
 });
 

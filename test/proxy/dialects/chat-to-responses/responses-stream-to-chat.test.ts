@@ -7,6 +7,7 @@ import type {
   JsonObject,
   Translation,
 } from "../../../../proxy/dialects/translation/translation.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { assembleChat, assembleMessages } from "../assemble-stream.js";
 import { context } from "../sample-answers.js";
 import { response, responseAsChat, responseEvents } from "./sample-responses.js";
@@ -58,15 +59,18 @@ t.test("custom calls, refusals and log probabilities are streamed", async (t) =>
     event({ type: "response.custom_tool_call_input.delta", output_index: 1, delta: "***" }),
     event({ type: "response.incomplete", response: { status: "incomplete" } }),
   ]).map(({ data }) => (data === "[DONE]" ? data : JSON.parse(data).choices[0]));
-  t.match(chunks, [
-    { delta: { role: "assistant" } },
-    { delta: { content: "a" }, logprobs: { content: logprobs } },
-    { delta: { refusal: "no" } },
-    { delta: { tool_calls: [{ index: 0, id: "c", type: "custom", custom: { name: "patch" } }] } },
-    { delta: { tool_calls: [{ index: 0, custom: { input: "***" } }] } },
-    { delta: {}, finish_reason: "length" },
-    "[DONE]",
-  ]);
+  t.match(
+    chunks,
+    exactly([
+      { delta: { role: "assistant" } },
+      { delta: { content: "a" }, logprobs: { content: logprobs } },
+      { delta: { refusal: "no" } },
+      { delta: { tool_calls: [{ index: 0, id: "c", type: "custom", custom: { name: "patch" } }] } },
+      { delta: { tool_calls: [{ index: 0, custom: { input: "***" } }] } },
+      { delta: {}, finish_reason: "length" },
+      "[DONE]",
+    ]),
+  );
 });
 
 t.test("what the answer is charged knows the tier and the searches of the response", async (t) => {

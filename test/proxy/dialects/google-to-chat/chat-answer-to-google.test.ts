@@ -2,6 +2,7 @@ import t from "tap";
 import { googleToChat } from "../../../../proxy/dialects/google-to-chat/google-to-chat.js";
 import { keptInSignature } from "../../../../proxy/dialects/to-chat/kept-reasoning.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { context as sampleContext } from "../sample-answers.js";
 
 const tools = [{ functionDeclarations: [{ name: "a.b" }] }];
@@ -40,25 +41,28 @@ t.test("an answer has its text, its thoughts, its calls and its usage", async (t
     tool_calls: [called("a_b_108bf50c", '{"id":12345678901234567890}'), called("g", "")],
   };
   const answer = googleToChat.answer(answered(message, "tool_calls", { usage }), context(true));
-  t.match(answer, {
-    candidates: [
-      {
-        content: {
-          role: "model",
-          parts: [
-            { text: "hm", thought: true },
-            { text: "well" },
-            { functionCall: { id: "x", name: "a.b" }, thoughtSignature: String },
-            { functionCall: { id: "x", name: "g", args: {} } },
-          ],
+  t.match(
+    answer,
+    exactly({
+      candidates: [
+        {
+          content: {
+            role: "model",
+            parts: [
+              { text: "hm", thought: true },
+              { text: "well" },
+              { functionCall: { id: "x", name: "a.b" }, thoughtSignature: String },
+              { functionCall: { id: "x", name: "g", args: {} } },
+            ],
+          },
+          finishReason: "STOP",
+          index: 0,
         },
-        finishReason: "STOP",
-        index: 0,
-      },
-    ],
-    modelVersion: "smart",
-    responseId: "chatcmpl-1",
-  });
+      ],
+      modelVersion: "smart",
+      responseId: "chatcmpl-1",
+    }),
+  );
   t.strictSame(answer["usageMetadata"], {
     promptTokenCount: 100,
     candidatesTokenCount: 10,
@@ -68,7 +72,11 @@ t.test("an answer has its text, its thoughts, its calls and its usage", async (t
   });
   const hidden = googleToChat.answer(answered(message, "tool_calls"), context(false));
   const [candidate] = hidden["candidates"] as [{ content: { parts: JsonObject[] } }];
-  t.match(candidate.content.parts, [{ text: "well" }, {}, {}], "thoughts are for who asks");
+  t.match(
+    candidate.content.parts,
+    exactly([{ text: "well" }, {}, {}]),
+    "thoughts are for who asks",
+  );
   t.strictSame(keptInSignature(candidate.content.parts[1]!["thoughtSignature"] as string), {
     text: "hm",
     blocks: [],
@@ -94,7 +102,7 @@ t.test("why it ended", async (t) => {
     const answer = googleToChat.answer(answered(message, finish), context(true));
     const [candidate] = answer["candidates"] as [JsonObject];
     t.match(candidate, expected, JSON.stringify(message));
-    t.match(candidate["content"], { parts: [{ text: message["content"] ?? "" }] });
+    t.match(candidate["content"], exactly({ parts: [{ text: message["content"] ?? "" }] }));
   }
 });
 
@@ -134,9 +142,12 @@ t.test("a signature of Gemini's own, from a host that serves its models", async 
     answered({ content: null, reasoning_content: "hm", tool_calls: [signed] }, "tool_calls"),
     context(false),
   );
-  t.match(answer["candidates"], [
-    { content: { parts: [{ functionCall: { id: "x", name: "f" }, thoughtSignature: "CvcB" }] } },
-  ]);
+  t.match(
+    answer["candidates"],
+    exactly([
+      { content: { parts: [{ functionCall: { id: "x", name: "f" }, thoughtSignature: "CvcB" }] } },
+    ]),
+  );
 });
 
 t.test("what isn't an answer", async (t) => {

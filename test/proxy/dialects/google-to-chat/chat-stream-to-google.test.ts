@@ -1,6 +1,7 @@
 import t from "tap";
 import { googleStreamToChat } from "../../../../proxy/dialects/google-to-chat/google-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { assembleGoogle } from "../assemble-stream.js";
 import { context as sampleContext } from "../sample-answers.js";
 
@@ -56,15 +57,21 @@ t.test("each chunk has the new parts; the last one the reason and the usage", as
     candidate({ text: "we" }),
     candidate({ text: "ll" }),
   ]);
-  t.match(chunks.at(-1), {
-    candidates: [
-      {
-        content: { role: "model", parts: [{ text: "", thought: true, thoughtSignature: String }] },
-        finishReason: "STOP",
-      },
-    ],
-    usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 5, totalTokenCount: 9 },
-  });
+  t.match(
+    chunks.at(-1),
+    exactly({
+      candidates: [
+        {
+          content: {
+            role: "model",
+            parts: [{ text: "", thought: true, thoughtSignature: String }],
+          },
+          finishReason: "STOP",
+        },
+      ],
+      usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 5, totalTokenCount: 9 },
+    }),
+  );
 });
 
 t.test("a call is sent when it is complete, however its pieces come", async (t) => {

@@ -1,6 +1,7 @@
 import t from "tap";
 import { keptAsSignature } from "../../../../proxy/dialects/to-chat/kept-reasoning.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { refusal, translated } from "./translate-google-request.js";
 
 const messagesOf = (contents: readonly JsonObject[], more: JsonObject = {}): unknown =>
@@ -133,7 +134,7 @@ t.test("a result finds its call by its id, else by its name and place", async (t
     { role: "model", parts: [call("f", {}, "a")] },
     { parts: [result("f", { output: "1" }, "a"), result("f", { output: "1" }, "a")] },
   ];
-  t.match(messagesOf(repeated), [{ role: "assistant" }, { role: "tool", content: "1" }]);
+  t.match(messagesOf(repeated), exactly([{ role: "assistant" }, { role: "tool", content: "1" }]));
   t.equal((messagesOf(repeated) as unknown[]).length, 2);
   t.strictSame(translated({ contents: repeated }).dropped, ["contents[].parts[].functionResponse"]);
 });
@@ -185,7 +186,7 @@ t.test("contents of one role are one turn, with the results before all else", as
     { role: "model", parts: [call("f", {}, "a")] },
     { parts: [result("f", { error: "no" }, "a")] },
   ];
-  t.match(messagesOf(failing), [{}, { role: "tool", content: "Error: no" }]);
+  t.match(messagesOf(failing), exactly([{}, { role: "tool", content: "Error: no" }]));
 });
 
 t.test("what the model thought comes back from its signature", async (t) => {

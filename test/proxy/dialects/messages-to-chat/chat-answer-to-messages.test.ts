@@ -37,7 +37,7 @@ t.test(
       "tool_use",
     );
     t.match(says({ content: null, refusal: "I can't." }), {
-      content: [],
+      content: { length: 0 },
       stop_reason: "refusal",
       stop_details: { type: "refusal", category: null, explanation: "I can't." },
     });

@@ -11,6 +11,7 @@ import type {
   JsonObject,
 } from "../../../../proxy/dialects/translation/translation.js";
 import { readableResponseBytesMax } from "../../../../shared/bounds.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 const context: AnswerContext = {
   model: "smart",
@@ -138,7 +139,7 @@ t.test("the events of a text are in the API's order", async (t) => {
   t.strictSame(events, expected);
   t.match(first, {
     type: "response.created",
-    response: { id: "resp_1", status: "in_progress", output: [], usage: null },
+    response: { id: "resp_1", status: "in_progress", output: { length: 0 }, usage: null },
   });
   t.match(second, {
     type: "response.in_progress",
@@ -541,10 +542,13 @@ t.test("a failure in the middle is response.failed, with the output so far", asy
     const events = parsed(streamed([...begun, ...data]));
     t.match(events.at(-1), { type: "response.failed", response: { status: "failed", error } });
     const { last } = accumulated(events);
-    t.match(last.output, [
-      { type: "reasoning", status: "completed" },
-      { type: "message", status: "incomplete", content: [{ text: "Good" }] },
-    ]);
+    t.match(
+      last.output,
+      exactly([
+        { type: "reasoning", status: "completed" },
+        { type: "message", status: "incomplete", content: [{ text: "Good" }] },
+      ]),
+    );
   }
   const goingBack = [0, 1, 0].map((index) =>
     chunk({ tool_calls: [{ index, id: `c${index}`, function: { name: "f", arguments: "{" } }] }),
@@ -573,15 +577,21 @@ t.test(
         error,
       } as ResponseStreamEvent,
     ]);
-    t.match(parsed(streamed(["nope"])), [
-      {
-        type: "error",
-        error: { message: "the provider's stream has an event that is not a JSON object" },
-      },
-    ]);
-    t.match(parsed(streamed([])), [
-      { type: "error", message: "the provider's stream ended before the answer was complete" },
-    ]);
+    t.match(
+      parsed(streamed(["nope"])),
+      exactly([
+        {
+          type: "error",
+          error: { message: "the provider's stream has an event that is not a JSON object" },
+        },
+      ]),
+    );
+    t.match(
+      parsed(streamed([])),
+      exactly([
+        { type: "error", message: "the provider's stream ended before the answer was complete" },
+      ]),
+    );
   },
 );
 

@@ -2,6 +2,7 @@ import t from "tap";
 import { hoistTools } from "../../../../proxy/dialects/responses-to-chat/client-tools.js";
 import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
 import { context } from "../sample-answers.js";
 
@@ -45,16 +46,20 @@ t.test("a request without them is itself, and one that is wrong is refused", asy
 t.test("and the model's calls of them have the client's names again", async (t) => {
   const body = { model: "m", input: [item(namespace), hello] };
   const custom = { ...options, takesCustomTools: false };
-  t.match(responsesToChat.request(body, custom), {
-    body: { tools: [{ type: "function", function: { name: "functions__exec" } }] },
-  });
+  t.match(
+    responsesToChat.request(body, custom),
+    exactly({
+      body: { tools: [{ type: "function", function: { name: "functions__exec" } }] },
+    }),
+  );
   const call = { name: "functions__exec", arguments: '{"input":"ls"}' };
   const message = { tool_calls: [{ id: "c", type: "function", function: call }] };
   const answer = responsesToChat.answer(
     { choices: [{ index: 0, message, finish_reason: "tool_calls" }] },
     { ...context, request: responsesToChat.repeatedFrom!(body) },
   );
-  t.match(answer["output"], [
-    { type: "custom_tool_call", namespace: "functions", name: "exec", input: "ls" },
-  ]);
+  t.match(
+    answer["output"],
+    exactly([{ type: "custom_tool_call", namespace: "functions", name: "exec", input: "ls" }]),
+  );
 });

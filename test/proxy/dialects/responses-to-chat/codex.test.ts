@@ -5,6 +5,7 @@ import type {
   AnswerContext,
   JsonObject,
 } from "../../../../proxy/dialects/translation/translation.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
 
 const patch = {
@@ -59,11 +60,14 @@ t.test("namespaces become functions, and OpenAI's own tools are dropped", async 
   };
   const { tools, messages, dropped } = sent(request, true);
   t.same(dropped, ['tools[] ("web_search")']);
-  t.match(messages, [
-    { role: "system", content: "Be brief." },
-    { role: "user", content: "go" },
-  ]);
-  t.match(tools, [{ type: "custom", custom: { name: "apply_patch" } }, searching]);
+  t.match(
+    messages,
+    exactly([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "go" },
+    ]),
+  );
+  t.match(tools, exactly([{ type: "custom", custom: { name: "apply_patch" } }, searching]));
   t.same(sent(request, false)["tools"], [
     {
       type: "function",
@@ -113,11 +117,14 @@ t.test("calls become those of the client's own tools, and reasoning comes back",
   const { output } = responsesToChat.answer(answer, context) as {
     output: readonly (JsonObject & { encrypted_content?: string })[];
   };
-  t.match(output, [
-    { type: "reasoning", content: [{ text: "First the docs." }], encrypted_content: /^sluice_/ },
-    { type: "function_call", name: "search", namespace: "mcp__docs", arguments: '{"q":1}' },
-    { type: "custom_tool_call", name: "apply_patch", input: '*** "x"\n' },
-  ]);
+  t.match(
+    output,
+    exactly([
+      { type: "reasoning", content: [{ text: "First the docs." }], encrypted_content: /^sluice_/ },
+      { type: "function_call", name: "search", namespace: "mcp__docs", arguments: '{"q":1}' },
+      { type: "custom_tool_call", name: "apply_patch", input: '*** "x"\n' },
+    ]),
+  );
   // Codex sends reasoning back without its text.
   const [reasoning, ...calls] = output;
   const { encrypted_content } = reasoning!;

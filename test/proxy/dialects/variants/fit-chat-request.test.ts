@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../../proxy/dialects/translation/translat
 import { fitChatRequest } from "../../../../proxy/dialects/variants/fit-chat-request.js";
 import { chatTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
 import { findPreset } from "../../../../shared/config/presets/presets.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 interface Case {
   readonly name: string;
@@ -218,8 +219,14 @@ t.test(
       ['{"a": 12345678901234567890}', '{"a": 12345678901234567890}'],
     ] as const) {
       for (const host of ["vllm", "groq"])
-        t.match(sentTo(host, text), [hello, { tool_calls: [{ function: { arguments: sent } }] }]);
-      t.match(sentTo("openai", text), [hello, { tool_calls: [{ function: { arguments: text } }] }]);
+        t.match(
+          sentTo(host, text),
+          exactly([hello, { tool_calls: [{ function: { arguments: sent } }] }]),
+        );
+      t.match(
+        sentTo("openai", text),
+        exactly([hello, { tool_calls: [{ function: { arguments: text } }] }]),
+      );
     }
   },
 );
@@ -228,9 +235,12 @@ t.test("signatures are for Gemini alone, at Vertex AI, too", async (t) => {
   const extra_content = { google: { thought_signature: "s" } };
   const signed = { ...called, tool_calls: [{ ...call, extra_content }] };
   for (const host of ["gemini", "vertex"])
-    t.match(fitted(host, "m", { messages: [hello, signed] }), {
-      body: { messages: [hello, signed] },
-    });
+    t.match(
+      fitted(host, "m", { messages: [hello, signed] }),
+      exactly({
+        body: { messages: [hello, signed] },
+      }),
+    );
   t.same(
     (fitted("openai", "m", { messages: [hello, signed] }) as { body: JsonObject }).body["messages"],
     [hello, called],

@@ -3,6 +3,7 @@ import { RequestCheck } from "../../../../proxy/dialects/translation/request-che
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitMessagesRequest } from "../../../../proxy/dialects/variants/fit-messages-request.js";
 import { messagesTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 const messages = [{ role: "user", content: "hi" }];
 const calls = [
@@ -160,8 +161,11 @@ t.test("a model that can't see, or isn't forced to call", async (t) => {
     });
   t.match(fitted({ takesImages: false }, {}), { ok: true });
   const tool_choice = { type: "tool", name: "f", disable_parallel_tool_use: true };
-  t.match(fitted({ takesForcedCalls: false }, { tool_choice }), {
-    body: { tool_choice: { type: "auto", disable_parallel_tool_use: true } },
-    dropped: ["tool_choice"],
-  });
+  t.match(
+    fitted({ takesForcedCalls: false }, { tool_choice }),
+    exactly({
+      body: { tool_choice: { type: "auto", disable_parallel_tool_use: true } },
+      dropped: ["tool_choice"],
+    }),
+  );
 });

@@ -1,10 +1,12 @@
 import { EventEmitter, once } from "node:events";
-import t from "tap";
+import { chmodSync } from "node:fs";
+import t, { type Test } from "tap";
 import { connectLimiter } from "../../../../proxy/limiter/client/connect-limiter.js";
 import type { Config } from "../../../../shared/config/config.js";
 import type { Log } from "../../../../shared/log.js";
 import type { Peer } from "../../../../shared/socket/socket-peer.js";
 import { encodeFrame } from "../../../../shared/wire/codec.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { asFrame, listenForSettles, welcome } from "../spool/settle-listener.js";
 
 t.test("a link is told when it comes and goes, and after a close nothing is", async (t) => {
@@ -57,25 +59,46 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
     },
   );
   connected.close();
-  peers.at(-1)!.close();
-  await new Promise((resolve) => setImmediate(resolve));
-  t.equal(lines.length, 4);
+  while (connected.client.reachable) await new Promise((resolve) => setImmediate(resolve));
+  t.equal(lines.length, 4, "an end on purpose is none that is told");
 });
+
+/** What a link to this socket logs as the reason why there is none, and the start that waits. */
+async function unreachable(t: Test, socket: string, adminSocket: string) {
+  const heard = new EventEmitter();
+  const log = {
+    warn: (about: { reason: string }, text: string) => void heard.emit("line", about.reason, text),
+  } as unknown as Log;
+  const config = { socket, adminSocket } as Config["limiter"];
+  const said = once(heard, "line") as Promise<[reason: string, text: string]>;
+  const timers: { readonly run: () => void; readonly ms: number }[] = [];
+  const setTimer = globalThis.setTimeout;
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    timers.push({ run, ms });
+    return setTimer(() => {}, 0);
+  }) as unknown as typeof setTimeout;
+  const connected = connectLimiter(config, log);
+  globalThis.setTimeout = setTimer;
+  t.teardown(() => connected.close());
+  return { connected, timers, line: await said };
+}
 
 t.test("that nobody listens is logged once, and requests may begin all the same", async (t) => {
   const at = await listenForSettles(t, () => {});
-  const lines: string[] = [];
-  const heard = new EventEmitter();
-  const log = {
-    warn(about: { reason: string }, text: string) {
-      lines.push(`${about.reason} ${text}`);
-      heard.emit("line");
-    },
-  } as unknown as Log;
-  const config = { socket: `${at.path}.none`, adminSocket: at.adminPath } as Config["limiter"];
-  const said = once(heard, "line");
-  const connected = connectLimiter(config, log);
-  t.teardown(() => connected.close());
-  await said;
-  t.match(lines, [/^ENOENT the limiter daemon can't be reached$/]);
+  const { connected, timers, line } = await unreachable(t, `${at.path}.none`, at.adminPath);
+  t.same(line, ["ENOENT", "the limiter daemon can't be reached"]);
+  const begins = timers.filter(({ ms }) => ms === 2_000);
+  t.equal(begins.length, 1, "two seconds after the start");
+  begins[0]!.run();
+  await connected.linkedInTime;
+});
+
+t.test("a socket that others may have made is told with the reason", async (t) => {
+  const at = await listenForSettles(t, () => t.fail("nothing is sent to it"));
+  chmodSync(at.directory, 0o777);
+  const { line } = await unreachable(t, at.path, at.adminPath);
+  t.match(
+    line,
+    exactly([/^anyone may exchange the socket in /, "the limiter daemon can't be reached"]),
+  );
 });

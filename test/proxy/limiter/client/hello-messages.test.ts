@@ -5,6 +5,7 @@ import { encodeFrame } from "../../../../shared/wire/codec.js";
 import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../../shared/wire/to-wire.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { RecordedDaemon, recordedLines } from "../../../support/recorded-release.js";
 import {
   admissionOf,
@@ -86,18 +87,21 @@ t.test(
       return harness.take().map((hello) => (hello.kind === "hello" ? hello.leases : []));
     };
     const leases = [{ userPath: "/team", lsn: 1, targetLsn: 1, target: gpt, submission: false }];
-    t.match(hellos(), [leases]);
+    t.match(hellos(), exactly([leases]));
     harness.lose();
     t.match(
       hellos(),
-      [leases],
+      exactly([leases]),
       "not a submission, which holds no slot, and nothing that has ended",
     );
     harness.welcome();
-    t.match(harness.take(), [
-      { kind: "settle", seq: 1, userPath: "/b", lease: 0, lsn: 0 },
-      { kind: "settle", seq: 2, userPath: "/team", lease: 0, lsn: 0, targetLsn: 0, tokens: 0 },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        { kind: "settle", seq: 1, userPath: "/b", lease: 0, lsn: 0 },
+        { kind: "settle", seq: 2, userPath: "/team", lease: 0, lsn: 0, targetLsn: 0, tokens: 0 },
+      ]),
+    );
     t.equal(harness.client.unacknowledged().count, 2);
   },
 );

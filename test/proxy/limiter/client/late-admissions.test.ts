@@ -4,8 +4,9 @@ import { LateAdmissions } from "../../../../proxy/limiter/client/late-admissions
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import type { SettleOutbox } from "../../../../proxy/limiter/settle-outbox.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
-import { uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { type Settle, uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
 import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   deadlineMs,
   expiryIntervalMs,
@@ -26,23 +27,26 @@ t.test(
     const { id } = harness.take()[0] as { id: number };
     harness.advance(deadlineMs + expiryIntervalMs);
     harness.admits(id);
-    t.match(harness.take(), [
-      {
-        kind: "settle",
-        seq: 1,
-        part: "withdrawn",
-        lease: id,
-        userPath: "/team",
-        lsn: 5,
-        admittedAtMs: 100,
-        target: gpt,
-        targetLsn: 5,
-        tokens: 0,
-      },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        {
+          kind: "settle",
+          seq: 1,
+          part: "withdrawn",
+          lease: id,
+          userPath: "/team",
+          lsn: 5,
+          admittedAtMs: 100,
+          target: gpt,
+          targetLsn: 5,
+          tokens: 0,
+        },
+      ]),
+    );
     harness.lose();
     harness.connect();
-    t.match(harness.take()[0], { kind: "hello", leases: [] }, "and it isn't held");
+    t.match(harness.take()[0], { kind: "hello", leases: { length: 0 } }, "and it isn't held");
     harness.welcome({ settledSeq: 1 });
     t.equal(harness.client.unsettled, 0);
   },
@@ -77,18 +81,20 @@ t.test(
       const withdrawn = { part: "withdrawn", lease: id, lsn: 5, target: gpt, targetLsn: 5 };
       t.match(
         harness.take(),
-        hasEnded
-          ? [{ part: "request", lease: 0, lsn: 0, tokens: 7 }, withdrawn]
-          : [
-              { part: "request", lease: 0, lsn: 0, target: gpt, targetLsn: 0, tokens: 0 },
-              { kind: "hold", leases: [{ lease, lsn: uncountedLsn, target: gpt }] },
-              withdrawn,
-              { part: "request", lease, lsn: uncountedLsn, targetLsn: uncountedLsn, tokens: 7 },
-            ],
+        exactly(
+          hasEnded
+            ? [{ part: "request", lease: 0, lsn: 0, tokens: 7 }, withdrawn]
+            : [
+                { part: "request", lease: 0, lsn: 0, target: gpt, targetLsn: 0, tokens: 0 },
+                { kind: "hold", leases: [{ lease, lsn: uncountedLsn, target: gpt }] },
+                withdrawn,
+                { part: "request", lease, lsn: uncountedLsn, targetLsn: uncountedLsn, tokens: 7 },
+              ],
+        ),
       );
       harness.lose();
       harness.connect();
-      t.match(harness.take()[0], { kind: "hello", leases: [] });
+      t.match(harness.take()[0], { kind: "hello", leases: { length: 0 } });
     }
   },
 );
@@ -101,17 +107,20 @@ t.test("open: a request that the daemon refuses late is told of, and counted", a
   await promisesResolved();
   harness.refuses(id);
   harness.settles(asked);
-  t.match(harness.take(), [
-    {
-      kind: "settle",
-      lease: 0,
-      tokens: 0,
-      startedAgoMs: deadlineMs + expiryIntervalMs,
-      endedAgoMs: 0,
-    },
-    { kind: "hold", leases: [{ lsn: uncountedLsn }] },
-    { kind: "settle", lsn: uncountedLsn, tokens: 7 },
-  ]);
+  t.match(
+    harness.take(),
+    exactly([
+      {
+        kind: "settle",
+        lease: 0,
+        tokens: 0,
+        startedAgoMs: deadlineMs + expiryIntervalMs,
+        endedAgoMs: 0,
+      },
+      { kind: "hold", leases: [{ lsn: uncountedLsn }] },
+      { kind: "settle", lsn: uncountedLsn, tokens: 7 },
+    ]),
+  );
 });
 
 t.test(
@@ -126,12 +135,23 @@ t.test(
     harness.connect();
     harness.welcome();
     const lease = 3;
-    t.match(harness.take(), [
-      { kind: "hello", leases: [{ lease, lsn: 1, targetLsn: 1 }] },
-      { kind: "settle", part: "request", lease: 0, lsn: 0, targetLsn: 0, tokens: 0, record: null },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        { kind: "hello", leases: [{ lease, lsn: 1, targetLsn: 1 }] },
+        {
+          kind: "settle",
+          part: "request",
+          lease: 0,
+          lsn: 0,
+          targetLsn: 0,
+          tokens: 0,
+          record: null,
+        },
+      ]),
+    );
     harness.settles(asked);
-    t.match(harness.take(), [{ kind: "settle", lease, lsn: 1, targetLsn: 1, tokens: 7 }]);
+    t.match(harness.take(), exactly([{ kind: "settle", lease, lsn: 1, targetLsn: 1, tokens: 7 }]));
   },
 );
 
@@ -151,9 +171,10 @@ t.test("a key's admission that comes too late is withdrawn on the key's path", a
     headers: null,
     key: ofKey,
   });
-  t.match(harness.take(), [
-    { kind: "settle", part: "withdrawn", lease: id, userPath: "/key/path" },
-  ]);
+  t.match(
+    harness.take(),
+    exactly([{ kind: "settle", part: "withdrawn", lease: id, userPath: "/key/path" }]),
+  );
 });
 
 t.test(
@@ -183,18 +204,26 @@ t.test(
         headers: null,
         key: null,
       }) as const;
-    harness.receive(verdict(ids.at(-1)!));
-    t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-1), userPath: "/" }]);
-    harness.receive(verdict(ids.at(-2)!));
-    t.match(harness.take(), [{ part: "withdrawn", lease: ids.at(-2), userPath: "/team" }]);
+    const withdraws = (id: number, userPath: string): void => {
+      harness.receive(verdict(id));
+      const sent = harness.take();
+      t.match(sent, exactly([{ part: "withdrawn", lease: id }]));
+      t.equal((sent[0] as Settle).userPath, userPath);
+    };
+    withdraws(ids.at(-1)!, "/");
+    withdraws(ids.at(-2)!, "/team");
     // Each verdict has made room for one, whatever it was.
     fill(1);
     harness.refuses(ids[0]!);
     fill(1);
-    for (const id of ids.splice(-2)) {
-      harness.receive(verdict(id));
-      t.match(harness.take(), [{ part: "withdrawn", lease: id, userPath: "/team" }]);
-    }
+    for (const id of ids.splice(-2)) withdraws(id, "/team");
+    // Of an earlier connection no verdict comes any more.
+    harness.lose();
+    harness.connect();
+    harness.welcome();
+    harness.take();
+    fill(3);
+    for (const id of ids.splice(-3)) withdraws(id, "/team");
   },
 );
 
@@ -258,13 +287,13 @@ t.test("what isn't expected is withdrawn by its lease alone", async (t) => {
     late.expect(7, asked);
     forget(late);
     late.admitted(comes(7));
-    t.match(added, [{ part: "withdrawn", lease: 7, userPath: "/" }]);
+    t.match(added, exactly([{ part: "withdrawn", lease: 7, userPath: "/" }]));
   }
   const { late, added } = lateAdmissions();
   for (let id = 1; id <= admissionsWaitingMax + 1; id++) late.expect(id, asked);
   late.admitted(comes(admissionsWaitingMax + 1));
   late.admitted(comes(admissionsWaitingMax));
-  t.match(added, [{ userPath: "/" }, { userPath: "/team" }], "beyond the bound none is");
+  t.match(added, exactly([{ userPath: "/" }, { userPath: "/team" }]), "beyond the bound none is");
 });
 
 t.test("a late reroute has its new target withdrawn, unless the daemon does that", async (t) => {

@@ -1,8 +1,12 @@
 import t from "tap";
+import type { AnsweredFromCache } from "../../../../proxy/limiter/limiter.js";
 import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../../shared/bounds.js";
 import { invalid } from "../../../../shared/error-code.js";
 import { wireVersion } from "../../../../shared/version.js";
 import type { Failed } from "../../../../shared/wire/message-from-daemon.js";
+import type { Admit } from "../../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   ClientHarness,
   deadlineMs,
@@ -44,32 +48,38 @@ t.test(
     void harness.client.call("status", null);
     harness.take();
     harness.connect();
-    t.match(harness.take(), [
-      {
-        kind: "hello",
-        wireVersion,
-        role: "proxy",
-        proxyId: "p1",
-        leases: [
-          {
-            lease: held.lease,
-            userPath: "/held",
-            target: gpt,
-            admittedAtMs: held.admittedAtMs,
-            lsn: held.lsn,
-          },
-        ],
-        more: false,
-      },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        {
+          kind: "hello",
+          wireVersion,
+          role: "proxy",
+          proxyId: "p1",
+          leases: [
+            {
+              lease: held.lease,
+              userPath: "/held",
+              target: gpt,
+              admittedAtMs: held.admittedAtMs,
+              lsn: held.lsn,
+            },
+          ],
+          more: false,
+        },
+      ]),
+    );
     harness.welcome();
     const sent = harness.take();
     t.same(kinds(sent), ["settle", "admit", "admin"]);
-    t.match(sent, [
-      { lease: ended.lease, userPath: "/ended" },
-      { userPath: "/waits" },
-      { op: "status" },
-    ]);
+    t.match(
+      sent,
+      exactly([
+        { lease: ended.lease, userPath: "/ended" },
+        { userPath: "/waits" },
+        { op: "status" },
+      ]),
+    );
   },
 );
 
@@ -110,7 +120,7 @@ t.test("answers to unknown ids do no harm", async (t) => {
   harness.receive({ kind: "settled", seq: 999 });
   t.same(harness.take(), []);
   harness.client.settle(admission, { tokens: 4, estimated: false, record: null }, () => {});
-  t.match(harness.take(), [{ kind: "settle", seq: 1, tokens: 4 }]);
+  t.match(harness.take(), exactly([{ kind: "settle", seq: 1, tokens: 4 }]));
   t.equal(harness.client.unsettled, 1);
 });
 
@@ -306,7 +316,7 @@ t.test("a proxy with more leases than fit reports them in windows too", async (t
   harness.connect();
   t.equal(harness.take().length, framesPerWindow);
   t.ok(harness.takenByKernel());
-  t.match(harness.take(), [{ kind: "hello", leases: { length: 1 }, more: false }]);
+  t.match(harness.take(), exactly([{ kind: "hello", leases: { length: 1 }, more: false }]));
 });
 
 const refusal: Failed = { kind: "failed", id: 1, failure: invalid("another wire version") };
@@ -320,7 +330,7 @@ t.test(
       [4, 2],
     ] as const) {
       harness.connect();
-      t.match(harness.take(), [{ kind: "hello", wireVersion }]);
+      t.match(harness.take(), exactly([{ kind: "hello", wireVersion }]));
       harness.receive(refusal);
       t.equal(harness.closed, closed, "it closes the connection itself");
       harness.receive(refusal);
@@ -328,12 +338,16 @@ t.test(
       harness.lose();
     }
     harness.connect();
-    t.match(harness.take(), [{ kind: "hello", wireVersion: 3 }]);
+    t.match(harness.take(), exactly([{ kind: "hello", wireVersion: 3 }]));
     harness.welcome();
     t.ok(harness.client.reachable);
     harness.lose();
     harness.connect();
-    t.match(harness.take(), [{ kind: "hello", wireVersion: 5 }], "the next may be a newer one");
+    t.match(
+      harness.take(),
+      exactly([{ kind: "hello", wireVersion: 5 }]),
+      "the next may be a newer one",
+    );
     t.same(harness.refusals, [], "nothing of it is news");
   },
 );
@@ -353,9 +367,9 @@ t.test(
     harness.take();
     harness.receive(refusal);
     t.same(harness.refusals, ["another wire version"], "reported once");
-    t.match(harness.take(), [{ kind: "settle", seq: 1, tokens: 5 }]);
+    t.match(harness.take(), exactly([{ kind: "settle", seq: 1, tokens: 5 }]));
     harness.client.settle(running, { ...nothing, tokens: 7 }, () => {});
-    t.match(harness.take(), [{ kind: "settle", seq: 2, tokens: 7 }]);
+    t.match(harness.take(), exactly([{ kind: "settle", seq: 2, tokens: 7 }]));
     harness.receive({ kind: "settled", seq: 2 });
     t.equal(harness.client.unsettled, 0);
     const asked = harness.ask();
@@ -368,7 +382,7 @@ t.test(
     t.equal(harness.closed, 1, "the connection stays until that daemon ends");
     harness.lose();
     harness.connect();
-    t.match(harness.take(), [{ kind: "hello", wireVersion: 5 }]);
+    t.match(harness.take(), exactly([{ kind: "hello", wireVersion: 5 }]));
   },
 );
 
@@ -376,5 +390,104 @@ t.test("an event of a later release changes nothing", async (t) => {
   const harness = linkedHarness();
   harness.receive({ kind: "unknown event" });
   t.ok(harness.client.reachable);
+  t.same(harness.take(), []);
+});
+
+t.test("the next daemon is told what was read of each connection that was welcomed", async (t) => {
+  const harness = new ClientHarness();
+  harness.connect();
+  harness.lose();
+  harness.connect();
+  harness.welcome();
+  await harness.granted();
+  await harness.granted();
+  harness.lose();
+  harness.connect();
+  harness.lose();
+  harness.connect();
+  harness.welcome();
+  t.same(
+    harness.sent.filter(({ kind }) => kind === "read"),
+    [
+      { kind: "read", connection: 1, earlier: [] },
+      { kind: "read", connection: 2, earlier: [[1, 2]] },
+    ],
+  );
+});
+
+t.test("only a daemon that takes it back is told of verdicts that were read", async (t) => {
+  for (const [newest, told] of [
+    [tellsVerdictsRead - 1, []],
+    [tellsVerdictsRead, ["read"]],
+  ] as const) {
+    const harness = new ClientHarness({ wireVersions: { oldest: newest, newest } });
+    harness.connect();
+    harness.welcome();
+    t.same(kinds(harness.sent), ["hello", ...told]);
+  }
+});
+
+t.test("what began between the hello and the welcome is told right after it", async (t) => {
+  const harness = linkedHarness({ failureMode: "open" });
+  harness.lose();
+  harness.advance(deadlineMs);
+  harness.connect();
+  const asked = harness.ask();
+  await promisesResolved();
+  t.equal(asked.outcome?.kind, "admitted");
+  harness.take();
+  harness.welcome();
+  t.same(kinds(harness.take()), ["settle", "hold"]);
+});
+
+t.test("of what the next daemon wasn't asked yet it is no news that no answer came", async (t) => {
+  const harness = linkedHarness();
+  for (let i = 0; i <= framesPerWindow; i++) harness.ask();
+  harness.take();
+  harness.lose();
+  harness.advance(1);
+  harness.connect();
+  harness.welcome();
+  const asked = harness.take().filter(({ kind }) => kind === "admit") as Admit[];
+  t.equal(asked.length, framesPerWindow);
+  for (const { id } of asked) harness.refuses(id);
+  harness.advance(deadlineMs + expiryIntervalMs);
+  t.same([harness.silences, harness.client.state], [[], "connected"]);
+});
+
+t.test("what ends a request runs once its settle has left, whichever it is", async (t) => {
+  const harness = linkedHarness();
+  const admission = await harness.granted();
+  harness.take();
+  const ended: string[] = [];
+  const record = null as unknown as AnsweredFromCache["record"];
+  harness.client.settle(admission, { ...nothing, tokens: 3 }, () => ended.push("settled"));
+  harness.client.settleCached(
+    { userPath: "/team", startedMonoMs: harness.nowMs, estimated: false, record },
+    () => ended.push("cached"),
+  );
+  t.match(
+    harness.take(),
+    exactly([
+      { kind: "settle", part: "request", lease: admission.lease, tokens: 3 },
+      { kind: "settle", part: "cached", lease: 0, tokens: 0 },
+    ]),
+  );
+  t.same(ended, []);
+  harness.endTurn();
+  t.same(ended, ["settled", "cached"]);
+});
+
+t.test("what has ended neither goes on nor ends again", async (t) => {
+  const harness = linkedHarness();
+  const admission = await harness.granted();
+  harness.take();
+  harness.client.progress(admission, { ...nothing, tokens: 2 });
+  t.match(harness.take(), exactly([{ kind: "settle", part: "progress", tokens: 2 }]));
+  harness.client.settle(admission, nothing, () => {});
+  harness.take();
+  t.throws(() => harness.client.settle(admission, nothing, () => {}), /one settle per admission/);
+  t.throws(() => harness.client.progress(admission, nothing), /runs at a target/);
+  t.throws(() => harness.client.reroute(admission, [gpt]), /runs at a target/);
   t.same(harness.take(), []);
 });

@@ -1,5 +1,6 @@
 import t from "tap";
 import { createLinkLog } from "../../../../proxy/limiter/client/link-log.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 /** What is logged, as level, fields and text; nothing is throttled. */
 function logged() {
@@ -37,12 +38,15 @@ t.test(
     link.onAnswering(12_340);
     link.onLate();
     link.onDropped();
-    t.match(lines, [
-      ["warn", { failure_mode: "closed" }, /is silent/],
-      ["info", { seconds: 12.3 }, /answers again/],
-      ["warn", { questions: 3 }, /in time/],
-      ["error", { settles: 3 }, /the oldest are dropped/],
-    ]);
+    t.match(
+      lines,
+      exactly([
+        ["warn", { failure_mode: "closed" }, /is silent/],
+        ["info", { seconds: 12.3 }, /answers again/],
+        ["warn", { questions: 3 }, /in time/],
+        ["error", { settles: 3 }, /the oldest are dropped/],
+      ]),
+    );
   },
 );
 
@@ -52,4 +56,25 @@ t.test("the end of a link that is closed on purpose is no news", async (t) => {
   t.notOk(link.onLinkChange(false));
   link.onUnreachable("ENOENT");
   t.same(lines, []);
+});
+
+t.test("each way in which the daemon and this proxy miss each other is told", async (t) => {
+  const { lines, link } = logged();
+  link.onSilent(false);
+  link.onRefused("it speaks wire version 3");
+  link.onRefused("it speaks wire version 3");
+  link.onUnreadable();
+  link.onLinkChange(false);
+  link.onRefused("it speaks wire version 3");
+  t.match(
+    lines,
+    exactly([
+      ["warn", { failure_mode: "closed" }, /doesn't welcome this proxy/],
+      ["warn", { reason: "it speaks wire version 3" }, /of another release/],
+      ["error", { frames: 3 }, /can't be read/],
+      ["warn", { failure_mode: "closed" }, /lost the limiter daemon/],
+      ["warn", { reason: "it speaks wire version 3" }, /of another release/],
+    ]),
+  );
+  t.equal(lines.length, 5);
 });

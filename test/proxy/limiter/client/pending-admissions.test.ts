@@ -3,7 +3,13 @@ import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
 import { failure } from "../../../../shared/error-code.js";
-import type { Admit } from "../../../../shared/wire/message-to-daemon.js";
+import {
+  type Admit,
+  type Settle,
+  uncountedLsn,
+} from "../../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,
   ClientHarness,
@@ -26,7 +32,7 @@ t.test(
     const harness = linkedHarness();
     const asked = harness.ask("/team/app", [gpt, llama]);
     const [admit] = harness.take();
-    t.match(admit, { kind: "admit", userPath: "/team/app", targets: [gpt, llama] });
+    t.match(admit, exactly({ kind: "admit", userPath: "/team/app", targets: [gpt, llama] }));
     const headers: SuccessHeaders = {
       requests: { limit: 10, remaining: 9, resetSeconds: 60 },
       tokens: null,
@@ -72,7 +78,32 @@ t.test(
     });
     await promisesResolved();
     t.same(asked.outcome, { kind: "unavailable" });
-    t.match(harness.take(), [{ kind: "settle", part: "withdrawn", lease: id, lsn: 9 }]);
+    const target = { provider: "none", model: "none" };
+    const [withdrawn] = harness.take();
+    t.match(withdrawn, { kind: "settle", part: "withdrawn", lease: id, lsn: 9, target });
+    t.equal((withdrawn as Settle).userPath, "/team/app", "on the path where it was counted");
+  },
+);
+
+t.test(
+  "each question says how many verdicts were read before it, where that is known",
+  async (t) => {
+    for (const [newest, told] of [
+      [tellsVerdictsRead - 1, [undefined, undefined, undefined]],
+      [tellsVerdictsRead, [0, 1, 2]],
+    ] as const) {
+      const harness = linkedHarness({ wireVersions: { oldest: newest, newest } });
+      const admission = await harness.granted();
+      await harness.granted();
+      void harness.client.reroute(admission, [llama]);
+      t.same(
+        harness
+          .take()
+          .filter(({ kind }) => kind === "admit" || kind === "reroute")
+          .map((message) => (message as Admit).read),
+        told,
+      );
+    }
   },
 );
 
@@ -87,7 +118,7 @@ t.test("a refusal resolves with its breach, and no lease is held", async (t) => 
   t.same(harness.take(), [{ kind: "refusal", id, requestId: "req_1", model: "smart" }]);
   harness.lose();
   harness.connect();
-  t.match(harness.take(), [{ kind: "hello", leases: [], more: false }]);
+  t.match(harness.take(), exactly([{ kind: "hello", leases: { length: 0 }, more: false }]));
 });
 
 t.test(
@@ -261,17 +292,20 @@ t.test(
       { tokens: 3, estimated: false, record: null },
       () => {},
     );
-    t.match(harness.take(), [
-      {
-        kind: "settle",
-        part: "request",
-        lease: 0,
-        userPath: "/team",
-        target: gpt,
-        startedAgoMs: 40,
-        tokens: 3,
-      },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        {
+          kind: "settle",
+          part: "request",
+          lease: 0,
+          userPath: "/team",
+          target: gpt,
+          startedAgoMs: 40,
+          tokens: 3,
+        },
+      ]),
+    );
   },
 );
 
@@ -319,7 +353,7 @@ t.test(
     const admission = admissionOf(asked);
     t.match(admission, ofKey);
     harness.client.settle(admission, { tokens: 3, estimated: false, record: null }, () => {});
-    t.match(harness.take(), [{ kind: "settle", userPath: "/key/path", tokens: 3 }]);
+    t.match(harness.take(), exactly([{ kind: "settle", userPath: "/key/path", tokens: 3 }]));
     t.equal(
       (
         await Promise.race([
@@ -341,7 +375,7 @@ t.test("a denied caller gets that outcome, and nothing is held or settled for it
   t.same(asked.outcome, { kind: "denied", ended: null });
   harness.lose();
   harness.connect();
-  t.match(harness.take(), [{ kind: "hello", leases: [] }]);
+  t.match(harness.take(), exactly([{ kind: "hello", leases: { length: 0 } }]));
 });
 
 t.test(
@@ -388,7 +422,7 @@ t.test(
     harness.receive({ kind: "event", name: "keys_exist", value: true });
     harness.take();
     harness.ask("/team", [gpt], "none");
-    t.match(harness.take(), [{ kind: "admit", credential: "none" }]);
+    t.match(harness.take(), exactly([{ kind: "admit", credential: "none" }]));
   },
 );
 
@@ -407,6 +441,14 @@ t.test("an admission that the daemon can't take is refused, in either mode", asy
     t.equal(late.outcome?.kind, failureMode === "open" ? "admitted" : "unavailable");
     if (late.outcome?.kind !== "admitted") continue;
     harness.client.settle(late.outcome.admission, nothing, () => {});
-    t.match(harness.take(), [{ kind: "settle", lease: 0 }], "the daemon has no lease of it");
+    t.match(
+      harness.take(),
+      exactly([
+        { kind: "settle", lease: 0, lsn: 0, tokens: 0 },
+        { kind: "hold", leases: exactly([{ lsn: uncountedLsn }]) },
+        { kind: "settle", lsn: uncountedLsn },
+      ]),
+      "the daemon has no lease of it before it is told",
+    );
   }
 });

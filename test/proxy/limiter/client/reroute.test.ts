@@ -1,6 +1,7 @@
 import t from "tap";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
 import { uncountedLsn, unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,
   ClientHarness,
@@ -35,7 +36,7 @@ t.test(
       targetLsn,
       tokens: 0,
     });
-    t.match(reroute, { kind: "reroute", lease, targets: [llama] });
+    t.match(reroute, exactly({ kind: "reroute", lease, targets: [llama] }));
     t.equal(admission.target, null);
     const headers: SuccessHeaders = {
       requests: { limit: 10, remaining: 9, resetSeconds: 60 },
@@ -55,24 +56,30 @@ t.test(
     t.equal(admissionOf({ outcome }), admission);
     harness.lose();
     harness.connect();
-    t.match(harness.take(), [
-      { kind: "hello", leases: [{ lease, lsn, target: llama, targetAtMs: 500, targetLsn: 99 }] },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        { kind: "hello", leases: [{ lease, lsn, target: llama, targetAtMs: 500, targetLsn: 99 }] },
+      ]),
+    );
     harness.welcome({ settledSeq: 1 });
     harness.client.settle(admission, { tokens: 5, estimated: false, record: null }, () => {});
-    t.match(harness.take(), [
-      {
-        kind: "settle",
-        seq: 2,
-        part: "request",
-        lease,
-        lsn,
-        target: llama,
-        targetAtMs: 500,
-        targetLsn: 99,
-        tokens: 5,
-      },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        {
+          kind: "settle",
+          seq: 2,
+          part: "request",
+          lease,
+          lsn,
+          target: llama,
+          targetAtMs: 500,
+          targetLsn: 99,
+          tokens: 5,
+        },
+      ]),
+    );
   },
 );
 
@@ -113,19 +120,26 @@ t.test(
         });
       t.match(
         harness.take(),
-        refused ? [] : [{ part: "untried", lease: admission.lease, target: llama, targetLsn: 99 }],
+        exactly(
+          refused
+            ? { length: 0 }
+            : [{ part: "untried", lease: admission.lease, target: llama, targetLsn: 99 }],
+        ),
         "it came too late for anyone",
       );
       harness.client.settle(admission, nothing, () => {});
-      t.match(harness.take(), [
-        {
-          kind: "settle",
-          part: "request",
-          lease: admission.lease,
-          target: null,
-          targetLsn: 0,
-        },
-      ]);
+      t.match(
+        harness.take(),
+        exactly([
+          {
+            kind: "settle",
+            part: "request",
+            lease: admission.lease,
+            target: null,
+            targetLsn: 0,
+          },
+        ]),
+      );
     }
   },
 );
@@ -156,12 +170,15 @@ t.test(
       });
       harness.client.settle(admission, { tokens: 3, estimated: false, record: null }, () => {});
       const { lease, lsn } = admission;
-      t.match(harness.take(), [
-        { part: "request", lease: 0, lsn: uncountedLsn, target: llama, targetLsn: 0, tokens: 0 },
-        { kind: "hold", leases: [{ lease, lsn, target: llama, targetLsn: uncountedLsn }] },
-        { part: "untried", lease, target: [llama, other][chosen], targetLsn: 99, tokens: 0 },
-        { part: "request", lease, lsn, target: llama, targetLsn: uncountedLsn, tokens: 3 },
-      ]);
+      t.match(
+        harness.take(),
+        exactly([
+          { part: "request", lease: 0, lsn: uncountedLsn, target: llama, targetLsn: 0, tokens: 0 },
+          { kind: "hold", leases: [{ lease, lsn, target: llama, targetLsn: uncountedLsn }] },
+          { part: "untried", lease, target: [llama, other][chosen], targetLsn: 99, tokens: 0 },
+          { part: "request", lease, lsn, target: llama, targetLsn: uncountedLsn, tokens: 3 },
+        ]),
+      );
     }
   },
 );
@@ -176,15 +193,21 @@ t.test(
     harness.lose();
     harness.advance(200);
     harness.connect();
-    t.match(harness.take(), [
-      { kind: "hello", leases: [{ lease: admission.lease, target: null, targetLsn: 0 }] },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        { kind: "hello", leases: [{ lease: admission.lease, target: null, targetLsn: 0 }] },
+      ]),
+    );
     harness.welcome();
     const sent = harness.take();
-    t.match(sent, [
-      { kind: "settle", part: "attempt", target: gpt },
-      { kind: "reroute", lease: admission.lease, targets: [llama] },
-    ]);
+    t.match(
+      sent,
+      exactly([
+        { kind: "settle", part: "attempt", target: gpt },
+        { kind: "reroute", lease: admission.lease, targets: [llama] },
+      ]),
+    );
     harness.receive({
       kind: "admitted",
       id: (sent[1] as { id: number }).id,
@@ -211,16 +234,19 @@ t.test(
       kind: "admitted",
       admission: { lease: 0, target: llama },
     });
-    t.match(free.take(), [
-      {
-        kind: "settle",
-        part: "attempt",
-        lease: 0,
-        lsn: unlimitedLsn,
-        target: gpt,
-        targetLsn: unlimitedLsn,
-      },
-    ]);
+    t.match(
+      free.take(),
+      exactly([
+        {
+          kind: "settle",
+          part: "attempt",
+          lease: 0,
+          lsn: unlimitedLsn,
+          target: gpt,
+          targetLsn: unlimitedLsn,
+        },
+      ]),
+    );
     const open = linkedHarness({ failureMode: "open" });
     const late = open.ask();
     const { id } = open.take()[0] as { id: number };
@@ -230,7 +256,7 @@ t.test(
       kind: "admitted",
       admission: { lease: 0, target: llama },
     });
-    t.match(open.take(), [{ part: "attempt", lease: 0, target: gpt, targetLsn: 0 }]);
+    t.match(open.take(), exactly([{ part: "attempt", lease: 0, target: gpt, targetLsn: 0 }]));
     open.receive({
       kind: "admitted",
       id,
@@ -241,12 +267,15 @@ t.test(
       key: null,
     });
     open.client.settle(admissionOf(late), { tokens: 2, estimated: false, record: null }, () => {});
-    t.match(open.take(), [
-      { part: "request", lease: 0, lsn: 0, target: llama, targetLsn: 0, tokens: 0 },
-      { kind: "hold", leases: [{ lsn: uncountedLsn, target: llama }] },
-      { part: "withdrawn", lease: id, lsn: 5, target: gpt },
-      { part: "request", lsn: uncountedLsn, target: llama, targetLsn: uncountedLsn, tokens: 2 },
-    ]);
+    t.match(
+      open.take(),
+      exactly([
+        { part: "request", lease: 0, lsn: 0, target: llama, targetLsn: 0, tokens: 0 },
+        { kind: "hold", leases: [{ lsn: uncountedLsn, target: llama }] },
+        { part: "withdrawn", lease: id, lsn: 5, target: gpt },
+        { part: "request", lsn: uncountedLsn, target: llama, targetLsn: uncountedLsn, tokens: 2 },
+      ]),
+    );
   },
 );
 
@@ -273,11 +302,14 @@ t.test(
       harness.connect();
       harness.welcome();
       const settles = harness.take().filter((message) => message.kind === "settle");
-      t.match(settles, [
-        { part: "attempt", target: gpt, startedAgoMs: 5300 },
-        { part: "request", target: llama, startedAgoMs: 5300 },
-        { part: "request", target: gpt, startedAgoMs: 5300 },
-      ]);
+      t.match(
+        settles,
+        exactly([
+          { part: "attempt", target: gpt, startedAgoMs: 5300 },
+          { part: "request", target: llama, startedAgoMs: 5300 },
+          { part: "request", target: gpt, startedAgoMs: 5300 },
+        ]),
+      );
       t.same(
         settles.map(({ targetStartedAgoMs }) => targetStartedAgoMs),
         [undefined, takenOverAgoMs, undefined],

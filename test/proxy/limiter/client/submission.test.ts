@@ -1,6 +1,7 @@
 import t from "tap";
 import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
 import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,
   ClientHarness,
@@ -24,7 +25,7 @@ t.test(
     const harness = linkedHarness();
     const asked = submitted(harness);
     const [admit] = harness.take();
-    t.match(admit, { kind: "admit", userPath: "/team", targets: [gpt], submission: true });
+    t.match(admit, exactly({ kind: "admit", userPath: "/team", targets: [gpt], submission: true }));
     const { id } = admit as { id: number };
     harness.receive({
       kind: "admitted",
@@ -41,18 +42,24 @@ t.test(
     const request = await harness.granted();
     harness.lose();
     harness.connect();
-    t.match(harness.take().at(-1), {
-      kind: "hello",
-      leases: [
-        { lease: id, admittedAtMs: 123, lsn: 9, submission: true, ...atNoTarget },
-        { lease: request.lease, submission: false, target: gpt },
-      ],
-    });
+    t.match(
+      harness.take().at(-1),
+      exactly({
+        kind: "hello",
+        leases: [
+          { lease: id, admittedAtMs: 123, lsn: 9, submission: true, ...atNoTarget },
+          { lease: request.lease, submission: false, target: gpt },
+        ],
+      }),
+    );
     harness.welcome();
     harness.client.settle(admission, nothing, () => {});
-    t.match(harness.take(), [
-      { kind: "settle", part: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
-    ]);
+    t.match(
+      harness.take(),
+      exactly([
+        { kind: "settle", part: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
+      ]),
+    );
     t.throws(() => harness.client.reroute(admission, [llama]), /runs at a target/);
   },
 );
@@ -70,10 +77,10 @@ t.test(
       if (failureMode === "open") harness.client.settle(admissionOf(asked), nothing, () => {});
       t.match(
         harness.take(),
-        [
+        exactly([
           { part: "withdrawn", lease: id, admittedAtMs: 100, lsn: 5, ...atNoTarget },
           ...(failureMode === "open" ? [{ part: "request", lease: 0, lsn: 0, ...atNoTarget }] : []),
-        ],
+        ]),
         failureMode,
       );
     }
@@ -88,20 +95,23 @@ t.test("a submission without a verdict is counted with its settle, without a tar
   const asked = submitted(harness);
   await promisesResolved();
   harness.client.settle(admissionOf(asked), nothing, () => {});
-  t.match(harness.take(), [
-    {
-      kind: "settle",
-      part: "request",
-      lease: 0,
-      lsn: unlimitedLsn,
-      userPath: "/team",
-      ...atNoTarget,
-    },
-  ]);
+  t.match(
+    harness.take(),
+    exactly([
+      {
+        kind: "settle",
+        part: "request",
+        lease: 0,
+        lsn: unlimitedLsn,
+        userPath: "/team",
+        ...atNoTarget,
+      },
+    ]),
+  );
 });
 
 t.test("a request is no submission unless it says so", async (t) => {
   const harness = linkedHarness();
   void harness.client.admit({ userPath: "/team", credential: "authenticated" }, [gpt]);
-  t.match(harness.take(), [{ kind: "admit", submission: false }]);
+  t.match(harness.take(), exactly([{ kind: "admit", submission: false }]));
 });

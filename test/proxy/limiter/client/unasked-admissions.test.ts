@@ -1,8 +1,11 @@
 import t from "tap";
 import { UnaskedAdmissions } from "../../../../proxy/limiter/client/unasked-admissions.js";
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
-import { leasesPerPeerMax } from "../../../../shared/bounds.js";
+import { leasesPerHello, leasesPerPeerMax } from "../../../../shared/bounds.js";
 import { IdMap } from "../../../../shared/id-map.js";
+import { uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 
 type Context = ConstructorParameters<typeof UnaskedAdmissions>[0];
 
@@ -22,7 +25,7 @@ function bench(linked = false) {
     add: (part: string, { lsn, lease }: Admission) => settled.push({ part, lsn, lease }),
   };
   const context = { connection, held, outbox, monoMs: () => 0 } as unknown as Context;
-  return { unasked: new UnaskedAdmissions(context), held, settled, sent };
+  return { unasked: new UnaskedAdmissions(context), held, settled, sent, connection };
 }
 
 const admission = (changes: Partial<Admission> = {}): Admission =>
@@ -73,7 +76,86 @@ t.test("a proxy that holds as many leases as it may tells of no more, until one 
 t.test("a daemon that answers is told at once", (t) => {
   const { unasked, sent } = bench(true);
   unasked.add(admission());
-  t.match(sent, [{ kind: "hold", leases: [{ lease: 1 }] }]);
-  t.equal(sent[0]?.leases.length, 1);
+  t.match(sent, exactly([{ kind: "hold", leases: exactly([{ lease: 1 }]) }]));
+  t.end();
+});
+
+t.test("one that has a verdict by now, or no target any more, isn't told of", (t) => {
+  for (const changes of [
+    { lsn: 7, targetLsn: 8 },
+    { lsn: 7, target: null },
+  ]) {
+    const { unasked, held, settled, sent, connection } = bench();
+    const one = admission();
+    unasked.add(one);
+    Object.assign(one, changes);
+    connection.linked = true;
+    unasked.tell();
+    t.same([sent, settled, held.size], [[], [], 0]);
+  }
+  t.end();
+});
+
+t.test("no daemon is told that is silent, or of an earlier release", (t) => {
+  for (const [changes, told] of [
+    [{}, 1],
+    [{ silent: true }, 0],
+    [{ wireVersion: tellsVerdictsRead }, 1],
+    [{ wireVersion: tellsVerdictsRead - 1 }, 0],
+  ] as const) {
+    const { unasked, sent, connection } = bench(true);
+    Object.assign(connection, changes);
+    unasked.add(admission());
+    t.equal(sent.length, told, JSON.stringify(changes));
+  }
+  t.end();
+});
+
+t.test("one that is between two targets is told of without any", (t) => {
+  const { unasked, settled } = bench();
+  const one = admission();
+  unasked.add(one);
+  Object.assign(one, { target: null, targetAtMs: 0 });
+  t.same(unasked.lease(), [one]);
+  t.same(settled, [{ part: "request", lsn: 0, lease: 0 }]);
+  t.match(one, { lsn: uncountedLsn, target: null, targetLsn: 0 });
+  t.end();
+});
+
+t.test("one that the daemon was told of isn't told again", (t) => {
+  const { unasked, settled } = bench();
+  unasked.add(admission({ lease: 3, lsn: uncountedLsn, targetLsn: uncountedLsn }));
+  unasked.add(admission({ lease: 4, lsn: uncountedLsn, target: null, targetLsn: 0 }));
+  t.same([unasked.lease(), settled], [[], []]);
+  t.end();
+});
+
+t.test("as many holds are sent as the leases take, and no empty one", (t) => {
+  for (const [count, leases] of [
+    [0, []],
+    [leasesPerHello - 1, [leasesPerHello - 1]],
+    [leasesPerHello, [leasesPerHello]],
+    [leasesPerHello + 1, [leasesPerHello, 1]],
+  ] as const) {
+    const { unasked, sent, connection } = bench();
+    for (let i = 0; i < count; i++) unasked.add(admission());
+    connection.linked = true;
+    unasked.tell();
+    t.same(
+      sent.map((hold) => hold.leases.length),
+      leases,
+    );
+  }
+  t.end();
+});
+
+t.test("a request that moved on without a verdict keeps its lease and its own count", (t) => {
+  const { unasked, held, settled } = bench();
+  const one = admission({ lease: 40, lsn: 7, targetLsn: 0 });
+  unasked.add(one);
+  t.same(unasked.lease(), [one]);
+  t.same(settled, [{ part: "request", lsn: uncountedLsn, lease: 0 }], "its target alone is new");
+  t.match(one, { lease: 40, lsn: 7, targetLsn: uncountedLsn });
+  t.equal(held.get(40), one);
   t.end();
 });

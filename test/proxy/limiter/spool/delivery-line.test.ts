@@ -88,3 +88,50 @@ t.test("a daemon that says nothing loses the line", async (t) => {
   line.send(hello);
   t.equal(await line.next(), null);
 });
+
+t.test("whoever closes a line waits for nothing more, and the daemon sees its end", async (t) => {
+  const at = await listenForSettles(t, (_, peer) => peer.send(asFrame(welcome(0))));
+  const line = new SocketLine(at, endless);
+  line.send(hello);
+  await line.next();
+  const closed = at.closed();
+  line.close();
+  t.equal(await Promise.race([line.next(), Promise.resolve("it waits")]), null);
+  await closed;
+});
+
+t.test("messages that come together are read one by one", async (t) => {
+  const settled = [1, 2, 3].map((seq) => asFrame({ kind: "settled", seq }));
+  const at = await listenForSettles(t, (_, peer) => peer.send(Buffer.concat(settled)));
+  const line = new SocketLine(at, endless);
+  t.teardown(() => line.close());
+  line.send(hello);
+  for (const seq of [1, 2, 3]) t.same(await line.next(), { kind: "settled", seq });
+});
+
+t.test("each word of the daemon gives it the whole time again, until the end", async (t) => {
+  const at = await listenForSettles(t, (_, peer) => peer.send(asFrame(welcome(0))));
+  const timers: { readonly run: () => void; readonly ms: number; refreshed: number }[] = [];
+  const cleared: unknown[] = [];
+  const { setTimeout: setTimer, clearTimeout: clearTimer } = globalThis;
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    const timer = { run, ms, refreshed: 0, refresh: () => timer.refreshed++ };
+    timers.push(timer);
+    return timer;
+  }) as unknown as typeof setTimeout;
+  const line = new SocketLine(at);
+  globalThis.setTimeout = setTimer;
+  const timer = timers.find(({ ms }) => ms === 10_000)!;
+  line.send(hello);
+  await line.next();
+  t.equal(timer.refreshed, 1);
+  line.send(hello);
+  await line.next();
+  t.equal(timer.refreshed, 2);
+  const waiting = line.next();
+  globalThis.clearTimeout = ((one: unknown) => void cleared.push(one)) as typeof clearTimeout;
+  timer.run();
+  globalThis.clearTimeout = clearTimer;
+  t.equal(await waiting, null);
+  t.ok(cleared.includes(timer), "no process waits for a line that has ended");
+});

@@ -18,6 +18,7 @@ import t, { type Test } from "tap";
 import { SettleDirectory } from "../../../../proxy/limiter/spool/settle-directory.js";
 import { SettleFileReader, settleFrame } from "../../../../proxy/limiter/spool/settle-file.js";
 import { spoolBytesMax } from "../../../../shared/bounds.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { someSettle } from "./some-settle.js";
 
 const head = { proxyId: "stopped", writtenAtMs: 1, sentAtMs: 0 };
@@ -54,7 +55,10 @@ t.test("a file is there completely, for its user alone, and is taken by one prox
   t.equal(statSync(path).mode & 0o777, 0o700);
   t.equal(statSync(join(path, "stopped.settles")).mode & 0o777, 0o600);
   const found = await directory.find(Date.now());
-  t.match(found, [{ name: "stopped.settles", proxyId: "stopped", triedAtMs: null, flaw: null }]);
+  t.match(
+    found,
+    exactly([{ name: "stopped.settles", proxyId: "stopped", triedAtMs: null, flaw: null }]),
+  );
   const both = await Promise.all([directory.take(found[0]!), other.take(found[0]!)]);
   const [taken] = both.filter((file) => file !== null);
   t.equal(both.filter((file) => file === null).length, 1);

@@ -42,11 +42,15 @@ export async function listenForSettles(t: Test, answer: (heard: Heard, peer: Pee
   const path = join(directory, "limiterd.sock");
   const readers = new Map<Peer, ReturnType<typeof createFrameReader>>();
   const heard: Heard[] = [];
+  const waiting: (() => void)[] = [];
   const listener = await listen({
     path,
     groupAccess: false,
     onConnect: (peer) => void readers.set(peer, createFrameReader(frameBytesMaxToDaemon)),
-    onClose: (peer) => void readers.delete(peer),
+    onClose(peer) {
+      readers.delete(peer);
+      for (const run of waiting.splice(0)) run();
+    },
     onBytes: (peer, bytes) =>
       void readers.get(peer)?.feed(bytes, (frame) => {
         const message = parseToDaemon(frame, { oldest: 0, newest: wireVersions.newest + 9 });
@@ -59,5 +63,12 @@ export async function listenForSettles(t: Test, answer: (heard: Heard, peer: Pee
     await listener.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  return { directory, path, adminPath: join(directory, "limiterd-admin.sock"), heard };
+  return {
+    directory,
+    path,
+    adminPath: join(directory, "limiterd-admin.sock"),
+    heard,
+    /** Once the next connection has ended. */
+    closed: () => new Promise<void>((resolve) => void waiting.push(resolve)),
+  };
 }

@@ -1,11 +1,22 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { SettleDirectory } from "../../../../proxy/limiter/spool/settle-directory.js";
+import { settleFrame } from "../../../../proxy/limiter/spool/settle-file.js";
 import { SettleSpool } from "../../../../proxy/limiter/spool/settle-spool.js";
+import { spoolBytesMax } from "../../../../shared/bounds.js";
 import type { Config } from "../../../../shared/config/config.js";
 import type { Log } from "../../../../shared/log.js";
 import type { Peer } from "../../../../shared/socket/socket-peer.js";
 import { wireVersions } from "../../../../shared/wire/wire-versions.js";
+import { exactly } from "../../../support/patterns/exactly.js";
 import { asFrame, listenForSettles, refused, welcome } from "./settle-listener.js";
 import { someSettle } from "./some-settle.js";
 
@@ -53,7 +64,11 @@ async function bench(t: Test, answer: Parameters<typeof listenForSettles>[1] = t
 t.test("what a stopping proxy leaves, the next one delivers once", async (t) => {
   const { spool, logged, lines, files, heard } = await bench(t);
   await spool().leave("stopped", left);
-  t.match(lines, [{ level: "warn", text: /left for the next proxy/, about: { settles: 3 } }]);
+  t.match(
+    lines,
+    exactly([{ level: "warn", text: /left for the next proxy/, about: { settles: 3 } }]),
+  );
+  t.equal(lines.length, 1, "none is lost");
   t.same(files(), ["stopped.settles"]);
   const next = spool();
   next.linkChanged(true);
@@ -75,13 +90,15 @@ t.test("nothing is delivered without a link, nor after a close", async (t) => {
   one.linkChanged(false);
   await one.close();
   one.linkChanged(true);
+  // It takes as long as it would take to deliver the first.
+  for (const name of ["second", "third"]) await one.leave(name, left);
   await one.close();
-  t.same(files(), ["stopped.settles"]);
+  t.same(files().sort(), ["second.settles", "stopped.settles", "third.settles"]);
   t.same(heard, []);
 });
 
 t.test("it looks again by itself, for what another proxy has left meanwhile", async (t) => {
-  const { spool, logged, files } = await bench(t);
+  const { spool, logged, files, lines } = await bench(t);
   const begun: { readonly run: () => void; readonly ms: number }[] = [];
   const interval = globalThis.setInterval;
   globalThis.setInterval = ((run: () => void, ms: number) => {
@@ -90,8 +107,16 @@ t.test("it looks again by itself, for what another proxy has left meanwhile", as
   }) as typeof setInterval;
   const one = spool();
   globalThis.setInterval = interval;
+  const other = spool();
+  await other.leave("early", left);
+  begun[0]!.run();
+  for (const name of ["second", "third"]) await other.leave(name, left);
+  t.equal(files().length, 3, "without a link nothing is looked for");
   one.linkChanged(true);
+  while (lines.filter(({ text }) => /delivered the settles/.test(text)).length < 3)
+    await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
+  lines.splice(0);
   await spool().leave("stopped", left);
   t.same(
     begun.map(({ ms }) => ms),
@@ -103,21 +128,31 @@ t.test("it looks again by itself, for what another proxy has left meanwhile", as
   t.same(files(), []);
 });
 
-t.test("a link that is lost meanwhile leaves the file to the next proxy", async (t) => {
-  const { spool, files, heard, lines } = await bench(t, () => one.linkChanged(false));
-  const one = spool();
-  await one.leave("stopped", left);
-  one.linkChanged(true);
-  await new Promise<void>((resolve) => {
-    const look = (): void =>
-      void (files()[0] === "stopped.settles~" ? resolve() : setImmediate(look));
-    look();
-  });
-  await one.close();
-  t.equal(heard.length > 0, true);
-  t.match(lines.at(-1), { level: "warn", text: /can't be delivered now/ });
-  t.same(files(), ["stopped.settles~"]);
-});
+t.test(
+  "a link that is lost meanwhile leaves the file to the next proxy, as a close does",
+  async (t) => {
+    const setTimer = globalThis.setTimeout;
+    t.teardown(() => (globalThis.setTimeout = setTimer));
+    // So that it isn't the daemon's silence that ends the delivery.
+    globalThis.setTimeout = ((run: () => void, ms: number) =>
+      setTimer(ms === 10_000 ? () => {} : run, ms)) as typeof setTimeout;
+    for (const end of [
+      (one: SettleSpool): void => one.linkChanged(false),
+      (one: SettleSpool): void => void one.close(),
+    ]) {
+      const { spool, files, heard, lines } = await bench(t, () => end(one));
+      const one = spool();
+      await one.leave("stopped", left);
+      one.linkChanged(true);
+      while (files()[0] !== "stopped.settles~")
+        await new Promise((resolve) => setImmediate(resolve));
+      await one.close();
+      t.equal(heard.length > 0, true);
+      t.match(lines.at(-1), { level: "warn", text: /can't be delivered now/ });
+      t.same(files(), ["stopped.settles~"]);
+    }
+  },
+);
 
 t.test("a daemon of an earlier release is spoken to in its version at the next look", async (t) => {
   const { oldest, newest } = wireVersions;
@@ -180,15 +215,102 @@ t.test(
   },
 );
 
+t.test("once the link is lost, files aren't taken any more, nor is one sent", async (t) => {
+  const { spool, files, heard } = await bench(t);
+  const one = spool();
+  await one.leave("first", left);
+  await one.leave("second", left);
+  const { take } = SettleDirectory.prototype;
+  t.teardown(() => (SettleDirectory.prototype.take = take));
+  SettleDirectory.prototype.take = async function (found) {
+    const file = await take.call(this, found);
+    one.linkChanged(false);
+    return file;
+  };
+  one.linkChanged(true);
+  while (!files().some((name) => name.endsWith("~")))
+    await new Promise((resolve) => setImmediate(resolve));
+  await one.close();
+  t.same(heard, []);
+  t.equal(files().filter((name) => name.endsWith("~")).length, 1, "the one is given back");
+  t.equal(files().filter((name) => name.endsWith(".settles")).length, 1, "the other is left alone");
+});
+
+t.test("a file that another proxy takes first is no news", async (t) => {
+  const { spool, files, heard, lines } = await bench(t);
+  const one = spool();
+  await one.leave("stopped", left);
+  lines.splice(0);
+  const { take } = SettleDirectory.prototype;
+  t.teardown(() => (SettleDirectory.prototype.take = take));
+  const looked = new Promise<void>((resolve) => {
+    SettleDirectory.prototype.take = (): Promise<null> => {
+      resolve();
+      return Promise.resolve(null);
+    };
+  });
+  one.linkChanged(true);
+  await looked;
+  await one.close();
+  t.same([lines, heard, files()], [[], [], ["stopped.settles"]]);
+});
+
+t.test("one file that can't be moved doesn't hold up the others", async (t) => {
+  const { spool, spoolDir, lines, files, logged } = await bench(t);
+  const one = spool();
+  await one.leave("whole", left);
+  mkdirSync(join(spoolDir, "strange.settles"));
+  mkdirSync(join(spoolDir, "strange.settles.refused/full"), { recursive: true });
+  one.linkChanged(true);
+  await logged(/delivered the settles/);
+  await one.close();
+  t.same(files().sort(), ["strange.settles", "strange.settles.refused"]);
+  const [warned] = lines.filter(({ text }) => /can't be delivered now/.test(text));
+  t.match(warned, { level: "warn", about: { directory: spoolDir, reason: /^strange.settles: E/ } });
+});
+
+t.test("as many settles are left as fit, and the rest is said to be lost", async (t) => {
+  const { spool, spoolDir, lines, files, logged, heard } = await bench(t);
+  mkdirSync(spoolDir, { mode: 0o700 });
+  const [first, second] = settles.map((settle) => settleFrame(settle).length);
+  writeFileSync(join(spoolDir, "other"), "");
+  truncateSync(join(spoolDir, "other"), spoolBytesMax - first! - second!);
+  // No file has the name that it is read as, as of one that is gone meanwhile.
+  const odd = Buffer.concat([Buffer.from(join(spoolDir, "odd")), Buffer.from([0xff])]);
+  writeFileSync(odd, "");
+  const one = spool();
+  await one.leave("stopped", left);
+  unlinkSync(odd);
+  t.match(
+    lines,
+    exactly([
+      { level: "warn", about: { directory: spoolDir, settles: 3 } },
+      { level: "error", text: /the last ones are lost/, about: { settles: 3, lost: 1 } },
+    ]),
+  );
+  one.linkChanged(true);
+  await logged(/delivered the settles/);
+  await one.close();
+  t.same(
+    heard.map(({ kind, seq }) => seq ?? kind),
+    ["hello", 1, 2],
+  );
+  t.match(lines.at(-1), { about: { settles: 2 } });
+  t.same(files(), ["other"]);
+});
+
 t.test("settles that can't be written are said to be lost", async (t) => {
-  const { spool, spoolDir, lines } = await bench(t);
+  const { spool, spoolDir, lines, logged } = await bench(t);
   writeFileSync(spoolDir, "not a directory");
   await spool().leave("stopped", left);
-  t.match(lines, [
-    { level: "error", text: /can't be written: they are lost/, about: { settles: 3 } },
-  ]);
+  const about = { directory: spoolDir, settles: 3, reason: /^ENOTDIR/ };
+  t.match(lines, exactly([{ level: "error", text: /can't be written: they are lost/, about }]));
   const one = spool();
   one.linkChanged(true);
+  await logged(/can't be kept or delivered/);
+  await new Promise((resolve) => setImmediate(resolve));
+  one.linkChanged(true);
   await one.close();
-  t.match(lines.at(-1), { level: "warn", text: /can't be kept or delivered/ });
+  t.match(lines.slice(1), exactly([{ level: "warn", text: /can't be kept or delivered/ }]), "once");
+  t.equal(lines.length, 2);
 });
