@@ -258,7 +258,7 @@ t.test(
     t.ok(loaded.ok);
     t.match(loaded, {
       config: { server: { masterKeyFile: "/${CREDENTIALS_DIRECTORY}/secret_master_key" } },
-      warnings: [],
+      warnings: { length: 0 },
     });
   },
 );

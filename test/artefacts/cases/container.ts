@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { parseAllDocuments } from "yaml";
+import { exactly } from "../../support/patterns/exactly.js";
 import { freePort } from "../../support/processes/free-port.js";
 import { buildImage, runContainer, user, volumes, whyNotHere } from "../container-image.js";
 import { repository } from "../run.js";
@@ -43,13 +44,16 @@ t.test("each example runs the image closed, with its volumes, and gives it time 
       t.equal(ours.length, 1, file);
       for (const { image, securityContext, volumeMounts } of ours) {
         t.equal(image, `sluice:${packageJson.version}`);
-        t.match(securityContext, {
-          runAsUser: user,
-          runAsNonRoot: true,
-          readOnlyRootFilesystem: true,
-          allowPrivilegeEscalation: false,
-          capabilities: { drop: ["ALL"] },
-        });
+        t.match(
+          securityContext,
+          exactly({
+            runAsUser: user,
+            runAsNonRoot: true,
+            readOnlyRootFilesystem: true,
+            allowPrivilegeEscalation: false,
+            capabilities: { drop: ["ALL"] },
+          }),
+        );
         const mounted = volumeMounts.map(({ mountPath }) => mountPath);
         t.same(
           volumes.filter((volume) => !mounted.includes(volume)),

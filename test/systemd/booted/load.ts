@@ -1,7 +1,7 @@
 /**
  * Load on a proxy, from inside the machine: plain requests on connections of their own and on kept
- * ones, and streams, one after the other by each of several clients, until standard input ends.
- * Then it prints what there was as JSON.
+ * ones, and streams, one after the other by each of several clients, one at least, until standard
+ * input ends. Then it prints what there was as JSON.
  */
 import http from "node:http";
 
@@ -70,11 +70,11 @@ function ask(agent: http.Agent, stream: boolean): Promise<void> {
 }
 
 async function client(agent: http.Agent, stream: boolean): Promise<void> {
-  while (!stopping) {
+  do {
     await ask(agent, stream);
     // Not more than one core can do beside what is restarted.
     await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  } while (!stopping);
 }
 
 await Promise.all([

@@ -14,6 +14,10 @@ const cases = [...unitCases, ...packageCases, ...upgradeCases];
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
+/** What is logged last, without the requests that went well. */
+const journal =
+  "journalctl --no-pager -n 3000 -o short-monotonic | grep -v '\"status\":200' | tail -n 80 | cut -c1-300";
+
 async function run(machine: Machine, only: string): Promise<number> {
   let failed = 0;
   for (const [index, { name, play }] of cases.entries()) {
@@ -31,9 +35,7 @@ async function run(machine: Machine, only: string): Promise<number> {
       console.log(
         `not ok - ${name} (${seconds()} s): ${error instanceof Error ? error.message : error}`,
       );
-      console.log(
-        machine.try("journalctl --no-pager -n 60 -o short-monotonic | cut -c1-300").stdout,
-      );
+      console.log(machine.try(journal).stdout);
     }
   }
   return failed;

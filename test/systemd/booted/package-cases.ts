@@ -58,7 +58,7 @@ export const packageCases: readonly Case[] = [
           "600 root\n700 root\n700 sluice\n",
         "keys and store are closed",
       );
-      machine.sh("echo 'limiter: { deadline_ms: 20000 }' >> /etc/sluice/sluice.yaml");
+      machine.sh("echo 'limiter: { deadline_ms: 60000 }' >> /etc/sluice/sluice.yaml");
       machine.sh("systemctl restart sluice-proxy");
       machine.sh(`${sluice} limits set / --rpd 100000000`);
       return machine.sh("du -sh /usr/lib/sluice | cut -f1").trim();

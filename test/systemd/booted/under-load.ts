@@ -86,7 +86,7 @@ export async function underLoad(machine: Machine, times: number, act: string): P
   );
   const truth = plain + streams;
   // What the last ones used is settled in a moment.
-  const after = await waitFor(5_000, () => {
+  const after = await waitFor(30_000, () => {
     const now = counted(machine);
     return now.recorded - before.recorded === truth ? now : null;
   }).catch(() => counted(machine));

@@ -64,7 +64,7 @@ function installAnew(machine: Machine, file: string, away: string): void {
   machine.sh("rm -rf /etc/sluice /var/lib/sluice /var/lib/sluice-proxy /run/sluice");
   machine.sh(`dpkg --install ${file} 2>&1`);
   // On a busy machine a start takes longer than the two seconds that requests wait by default.
-  machine.sh("echo 'limiter: { deadline_ms: 20000 }' >> /etc/sluice/sluice.yaml");
+  machine.sh("echo 'limiter: { deadline_ms: 60000 }' >> /etc/sluice/sluice.yaml");
   machine.sh("systemctl restart sluice-limiterd sluice-proxy");
   machine.sh(`${sluice} limits set / --rpd 100000000`);
 }
