@@ -29,7 +29,8 @@ const value = fc.constantFrom("null", "null", "[1]", '["a:b"]', '[{"x":"ä"}]');
 /** From where the last change is: before it, at it, after it. */
 const near = fc.oneof(
   { weight: 5, arbitrary: fc.constant(0) },
-  { weight: 2, arbitrary: fc.integer({ min: -3_000_000, max: 1 }) },
+  { weight: 2, arbitrary: fc.integer({ min: -3_000_000, max: -1 }) },
+  { weight: 1, arbitrary: fc.constant(1) },
   { weight: 1, arbitrary: fc.constant(Number.NEGATIVE_INFINITY) },
 );
 const written = fc.record({
