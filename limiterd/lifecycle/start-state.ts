@@ -130,10 +130,9 @@ export async function startState(
     if (error !== null) state.backups.giveUp(error);
     if (noteStoreState(state, error)) onStoreState(error);
   };
-  const labelsOf = (keyId: string): readonly string[] => {
-    const number = keyId === "" ? null : keyNumber(keyId);
-    return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
-  };
+  // No key has the number 0.
+  const labelsOf = (keyId: string): readonly string[] =>
+    restored.keys.byNumber(keyNumber(keyId) ?? 0)?.labels ?? [];
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);
   const {
     budgets,

@@ -8,12 +8,14 @@ import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { listBudgets } from "../../../limiterd/lists/list-budgets.js";
 import { listRules } from "../../../limiterd/lists/list-rules.js";
 import type { DaemonState } from "../../../limiterd/state.js";
+import type { BackupPorts } from "../../../limiterd/store/backups.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
 import { placeInFile } from "../../../shared/config/limits/declared-at.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import type { DeclaredAt, RuleDefinition } from "../../../shared/domain/rule.js";
 import { wireVersion } from "../../../shared/version.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import { noCopies } from "../../support/no-copies.js";
@@ -28,9 +30,17 @@ const anyProvider = pathRule("/team", 3600, { requests: 10 });
 interface World {
   readonly state: DaemonState;
   readonly log: string[];
+  /** After how long what was scheduled is due. */
+  readonly waits: readonly number[];
+  /** What `onUnentitled` was called with. */
+  readonly unentitled: (readonly string[])[];
+  /** How often the end of the accounts' reading was reported. */
+  accountsLoaded(): number;
   /** Runs what was scheduled, and lets its commits end. */
   tick(): Promise<void>;
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function start(
   store: MemoryStore,
@@ -42,6 +52,10 @@ async function start(
     nowMs = noon,
     upMs = 0,
     declaredAt = { rules: [], budgets: [] },
+    entitled = true,
+    digest = JSON.stringify(rules),
+    beginCopy = noCopies,
+    yieldToEventLoop = nextTurn,
   }: {
     budgets?: readonly BudgetDefinition[];
     enabled?: boolean;
@@ -49,17 +63,28 @@ async function start(
     nowMs?: number;
     upMs?: number;
     declaredAt?: Record<"rules" | "budgets", readonly DeclaredAt[]>;
+    entitled?: boolean;
+    digest?: string;
+    beginCopy?: BackupPorts["beginCopy"];
+    yieldToEventLoop?: () => Promise<void>;
   } = {},
 ): Promise<World> {
   const timers: (() => void)[] = [];
+  const waits: number[] = [];
   const log: string[] = [];
+  const unentitled: (readonly string[])[] = [];
+  let accountsLoaded = 0;
   const state = await startState(
     {
       store,
-      schedule: (_, run) => void timers.push(run),
+      schedule(ms, run) {
+        waits.push(ms);
+        timers.push(run);
+      },
       onStoreState: (error) => void log.push(error?.message ?? "works again"),
+      onAccountsLoaded: () => void accountsLoaded++,
       onInert: ({ kind, name }) => void log.push(`inert ${kind} ${name}`),
-      onUnentitled: () => {},
+      onUnentitled: (templates) => void unentitled.push(templates),
       onUnreadable: (error) => void log.push(error.message),
       onBroken: (error) => {
         throw error;
@@ -67,8 +92,8 @@ async function start(
       onDroppedRecord: () => {},
       onForeignVersion: () => {},
       onLimitsApplied: () => {},
-      beginCopy: noCopies,
-      yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
+      beginCopy,
+      yieldToEventLoop,
     },
     {
       settings: {
@@ -78,12 +103,12 @@ async function start(
         rateLimitsEnabled: enabled,
         budgetsEnabled: enabled,
         usageEnabled,
-        quotaTemplatesEntitled: true,
+        quotaTemplatesEntitled: entitled,
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
         configFile: "/etc/sluice.yaml",
       },
       rules,
-      digest: JSON.stringify(rules),
+      digest,
       budgets,
       declaredAt,
       providers: new Map([["openai", "openai"]]),
@@ -97,11 +122,36 @@ async function start(
   return {
     state,
     log,
+    waits,
+    unentitled,
+    accountsLoaded: () => accountsLoaded,
     async tick() {
       for (const run of timers.splice(0)) run();
-      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < 5; turn++) await nextTurn();
     },
   };
+}
+
+/** A proxy that has said hello, and what it is sent. */
+function connectProxy(state: DaemonState): readonly FromDaemon[] {
+  const received: FromDaemon[] = [];
+  const peer = connect(
+    state,
+    {
+      mayAdminister: true,
+      send: (message) => void received.push(message),
+      sendBulk: () => {},
+      close: () => {},
+    },
+    noon,
+  );
+  acceptHello(
+    state,
+    peer,
+    { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false },
+    noon,
+  );
+  return received;
 }
 
 t.test("what the configuration declares is listed with its place", async (t) => {
@@ -265,34 +315,20 @@ t.test(
   "a store that can't be written is announced once, and so is that it works again",
   async (t) => {
     const store = createMemoryStore();
-    const { state, log, tick } = await start(store, []);
-    const events: unknown[] = [];
-    const peer = connect(
-      state,
-      {
-        mayAdminister: true,
-        send: (message) => void events.push(message),
-        sendBulk: () => {},
-        close: () => {},
-      },
-      noon,
-    );
-    acceptHello(
-      state,
-      peer,
-      { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false },
-      noon,
-    );
+    const { state, log, waits, tick } = await start(store, []);
+    const received = connectProxy(state);
     await tick();
     store.broken = true;
+    const before = waits.length;
     void state.writer.write([{ table: "settings", key: "x", value: [1] }]);
     for (let i = 0; i < 3; i++) await tick();
     t.same(log, ["the disk is broken"]);
+    t.same(waits.slice(before), [1000, 1000, 1000], "it is tried again each second");
     store.broken = false;
     await tick();
     t.same(log, ["the disk is broken", "works again"]);
     t.match(
-      events.filter((message) => (message as { kind: string }).kind === "event"),
+      received.filter(({ kind }) => kind === "event"),
       exactly([{ value: /broken/ }, { value: null }]),
     );
   },
@@ -333,48 +369,142 @@ t.test(
         limit_key: { period: "minute" },
         max_requests: 5,
       });
-    const start = async (entitled: boolean): Promise<readonly string[]> => {
-      const named: string[] = [];
-      const state = await startState(
-        {
-          store: first.store.crash(),
-          schedule: () => {},
-          onStoreState: () => {},
-          onInert: () => {},
-          onUnentitled: (templates) => void named.push(...templates),
-          onUnreadable: () => {},
-          onBroken: (error) => {
-            throw error;
-          },
-          onDroppedRecord: () => {},
-          onForeignVersion: () => {},
-          onLimitsApplied: () => {},
-          beginCopy: noCopies,
-          yieldToEventLoop: () => Promise.resolve(),
-        },
-        {
-          settings: { ...first.state.settings, quotaTemplatesEntitled: entitled },
-          rules: [],
-          digest: "",
-          budgets: [budget("/team", 86_400, 1, { perChild: entitled })],
-          providers: new Map(),
-          hashKey: [1, 2],
-          host: "test",
-          newStoreId: "test",
-          nowMs: first.nowMs,
-          uptime: { boot: "boot", upMs: 0 },
-        },
-      );
+    const named = async (entitled: boolean): Promise<readonly (readonly string[])[]> => {
+      const { state, unentitled } = await start(first.store.crash(), [], {
+        budgets: [budget("/team", 86_400, 1, { perChild: entitled })],
+        nowMs: first.nowMs,
+        digest: "",
+        entitled,
+      });
       t.same(
         state.book.matchPath("/users/a/b", first.nowMs).map(({ subject }) => subject),
         ["/users/a"],
         "never a shared counter",
       );
       state.book.ruleSet.readAll();
-      return named;
+      return unentitled;
     };
-    t.same(await start(false), ["/users minute"], "the configuration's budget isn't one any more");
-    t.same(await start(false), ["/users minute"], "at the next start too");
-    t.same(await start(true), []);
+    const users = [["/users minute"]];
+    t.same(await named(false), users, "the configuration's budget isn't one any more");
+    t.same(await named(false), users, "at the next start too");
+    t.same(await named(true), []);
+    const { unentitled } = await start(createMemoryStore(), [minute], { entitled: false });
+    t.same(unentitled, [], "of no template nothing is said");
+  },
+);
+
+t.test(
+  "a store that can't be written ends the copy that is made of it, and none that is made once it works again",
+  async (t) => {
+    const cancelled: string[] = [];
+    const names = ["first", "second"].values();
+    const beginCopy: BackupPorts["beginCopy"] = () => {
+      const { value: name = "another" } = names.next();
+      return {
+        made: new Promise(() => {}),
+        storeBytes: 1,
+        copiedBytes: () => 0,
+        cancel: () => void cancelled.push(name),
+      };
+    };
+    const store = createMemoryStore();
+    const { state, log, tick } = await start(store, [], { beginCopy });
+    const copyFor = async (asker: object): Promise<unknown> => {
+      const progress = state.backups.progress(asker, noon);
+      await tick();
+      return progress;
+    };
+    const asker = {};
+    t.match(await copyFor(asker), { ok: true, value: { ready: false } });
+    store.broken = true;
+    void state.writer.write([{ table: "settings", key: "x", value: [1] }]);
+    await tick();
+    t.match(await copyFor(asker), { ok: false, failure: { message: /the disk is broken/ } });
+    t.ok(cancelled.length > 0);
+    t.same(new Set(cancelled), new Set(["first"]));
+    cancelled.length = 0;
+    store.broken = false;
+    const progress = state.backups.progress(asker, noon);
+    await tick();
+    t.same(log, ["the disk is broken", "works again"]);
+    t.match(await progress, { ok: true, value: { ready: false } });
+    t.match(await copyFor(asker), { ok: true, value: { ready: false } });
+    t.same(cancelled, []);
+  },
+);
+
+/** A store in which `/gone` and each child of `/team` have spent something since noon. */
+async function withAccounts(): Promise<{ readonly store: MemoryStore; readonly nowMs: number }> {
+  const before = startDaemon([], { nowMs: noon, budgets: [team, budget("/gone", 3600, 9)] });
+  before.nowMs += 5 * hour;
+  const proxy = client(before);
+  for (const path of ["/team/a", "/team/b", "/gone"]) spend(proxy, path, usd);
+  await before.commit();
+  await before.flush();
+  return { store: before.store.crash(), nowMs: before.nowMs };
+}
+const team = budget("/team", 3600, 5, { perChild: true });
+
+t.test(
+  "what budgets have spent is read once the daemon answers: that is reported, and then the store loses what none counts any more",
+  async (t) => {
+    const { store, nowMs } = await withAccounts();
+    const turns: (() => void)[] = [];
+    const { state, accountsLoaded, tick } = await start(store, [], {
+      budgets: [team],
+      nowMs,
+      yieldToEventLoop: () => new Promise((resolve) => void turns.push(resolve)),
+    });
+    const spent = (): string[] => [...store.entries("spends")].map(({ key }) => String(key));
+    await tick();
+    t.equal(state.accountsLoading, true);
+    t.equal(accountsLoaded(), 0);
+    t.equal(spent().length, 3);
+    for (const turn of turns.splice(0)) turn();
+    await tick();
+    t.equal(state.accountsLoading, false);
+    t.equal(accountsLoaded(), 1);
+    t.same(spent(), ["user_path\n/team\n3600\na", "user_path\n/team\n3600\nb"]);
+  },
+);
+
+t.test(
+  "a daemon that stops before all is read reports no end, and leaves a new budget to be looked up by the next start",
+  async (t) => {
+    const { store, nowMs } = await withAccounts();
+    const daily = budget("/", 86_400, 9);
+    const turns: (() => void)[] = [];
+    const options = { budgets: [team, daily], nowMs };
+    const { state, accountsLoaded, tick } = await start(store, [], {
+      ...options,
+      yieldToEventLoop: () => new Promise((resolve) => void turns.push(resolve)),
+    });
+    state.stopping = true;
+    for (let i = 0; i < 3; i++) {
+      for (const turn of turns.splice(0)) turn();
+      await tick();
+    }
+    t.equal(accountsLoaded(), 0);
+    const next = await start(store.crash(), [], options);
+    t.equal(next.state.budgets.find(daily)!.backfill, true);
+    await next.tick();
+    const made = next.state.budgets.find(daily)!;
+    t.equal(made.backfill, false);
+    t.equal(sumUsd(next.state.budgets.running(made.own!, nowMs).spent), 3);
+  },
+);
+
+t.test(
+  "proxies that are there before all rules are read learn then how many do nothing",
+  async (t) => {
+    const store = createMemoryStore();
+    const rules = [minute, anyProvider, pathRule("/tokens", 60, { tokens: 9 })];
+    await start(store, rules, { usageEnabled: false });
+    const { state } = await start(store.crash(), rules, { usageEnabled: false });
+    t.equal(state.book.ruleSet.isRead, false);
+    const received = connectProxy(state);
+    t.match(received, exactly([{ kind: "welcome", inertRules: 0 }]));
+    state.book.ruleSet.readAll();
+    t.same(received.slice(1), [{ kind: "event", name: "inert_rules", value: 2 }]);
   },
 );

@@ -51,6 +51,13 @@ export const listEquivalents: readonly Equivalent[] = [
     why: "a slice is one window longer",
   },
   {
+    file: "limiterd/lifecycle/start-state.ts",
+    line: "const labelsOf = (keyId) => restored.keys.byNumber(keyNumber(keyId) ?? 0)?.labels ?? [];",
+    what: "?? has no fallback",
+    nth: 2,
+    why: "no key has the number null either",
+  },
+  {
     file: "limiterd/lifecycle/sweep.ts",
     line: "if (expired.length === 0)",
     what: "the condition is always false",
