@@ -87,6 +87,7 @@ t.test("a daemon that stops reads no further account", async (t) => {
   daemon.state.stopping = true;
   t.same(await loadAccounts(daemon.state, 2), []);
   t.equal(daemon.state.accountsLoading, true);
+  t.not(daemon.state.budgets.find(hourly)!.unread, null, "what is left in the store still counts");
 });
 
 t.test("a damaged account is an error, met by need or in its turn", async (t) => {
@@ -114,4 +115,17 @@ t.test("rules are taken into memory some in a turn, others have theirs before ea
   await loadRules(daemon.state, 2);
   t.same(read, [0, 2, 4]);
   t.ok(ruleSet.isRead);
+});
+
+t.test("a daemon that stops reads no further rule, and knows that there are others", async (t) => {
+  const rules = Array.from({ length: 5 }, (_, i) => pathRule(`/r${i}`, 60, { requests: 9 }));
+  const store = startDaemon(rules).store.crash();
+  const { state } = startDaemon(rules, { store, loads: false });
+  let turns = 0;
+  (state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () => {
+    state.stopping = ++turns > 1;
+  };
+  await loadRules(state, 2);
+  const { ruleSet } = state.book;
+  t.same([ruleSet.isRead, ruleSet.inMemory.size, ruleSet.size], [false, 2, 5]);
 });

@@ -1,10 +1,11 @@
 import t from "tap";
 import { applyConfigured } from "../../../limiterd/lifecycle/restore-rules.js";
+import { configuredText, ruleChange } from "../../../limiterd/rules/stored-rule.js";
 import { StoreUnreadableError, type Table } from "../../../limiterd/store/store.js";
 import { budgetId } from "../../../shared/domain/budget.js";
 import { ruleId } from "../../../shared/domain/rule.js";
-import { createMemoryStore } from "../../support/memory-store.js";
-import { pathRule, startDaemon } from "../in-memory-daemon.js";
+import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
+import { askFor, pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const rule = pathRule("/team", 60, { requests: 10 });
 const never = Number.MAX_SAFE_INTEGER;
@@ -78,6 +79,7 @@ t.test(
     await store.commit([
       { table: "windows", key: window, value: [0, 0, 1, 0, 1, lsn] },
       { table: "windows", key: after, value: [0, 0, 1, 0, 1, lsn - 10] },
+      { table: "epochs", key: "lsn", value: [lsn - 20] },
     ]);
     const { epochs } = startDaemon([rule], { store }).state;
     t.ok(epochs.startLsn > lsn, String(epochs.startLsn));
@@ -111,3 +113,114 @@ t.test("a rule of the configuration is written when one of its fields has change
     [{ table: "rules", key: ruleId(rule), value: undefined }],
   );
 });
+
+const onModel = { ...rule, scope: "model", subject: "gpt-4o" } as const;
+const both = [rule, onModel];
+/** What the store says of all rules: the configuration of which they are. */
+const configuredIn = (store: MemoryStore): unknown => store.get("epochs", "rules")?.[1];
+
+t.test(
+  "a start with the configuration of the last one leaves the rules on user paths unread, time and again",
+  async (t) => {
+    let daemon = startDaemon(both);
+    askFor(daemon.proxy("p"), 2, "/team");
+    await daemon.snapshot();
+    for (let start = 0; start < 3; start++) {
+      daemon = startDaemon(both, { store: daemon.store.crash(), loads: false });
+      const { ruleSet } = daemon.state.book;
+      t.same([...ruleSet.inMemory.keys()], [ruleId(onModel)]);
+      t.equal(ruleSet.size, 2);
+      await daemon.commit();
+      t.equal(configuredIn(daemon.store), configuredText(both));
+    }
+    const off = startDaemon([], {
+      store: daemon.store.crash(),
+      rateLimitsEnabled: false,
+      loads: false,
+    });
+    t.equal(off.state.book.ruleSet.inMemory.size, 1, "nor does one that enforces none");
+    await off.commit();
+    t.equal(configuredIn(off.store), configuredText(both));
+  },
+);
+
+t.test(
+  "rules are compared with the configuration where no note says that they are its",
+  async (t) => {
+    const first = startDaemon(both);
+    await first.commit();
+    const note = first.store.get("epochs", "rules")!;
+    const key = ruleId(rule);
+    const stored = first.store.get("rules", key)!;
+    for (const [name, changes, configured] of [
+      [
+        "without a note",
+        [{ table: "epochs", key: "rules", value: undefined }],
+        configuredText(both),
+      ],
+      [
+        "with one of an earlier epoch, that a release which doesn't know of it has left",
+        [{ table: "epochs", key: "rules", value: note.with(0, Number(note[0]) - 1) }],
+        configuredText(both),
+      ],
+      [
+        "without a note, of a rule under another key: so does the next start",
+        [
+          { table: "epochs", key: "rules", value: undefined },
+          { table: "rules", key, value: undefined },
+          { table: "rules", key: `${key}0`, value: stored },
+        ],
+        "",
+      ],
+    ] as const) {
+      const store = first.store.crash();
+      const edited = ruleChange({
+        ...first.state.book.find(onModel)!,
+        definition: { ...onModel, maxRequests: 99 },
+        id: ruleId(onModel),
+      });
+      await store.commit([edited, ...changes]);
+      const daemon = startDaemon(both, { store, loads: false });
+      const { book } = daemon.state;
+      t.equal(book.ruleSet.isRead, true, name);
+      t.equal(book.find(onModel)!.definition.maxRequests, 10, name);
+      t.equal(book.rules.size, 2, name);
+      await daemon.commit();
+      t.equal(configuredIn(store), configured, name);
+    }
+    const store = first.store.crash();
+    await store.commit([{ table: "epochs", key: "rules", value: undefined }]);
+    await startDaemon([], { store, rateLimitsEnabled: false }).commit();
+    t.equal(configuredIn(store), "", "while none is enforced nothing is compared");
+  },
+);
+
+t.test(
+  "the numbers of each start are above those before, by the time between two starts of one boot, and what no disk holds stays lost",
+  async (t) => {
+    let daemon = startDaemon([]);
+    await daemon.commit();
+    for (let start = 0; start < 2; start++) {
+      const { startLsn } = daemon.state.epochs;
+      daemon = startDaemon([], { store: daemon.store.crash() });
+      await daemon.commit();
+      t.equal(daemon.state.epochs.startLsn, startLsn + 1_000_000, "though nothing was written");
+    }
+    const first = startDaemon([rule], { upMs: 5 });
+    await first.commit();
+    askFor(first.proxy("p"), 2, "/team");
+    await first.snapshot();
+    const written = Number(first.store.get("epochs", "written")![0]);
+    const store = first.store.crash();
+    await store.commit(
+      [...store.entries("windows")].map(({ key }) => ({ table: "windows", key, value: undefined })),
+    );
+    const { epochs } = startDaemon([rule], { store, upMs: 8 }).state;
+    t.equal(epochs.startLsn, written + 1_000_000 + 3000);
+    t.same(epochs.lost, [
+      ...first.state.epochs.lost,
+      { afterLsn: written, beforeLsn: epochs.startLsn },
+    ]);
+    t.equal(epochs.lost.length, 2);
+  },
+);

@@ -1,7 +1,6 @@
 /** What a start makes of a store: whole, damaged, or left by an earlier epoch in the middle. */
 import t from "tap";
 import type { Change, Table } from "../../../limiterd/store/store.js";
-import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, noon, second, spend, usd } from "../budgets/budget-fixture.js";
 import {
   ask,
@@ -27,16 +26,13 @@ async function rich(): Promise<TestDaemon> {
   };
   await work();
   await ask(daemon, "keys.issue", {
-    name: "n",
-    user_path: "/team",
-    labels: ["eu"],
-    hash: "a".repeat(43),
-    redacted: "sk-slc-…abcd",
-    expires_at: null,
-  }).catch(() => {});
+    key_hash: "a".repeat(43),
+    redacted_value: "sk-sluice-abcd…",
+    key: { name: "n", user_path: "/team", labels: ["eu"] },
+  });
   await ask(daemon, "budgets.reset-one", { subject: "/", period: "daily" });
   await ask(daemon, "budgets.put-settings", { daily_reset_hour: 3 });
-  await ask(daemon, "rate-limits.reset", { confirmation: "reset" }).catch(() => {});
+  await ask(daemon, "rate-limits.reset", { confirmation: "reset" });
   await work();
   await daemon.snapshot();
   await daemon.flush();
@@ -59,6 +55,7 @@ t.test(
       "spendlog",
       "resets",
       "settings",
+      "keys",
       "marks",
       "usage",
     ] as const;
@@ -165,6 +162,47 @@ t.test(
   },
 );
 
+t.test("a start waits for the proxies that were connected, and for no other", async (t) => {
+  const first = startDaemon([minute]);
+  first.proxy("there");
+  first.proxy("gone").close();
+  await first.commit();
+  await first.snapshot();
+  t.same(
+    [...first.store.entries("proxies")].map(({ key }) => key),
+    ["gone", "there"],
+  );
+  const next = startDaemon([minute], { store: first.store.crash() });
+  t.same(next.state.expectedProxies, new Set(["there"]));
+});
+
+t.test("the verdicts that a proxy may not have read are known after a start", async (t) => {
+  const first = startDaemon([minute]);
+  first.proxy("p");
+  await first.commit();
+  const store = first.store.crash();
+  const verdicts = [1, 1, "/team", "openai", "gpt-4o", 9, 5, 1, 2, null, "openai", "gpt-4o", 9, 6];
+  await store.commit([{ table: "unread", key: "p", value: verdicts }]);
+  const next = startDaemon([minute], { store });
+  t.same(next.state.proxies.all.get("p")!.unread.toStored(), verdicts);
+});
+
+t.test(
+  "a reset of all rules holds for what was counted before it, after a crash too",
+  async (t) => {
+    const first = startDaemon([minute]);
+    const peer = first.proxy("p");
+    peer.send(settleOf(askFor(peer, 2, "/team")!, 1, 10));
+    await first.snapshot();
+    await ask(first, "rate-limits.reset", { confirmation: "reset" });
+    askFor(peer, 3, "/team");
+    await first.commit();
+    await first.commit();
+    const next = startDaemon([minute], { store: first.store.crash(), nowMs: first.nowMs });
+    t.match(counts(next, minute), { requests: 1, tokens: 0 });
+  },
+);
+
 t.test("each epoch's numbers are above all of the earlier ones", async (t) => {
   let daemon = startDaemon([minute]);
   for (let epoch = 0; epoch < 4; epoch++) {
@@ -187,23 +225,32 @@ t.test("configured rules take the place of what was configured; manual ones stay
   await ask(first, "rate-limits.put", {
     scope: "user_path",
     subject: "/b",
-    rate_limit_key: { period: "minute" },
+    limit_key: { period: "minute" },
     max_requests: 7,
-  }).catch(() => {});
+  });
   first.proxy("p");
   await first.commit();
   const listed = (daemon: TestDaemon): unknown[] =>
     daemon.state.book
       .sorted()
       .map(({ definition, source }) => [definition.subject, definition.maxRequests, source]);
-  const before = listed(first);
+  const before = [
+    ["/a", 1, "config"],
+    ["/b", 7, "manual"],
+  ];
+  t.same(listed(first), before);
   const second = startDaemon([a, b], { store: first.store.crash() });
   t.same(listed(second), before, "the same configuration changes nothing");
   const stored = [...first.store.entries("rules")];
   t.same([...second.store.entries("rules")], stored, "not even in the store");
   const third = startDaemon([{ ...a, maxRequests: 5 }], { store: first.store.crash() });
   await third.commit();
-  t.match(listed(third), exactly([["/a", 5, "config"]]));
+  t.same(listed(third), [
+    ["/a", 5, "config"],
+    ["/b", 7, "manual"],
+  ]);
+  const fourth = startDaemon([a, { ...b, maxRequests: 3 }], { store: third.store.crash() });
+  t.same(listed(fourth), before, "declared anew it stays as it is");
   t.same(
     startDaemon([], { store: third.store.crash(), rateLimitsEnabled: false }).state.book.rules.size,
     third.state.book.rules.size,
