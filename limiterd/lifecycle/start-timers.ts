@@ -113,8 +113,7 @@ export function startTimers(
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't grow.
     if (state.writer.failing !== null) return;
-    const removals = trimmer.next(nowMs, state.usage.rolledUpKey, isFull());
-    if (removals.length > 0) void writeSlices(state.writer, removals);
+    void writeSlices(state.writer, trimmer.next(nowMs, state.usage.rolledUpKey, isFull()));
   };
   const stops: (() => void)[] = [];
   if (flushIntervalMs > 0) stops.push(ports.every(flushIntervalMs, () => void takeSnapshot()));

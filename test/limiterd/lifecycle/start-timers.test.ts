@@ -1,8 +1,11 @@
 import t from "tap";
 import { connect, receive } from "../../../limiterd/handlers/connection.js";
+import { recordsPerCall } from "../../../limiterd/rules/back-tests/back-test-bounds.js";
 import { commandIdleMs } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
-import { askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { budget, client, spend, usd } from "../budgets/budget-fixture.js";
+import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { spending } from "../usage/usage-fixture.js";
 import { wind } from "./clockwork.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -17,6 +20,10 @@ t.test(
     ring(250);
     await daemon.commit();
     t.equal([...daemon.store.entries("windows")].length, 1);
+    daemon.nowMs += 1;
+    ring(250);
+    await daemon.commit();
+    t.equal(daemon.state.lastSnapshotAtMs, daemon.nowMs, "and again");
     t.same(wind(daemon, 0).lengths, [10_000, 1000]);
   },
 );
@@ -41,6 +48,75 @@ t.test("what a start has left in the store is taken into memory once the timers 
   for (let turn = 0; turn < 20 && next.state.book.unread !== null; turn++) await next.commit();
   t.same([next.state.book.unread, log], [null, []]);
 });
+
+t.test("rules that a start has left are read even where the store has no window", async (t) => {
+  const daemon = startDaemon([minute]);
+  await daemon.commit();
+  const next = startDaemon([minute], { store: daemon.store.crash(), loads: false });
+  t.equal(next.state.book.ruleSet.isRead, false);
+  wind(next, 1000);
+  for (let turn = 0; turn < 20 && next.state.book.unread !== null; turn++) await next.commit();
+  t.equal(next.state.book.ruleSet.isRead, true);
+});
+
+t.test("a stop also writes what came while a snapshot and a flush were under way", async (t) => {
+  const daemon = startDaemon([minute], { budgets: [budget("/", 86_400, 9)] });
+  const { ring, timers } = wind(daemon, 250);
+  const proxy = client(daemon);
+  spend(proxy, "/team", usd);
+  await daemon.commit();
+  const { commit } = daemon.store;
+  let arrive = (): void => spend(proxy, "/team", usd);
+  daemon.store.commit = async (changes) => {
+    arrive();
+    arrive = () => {};
+    await new Promise((resolve) => setImmediate(resolve));
+    await commit.call(daemon.store, changes);
+  };
+  ring(250);
+  ring(10_000);
+  t.equal(await timers.stop(), true);
+  t.same([...daemon.store.entries("journal")], [], "the windows hold all of it");
+  const { state } = startDaemon([minute], {
+    store: daemon.store.crash(),
+    nowMs: daemon.nowMs,
+    budgets: null,
+  });
+  t.equal(state.book.find(minute)!.own!.window.currentRequests, 2);
+  t.equal(state.usage.rolledUpKey, state.usage.lastKey, "and the sums");
+});
+
+t.test(
+  "a tick lets denials of tokens, owners of objects and back-tests go whose time is over",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const { state, store, nowMs } = daemon;
+    const { ring } = wind(daemon, 0);
+    state.denials.put({
+      claim: "sub",
+      value: "x",
+      issuer: null,
+      deniedAtMs: nowMs,
+      expiresAtMs: nowMs + 5,
+    });
+    await store.commit([{ table: "objects", key: "file-1 openai", value: ["/a", nowMs + 5] }]);
+    // More records than one call plays, so that the back-test is to be gone on with.
+    const peer = daemon.proxy("p1");
+    for (let seq = 1; seq <= recordsPerCall + 1; seq++) peer.send(spending(seq, "/a"));
+    const rule = { user_path: "/a", limit_key: { period: "minute" }, max_requests: 2, days: 30 };
+    t.match(await ask(daemon, "rate-limits.test", rule), { next: String });
+    const left = (): unknown => [
+      state.denials.size,
+      [...store.entries("objects")].length,
+      state.backTests.size,
+    ];
+    t.same(left(), [1, 1, 1]);
+    daemon.nowMs += 2 * 86_400_000;
+    ring(1000);
+    await daemon.commit();
+    t.same(left(), [0, 0, 0]);
+  },
+);
 
 t.test("a daemon that stops listens to nobody any more", async (t) => {
   const daemon = startDaemon([minute]);
@@ -83,6 +159,11 @@ t.test(
     clockwork.ring(500);
     t.same(clockwork.log, ["1 missing"]);
     t.equal(next.state.expectedProxies, null);
+    const complete = startDaemon([minute], { store: daemon.store.crash() });
+    const other = wind(complete, 1000);
+    complete.proxy("p1");
+    other.ring(500);
+    t.same(other.log, [], "none is missing when all are back");
   },
 );
 

@@ -16,7 +16,8 @@ t.test(
       boot: "one",
       upMs: 5,
     });
-    t.same(epochFromStored([7]), { lsn: 7, boot: "", upMs: 0 });
+    for (const stored of [[7], [7, "one"], [7, "one", -1], [7, 1, 5]])
+      t.same(epochFromStored(stored), { lsn: 7, boot: "", upMs: 0 }, JSON.stringify(stored));
     for (const wrong of [[], ["7"], [-1], [1.5]]) t.equal(epochFromStored(wrong), null);
   },
 );

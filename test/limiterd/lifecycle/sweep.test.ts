@@ -1,10 +1,19 @@
 import t from "tap";
-import { sweepChildren, sweepObjects } from "../../../limiterd/lifecycle/sweep.js";
+import { windowKey } from "../../../limiterd/counters/stored-window.js";
+import { denialChange } from "../../../limiterd/keys/jwt-denials.js";
+import {
+  removeStaleWindows,
+  sweepChildren,
+  sweepDenials,
+  sweepObjects,
+  sweepSpends,
+} from "../../../limiterd/lifecycle/sweep.js";
 import { StoreFailingError } from "../../../limiterd/store/store.js";
 import { settledRetentionMs, windowsPerSlice } from "../../../shared/bounds.js";
-import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
+import { budget, client, spend } from "../budgets/budget-fixture.js";
 import { childNames } from "../counters/child-names.js";
-import { askFor, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { askFor, pathRule, settleOf, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 
 const template: RuleDefinition = {
   scope: "user_path",
@@ -166,4 +175,103 @@ t.test("owners of expired objects are forgotten, unless the store can't be writt
     sweepObjects({ ...state, objects, writer } as unknown as typeof state, 7);
     t.same([writes, asked], [written, failing === null ? [7] : []]);
   }
+});
+
+/** How many changes each write has. */
+function countWrites({ state: { writer } }: TestDaemon): number[] {
+  const written: number[] = [];
+  const write = writer.write.bind(writer);
+  writer.write = (changes) => {
+    written.push(changes.length);
+    return write(changes);
+  };
+  return written;
+}
+
+t.test("a window that was stale at the start is removed unless it counts by now", async (t) => {
+  const plain = pathRule("/plain", 60, { requests: 5 });
+  const daemon = startDaemon([template, plain]);
+  askFor(daemon.proxy("p1"), 2, "/users/again");
+  await daemon.commit();
+  const stale = [
+    windowKey(ruleId(template), ""),
+    windowKey(ruleId(template), "gone"),
+    windowKey(ruleId(plain), "child"),
+    windowKey("user_path\n/gone\n60", ""),
+    windowKey("user_path\n/gone\n60", "child"),
+  ];
+  const counting = [windowKey(ruleId(template), "again"), windowKey(ruleId(plain), "")];
+  const all = [...stale, ...counting];
+  const value = [0, 0, 1, 0, 1, 1];
+  await daemon.store.commit(all.map((key) => ({ table: "windows", key, value })));
+  await removeStaleWindows(daemon.state, all);
+  t.same([...daemon.store.entries("windows")].map(({ key }) => key).sort(), counting.sort());
+});
+
+t.test("stale windows are removed in slices that are full, and what is left", async (t) => {
+  for (const [count, slices] of [
+    [0, []],
+    [windowsPerSlice, [windowsPerSlice]],
+    [2 * windowsPerSlice + 1, [windowsPerSlice, windowsPerSlice, 1]],
+  ] as const) {
+    const daemon = startDaemon([]);
+    const keys = Array.from({ length: count }, (_, i) => windowKey(`user_path\n/r${i}\n60`, ""));
+    await daemon.store.commit(
+      keys.map((key) => ({ table: "windows", key, value: [0, 0, 1, 0, 1, 1] })),
+    );
+    const written = countWrites(daemon);
+    await removeStaleWindows(daemon.state, keys);
+    t.same(written, slices);
+    t.equal([...daemon.store.entries("windows")].length, 0);
+  }
+});
+
+t.test(
+  "a denial that has expired is gone from memory and store, and the proxies are told",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const { state, store, nowMs } = daemon;
+    const { received } = daemon.proxy("p1");
+    const denial = (value: string, expiresAtMs: number | null) =>
+      ({ claim: "sub", value, issuer: null, deniedAtMs: nowMs, expiresAtMs }) as const;
+    const [over, later, ever] = [
+      denial("over", nowMs + 1000),
+      denial("later", nowMs + 1001),
+      denial("ever", null),
+    ];
+    for (const each of [over, later, ever]) state.denials.put(each);
+    await store.commit([over, later, ever].map(denialChange));
+    await daemon.commit();
+    const before = received.length;
+    sweepDenials(state, nowMs + 999);
+    t.equal(state.denials.size, 3);
+    sweepDenials(state, nowMs + 1000);
+    await daemon.commit();
+    t.same([...state.denials.all()], [later, ever]);
+    t.same(
+      received.slice(before),
+      [
+        {
+          kind: "event",
+          name: "jwts_denied",
+          value: { denied: [], allowed: [over], complete: false },
+        },
+      ],
+      "once",
+    );
+    t.same([...store.entries("denials")].map(({ value }) => value[1]).sort(), ["ever", "later"]);
+  },
+);
+
+t.test("a sweep of accounts that finds none to forget yields after each slice", async (t) => {
+  const daemon = startDaemon([], { budgets: [budget("/users", 3600, 1, { perChild: true })] });
+  const proxy = client(daemon);
+  for (let i = 0; i <= windowsPerSlice; i++) spend(proxy, `/users/u${i}`, 1);
+  await daemon.commit();
+  let yields = 0;
+  (daemon.state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () => {
+    yields++;
+  };
+  await sweepSpends(daemon.state, () => daemon.nowMs);
+  t.equal(yields, 2);
 });
