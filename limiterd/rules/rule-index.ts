@@ -51,7 +51,7 @@ export class RuleIndex {
   remove(rule: Rule): void {
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
-      const others = (bySubject.get(subject) ?? []).filter((other) => other !== rule);
+      const others = bySubject.get(subject)!.filter((other) => other !== rule);
       if (others.length === 0) bySubject.delete(subject);
       else bySubject.set(subject, others);
     }

@@ -197,14 +197,24 @@ t.test("sums and accounts are written in slices that are full, and what is left"
       return write(changes);
     },
   });
+  const { rollups } = daemon.state.usage;
+  const forget = rollups.forget.bind(rollups);
+  let forgotten = 0;
+  Object.assign(rollups, {
+    forget() {
+      forgotten++;
+      forget();
+    },
+  });
   await daemon.flush(2);
+  t.equal(forgotten, 1, "and sums that nobody needs may go from memory");
   t.same(
     written.filter((text) => text?.endsWith("spends")),
     ["2 spends", "2 spends", "1 spends"],
   );
-  const rollups = written.filter((text) => text?.endsWith("rollups"));
-  t.same(new Set(rollups.slice(0, -1)), new Set(["2 rollups"]));
-  t.same([...daemon.state.usage.rollups.unstored()], [], "the store has all of them");
+  const ofSums = written.filter((text) => text?.endsWith("rollups"));
+  t.same(new Set(ofSums.slice(0, -1)), new Set(["2 rollups"]));
+  t.same([...rollups.unstored()], [], "the store has all of them");
   written.length = 0;
   for (const child of ["a", "b", "c", "d"]) spend(proxy, `/${child}`, 1);
   await daemon.commit();

@@ -155,6 +155,18 @@ t.test("a proxy that has left is remembered as long as it may come back", async 
   t.equal(known(), 1);
 });
 
+t.test("one that has left is forgotten though nothing of it was written yet", async (t) => {
+  const daemon = startDaemon([]);
+  daemon.proxy("p1").close();
+  daemon.nowMs += settledRetentionMs + 1;
+  daemon.proxy("p2");
+  await daemon.snapshot();
+  t.same(
+    [...daemon.store.entries("proxies")].map(({ key }) => key),
+    ["p2"],
+  );
+});
+
 t.test("owners of expired objects are forgotten, unless the store can't be written", async (t) => {
   const { state } = startDaemon([]);
   const gone = [{ table: "objects", key: "file-1", value: undefined }] as const;

@@ -8,7 +8,7 @@ import {
   rollWindow,
   slidingTokens,
 } from "../../../limiterd/counters/window.js";
-import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
+import { admit, readmit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
@@ -141,6 +141,85 @@ t.test("while a shared counter isn't known, nothing is decided, and nothing coun
     return admit(book, asked, { nowMs: begin, tokensEnforced: true, turn }).kind;
   });
   t.same(answers, ["unsure", "unsure", "admitted", "refused"]);
+});
+
+t.test(
+  "a request whose target failed goes to the next with room: that target's rules judge and count it, the path's have done so before",
+  async (t) => {
+    const rules = [
+      rule("model", "gpt-4o", 60, { requests: 1 }),
+      rule("model", "llama-3", 60, { requests: 5 }),
+      rule("provider", "local", 0, { requests: 1 }),
+      rule("user_path", "/team", 60, { requests: 1 }),
+    ];
+    const book = bookOf(rules);
+    ask(book, 0);
+    const again = (targets: readonly Target[], isUnsure = false) =>
+      readmit(book, "/team/a", targets, {
+        nowMs: begin + 59_999,
+        tokensEnforced: true,
+        turn: { isUnsure },
+      });
+    const before = [requests(book), inFlight(book)];
+    t.same(again([gpt, llama], true), { kind: "unsure" });
+    t.match(again([gpt]), {
+      kind: "refused",
+      breach: { scope: "model", subject: "gpt-4o", dimension: "requests" },
+    });
+    t.same([requests(book), inFlight(book)], before, "neither leaves a trace");
+    const verdict = again([gpt, llama]);
+    t.match(verdict, {
+      kind: "admitted",
+      target: 1,
+      headers: { requests: { limit: 1, remaining: 0, resetSeconds: 1 }, tokens: null },
+    });
+    t.same(verdict.kind === "admitted" && verdict.counters.map(({ subject }) => subject), [
+      "llama-3",
+      "local",
+    ]);
+    t.same(requests(book), [1, 1, 0, 1]);
+    t.same(inFlight(book), [1, 1, 1, 1]);
+    t.match(again([llama]), { kind: "refused", breach: { dimension: "concurrent" } });
+    const later = bookOf([rule("user_path", "/team", 60, { requests: 8 })]);
+    ask(later, 0);
+    const options = { nowMs: begin + 90_000, tokensEnforced: true };
+    t.match(
+      readmit(later, "/team", [gpt], options),
+      { headers: { requests: { remaining: 8, resetSeconds: 30 } } },
+      "the headers are of now",
+    );
+  },
+);
+
+t.test("other hosts are told of each request that an admission counts", async (t) => {
+  const book = bookOf([
+    rule("user_path", "/", 60, { requests: 5, tokens: 5 }),
+    rule("user_path", "/team", 0, { requests: 5 }),
+  ]);
+  const told: string[] = [];
+  const refusing = new Set<string>();
+  for (const shared of book.sorted()) {
+    const { subject, window } = shared.own!;
+    const share = {
+      counted: () => void told.push(`${subject} counted`),
+      waitOfRequests: () => (refusing.has("requests") ? 7 : 0),
+      waitOfTokens: () => (refusing.has("tokens") ? 8 : 0),
+      isFull: () => refusing.has("concurrent"),
+      view: () => ({ window, inFlight: 0, nowMs: begin }),
+    };
+    Object.assign(shared, { shares: { of: () => share, find: () => share } });
+  }
+  t.equal(outcome(ask(book, 0)), "admitted");
+  t.same(told, ["/ counted", "/team counted"]);
+  for (const [dimension, expected] of [
+    ["requests", "user_path / 60 requests 5: 7"],
+    ["tokens", "user_path / 60 tokens 5: 8"],
+    ["concurrent", "user_path /team 0 concurrent 5: 1"],
+  ] as const) {
+    refusing.add(dimension);
+    t.equal(outcome(ask(book, 0)), expected, "what they have left decides");
+    refusing.clear();
+  }
 });
 
 t.test("an admission moves every matching window and gauge together, and no others", async (t) => {

@@ -1,7 +1,11 @@
 import t from "tap";
 import type { CounterShare } from "../../../limiterd/counters/window.js";
+import type { HeldLease, KnownProxy, Recounted } from "../../../limiterd/peer.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
-import { unlimitedLsn } from "../../../shared/wire/message-to-daemon.js";
+import { countSettle } from "../../../limiterd/rules/count-settle.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import { type SettledPart, unlimitedLsn } from "../../../shared/wire/message-to-daemon.js";
 import {
   ask,
   askFor,
@@ -223,6 +227,7 @@ t.test("other hosts are told of what changes a counter without a verdict", async
     [0, 0, undefined, []],
     [1, 0, undefined, ["window counted"]],
     [0, 5, undefined, ["window charged 5"]],
+    [0, 5, 7, ["window charged 5"]],
     [1, 5, undefined, ["window charged 5", "window counted"]],
     [1, 5, 7, ["window charged 5"]],
     [-1, 0, 7, ["window withdrawn 7"]],
@@ -243,3 +248,180 @@ t.test("other hosts are told of what changes a counter without a verdict", async
     );
   }
 });
+
+/** The day before and this one. */
+const dayStartMs = Date.UTC(2026, 0, 2);
+const nowMs = dayStartMs + 3_600_000;
+const here = { provider: "openai", model: "gpt-4o" };
+const there = { provider: "local", model: "llama" };
+/** Numbers: of an earlier epoch, on the disk and lost; the first of this epoch, and a later one. */
+const kept = 400;
+const lost = 550;
+const first = 1000;
+const fresh = 1001;
+const epochs = { startLsn: first, lost: [{ afterLsn: 500, beforeLsn: first }] };
+
+interface Case {
+  readonly part?: SettledPart;
+  readonly lsn?: number;
+  readonly targetLsn?: number;
+  readonly at?: Target | null;
+  readonly held?: Partial<HeldLease> & { readonly isStale?: boolean };
+  readonly infersLate?: boolean;
+  readonly again?: Recounted;
+}
+
+/**
+ * What a settle of 7 tokens moves on the path, on a rule there that was made after what is lost, at
+ * both providers: requests of the day before, of this day, tokens. The request began the day
+ * before, its attempt this day. Each has counted ten before.
+ */
+function moved({
+  part = "request",
+  lsn = fresh,
+  targetLsn = lsn,
+  at = here,
+  held,
+  infersLate = false,
+  again,
+}: Case): { readonly moved: readonly string[]; readonly remembered: boolean } {
+  const book = new RuleBook([1, 2]);
+  const path = pathRule("/team", 86_400, { requests: 99 });
+  const definitions = [
+    path,
+    { ...path, subject: "/" },
+    { ...path, scope: "provider", subject: "openai" },
+    { ...path, scope: "provider", subject: "local" },
+  ] as const;
+  const counters = definitions.map((definition, i) => {
+    const counter = book.put(definition, { source: "manual", nowMs, lsn: i === 1 ? 560 : 0 }).own!;
+    for (const atMs of [nowMs, dayStartMs - 1])
+      charge(book, [counter], { atMs, requests: 10, tokens: 0 }, nowMs);
+    return counter;
+  });
+  const lease = {
+    lease: 5,
+    userPath: "/team",
+    admittedAtMs: dayStartMs - 1,
+    lsn,
+    target: at,
+    targetAtMs: nowMs - 1,
+    targetLsn,
+    submission: false,
+  };
+  const recounted = new Map(again === undefined ? [] : [[5, again]]);
+  const { isStale = false, ...changes } = held ?? {};
+  countSettle(
+    { book, epochs },
+    {
+      proxy: { recounted } as unknown as KnownProxy,
+      message: { ...settleOf(lease, 1, 7), part },
+      held:
+        held === undefined
+          ? undefined
+          : {
+              ...lease,
+              // Those that it met then: the provider's alone, by which it shows whether they count.
+              counters: [counters[2]!],
+              bookVersion: isStale ? book.version - 1 : book.version,
+              ...changes,
+            },
+      infersLate,
+    },
+    {
+      lsn,
+      requestAtMs: dayStartMs - 1,
+      targetLsn,
+      targetAtMs: nowMs - 1,
+      endedAtMs: nowMs,
+      tokens: 7,
+    },
+    nowMs,
+  );
+  return {
+    moved: counters.map(({ window }) =>
+      [window.previousRequests - 10, window.currentRequests - 10, window.currentTokens].join(" "),
+    ),
+    remembered: recounted.has(5),
+  };
+}
+
+t.test("what a settle moves, by its part, its numbers and what was counted again", async (t) => {
+  const no = "0 0 0";
+  const used = "0 0 7";
+  const was = { path: true, attempts: [] };
+  const wasThere = { path: false, attempts: [{ target: here, lsn: lost }] };
+  const table: readonly (readonly [string, Case, readonly [string, string, string, string]])[] = [
+    ["an admission of this epoch is counted", {}, [used, used, used, no]],
+    ["one of an earlier epoch too", { lsn: kept }, [used, used, used, no]],
+    ["a lost one isn't, but by rules of then", { lsn: lost }, ["1 0 7", used, "0 1 7", no]],
+    ["its path was counted again", { lsn: lost, again: was }, [used, used, "0 1 7", no]],
+    ["its attempt was", { lsn: lost, again: wasThere }, ["1 0 7", used, used, no]],
+    ["its attempt alone is lost", { lsn: kept, targetLsn: lost }, [used, used, "0 1 7", no]],
+    ["without an admission all rules count it", { lsn: 0 }, ["1 0 7", "1 0 7", "0 1 7", no]],
+    ["the same without a target", { lsn: 0, at: null }, ["1 0 7", "1 0 7", no, no]],
+    ["an attempt of this epoch", { part: "attempt" }, [no, no, no, no]],
+    ["an attempt that is lost", { part: "attempt", lsn: lost }, [no, no, "0 1 0", no]],
+    ["one without an admission", { part: "attempt", lsn: 0 }, [no, no, "0 1 0", no]],
+    ["an attempt at nothing", { part: "attempt", lsn: 0, at: null }, [no, no, no, no]],
+    ["one that was never made", { part: "untried" }, [no, no, "0 -1 0", no]],
+    ["that of an earlier epoch", { part: "untried", lsn: kept }, [no, no, "0 -1 0", no]],
+    ["one that a crash took back", { part: "untried", lsn: lost }, [no, no, no, no]],
+    ["a request that was withdrawn", { part: "withdrawn" }, ["-1 0 0", "-1 0 0", "-1 0 0", no]],
+    ["one that a crash took back", { part: "withdrawn", lsn: lost }, [no, no, no, no]],
+    [
+      "one that was counted again",
+      { part: "withdrawn", lsn: lost, again: was },
+      ["-1 0 0", no, "-1 0 0", no],
+    ],
+    ["one without an admission", { part: "withdrawn", lsn: 0 }, [no, no, no, no]],
+    ["tokens of a session", { part: "progress", lsn: lost }, [used, used, used, no]],
+    ["an answer from a cache", { part: "cached", lsn: lost }, [no, no, no, no]],
+    ["held, those that it met", { held: {} }, [no, no, used, no]],
+    ["also of a session", { part: "progress", held: {} }, [no, no, used, no]],
+    ["also withdrawn", { part: "withdrawn", held: {} }, [no, no, "-1 0 0", no]],
+    ["rules have changed since", { held: { isStale: true } }, [used, used, used, no]],
+    ["of a submission", { held: { submission: true } }, [used, used, used, no]],
+    ["held elsewhere", { held: { target: here }, at: there }, [used, used, no, used]],
+  ];
+  for (const [name, which, expected] of table)
+    t.same(moved(which).moved, expected, `${name}: ${JSON.stringify(which)}`);
+});
+
+t.test("what was counted again is remembered until its request has ended", async (t) => {
+  const again = { path: true, attempts: [] };
+  for (const [part, remembered] of [
+    ["request", false],
+    ["withdrawn", false],
+    ["attempt", true],
+    ["untried", true],
+    ["progress", true],
+    ["cached", true],
+  ] as const)
+    t.equal(moved({ part, lsn: lost, again }).remembered, remembered, part);
+});
+
+t.test(
+  "a verdict of this epoch that came too late for a proxy of wire version 9 is taken back at its target",
+  async (t) => {
+    const late = { lsn: fresh, targetLsn: 0, at: there, infersLate: true };
+    const at = (targetLsn: number): NonNullable<Case["held"]> => ({ target: here, targetLsn });
+    const gone = "0 -1 0";
+    const no = "0 0 0";
+    for (const [name, which, ofHere] of [
+      ["of this epoch", { ...late, held: at(fresh) }, gone],
+      ["its first number", { ...late, held: at(first) }, gone],
+      ["of an earlier epoch", { ...late, held: at(first - 1) }, no],
+      ["of a later wire version", { ...late, infersLate: false, held: at(fresh) }, no],
+      ["without a lease", late, no],
+    ] as const) {
+      const [path, , openai, local] = moved(which).moved;
+      t.same([path, openai, local], ["0 0 7", ofHere, "0 1 7"], name);
+    }
+    t.same(
+      moved({ infersLate: true, held: {} }).moved,
+      ["0 0 0", "0 0 0", "0 0 7", "0 0 0"],
+      "the same target was asked",
+    );
+  },
+);

@@ -155,3 +155,28 @@ t.test("they are read newest first, from any number that is still kept", (t) => 
   t.same(read(99), read(null), "a number of an earlier life begins anew");
   t.end();
 });
+
+t.test("of refusals with one request id the latest is found, wherever it lies", async (t) => {
+  for (const [ids, latest] of [
+    ["xxxy", 3],
+    ["xyyy", 1],
+    ["yyyx", 4],
+    ["yyyyyx", 6],
+    ["xxxxyyy", 4],
+  ] as const) {
+    const refusals = createRecentRefusals(5);
+    for (const [i, requestId] of [...ids].entries()) {
+      refuse(refusals, i + 1);
+      refusals.name("p1", i + 1, { requestId, model: "" });
+    }
+    t.equal(refusals.find("x")!.admitId, latest, ids);
+  }
+});
+
+t.test("a page of refusals begins below the number that is given", async (t) => {
+  const refusals = createRecentRefusals(3);
+  for (let id = 1; id <= 5; id++) refuse(refusals, id);
+  const from = (below: number | null): readonly number[] =>
+    [...refusals.newestFirst(below)].map(([number]) => number);
+  t.same([null, 7, 6, 5, 4, 3].map(from), [[5, 4, 3], [5, 4, 3], [5, 4, 3], [4, 3], [3], []]);
+});

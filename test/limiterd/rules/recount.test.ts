@@ -125,7 +125,9 @@ t.test("of a lease that is named, what is forgotten is counted, and remembered a
     epochs: { startLsn: 1000, lost: [{ afterLsn: 400, beforeLsn: 1000 }] },
   };
   const target = { provider: "p", model: "m" };
-  for (const [lsn, targetLsn, path, attempts] of [
+  for (const [lsn, targetLsn, path, attempts, to = targetLsn === 0 ? null : target] of [
+    [0, 0, false, 0, target],
+    [lost, 0, true, 0, target],
     [0, 0, false, 0],
     [0, 300, false, 0],
     [300, 300, false, 0],
@@ -136,14 +138,14 @@ t.test("of a lease that is named, what is forgotten is counted, and remembered a
     [300, lost, false, 1],
     [lost, lost, true, 1],
   ] as const) {
-    const name = `${lsn}, ${targetLsn}`;
+    const name = `${lsn}, ${targetLsn} at ${to === null ? "no target" : "a target"}`;
     const recounted: Parameters<typeof recountLease>[1]["recounted"] = new Map();
     const lease = {
       lease: 7,
       userPath: "/team",
       admittedAtMs: daemon.nowMs,
       lsn,
-      target: targetLsn === 0 ? null : target,
+      target: to,
       targetAtMs: daemon.nowMs,
       targetLsn,
       submission: false,

@@ -514,3 +514,89 @@ t.test("what hosts share of a rule begins anew with a reset, of it or of all", a
   book.fresh(team!);
   t.equal(resets, 2, "once for each");
 });
+
+t.test("a subject has the form that matching uses", async (t) => {
+  const book = bookOf();
+  for (const [key, expected] of [
+    [rule("user_path", "/Team"), "/Team"],
+    [rule("provider", "OpenAI"), "openai"],
+    [rule("model", "GPT-4o"), "gpt-4o"],
+    [rule("model", "OpenAI/GPT-4o"), "openai/gpt-4o"],
+  ] as const)
+    t.equal(book.effectiveSubject(key), expected);
+});
+
+t.test(
+  "a rule is shared anew when it becomes its host's alone, and by no other edit",
+  async (t) => {
+    const book = bookOf(rule("user_path", "/team"));
+    const anew: unknown[] = [];
+    book.shareAnew = ({ definition }) => void anew.push(definition.hostOnly);
+    const writing = { source: "manual", nowMs: now, lsn: 2 } as const;
+    book.put(rule("user_path", "/team", 60, { requests: 3 }), writing);
+    t.same(anew, []);
+    book.put({ ...rule("user_path", "/team"), hostOnly: true }, writing);
+    book.put({ ...rule("user_path", "/team"), hostOnly: true }, writing);
+    book.put(rule("user_path", "/team"), writing);
+    t.same(anew, [true, false]);
+  },
+);
+
+t.test("what a rule of the store shares is reset with a reset, not with the start", async (t) => {
+  const book = bookOf();
+  let resets = 0;
+  const shares = { reset: () => void resets++ };
+  book.sharesOf = () => shares as never;
+  const definition = rule("user_path", "/team");
+  const fields = { definition, source: "manual", createdAtMs: 1, updatedAtMs: 1 } as const;
+  book.restore({ ...fields, sinceLsn: 1 }, now);
+  book.find(definition);
+  t.equal(resets, 0);
+  book.resetAll(5);
+  book.find(definition);
+  book.find(definition);
+  t.equal(resets, 1);
+});
+
+t.test("a rule that is made changes what is met, and is swept if it is a template", async (t) => {
+  const book = bookOf();
+  const template = rule("user_path", "/users", 60, { perChild: true });
+  const writing = { source: "manual", nowMs: now, lsn: 2 } as const;
+  for (let i = 0; i < 5; i++) {
+    const { version } = book;
+    book.put(rule("user_path", `/r${i}`), writing);
+    t.not(book.version, version);
+  }
+  book.put(template, writing);
+  charge(book, matchKept(book, "/users/a", now), { atMs: now, requests: 1, tokens: 0 }, now);
+  written(book);
+  book.reclaim();
+  t.same(gone(book.forgetIdle(now + 9 * minute, 2)), ["/users/a 60"], "the others take no turn");
+});
+
+t.test("a rule that a start has left is shown to one who looks at its path", async (t) => {
+  const path = rule("user_path", "/team");
+  const first = startDaemon([path]);
+  await first.commit();
+  const { book } = startDaemon([path], { store: first.store.crash(), loads: false }).state;
+  t.same(names(book.copyPath("/team/a", now)), ["/team 60"]);
+  t.equal(book.ruleSet.isRead, false);
+  t.equal(book.rules.size, 1, "one who wants all of them has them read");
+  t.equal(book.ruleSet.isRead, true);
+});
+
+t.test("a child is shown as it is in the store, or as a reset has left it", async (t) => {
+  const template = rule("user_path", "/users", 60, { perChild: true });
+  const first = startDaemon([template]);
+  askFor(first.proxy("p"), 2, "/users/a");
+  await first.snapshot();
+  const { book } = startDaemon([template], { store: first.store.crash(), loads: false }).state;
+  const shown = (path: string): unknown =>
+    book.copyPath(path, now).map(({ window, inFlight }) => [window.currentRequests, inFlight]);
+  t.same(shown("/users/a"), [[1, 0]]);
+  t.same(shown("/users/b"), [[0, 0]]);
+  hold(book.matchPath("/users/a", now));
+  t.same(shown("/users/a"), [[1, 1]]);
+  book.reset(book.find(template)!, first.state.writer.lsn + 10_000_000);
+  t.same(shown("/users/a"), [[0, 1]], "what is in flight stays");
+});

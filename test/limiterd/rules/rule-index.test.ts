@@ -72,6 +72,20 @@ t.test(
   },
 );
 
+t.test("a rule names a model by any of the names that its provider knows it by", async (t) => {
+  const book = bookOf(
+    rule("model", "models/gemini-2.5-pro"),
+    rule("model", "local/library/llama-3:latest"),
+  );
+  t.same(names(book.matchTarget({ provider: "gemini", model: "gemini-2.5-pro" })), [
+    "models/gemini-2.5-pro 60",
+  ]);
+  t.same(names(book.matchTarget({ provider: "local", model: "llama-3" })), [
+    "local/library/llama-3:latest 60",
+  ]);
+  t.same(names(book.matchTarget({ provider: "openai", model: "gemini-2.5-pro" })), []);
+});
+
 t.test("the counters of a request are in the order of all rules", async (t) => {
   const definitions = [
     rule("user_path", "/team"),

@@ -467,3 +467,24 @@ t.test(
     t.equal(set.sinceMs, Number.POSITIVE_INFINITY);
   },
 );
+
+t.test(
+  "the oldest rule is looked for once all are read, even if one alone was removed before",
+  async (t) => {
+    const rules = [pathRule("/old", 60, { requests: 1 }), pathRule("/young", 60, { requests: 1 })];
+    const first = startDaemon([rules[0]!]);
+    await first.commit();
+    const second = startDaemon(rules, { store: first.store.crash(), nowMs: first.nowMs + 9 });
+    await second.commit();
+    const { book } = startDaemon(rules, {
+      store: second.store.crash(),
+      nowMs: second.nowMs,
+      loads: false,
+    }).state;
+    t.equal(book.sinceMs, first.nowMs);
+    book.delete(rules[0]!);
+    t.equal(book.ruleSet.isRead, false);
+    book.ruleSet.readAll();
+    t.equal(book.sinceMs, second.nowMs);
+  },
+);

@@ -2,13 +2,14 @@
  * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes.
  */
 import t from "tap";
+import type { Counter } from "../../../limiterd/counters/counter.js";
 import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
 import type { PlainOp } from "../../../limiterd/handlers/admin/admin-operation.js";
 import { explainVerdict } from "../../../limiterd/handlers/admin/explain-verdict.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
 import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
 import { admit } from "../../../limiterd/rules/admit.js";
-import { release } from "../../../limiterd/rules/charge.js";
+import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { Templates } from "../../../limiterd/rules/templates.js";
 import { refusalHeaders } from "../../../proxy/http/rate-limit-headers.js";
@@ -453,4 +454,62 @@ t.test("a copy of a child that nobody has used has no request in flight", async 
   const templates = new Templates(new CounterPool([1, 2], 10), ports);
   t.match(templates.copyOf(rule, "ann", 0), { child: "ann", inFlight: 0 });
   t.equal(rule.children.size, 0, "nothing is made");
+});
+
+/** A book with one template of which these children have counted a request, and nothing to write. */
+function bookWith(children: readonly string[]): { readonly book: RuleBook; nowMs: number } {
+  const book = new RuleBook([1, 2]);
+  const nowMs = 1_767_225_600_000;
+  book.put(template, { source: "manual", nowMs, lsn: 1 });
+  for (const child of children) count(book, child, nowMs);
+  write(book);
+  book.reclaim();
+  return { book, nowMs };
+}
+
+function count(book: RuleBook, child: string, nowMs: number): readonly Counter[] {
+  const met = book.matchPath(`/users/${child}`, nowMs);
+  charge(book, met, { atMs: nowMs, requests: 1, tokens: 0 }, nowMs);
+  return met;
+}
+
+/** The children that a snapshot would write. */
+const write = (book: RuleBook): string[] => [...(book.takeDirty() ?? [])].map(({ child }) => child);
+const forget = (book: RuleBook, nowMs: number, examined: number): string[] =>
+  book.forgetIdle(nowMs, examined).map(({ child }) => child);
+
+t.test("a reset in the middle of a sweep is the end of that sweep", async (t) => {
+  const { book, nowMs } = bookWith(["a", "b", "c"]);
+  const later = nowMs + 10 * 60_000;
+  t.equal(forget(book, later, 2).length, 1);
+  const rule = book.find(template)!;
+  book.reset(rule, 5);
+  count(book, "d", later);
+  write(book);
+  book.reclaim();
+  t.equal(forget(book, later, 100).length, 2, "what the reset dropped, and no more");
+  t.same(rule.retired, [], "and nothing is left of it");
+  t.equal(book.childCount, 1);
+  t.same(forget(book, later + 2 * 60_000, 100), ["d"]);
+});
+
+t.test("a child in flight that a reset dropped is written again once it counts", async (t) => {
+  const { book, nowMs } = bookWith([]);
+  const held = count(book, "a", nowMs);
+  hold(held);
+  const rule = book.find(template)!;
+  book.reset(rule, 5);
+  t.same(write(book), []);
+  count(book, "a", nowMs);
+  t.same(write(book), ["a"]);
+  t.match(rule.children.copy("a"), { inFlight: 1, window: { currentRequests: 1 } });
+});
+
+t.test("a sweep moves the children that stay out of memory that is mostly free", async (t) => {
+  const { book, nowMs } = bookWith(["a", "b"]);
+  const { children } = book.find(template)!;
+  const tidied: number[] = [];
+  Object.assign(children, { tidy: (place: number) => void tidied.push(place) });
+  t.same(forget(book, nowMs, 100), []);
+  t.equal(tidied.length, 2);
 });

@@ -33,6 +33,42 @@ export const listEquivalents: readonly Equivalent[] = [
     why: "the list that is made right after reads what is left: nothing, and ends it",
   },
   {
+    file: "limiterd/lifecycle/load-unread.ts",
+    line: "state.book.sorted();",
+    what: "the statement is left out",
+    why: "the first list sorts them, and waits for it",
+  },
+  {
+    file: "limiterd/lifecycle/replay-journal.ts",
+    line: "book.reclaim();",
+    what: "the statement is left out",
+    why: "the end of the next message does the same",
+  },
+  {
+    file: "limiterd/lifecycle/restore-rules.ts",
+    line: "if (note !== null && entry.key >= leftFrom)",
+    what: ">= becomes >",
+    why: "no rule has this key: it is where those on user paths begin",
+  },
+  {
+    file: "limiterd/lifecycle/restore-rules.ts",
+    line: "if (known !== undefined)",
+    what: "the condition is always true",
+    why: "no rule is undefined",
+  },
+  {
+    file: "limiterd/lifecycle/restore.ts",
+    line: "if (book.ruleSet.isRead)",
+    what: "the condition is always false",
+    why: "the first list sorts them, and waits for it",
+  },
+  {
+    file: "limiterd/lifecycle/restore.ts",
+    line: "resetLsn: 0,",
+    what: "0 becomes 1",
+    why: "no number that was given out is as low",
+  },
+  {
     file: "limiterd/lifecycle/restore.ts",
     line: "book.sorted();",
     what: "the statement is left out",
@@ -51,11 +87,29 @@ export const listEquivalents: readonly Equivalent[] = [
     why: "a slice is one window longer",
   },
   {
+    file: "limiterd/lifecycle/snapshot.ts",
+    line: "if (changes.length > 0)",
+    what: "the condition is always true",
+    why: "the number alone is written, which is true, and is written at the end in any case",
+  },
+  {
     file: "limiterd/lifecycle/start-state.ts",
     line: "const labelsOf = (keyId) => restored.keys.byNumber(keyNumber(keyId) ?? 0)?.labels ?? [];",
     what: "?? has no fallback",
     nth: 2,
     why: "no key has the number null either",
+  },
+  {
+    file: "limiterd/lifecycle/start-timers.ts",
+    line: "if (state.book.unread !== null)",
+    what: "the condition is always true",
+    why: "a start leaves windows unread always",
+  },
+  {
+    file: "limiterd/lifecycle/sweep.ts",
+    line: "for (let i = 0; i < examined; i += windowsPerSlice) {",
+    what: "0 becomes 1",
+    why: "as many slices are examined, or one less: the next second goes on there",
   },
   {
     file: "limiterd/lifecycle/sweep.ts",
