@@ -17,6 +17,7 @@ interface Parts {
   readonly slots: ShareSlots;
   readonly tokens: ShareTokens;
   readonly demand: ShareDemand;
+  readonly isLowered: boolean;
 }
 
 const never = Number.POSITIVE_INFINITY;
@@ -61,12 +62,15 @@ export class ShareNews {
   }
 
   get standing(): Standing {
-    const { rule, units, slots, tokens, demand } = this.#parts;
+    const { rule, units, slots, tokens, demand, isLowered } = this.#parts;
     const hasCap = rule.definition.maxRequests !== null;
     const isFar = demand.isFew && tokens.isFar && !slots.holds;
+    const keeps = units.held > 0 || slots.keeps;
     return {
-      isUntold: this.isUrgent || (hasCap && !demand.isFew && units.isUntold),
-      idleMs: units.held > 0 || slots.keeps ? demand.idleMs : never,
+      // Under a lower cap others may need what was few before.
+      isUntold:
+        this.isUrgent || (isLowered && keeps) || (hasCap && !demand.isFew && units.isUntold),
+      idleMs: keeps ? demand.idleMs : never,
       renewMs: this.owes ? (isFar ? farRenewMs : renewMs) : never,
       isTold: units.isTold,
     };

@@ -61,7 +61,7 @@ export class Share extends SyncedShare implements CounterShare {
   waitOfRequests(own: Window, cap: number, nowMs: number): number {
     const { periodMs } = this.rule;
     this.look();
-    if (this.isGrantedUnder(cap) && this.units.has(this.#turn.monoMs)) return 0;
+    if (!this.isLowered && this.units.has(this.#turn.monoMs)) return 0;
     const mode = this.#mode;
     const isFree = mode === "open" || mode === "local";
     const alone = mode === "local" ? waitForRequests(own, periodMs, nowMs, this.#localCap(cap)) : 0;
@@ -88,7 +88,7 @@ export class Share extends SyncedShare implements CounterShare {
 
   isFull(inFlight: number, cap: number): boolean {
     this.look();
-    if (this.isGrantedUnder(cap) && this.slots.has(inFlight, this.#turn.monoMs)) return false;
+    if (!this.isLowered && this.slots.has(inFlight, this.#turn.monoMs)) return false;
     const mode = this.#mode;
     const isFree = mode === "open" || mode === "local";
     const isFullAlone = mode === "local" && inFlight >= this.#localCap(cap);

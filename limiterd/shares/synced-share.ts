@@ -82,9 +82,13 @@ export class SyncedShare {
     return this.isAway || (this.isFresh && this.settlingMs > parkedMs);
   }
 
-  /** Whether what is held was granted under this cap, or under a lower one. */
-  protected isGrantedUnder(cap: number): boolean {
-    return this.#cap <= cap;
+  /** Whether what is held was granted under a higher cap than there is now. */
+  get isLowered(): boolean {
+    return this.#capNow < this.#cap;
+  }
+
+  get #capNow(): number {
+    return this.rule.definition.maxRequests ?? Number.POSITIVE_INFINITY;
   }
 
   /** How often the rule was reset, as this host knows. */
@@ -166,8 +170,8 @@ export class SyncedShare {
       else units.fold();
     }
     const view = this.view(own, inFlight, 0);
-    const cap = maxRequests ?? Number.POSITIVE_INFINITY;
-    if (cap < this.#cap) units.giveBack();
+    const cap = this.#capNow;
+    if (this.isLowered) units.giveBack();
     this.#cap = cap;
     const used = isGauge ? view.inFlight : estimateRequests(view.window, rule.periodMs, view.nowMs);
     // What others have used isn't known before the first answer.

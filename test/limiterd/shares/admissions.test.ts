@@ -308,6 +308,27 @@ t.test(
   },
 );
 
+t.test("what a host holds unused is given back soon after the cap is lowered", async (t) => {
+  for (const [period, seconds] of [
+    ["hour", 3600],
+    ["concurrent", 0],
+  ] as const) {
+    const hosts = startHosts([pathRule("/", seconds, { requests: 4000 })]);
+    const [one, two] = hosts.all as [Host, Host];
+    await driveAll({ ...hosts, all: [one] }, { ...alone, ms: 8000, firstId: 1, everyMs: 500 });
+    for (const { daemon } of hosts.all)
+      await admin(daemon, "rate-limits.put", {
+        subject: "/",
+        limit_key: { period },
+        max_requests: 17,
+      });
+    await hosts.pass(300);
+    t.match(await ask(hosts, two, 1), { kind: "admitted" }, `the 17th, ${period}`);
+    await hosts.pass(300);
+    t.match(await ask(hosts, two, 2), { kind: "refused", cap: 17 });
+  }
+});
+
 const alone = { tokens: 0, perTurn: 1, everyMs: 10 };
 const onRoot = { ruleId: "user_path\n/\n3600", child: "", periodMs: 3_600_000, generation: 0 };
 
