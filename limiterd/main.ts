@@ -76,8 +76,8 @@ export async function startLimiterd({
   const accountsLoaded = new Promise<void>((resolve) => {
     onAccountsLoaded = resolve;
   });
-  const opening = { config, log, end, onAccountsLoaded };
-  const state = await openState(store, opening, nowMs()).catch(closing(store));
+  const opening = { config, log, nowMs, end, onAccountsLoaded };
+  const state = await openState(store, opening).catch(closing(store));
   const wiring = { config, log, nowMs, accountsLoaded, end };
   const leave = await shareWithHosts(state, wiring).catch(closing(store));
   const listeners = await openSockets(state, config.limiter, {
@@ -186,14 +186,14 @@ function createForeignVersionLog(log: Log): (hello: ForeignHello) => void {
 interface Opening {
   readonly config: Config;
   readonly log: Log;
+  readonly nowMs: () => number;
   readonly end: (reason: Error) => void;
   readonly onAccountsLoaded: () => void;
 }
 
 async function openState(
   store: Store,
-  { config, log, end, onAccountsLoaded }: Opening,
-  nowMs: number,
+  { config, log, nowMs, end, onAccountsLoaded }: Opening,
 ): Promise<DaemonState> {
   const logState = logStoreState(store, log);
   const settings = {
@@ -234,6 +234,7 @@ async function openState(
       readProcess: createProcessReading(limiterMetrics.loopLag.quantiles),
     },
     yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
+    wallMs: nowMs,
     onUnentitled: (templates: readonly string[]) =>
       log.warn(
         { templates: templates.slice(0, 100), count: templates.length },
@@ -252,7 +253,7 @@ async function openState(
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     host: hostname(),
     newStoreId: randomUUID(),
-    nowMs,
+    nowMs: nowMs(),
     // Since the boot, whichever process asks.
     uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },
   });

@@ -87,6 +87,8 @@ export interface DaemonState {
    * long reads.
    */
   readonly yieldToEventLoop: () => Promise<void>;
+  /** The wall clock, for what is done in a later turn than its message. */
+  readonly wallMs: () => number;
   /** Accounts of budgets are still being read from the store. */
   accountsLoading: boolean;
   /**

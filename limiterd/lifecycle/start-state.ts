@@ -36,7 +36,11 @@ import { type DeclaredPlaces, placeDeclared } from "./place-declared.js";
 import { restore } from "./restore.js";
 import type { HostUptime } from "./stored-epoch.js";
 
-interface StartPorts {
+/** What the state calls later, as it says there. */
+type LaterPorts = Pick<DaemonState, "onDroppedRecord" | "onForeignVersion" | "onLimitsApplied"> &
+  Pick<DaemonState, "onUnreadable" | "yieldToEventLoop" | "wallMs">;
+
+interface StartPorts extends LaterPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
@@ -53,19 +57,10 @@ interface StartPorts {
   onInert(inert: Inert): void;
   /** Called with the templates that the store has though the entitlement is missing. */
   onUnentitled(templates: readonly string[]): void;
-  /** Called when something in the store turns out to be damaged while the daemon runs. */
-  onUnreadable(error: Error): void;
   /** The store can't be read any further: the daemon must end at once. */
   onBroken(error: Error): void;
-  /** Called for each invalid usage record of a proxy. */
-  onDroppedRecord: DaemonState["onDroppedRecord"];
-  /** Called for each hello of a wire version that isn't spoken. */
-  onForeignVersion: DaemonState["onForeignVersion"];
-  onLimitsApplied: DaemonState["onLimitsApplied"];
   /** Without it nothing is measured. */
   readonly measures?: MeasurePorts;
-  /** Resolved in the next turn of the event loop, after all that waits for it. */
-  yieldToEventLoop(): Promise<void>;
 }
 
 interface StartOptions {
@@ -115,6 +110,7 @@ export async function startState(
     onLimitsApplied,
     measures: measurePorts,
     yieldToEventLoop,
+    wallMs,
   }: StartPorts,
   { settings, rules, digest, budgets: configured, declaredAt = unplaced, ...options }: StartOptions,
 ): Promise<DaemonState> {
@@ -198,6 +194,7 @@ export async function startState(
     followers: new Followers(identity.storeIds, options.host),
     spendLog,
     yieldToEventLoop,
+    wallMs,
     refusals: createRecentRefusals(),
     inertRules: new Set(),
     onInert,

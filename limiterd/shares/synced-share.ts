@@ -170,12 +170,11 @@ export class SyncedShare {
       else units.fold();
     }
     const view = this.view(own, inFlight, 0);
-    const cap = this.#capNow;
     if (this.isLowered) units.giveBack();
-    this.#cap = cap;
+    this.#cap = this.#capNow;
     const used = isGauge ? view.inFlight : estimateRequests(view.window, rule.periodMs, view.nowMs);
     // What others have used isn't known before the first answer.
-    const left = units.syncedMs === 0 ? 0 : cap - used;
+    const left = units.syncedMs === 0 ? 0 : this.#cap - used;
     const ahead = this.demand.ahead(monoMs, { left, hosts, periodMs: rule.periodMs });
     this.#ahead = idle ? 0 : Math.max(0, ahead);
     const desired = isLast || this.settlingMs > 0 ? 0 : Math.max(this.#ahead, this.waiting);

@@ -199,6 +199,7 @@ export function startDaemon(
     sharedDefinitions: null,
     backups: new Backups({ beginCopy: noCopies, schedule: (_ms, run) => void timers.push(run) }),
     yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
+    wallMs: () => daemon.nowMs,
     accountsLoading: !loads,
     accountsWritten: Promise.resolve(),
     peers: new Set(),

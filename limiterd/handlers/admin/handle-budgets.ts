@@ -18,7 +18,6 @@ import { failure, invalid } from "../../../shared/error-code.js";
 import { limitsPerTurn } from "../../../shared/limit-files/limit-file-bounds.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { Definition } from "../../cluster/definitions/definition.js";
 import {
   listBudgetChildren,
   nameOfBudget,
@@ -165,23 +164,28 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 
 function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   if (checkedValue(parseConfirmation(body), ports) === null) return;
-  const resets = [...state.budgets.budgets.keys()].map((id) => budgetReset(id, nowMs));
-  if (state.sharedDefinitions === null) return void resetInSlices(state, resets, nowMs, ports);
-  makeChange(state, nowMs, ports, () => ({ definitions: resets, answer: () => ({}) }));
+  const ids = [...state.budgets.budgets.keys()];
+  if (state.sharedDefinitions === null) return void resetInSlices(state, ids, ports);
+  const definitions = ids.map((id) => budgetReset(id, nowMs));
+  makeChange(state, nowMs, ports, () => ({ definitions, answer: () => ({}) }));
 }
 
-/** A crash leaves the first of them, so they needn't be in force in one turn either. */
+/**
+ * A crash leaves the first of them, so they needn't be in force in one turn either. Each is of the
+ * moment of its turn: what was spent before that is forgotten.
+ */
 async function resetInSlices(
   state: DaemonState,
-  resets: readonly Definition[],
-  nowMs: number,
+  ids: readonly string[],
   ports: AdminPorts,
 ): Promise<void> {
   let written = Promise.resolve<Error | null>(null);
-  for (let i = 0; i < resets.length; i += limitsPerTurn) {
+  for (let i = 0; i < ids.length; i += limitsPerTurn) {
     if (i > 0) await state.yieldToEventLoop();
     if (state.stopping) return;
-    ({ written } = applyDefinitions(state, resets.slice(i, i + limitsPerTurn), nowMs));
+    const nowMs = state.wallMs();
+    const resets = ids.slice(i, i + limitsPerTurn).map((id) => budgetReset(id, nowMs));
+    ({ written } = applyDefinitions(state, resets, nowMs));
   }
   // They are written in their order.
   answerWritten(written, ports, () => ports.answer({}));

@@ -94,6 +94,7 @@ async function start(
       onLimitsApplied: () => {},
       beginCopy,
       yieldToEventLoop,
+      wallMs: () => nowMs,
     },
     {
       settings: {

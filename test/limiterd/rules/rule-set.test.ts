@@ -419,6 +419,7 @@ t.test("what does nothing is told once all rules are read", async (t) => {
       onLimitsApplied: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
+      wallMs: () => first.nowMs,
     },
     {
       settings: { ...first.state.settings, quotaTemplatesEntitled: false },

@@ -157,6 +157,7 @@ t.test(
       onLimitsApplied: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
+      wallMs: () => first.nowMs,
     };
     await startState(ports, {
       settings: first.state.settings,

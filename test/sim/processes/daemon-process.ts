@@ -162,6 +162,7 @@ export class DaemonProcess {
         onForeignVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
         beginCopy: noCopies,
+        wallMs: nowMs,
         yieldToEventLoop: () =>
           new Promise<void>(
             (resolve) => void world.after(world.random.skewed(5, 100), owner, resolve),

@@ -180,6 +180,7 @@ t.test("requests are judged while thousands of budgets are reset", async (t) => 
   Object.assign(daemon.state, {
     yieldToEventLoop: async () => {
       await yieldToEventLoop();
+      daemon.nowMs += 5;
       admitted.push(askFor(peer, 1000 + admitted.length, "/t7") !== null);
     },
   });
@@ -187,5 +188,10 @@ t.test("requests are judged while thousands of budgets are reset", async (t) => 
   t.strictSame(admitted, [true, true], "one between each two turns");
   for (const store of [daemon.store, daemon.store.crash()])
     t.equal([...store.entries("resets")].length, budgets.length, "all of them are on the disk");
-  t.ok(daemon.state.budgets.sorted().every(({ resetAtMs }) => resetAtMs === noon));
+  const moments = [...daemon.state.budgets.budgets.values()].map(({ resetAtMs }) => resetAtMs);
+  t.same(
+    [0, 1, 2].map((turn) => new Set(moments.slice(turn * limitsPerTurn).slice(0, limitsPerTurn))),
+    [new Set([noon]), new Set([noon + 5]), new Set([noon + 10])],
+    "each at its turn: what is spent before it isn't of the new period, and all after it is",
+  );
 });
