@@ -78,7 +78,8 @@ function mustBeCharged(
 ): void {
   const { id, served } = proxy;
   const survives = proxy.process.alive || proxy.stopped;
-  const left = survives && releasesAreOne ? witness.register.neverEnded(id) : null;
+  const unread = proxy.stopped ? witness.verdicts.unread(id) : [];
+  const left = survives && releasesAreOne ? witness.register.neverEnded(id, unread) : null;
   if (left !== null) world.fail(`nothing runs, and this stays counted: ${left}`);
   const charged = new Map<string, number>();
   for (const { proxyId, part, of, tokens } of witness.register.charges) {

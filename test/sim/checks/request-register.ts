@@ -102,10 +102,17 @@ export class RequestRegister {
       if (request.counted) this.withdraw(request, at, "unread verdict taken back");
   }
 
-  /** What counts for this proxy though no settle has ended or withdrawn it: its key, or null. */
-  neverEnded(proxyId: string): string | null {
+  /**
+   * What counts for this proxy though no settle has ended or withdrawn it: its key, or null.
+   * `unread` may: its proxy has stopped, and nobody says so in its place.
+   */
+  neverEnded(proxyId: string, unread: readonly WitnessedRequest[]): string | null {
     const left = this.#requests.find(
-      (request) => request.proxyId === proxyId && request.counted && request.seq === 0,
+      (request) =>
+        request.proxyId === proxyId &&
+        request.counted &&
+        request.seq === 0 &&
+        !unread.includes(request),
     );
     return left === undefined ? null : keyOf(left, left.of.target);
   }

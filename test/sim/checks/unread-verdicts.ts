@@ -34,8 +34,8 @@ export class UnreadVerdictLog {
     connection.counted.push(counted);
   }
 
-  /** What those have counted that the proxy hasn't read on its earlier connections. */
-  unread(proxyId: string, present: End): readonly WitnessedRequest[] {
+  /** What those have counted that the proxy hasn't read on its connections but the present one. */
+  unread(proxyId: string, present: End | null = null): readonly WitnessedRequest[] {
     return this.#connections
       .filter((known) => known.proxyId === proxyId && known.end !== present)
       .flatMap(({ end, counted }) => counted.slice(this.#read.get(end) ?? 0).flat());
