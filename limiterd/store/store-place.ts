@@ -6,8 +6,8 @@
 import type { Change, Table } from "./store.js";
 
 /**
- * What somebody was told is made or taken back, and nobody tells again. Such commits are few, so
- * each of them looks.
+ * What somebody was told is made or taken back, and nobody tells again: a reset of all rules is in
+ * `epochs`. Such commits are few, so each of them looks.
  */
 const defining: ReadonlySet<Table> = new Set<Table>([
   "rules",
@@ -17,6 +17,7 @@ const defining: ReadonlySet<Table> = new Set<Table>([
   "budgets",
   "resets",
   "settings",
+  "epochs",
 ]);
 
 /**

@@ -1,5 +1,7 @@
 import t from "tap";
+import type { Change } from "../../../limiterd/store/store.js";
 import { StorePlace } from "../../../limiterd/store/store-place.js";
+import { ask, pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const counts = [{ table: "windows" }, { table: "journal" }, { table: "usage" }] as const;
 
@@ -42,4 +44,21 @@ t.test("what is defined is committed to a store that is seen in its place then",
     t.ok(place.takes(counts, 1001), "it is believed for what counts");
     t.notOk(place.takes([...counts, { table }], 1001), table);
   }
+});
+
+t.test("so is a reset of all rules", async (t) => {
+  const daemon = startDaemon([pathRule("/a", 60, { requests: 1 })]);
+  await daemon.commit();
+  const committed: Change[] = [];
+  const commit = daemon.store.commit.bind(daemon.store);
+  daemon.store.commit = (changes) => {
+    for (const change of changes) committed.push(change);
+    return commit(changes);
+  };
+  await ask(daemon, "rate-limits.reset", { confirmation: "reset" });
+  let isThere = true;
+  const place = new StorePlace(() => isThere);
+  place.isKept(1000);
+  isThere = false;
+  t.notOk(place.takes(committed, 1001));
 });
