@@ -306,7 +306,7 @@ t.test(
   "a text that isn't YAML is the only problem reported, since its content is unknown",
   async (t) => {
     t.same(refused("server: [\nport: 1", { env: { PORT: "x" } }), [
-      "too little indentation, or a [ or { that isn't closed",
+      "too little indentation, or a quote, [ or { that isn't closed",
     ]);
   },
 );
