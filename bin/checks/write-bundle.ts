@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { plainFailure } from "../../shared/error-code.js";
+import { systemReason } from "../../shared/text/system-reason.js";
 import { refusal } from "../session/command-failure.js";
 
 /** Throws `CommandFailure` if it can't be written. */
@@ -10,9 +11,11 @@ export function writeBundle(file: string, cwd: string, text: string): void {
     const path = isAbsolute(file) ? file : join(cwd, file);
     writeFileSync(path, `${text}\n`, { flag: "wx", mode: 0o600 });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     const reason =
-      code === "EEXIST" ? `${file} is there already` : `can't write ${file}: ${message}`;
+      code === "EEXIST"
+        ? `${file} is there already`
+        : `can't write ${file}: ${systemReason(error)}`;
     throw refusal(plainFailure(400, "invalid_request_error", reason));
   }
 }

@@ -5,6 +5,7 @@ import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { locateSockets, readConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
+import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
 import { localUrl } from "../text/http-url.js";
@@ -40,11 +41,16 @@ async function showStatus(session: Session, flags: CommandFlags): Promise<void> 
     terminal.out(
       daemon.failure === null
         ? `${place === null ? "daemon " : "gateway"} ${socket}\n${renderFields(statusFields(daemon.body))}`
-        : `${place === null ? "daemon " : "gateway"} ${socket}  not reachable`,
+        : `${place === null ? "daemon " : "gateway"} ${socket}  ${noStatus(daemon.failure)}`,
     );
     terminal.out(renderHealth(health));
   }
   if (daemon.failure !== null) throw daemon.failure;
+}
+
+/** A gateway elsewhere may be there, and refuse the key. */
+function noStatus({ exitCode }: CommandFailure): string {
+  return exitCode === exitCodes.failed ? "doesn't tell" : "not reachable";
 }
 
 interface DaemonState {

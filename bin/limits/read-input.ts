@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
+import { systemReason } from "../../shared/text/system-reason.js";
 import { usageFailure } from "../session/command-failure.js";
 
 interface Input {
@@ -23,15 +24,9 @@ export async function readInput(file: string, cwd: string): Promise<Input> {
     const bytes = isStandard ? await readStandard() : readFile(resolve(cwd, file));
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     const why =
-      code === "ENOENT"
-        ? "there is no such file"
-        : code === "EISDIR"
-          ? "it is a directory"
-          : code === "ERR_ENCODING_INVALID_ENCODED_DATA"
-            ? "it isn't UTF-8 text"
-            : message;
+      code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it isn't UTF-8 text" : systemReason(error);
     throw usageFailure([{ message: `${name} can't be read: ${why}`, param: "file" }]);
   }
 }

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { parseJson } from "../../shared/checked.js";
 import { remoteVariables } from "../../shared/config/settings/settings.js";
 import type { Failure } from "../../shared/error-code.js";
+import { systemReason } from "../../shared/text/system-reason.js";
 import { version } from "../../shared/version.js";
 import { type AdminOp, isChange } from "../../shared/wire/admin-op.js";
 import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
@@ -112,7 +113,7 @@ function readKey(file: string): string {
     if (key !== "") return key;
     throw new Error("it is empty");
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = systemReason(error);
     throw new DaemonError("denied", `--key-file ${file} can't be read: ${reason}`, error);
   }
 }

@@ -144,14 +144,17 @@ export function apiFailure(status: number, body: unknown, keyFrom: string | null
   return {
     ...refused,
     type: body["type"] as Failure["type"],
-    message: refused.message + hint(status, keyFrom),
+    message: refused.message + hint(status, keyFrom, refused.message),
     code: typeof code === "string" ? code : null,
     param: typeof param === "string" ? param : null,
   };
 }
 
-function hint(status: number, keyFrom: string | null): string {
+function hint(status: number, keyFrom: string | null, message: string): string {
   if (status !== 401 && status !== 403) return "";
+  // A gateway that managed keys alone have closed: no key that could be given here is right.
+  if (message.endsWith("set SLUICE_MASTER_KEY"))
+    return " where that gateway runs, or use sluice there, which needs no key";
   return keyFrom === null
     ? ": put the gateway's master key into SLUICE_API_KEY, or name its file with --key-file"
     : `: the key is that of ${keyFrom}; the gateway's master key is needed`;

@@ -1,5 +1,6 @@
 /** Errors of the operating system as failures of a command. */
 import { plainFailure } from "../../shared/error-code.js";
+import { systemReason } from "../../shared/text/system-reason.js";
 import { outputClosed, refusal } from "./command-failure.js";
 
 /**
@@ -10,17 +11,11 @@ export async function withSystemErrors<T>(name: string, work: () => Promise<T>):
   try {
     return await work();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     if (code === "EPIPE") throw outputClosed();
-    // Node's message begins with the code, and ends with the system call and the path of the
-    // temporary file.
     throw refusal(
-      plainFailure(
-        500,
-        "internal_error",
-        `can't write to ${name}: ${message.replace(/^E[A-Z0-9]+: |, \w+( '.*')?$/g, "")}`,
-      ),
+      plainFailure(500, "internal_error", `can't write to ${name}: ${systemReason(error)}`),
     );
   }
 }

@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { escapeControls } from "../../shared/logging/escape-controls.js";
+import { systemReason } from "../../shared/text/system-reason.js";
 import { openScreen, type Screen } from "../text/raw-screen.js";
 import { outputClosed, stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
@@ -118,7 +119,7 @@ export function showsUnicode(env: Session["env"]): boolean {
  */
 function endOnFailedWrite(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") return;
-  process.stderr.write(`error: can't write to standard output: ${error.message}\n`);
+  process.stderr.write(`error: can't write to standard output: ${systemReason(error)}\n`);
   process.exit(exitCodes.failed);
 }
 

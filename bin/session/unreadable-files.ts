@@ -4,6 +4,7 @@
  */
 import { accessSync, constants } from "node:fs";
 import type { Config } from "../../shared/config/config.js";
+import { systemReason } from "../../shared/text/system-reason.js";
 
 interface NamedFile {
   readonly setting: string;
@@ -22,8 +23,7 @@ export function unreadableFiles(config: Config): readonly string[] {
       accessSync(path, constants.R_OK);
       return [];
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return [`${setting} can't be read, and ${without}: ${reason}`];
+      return [`${setting} can't be read, and ${without}: ${systemReason(error)}: ${path}`];
     }
   });
 }

@@ -191,7 +191,7 @@ t.test(
     );
     t.match(await run(["config", "check", "--config", file], { cwd: directory }), {
       exitCode: 0,
-      err: /^warning: the jwks_file of the issuer a can't be read, and its tokens get 503 until it can: ENOENT: .*keys\.json'$/,
+      err: /^warning: the jwks_file of the issuer a can't be read, and its tokens get 503 until it can: no such file or directory: .*keys\.json$/,
     });
     writeFileSync(join(directory, "keys.json"), '{"keys":[]}');
     t.match(await run(["config", "check", "--config", file], { cwd: directory }), {

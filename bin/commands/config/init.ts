@@ -7,6 +7,7 @@ import { variable } from "../../../shared/config/environment.js";
 import { presets } from "../../../shared/config/presets/presets.js";
 import { configFileVariable } from "../../../shared/config/settings/settings.js";
 import { plainFailure } from "../../../shared/error-code.js";
+import { systemReason } from "../../../shared/text/system-reason.js";
 import { refusal } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
@@ -31,11 +32,11 @@ function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): voi
   try {
     writeFileSync(file.startsWith("/") ? file : join(cwd, file), text, { flag: "wx", mode: 0o600 });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     const reason =
       code === "EEXIST"
         ? `${file} is there already: it stays as it is`
-        : `can't write ${file}: ${message}`;
+        : `can't write ${file}: ${systemReason(error)}`;
     throw refusal(plainFailure(400, "invalid_request_error", reason));
   }
   const names = found.map(({ name }) => name).join(", ");

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { exportedRecordsMax } from "../../../shared/bounds.js";
 import { followVariables } from "../../../shared/config/settings/settings.js";
 import { plainFailure } from "../../../shared/error-code.js";
+import { systemReason } from "../../../shared/text/system-reason.js";
 import {
   type ArgumentProblem,
   CommandFailure,
@@ -174,7 +175,7 @@ function readSecret(file: string | undefined, variable: string | undefined): str
     if (secret !== "") return secret;
     throw new Error("it is empty");
   } catch (error) {
-    const message = `--secret-file ${file} can't be read: ${(error as Error).message}`;
+    const message = `--secret-file ${file} can't be read: ${systemReason(error)}`;
     throw usageFailure([{ message, param: "--secret-file" }]);
   }
 }

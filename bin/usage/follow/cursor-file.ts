@@ -7,6 +7,7 @@ import { open, readFile, realpath, rename, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { isCount, isObject, parseJson } from "../../../shared/checked.js";
+import { systemReason } from "../../../shared/text/system-reason.js";
 import { SinkError } from "./sink.js";
 
 interface CursorNote {
@@ -101,8 +102,8 @@ function parseNote(text: string): CursorNote | null {
 
 /** A full disk passes, and so does a network's; a wrong path doesn't. */
 export function fileFailure(path: string, error: NodeJS.ErrnoException): SinkError {
-  const { code = "", message } = error;
-  return new SinkError(`can't write to ${path}: ${message.replace(/, \w+( '.*')?$/, "")}`, {
+  const { code = "" } = error;
+  return new SinkError(`can't write to ${path}: ${systemReason(error)}`, {
     isPassing: ["ENOSPC", "EDQUOT", "EIO", "EROFS", "ESTALE", "EMFILE", "ENFILE"].includes(code),
     cause: error,
   });

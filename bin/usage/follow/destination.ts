@@ -40,6 +40,7 @@ export function parseDestination(to: string, output: string | null): Destination
     case "http:":
       return web(url);
     default:
+      if (text === "") return wrong("--to is required: postgres://…, https://… or ndjson");
       return wrong(`${expected}, not ${show(text.replace(/^.*@/s, "…@"))}`);
   }
 }

@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
+import { systemReason } from "../../../shared/text/system-reason.js";
 import { version } from "../../../shared/version.js";
 import type { CursorFile } from "../follow/cursor-file.js";
 import { recordLines } from "../follow/record-line.js";
@@ -79,8 +80,7 @@ async function post(
     throw answerFailure({ shown, status: statusCode, retryAfter: headers["retry-after"], text });
   } catch (error) {
     if (error instanceof SinkError) throw error;
-    const { message } = error as Error;
-    const reason = signal.aborted ? `no answer within ${deadlineMs / 1000} s` : message;
+    const reason = signal.aborted ? `no answer within ${deadlineMs / 1000} s` : systemReason(error);
     throw new SinkError(`${shown} can't be reached: ${reason}`, { isPassing: true, cause: error });
   }
 }

@@ -1,4 +1,5 @@
 /** Why a statement failed, in words, and whether it passes. Pure. */
+import { systemReason } from "../../../shared/text/system-reason.js";
 import { SinkError } from "../follow/sink.js";
 import { followersTable, recordsTable } from "./record-table.js";
 
@@ -35,8 +36,9 @@ export function postgresFailure(at: string, error: unknown): SinkError {
     ? passingClasses.includes(code.slice(0, 2)) || code === readOnly
     : passingCodes.test(code) || (code === "" && passingMessages.test(message));
   const hint = advice[code];
+  const what = isState ? `answers: ${message}` : `can't be reached: ${systemReason(error)}`;
   return new SinkError(
-    `${at} ${isState ? "answers" : "can't be reached"}: ${message}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
+    `${at} ${what}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
     { isPassing, cause: error },
   );
 }

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { Client, QueryResultRow } from "pg";
+import { systemReason } from "../../../shared/text/system-reason.js";
 import type { Destination } from "../follow/destination.js";
 import { type Batch, type Sink, SinkError, type SinkPlace } from "../follow/sink.js";
 import { postgresFailure } from "./postgres-failure.js";
@@ -113,7 +114,7 @@ function readAuthorities(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new SinkError(`sslrootcert ${file} can't be read: ${(error as Error).message}`, {
+    throw new SinkError(`sslrootcert ${file} can't be read: ${systemReason(error)}`, {
       isPassing: false,
       cause: error,
     });

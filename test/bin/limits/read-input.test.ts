@@ -10,7 +10,7 @@ t.test("a file is read to its end, in UTF-8", async (t) => {
   t.same(await readInput("empty", cwd), { name: "empty", text: "" });
   writeFileSync(join(cwd, "binary"), Buffer.from([0xff, 0xfe]));
   const table: readonly (readonly [file: string, why: string])[] = [
-    ["nothing", "there is no such file"],
+    ["nothing", "no such file or directory"],
     ["dir", "it is a directory"],
     ["binary", "it isn't UTF-8 text"],
   ];

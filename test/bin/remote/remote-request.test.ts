@@ -53,6 +53,12 @@ t.test("a refused key is told with where it is from, or where to put one", async
     message: "missing credentials: put the gateway's master key into SLUICE_API_KEY",
   });
   t.match(apiFailure(401, body, "SLUICE_MASTER_KEY")?.message, /is that of SLUICE_MASTER_KEY/);
+  const keyless = { type: "permission_error", message: "it needs one: set SLUICE_MASTER_KEY" };
+  for (const from of [null, "SLUICE_API_KEY"])
+    t.equal(
+      apiFailure(403, keyless, from)?.message,
+      "it needs one: set SLUICE_MASTER_KEY where that gateway runs, or use sluice there, which needs no key",
+    );
   t.equal(apiFailure(404, "<html>", null), null);
   t.match(apiFailure(404, { type: "not_found_error", message: "no such rule", code: "x" }, null), {
     message: "no such rule",

@@ -3,16 +3,22 @@ import { systemSocketHint } from "../../../bin/session/system-socket.js";
 
 t.test("who finds no daemon of their own is told of the system's", async (t) => {
   const system = "/run/sluice/limiterd.sock";
+  const own = "/run/user/1000/sluice/limiterd.sock";
   t.equal(
-    systemSocketHint("/run/user/1000/sluice/limiterd.sock", (path) => path === system),
+    systemSocketHint(own, (path) => (path === system ? "there" : "absent")),
     `; the system's daemon listens on ${system}: give --socket ${system}`,
   );
   t.equal(
-    systemSocketHint("/run/user/1000/sluice/limiterd.sock", () => false),
+    systemSocketHint(own, () => "hidden"),
+    `; the system's daemon has ${system}, which this user may not see: run this as root`,
+    "a directory of the service's user alone, as the units make it",
+  );
+  t.equal(
+    systemSocketHint(own, () => "absent"),
     "",
   );
   t.equal(
-    systemSocketHint(system, () => true),
+    systemSocketHint(system, () => "there"),
     "",
   );
 });

@@ -337,7 +337,7 @@ t.test(
     const [code] = (await once(program, "close")) as [number];
     t.match(
       { code, err },
-      { code: 1, err: /^error: can't write to standard output: ENOSPC[^\n]*\n$/ },
+      { code: 1, err: /^error: can't write to standard output: no space left on device\n$/ },
     );
   },
 );

@@ -22,7 +22,7 @@ t.test("destinations, and what is said of TLS", async (t) => {
 
 t.test("a wrong destination is refused without a password in the sentence", async (t) => {
   const table = [
-    ["", /must be postgres/],
+    ["", /^--to is required/],
     ["mysql://u:secret@db/usage", /must be postgres/],
     ["postgres://db", /must name a database/],
     ["postgres://db/usage?sslmode=maybe", /sslmode of --to must be one of/],

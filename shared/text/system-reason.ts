@@ -1,0 +1,26 @@
+/**
+ * Why the operating system has refused something, in words for people: without the code, the call
+ * and the path that Node's messages have. Whoever prints it says which file or address it is.
+ */
+
+/** Where Node's words are no help. */
+const plainWords: ReadonlyMap<string, string> = new Map([
+  ["EISDIR", "it is a directory"],
+  ["EPERM", "permission denied"],
+  ["ECONNREFUSED", "nothing listens there"],
+  ["ECONNRESET", "it hung up"],
+  ["EPIPE", "it hung up"],
+  ["ETIMEDOUT", "it doesn't answer"],
+  ["EHOSTUNREACH", "there is no way to its host"],
+  ["ENETUNREACH", "there is no way to its network"],
+  ["ENOTFOUND", "its host has no address"],
+  ["EAI_AGAIN", "its host has no address now"],
+]);
+
+/** Errors that aren't the system's have their own message. */
+export function systemReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  if (code === "") return message;
+  return plainWords.get(code) ?? message.replace(/^E[A-Z0-9]+: |, \w+( '.*')?$/gs, "");
+}
