@@ -143,7 +143,10 @@ ${allNodes(tree)
   esac
   compadd -- \${found:#}
 }
-if [ "$funcstack[1]" = "_sluice" ]; then _sluice "$@"; else compdef _sluice sluice; fi`;
+if [ "$funcstack[1]" = "_sluice" ]; then _sluice "$@"; else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _sluice sluice
+fi`;
 }
 
 function fishScript(tree: CommandNode): string {

@@ -3,8 +3,9 @@
 /** One sentence; what isn't known is told as it is. */
 export function startErrorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { code, address, port, message } = error as NodeJS.ErrnoException & {
+  const { code, address, port, hostname, message } = error as NodeJS.ErrnoException & {
     readonly address?: string;
+    readonly hostname?: string;
     readonly port?: number;
   };
   const where = port === undefined ? "the address" : `${address ?? ""} port ${port}`.trim();
@@ -13,6 +14,9 @@ export function startErrorText(error: unknown): string {
       return `another program listens on ${where}: stop it, or choose another port with --port or PORT`;
     case "EADDRNOTAVAIL":
       return `this host has no address ${address ?? ""}: see server.host`;
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `the host ${hostname ?? ""} has no address: see server.host`;
     case "EACCES":
       return port === undefined
         ? message

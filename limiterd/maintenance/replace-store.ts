@@ -8,7 +8,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -19,6 +18,7 @@ import {
 import { dirname, resolve } from "node:path";
 import { flawOfOpenFile } from "../store/lmdb/check-store-file.js";
 import { plainReason } from "../store/lmdb/probe-disk.js";
+import { makeStoreDirectory } from "../store/lmdb/store-file.js";
 import { StoreUnreadableError } from "../store/store.js";
 import { openAsOwner } from "./as-owner.js";
 import { runStoreProcess } from "./run-store-process.js";
@@ -44,7 +44,7 @@ const pieceBytes = 1024 * 1024;
  * and that are empty.
  */
 export function makeDataDirectory(dataDir: string): () => void {
-  const first = mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const first = makeStoreDirectory(dataDir);
   return () => {
     if (first === undefined) return;
     const above = dirname(resolve(first));

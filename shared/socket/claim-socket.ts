@@ -16,6 +16,7 @@ import {
 import net from "node:net";
 import { basename, dirname, join } from "node:path";
 import { socketPathBytesMax } from "../bounds.js";
+import { systemReason } from "../text/system-reason.js";
 import { type Owned, placeProblem, SocketUntrustedError } from "./socket-place.js";
 
 /** Why the daemon can't have its socket. */
@@ -41,9 +42,15 @@ export async function claimSocket(path: string, directoryMode: number): Promise<
  * out.
  */
 function makeDirectory(path: string, mode: number): void {
-  const made = mkdirSync(path, { recursive: true, mode });
-  // The mask of the process may have taken bits away.
-  if (made !== undefined) chmodSync(path, mode);
+  try {
+    const made = mkdirSync(path, { recursive: true, mode });
+    // The mask of the process may have taken bits away.
+    if (made !== undefined) chmodSync(path, mode);
+  } catch (error) {
+    const isOther = (error as NodeJS.ErrnoException).code === "EEXIST";
+    const reason = isOther ? "not a directory" : systemReason(error);
+    throw new Error(`the socket's directory ${path} can't be made: ${reason}`, { cause: error });
+  }
 }
 
 /** Throws `SocketUntrustedError` unless this user may trust what is at the path, or may come. */

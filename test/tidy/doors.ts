@@ -346,7 +346,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   "shared/metrics": ["shared", "shared/logging"],
   "shared/domain": ["shared", "shared/access", "shared/text", "shared/usage"],
   "shared/supervision": ["shared"],
-  "shared/socket": ["shared", "shared/supervision"],
+  "shared/socket": ["shared", "shared/supervision", "shared/text"],
   "shared/wire": ["shared", "shared/access", "shared/domain", "shared/usage", "shared/socket"],
   "shared/config": [
     "shared",

@@ -27,15 +27,31 @@ const unfinished =
 
 /**
  * The store's file in `dataDir`, a directory that is created if it isn't there. Rejects with
- * `StoreUnreadableError` when the disk has no room to open a store.
+ * `StoreUnreadableError` when it can't be, or the disk has no room to open a store.
  */
 export async function prepareStoreFile(dataDir: string): Promise<string> {
   const file = join(dataDir, "limiterd.mdb");
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeStoreDirectory(dataDir);
   // LMDB maps its lock file too: when that doesn't exist yet, a disk without room for it would end
   // the process without a word.
   if (!existsSync(`${file}-lock`)) await requireRoom(dataDir, file);
   return file;
+}
+
+/**
+ * Makes the directory unless it is there; the first of those that were made, if any. Throws
+ * `StoreUnreadableError`.
+ */
+export function makeStoreDirectory(dataDir: string): string | undefined {
+  try {
+    return mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const isOther = (error as NodeJS.ErrnoException).code === "EEXIST";
+    const reason = isOther ? "not a directory" : plainReason(error);
+    throw new StoreUnreadableError(`the data directory ${dataDir} can't be made: ${reason}`, {
+      cause: error,
+    });
+  }
 }
 
 async function requireRoom(dataDir: string, file: string): Promise<void> {

@@ -57,6 +57,15 @@ COMP_WORDS=(sluice "$@"); COMP_CWORD=$#; _sluice; printf '%s\\n' "\${COMPREPLY[@
   },
 );
 
+t.test("zsh takes the script where its completion isn't set up yet", async (t) => {
+  const { out } = await run(["completion", "zsh"]);
+  const script = `compinit() { compdef() { print "$@"; } }
+${out.replace("autoload -Uz compinit && ", "")}`;
+  const { error, stdout, stderr } = spawnSync("zsh", ["-f"], { input: script, encoding: "utf8" });
+  if (error !== undefined) return t.comment("zsh isn't installed: its script isn't run");
+  t.same({ stdout, stderr }, { stdout: "_sluice sluice\n", stderr: "" });
+});
+
 t.test("the words that are offered for a flag are those that its help names", async (t) => {
   const offered = nodes.flatMap((node) =>
     node.flags.flatMap((flag) =>

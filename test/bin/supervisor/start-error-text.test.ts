@@ -13,6 +13,10 @@ t.test("what the operating system refuses is told in words, with what to do", as
       /^this host has no address 10\.1\.1\.1/,
     ],
     [{ code: "EACCES", address: "0.0.0.0", port: 80 }, /^permission denied for 0\.0\.0\.0 port 80/],
+    [
+      { code: "EAI_AGAIN", hostname: "gateway.example" },
+      "the host gateway.example has no address: see server.host",
+    ],
     [{ code: "EACCES" }, "listen E"],
     [{}, "listen E"],
   ] as const)

@@ -46,6 +46,16 @@ t.test(
   },
 );
 
+t.test("a data directory that can't be made is named, with the reason", async (t) => {
+  const file = join(temporary(t), "file");
+  writeFileSync(file, "");
+  for (const directory of [file, join(file, "below")])
+    await t.rejects(prepareStoreFile(directory), {
+      name: "StoreUnreadableError",
+      message: `the data directory ${directory} can't be made: not a directory`,
+    });
+});
+
 t.test(
   "a start removes the trial of the disk within which another process was killed",
   async (t) => {
