@@ -220,7 +220,7 @@ t.test("wrong flags are all said, before anything is done", async (t) => {
   const directory = directoryOf(t);
   const table = [
     [["--to", "mysql://x"], /--to must be/],
-    [[], /--to must be/],
+    [[], /--to is required/],
     [["--to", "https://a/b"], /--cursor is required/],
     [["--to", "postgres://h/d", "--cursor", "x"], /isn't for PostgreSQL/],
     [["--to", "ndjson", "--create-table"], /--create-table is for PostgreSQL/],
