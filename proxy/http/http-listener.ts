@@ -83,6 +83,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const cutByStop = new WeakSet<Socket>();
   const lingering = new Lingering(options.lingering);
+  const lastRequests = new WeakMap<Socket, IncomingMessage>();
   const closings = new SocketClosings();
   const { connections, memory, stalledClientMs } = options;
   const context = {
@@ -92,13 +93,17 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     throttled,
     cutByStop,
     lingering,
+    lastRequests,
     isLastOn: (socket: Socket) => drain.begun && connections.runningOn(socket) <= 1,
   };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
     const socket = request.socket as Socket;
     connections.began(socket);
-    if (drain.begun) response.setHeader("connection", "close");
+    if (drain.begun) {
+      response.setHeader("connection", "close");
+      lastRequests.set(socket, request);
+    }
     const exchange = new NodeExchange(request, response, context);
     // It is emitted once.
     response.on("close", () => {
@@ -114,7 +119,14 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     }
     return exchange;
   };
+  /** Behind the last request nothing is one: it would be served, and its answer be lost. */
+  const isBehindLast = (request: IncomingMessage): boolean => {
+    if (!lastRequests.has(request.socket)) return false;
+    request.resume();
+    return true;
+  };
   const serve = (request: ServedRequest, response: ServerResponse): void => {
+    if (isBehindLast(request)) return;
     if (isWithoutHost(request))
       return replyFailure(
         exchangeOf(request, response),
@@ -155,26 +167,36 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     },
   });
   server.on("checkContinue", (request, response) => {
+    if (isBehindLast(request)) return;
     continueWhenRead(request, response);
     serve(request, response);
   });
-  server.on("checkExpectation", (request, response) =>
+  server.on("checkExpectation", (request, response) => {
+    if (isBehindLast(request)) return;
     replyFailure(
       exchangeOf(request, response),
       "model",
       plainFailure(417, "invalid_request_error", "Expect: only 100-continue is understood"),
       ["connection", "close"],
-    ),
-  );
-  server.on("connect", (_request, socket) => refuseConnect(socket as Socket));
+    );
+  });
+  // For these two, Node reads the socket no longer.
+  server.on("connect", (request, socket) => {
+    if (isBehindLast(request)) socket.resume();
+    else refuseConnect(socket as Socket);
+  });
   server.on("upgrade", (request, socket, head) => {
+    if (isBehindLast(request)) return void socket.resume();
     // It runs as long as its socket is open.
     connections.began(socket as Socket);
     const exchange = createUpgradeExchange(request, socket as Socket, head, context);
     socket.once("close", () => exchange.memory.answered());
     options.handle(exchange);
   });
-  server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, lingering));
+  server.on("clientError", (error, socket) => {
+    if (lastRequests.get(socket as Socket)?.complete !== true)
+      refuseUnreadable(error, socket as Socket, lingering);
+  });
   const onClosed = function (this: Socket): void {
     connections.gone(this);
   };

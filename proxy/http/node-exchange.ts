@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
+import { headerOf } from "./copy-headers.js";
 import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
@@ -30,6 +31,8 @@ export interface ExchangeContext {
   readonly cutByStop: WeakSet<Socket>;
   /** Connections that end while their client still sends. */
   readonly lingering: Lingering;
+  /** Of a connection that ends with an answer, the request that gets it. */
+  readonly lastRequests: WeakMap<Socket, IncomingMessage>;
   /** Whether the request that runs on this connection must be its last: the listener closes. */
   readonly isLastOn: (socket: Socket) => boolean;
 }
@@ -185,7 +188,7 @@ export class NodeExchange implements Exchange {
   begin(status: number, headers: readonly string[]): void {
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
-    this.#closeIfLast();
+    this.#closeIfLast(headers);
     this.#response.writeHead(status, this.#withAdded(headers) as string[]);
     // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
     // sent together.
@@ -224,7 +227,7 @@ export class NodeExchange implements Exchange {
     encoding: "latin1" | "utf8",
   ): void {
     if (this.gone) return;
-    this.#closeIfLast();
+    this.#closeIfLast(headers);
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...this.#withAdded(headers), ...length]);
@@ -237,11 +240,14 @@ export class NodeExchange implements Exchange {
   }
 
   /** The connection ends with a request of which much hasn't come yet. */
-  #closeIfLast(): void {
-    const { lingering, isLastOn } = this.#context;
+  #closeIfLast(headers: readonly string[]): void {
+    const { lingering, lastRequests, isLastOn } = this.#context;
     const leavesRest = this.webSocket === null && leavesMuch(this.#request, this.#bodyBegun);
     if (leavesRest) lingering.afterAnswer(this.#request, this.#socket);
-    if (leavesRest || isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
+    const isLast = leavesRest || isLastOn(this.#socket);
+    if (isLast) this.#response.setHeader("connection", "close");
+    if (isLast || headerOf(headers, "connection") === "close")
+      lastRequests.set(this.#socket, this.#request);
   }
 
   #withAdded(headers: readonly string[]): readonly string[] {

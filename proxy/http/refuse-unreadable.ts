@@ -27,7 +27,8 @@ export function refuseUnreadable(
   socket: Socket,
   lingering: Lingering,
 ): void {
-  if (lingering.has(socket)) return;
+  // The client itself has said before that its request is the last.
+  if (lingering.has(socket) || error.code === "HPE_CLOSED_CONNECTION") return;
   refuse(
     socket,
     unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"],

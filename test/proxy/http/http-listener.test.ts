@@ -482,6 +482,83 @@ t.test("pipelined requests that have begun are answered before a connection clos
   await closed;
 });
 
+t.test("behind an answer that is the last of its connection nothing is a request", async (t) => {
+  const later = "POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+  const length = (head: string): string => `POST /1 HTTP/1.1\r\nHost: a\r\n${head}\r\n\r\n`;
+  const open = length("Content-Length: 100000");
+  const expecting = length("Expect: 100-continue\r\nContent-Length: 5");
+  const body = "x".repeat(100_000);
+  const table: readonly (readonly [name: string, first: string, rest: string])[] = [
+    ["at once", `${open}${body}${later}`, ""],
+    ["with the rest of its body", open, `${body}${later}`],
+    ["an expectation", open, `${body}${later.replace("Host", "Expect: 100-continue\r\nHost")}`],
+    ["a handshake", open, `${body}${handshake.join("\r\n")}\r\n\r\n`],
+    ["CONNECT", open, `${body}CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ["what can't be read", open, `${body}\0\r\n\r\n`],
+    ["chunked", `${length("Transfer-Encoding: chunked")}1\r\na\r\n0\r\n\r\n${later}`, ""],
+    ["body that nobody waited for", expecting, `hello${later}`],
+    ["unknown expectation", `${length("Expect: a")}${later}`, ""],
+    ["no host", `${length("").replace("Host: a", "A: a")}${later}`, ""],
+  ];
+  for (const [name, first, rest] of table) {
+    const paths: string[] = [];
+    const handle = (exchange: Exchange): void => {
+      paths.push(exchange.path);
+      exchange.reply(401, text, "no", "utf8");
+    };
+    const { port } = await listening(t, { handle });
+    const client = new RawClient(t, port);
+    client.socket.write(first);
+    if (rest !== "") {
+      await client.until(() => client.received.endsWith("no"));
+      client.socket.write(rest);
+    }
+    const answer = await client.response();
+    t.match(answer, /^HTTP\/1\.1 4\d\d [^]*connection: close/i, name);
+    t.equal(answer.split("HTTP/1.1").length, 2, name);
+    t.notOk(paths.includes("/later"), name);
+    t.notOk(paths.includes("/v1/realtime"), name);
+  }
+});
+
+t.test("nor does what follows disturb the answers that its connection waits for", async (t) => {
+  const get = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
+  const table: readonly (readonly [name: string, sent: string, statuses: readonly string[]])[] = [
+    ["the client's own last request", get.replace("Host", "Connection: close\r\nHost"), ["200"]],
+    ["a handshake too early", `${get}${handshake.join("\r\n")}\r\n\r\n`, ["200", "400"]],
+  ];
+  for (const [name, sent, statuses] of table) {
+    const { port, next } = await listening(t);
+    const client = new RawClient(t, port);
+    client.socket.write(`${sent}\u0081\u0085frames${get}`);
+    const exchange = await next();
+    // Not before all of it was looked at.
+    await new Promise((resolve) => setImmediate(resolve));
+    exchange.reply(200, text, "answer", "utf8");
+    const received = await client.response();
+    t.same(
+      Array.from(received.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status),
+      statuses,
+      name,
+    );
+  }
+});
+
+t.test("of requests that arrive together after a close one is answered", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET /first HTTP/1.1", "Host: a");
+  const first = await next();
+  const closing = listener.close({ idleMs: 0, runningMs: 60_000 });
+  client.send("GET /second HTTP/1.1", "Host: a", "", "GET /third HTTP/1.1", "Host: a");
+  const second = await next();
+  const third = next().then(() => t.fail("it isn't served: nobody could be answered"));
+  first.reply(200, text, "first", "utf8");
+  second.reply(200, text, "second", "utf8");
+  t.match(await client.response(), /first[^]*connection: close[^]*second$/i);
+  await closing;
+  await Promise.race([third, new Promise((resolve) => setImmediate(resolve))]);
+});
+
 t.test("a connection without any request doesn't delay a close", async (t) => {
   const { listener, port } = await listening(t);
   const client = new RawClient(t, port);
