@@ -5,11 +5,12 @@
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { endsPerTurn } from "../../shared/bounds.js";
-import { invalid, plainFailure } from "../../shared/error-code.js";
+import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
+import { LastRequests } from "./drain/last-requests.js";
 import { Lingering, type LingeringBounds } from "./drain/lingering.js";
 import { SocketClosings } from "./drain/socket-closings.js";
 import type { Exchange } from "./exchange.js";
@@ -79,11 +80,19 @@ const keepAliveMs = 75_000;
  */
 const waitingConnectionsMax = 4096;
 
+/** What follows may be a WebSocket's frames, and is no request. */
+const tooEarly = invalid("a WebSocket can't be opened before earlier requests are answered");
+const unknownExpectation = plainFailure(
+  417,
+  "invalid_request_error",
+  "Expect: only 100-continue is understood",
+);
+
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const cutByStop = new WeakSet<Socket>();
   const lingering = new Lingering(options.lingering);
-  const lastRequests = new WeakMap<Socket, IncomingMessage>();
+  const lastRequests = new LastRequests();
   const closings = new SocketClosings();
   const { connections, memory, stalledClientMs } = options;
   const context = {
@@ -102,7 +111,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     connections.began(socket);
     if (drain.begun) {
       response.setHeader("connection", "close");
-      lastRequests.set(socket, request);
+      lastRequests.add(request);
     }
     const exchange = new NodeExchange(request, response, context);
     // It is emitted once.
@@ -119,29 +128,13 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     }
     return exchange;
   };
-  /** Behind the last request nothing is one: it would be served, and its answer be lost. */
-  const isBehindLast = (request: IncomingMessage): boolean => {
-    if (!lastRequests.has(request.socket)) return false;
-    request.resume();
-    return true;
-  };
+  const refuse = (request: IncomingMessage, response: ServerResponse, what: Failure): void =>
+    replyFailure(exchangeOf(request, response), "model", what, ["connection", "close"]);
   const serve = (request: ServedRequest, response: ServerResponse): void => {
-    if (isBehindLast(request)) return;
+    if (lastRequests.drops(request)) return;
     if (isWithoutHost(request))
-      return replyFailure(
-        exchangeOf(request, response),
-        "model",
-        invalid("the Host header is required", "Host"),
-        ["connection", "close"],
-      );
-    if (request.isTooEarly)
-      return replyFailure(
-        exchangeOf(request, response),
-        "model",
-        invalid("a WebSocket can't be opened before earlier requests are answered"),
-        // What follows may be a WebSocket's frames, and is no request.
-        ["connection", "close"],
-      );
+      return refuse(request, response, invalid("the Host header is required", "Host"));
+    if (request.isTooEarly) return refuse(request, response, tooEarly);
     options.handle(exchangeOf(request, response));
   };
   // Node itself would answer a request without Host with a bare 400.
@@ -167,26 +160,21 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     },
   });
   server.on("checkContinue", (request, response) => {
-    if (isBehindLast(request)) return;
+    if (lastRequests.drops(request)) return;
     continueWhenRead(request, response);
     serve(request, response);
   });
   server.on("checkExpectation", (request, response) => {
-    if (isBehindLast(request)) return;
-    replyFailure(
-      exchangeOf(request, response),
-      "model",
-      plainFailure(417, "invalid_request_error", "Expect: only 100-continue is understood"),
-      ["connection", "close"],
-    );
+    if (lastRequests.drops(request)) return;
+    refuse(request, response, unknownExpectation);
   });
   // For these two, Node reads the socket no longer.
   server.on("connect", (request, socket) => {
-    if (isBehindLast(request)) socket.resume();
+    if (lastRequests.drops(request)) socket.resume();
     else refuseConnect(socket as Socket);
   });
   server.on("upgrade", (request, socket, head) => {
-    if (isBehindLast(request)) return void socket.resume();
+    if (lastRequests.drops(request)) return void socket.resume();
     // It runs as long as its socket is open.
     connections.began(socket as Socket);
     const exchange = createUpgradeExchange(request, socket as Socket, head, context);
@@ -194,7 +182,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     options.handle(exchange);
   });
   server.on("clientError", (error, socket) => {
-    if (lastRequests.get(socket as Socket)?.complete !== true)
+    if (!lastRequests.isComplete(socket as Socket))
       refuseUnreadable(error, socket as Socket, lingering);
   });
   const onClosed = function (this: Socket): void {

@@ -8,17 +8,12 @@ import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import { headerOf } from "./copy-headers.js";
+import type { LastRequests } from "./drain/last-requests.js";
 import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 import { refuseIfLate } from "./refuse-unreadable.js";
 import type { createRequestIds } from "./request-id.js";
-
-/**
- * How much of a complete response may be unsent without a timer: the operating system buffers about
- * as much, and a timer for every small reply would cost more than it saves.
- */
-const unreadBytesMax = 64 * 1024;
 
 /** What all exchanges of a listener share. */
 export interface ExchangeContext {
@@ -31,8 +26,7 @@ export interface ExchangeContext {
   readonly cutByStop: WeakSet<Socket>;
   /** Connections that end while their client still sends. */
   readonly lingering: Lingering;
-  /** Of a connection that ends with an answer, the request that gets it. */
-  readonly lastRequests: WeakMap<Socket, IncomingMessage>;
+  readonly lastRequests: LastRequests;
   /** Whether the request that runs on this connection must be its last: the listener closes. */
   readonly isLastOn: (socket: Socket) => boolean;
 }
@@ -149,9 +143,9 @@ export class NodeExchange implements Exchange {
   /** To be called when its response is closed, or its connection while that waits for others. */
   closed(): void {
     this.memory.answered();
+    if (this.#stalled !== null) clearTimeout(this.#stalled);
     if (!this.#watched) return;
     this.#watched = false;
-    if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#tellGone();
   }
 
@@ -169,10 +163,15 @@ export class NodeExchange implements Exchange {
     this.#watched = false;
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#stalled = null;
-    if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
-    // The rest is in our memory until the client reads it.
-    const timer = setTimeout(() => this.#socket.destroy(), this.#context.stalledClientMs);
-    this.#response.once("close", () => clearTimeout(timer));
+    // Of nearly every small reply the system has taken all.
+    if (this.#response.writableLength > 0 && !this.gone) this.#awaitReader();
+  }
+
+  /** The rest is in our memory until the client reads it. Behind others it can't do so yet. */
+  #awaitReader(): void {
+    const isBehind = this.#response.socket === null;
+    const over = (): unknown => (isBehind ? this.#awaitReader() : this.#socket.destroy());
+    this.#stalled = setTimeout(over, this.#context.stalledClientMs);
   }
 
   addHeaders(headers: readonly string[]): void {
@@ -244,10 +243,9 @@ export class NodeExchange implements Exchange {
     const { lingering, lastRequests, isLastOn } = this.#context;
     const leavesRest = this.webSocket === null && leavesMuch(this.#request, this.#bodyBegun);
     if (leavesRest) lingering.afterAnswer(this.#request, this.#socket);
-    const isLast = leavesRest || isLastOn(this.#socket);
-    if (isLast) this.#response.setHeader("connection", "close");
-    if (isLast || headerOf(headers, "connection") === "close")
-      lastRequests.set(this.#socket, this.#request);
+    if (leavesRest || isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
+    else if (headerOf(headers, "connection") !== "close") return;
+    lastRequests.add(this.#request);
   }
 
   #withAdded(headers: readonly string[]): readonly string[] {

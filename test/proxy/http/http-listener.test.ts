@@ -883,6 +883,55 @@ t.test(
   },
 );
 
+t.test("answers that a client doesn't read hold none of its requests for ever", async (t) => {
+  const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  const short = "x".repeat(100);
+  const long = "x".repeat(20 * 1024 * 1024);
+  await t.test("short ones, of which a few bytes are left", async (t) => {
+    const connections = new ConnectionRoom<net.Socket>(100);
+    const handle = (exchange: Exchange): void => exchange.reply(200, text, short, "utf8");
+    const { port } = await listening(t, { stalledClientMs: 50, connections, handle });
+    const client = new RawClient(t, port);
+    client.socket.pause();
+    await until(() => connections.open === 1);
+    const [served] = connections.all();
+    while (served!.writableLength === 0) {
+      client.socket.write(get.repeat(20));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    t.ok(served!.writableLength < 64 * 1024);
+    await until(() => connections.open === 0);
+    t.equal(connections.requests, 0);
+  });
+  await t.test("a long one behind others", async (t) => {
+    const connections = new ConnectionRoom<net.Socket>(100);
+    const { port, next } = await listening(t, { stalledClientMs: 50, connections });
+    const client = new RawClient(t, port);
+    client.socket.pause();
+    client.socket.write(get.repeat(2));
+    const [first, second] = [await next(), await next()];
+    second.reply(200, text, long, "latin1");
+    // It can't be read yet, so that isn't what is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    t.equal(connections.open, 1);
+    first.reply(200, text, short, "latin1");
+    await until(() => connections.open === 0);
+    t.equal(connections.requests, 0);
+  });
+});
+
+t.test("a short reply is read without a timer", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timers();
+  exchange.reply(200, text, "x".repeat(16 * 1024), "latin1");
+  t.ok(timers() <= before);
+  await client.until(() => client.received.endsWith("x"));
+});
+
 t.test("a repeated header is recognized as such, in whatever case", async (t) => {
   const { port, next } = await listening(t);
   new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", "X-Tag: 1", "x-tag: 2", "X-One: a, b");
