@@ -248,8 +248,10 @@ function tokensEnd(text: string, from: number): number {
     const goesOn = next === 0x2e || (next | 0x20) === 0x65;
     if (!isWhole || digits > tokenDigitsMax || goesOn) return end;
     end = after;
-    if (next !== 0x2c) return end;
+    // Calls for each of millions would take longer than the rest.
+    if (next !== 0x2c) after = skipSpace(text, after);
+    if (text.charCodeAt(after) !== 0x2c) return end;
     at = after + 1;
-    while (text.charCodeAt(at) === 0x20) at++;
+    if (text.charCodeAt(at) <= 0x20) at = skipSpace(text, at);
   }
 }
