@@ -16,6 +16,8 @@ import { SocketClosings } from "./drain/socket-closings.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import {
+  answeredBehind,
+  continueWhenRead,
   headerBytesMax,
   isAnswering,
   refuseConnect,
@@ -103,7 +105,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     cutByStop,
     lingering,
     lastRequests,
-    isLastOn: (socket: Socket) => drain.begun && connections.runningOn(socket) <= 1,
+    isLastOn: (socket: Socket) =>
+      (drain.begun || lastRequests.isComplete(socket)) && connections.runningOn(socket) <= 1,
   };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
@@ -118,6 +121,9 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     response.on("close", () => {
       connections.ended(socket);
       exchange.closed();
+      // Its head may have gone before it was known that nothing can follow.
+      if (lastRequests.isComplete(socket) && connections.runningOn(socket) === 0)
+        socket.destroySoon();
     });
     // One that waits behind another on its connection has no socket yet, and may end with the
     // connection, without an event of its own.
@@ -181,9 +187,12 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     socket.once("close", () => exchange.memory.answered());
     options.handle(exchange);
   });
-  server.on("clientError", (error, socket) => {
-    if (!lastRequests.isComplete(socket as Socket))
-      refuseUnreadable(error, socket as Socket, lingering);
+  server.on("clientError", (error, client) => {
+    const socket = client as Socket;
+    if (lastRequests.isComplete(socket)) return;
+    const last = answeredBehind(socket);
+    if (last === null) refuseUnreadable(error, socket, lingering);
+    else lastRequests.add(last);
   });
   const onClosed = function (this: Socket): void {
     connections.gone(this);
@@ -231,20 +240,6 @@ class ServedRequest extends IncomingMessage {
   set upgrade(wants: boolean | null) {
     this.wantsUpgrade = wants;
   }
-}
-
-/**
- * A client that waits with its body (`Expect: 100-continue`) is told to send it when somebody reads
- * it, and not at once, as Node does: one that is refused keeps its body. Node reads nothing before.
- */
-function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
-  const read = request._read;
-  request._read = (size) => {
-    request._read = read;
-    // What is left of a request that is answered is dropped: nobody wants it.
-    if (!response.headersSent) response.writeContinue();
-    read.call(request, size);
-  };
 }
 
 /** RFC 9112 section 3.2: only HTTP/1.0 may omit it. */

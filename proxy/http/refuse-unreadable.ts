@@ -1,21 +1,36 @@
 /**
- * Answers to what no handler answers: bytes that Node's parser refuses, CONNECT, and bodies that
- * come late.
+ * Answers to what no handler answers: bytes that Node's parser refuses, CONNECT, bodies that come
+ * late, and clients that wait to be told to send one.
  */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Lingering } from "./drain/lingering.js";
 
 /** Header bytes of a request: Node's own default, stated. */
 export const headerBytesMax = 16 * 1024;
 
-/** Where Node keeps the response that is being sent; its own handler of such errors looks there. */
-type Answering = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+/**
+ * Where Node keeps the response that is being sent, or is the next to be, and the request that has
+ * come last; its own handler of such errors looks there.
+ */
+type Answering = Socket & {
+  readonly _httpMessage?: Pick<ServerResponse, "headersSent" | "req"> | null;
+  readonly parser?: { readonly incoming: IncomingMessage | null } | null;
+};
 
 /** Whether a response of the connection isn't sent to its end yet. */
 export function isAnswering(socket: Socket): boolean {
   return ((socket as Answering)._httpMessage ?? null) !== null;
+}
+
+/**
+ * The request that has come last, if it is complete and answers are on their way: what can't be
+ * read follows it.
+ */
+export function answeredBehind(socket: Socket): IncomingMessage | null {
+  const last = (socket as Answering).parser?.incoming ?? null;
+  return last?.complete === true && isAnswering(socket) ? last : null;
 }
 
 /**
@@ -27,8 +42,7 @@ export function refuseUnreadable(
   socket: Socket,
   lingering: Lingering,
 ): void {
-  // The client itself has said before that its request is the last.
-  if (lingering.has(socket) || error.code === "HPE_CLOSED_CONNECTION") return;
+  if (lingering.has(socket)) return;
   refuse(
     socket,
     unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"],
@@ -71,11 +85,26 @@ export function refuseConnect(socket: Socket): void {
   socket.destroySoon();
 }
 
+/**
+ * A client that waits with its body (`Expect: 100-continue`) is told to send it when somebody reads
+ * it, and not at once, as Node does: one that is refused keeps its body. Node reads nothing before.
+ */
+export function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  const read = request._read;
+  request._read = (size) => {
+    request._read = read;
+    // What is left of a request that is answered is dropped: nobody wants it.
+    if (!response.headersSent) response.writeContinue();
+    read.call(request, size);
+  };
+}
+
 type Refusal = readonly [status: number, reason: string, message: string];
 
 function refuse(socket: Socket, [status, reason, message]: Refusal): void {
-  // In the middle of a response, an answer would be read as a part of it.
-  if (!socket.writable || (socket as Answering)._httpMessage?.headersSent === true)
+  const next = (socket as Answering)._httpMessage;
+  // It would be read as a part of a response, or as the one to an earlier request.
+  if (!socket.writable || next?.headersSent === true || next?.req.complete === true)
     return void socket.destroy();
   const body = JSON.stringify({
     error: { type: "invalid_request_error", message, code: null, param: null },

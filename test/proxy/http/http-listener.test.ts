@@ -524,6 +524,7 @@ t.test("behind an answer that is the last of its connection nothing is a request
 t.test("nor does what follows disturb the answers that its connection waits for", async (t) => {
   const get = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
   const table: readonly (readonly [name: string, sent: string, statuses: readonly string[]])[] = [
+    ["what can't be read", get, ["200"]],
     ["the client's own last request", get.replace("Host", "Connection: close\r\nHost"), ["200"]],
     ["a handshake too early", `${get}${handshake.join("\r\n")}\r\n\r\n`, ["200", "400"]],
   ];
@@ -541,6 +542,44 @@ t.test("nor does what follows disturb the answers that its connection waits for"
       statuses,
       name,
     );
+    t.match(received, /connection: close/i, name);
+  }
+});
+
+t.test("a connection ends with a stream behind which something can't be read", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  exchange.begin(200, text);
+  exchange.write(Buffer.from("begun, "));
+  await client.until(() => client.received.includes("begun"));
+  client.socket.write("\0\0\r\n\r\n");
+  // The echo of the server's own turn: it has looked at those bytes.
+  const other = new RawClient(t, port).send("GET /other HTTP/1.1", "Host: a");
+  (await next()).reply(200, text, "other", "utf8");
+  await other.until(() => other.received.endsWith("other"));
+  exchange.write(Buffer.from("ended"));
+  exchange.end();
+  const received = await client.response();
+  t.match(received, /^HTTP\/1\.1 200 [^]*begun, [^]*ended\r\n0\r\n\r\n$/);
+});
+
+t.test("a refusal of what follows isn't taken for the answer to a request before it", async (t) => {
+  const first = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
+  const post = "POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const table: readonly (readonly [name: string, second: string])[] = [
+    ["a body that comes late", post],
+    ["a body that can't be read", `${post}x\r\n`],
+    ["CONNECT", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"],
+  ];
+  for (const [name, second] of table) {
+    const handle = (exchange: Exchange): void => {
+      if (exchange.path === "/2") exchange.awaitBody(20, () => {});
+    };
+    const { port } = await listening(t, { handle });
+    const client = new RawClient(t, port);
+    client.socket.write(first + second);
+    t.equal(await client.response(), "", name);
   }
 });
 
