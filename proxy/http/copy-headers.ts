@@ -7,6 +7,7 @@
  * lengths, the provider's credential, the request id, the limits).
  */
 import { append, greatest } from "../../shared/long-lists.js";
+import { beginsWith } from "../../shared/text/begins-with.js";
 import type { RequestHeaders } from "./exchange.js";
 import type { PassedHeaders } from "./passed-headers.js";
 import { type CarriedSpan, carryTrace } from "./tracing/carry-trace.js";
@@ -245,12 +246,6 @@ function hasName(table: HeaderNames, name: Buffer): boolean {
     for (const known of sameLength) if (beginsWith(name, known)) return true;
   for (const prefix of table.prefixes) if (beginsWith(name, prefix)) return true;
   return false;
-}
-
-/** Without case: 0x20 makes a small letter of a capital one, and leaves the hyphen. */
-function beginsWith(name: Buffer, known: Buffer): boolean {
-  for (let i = 0; i < known.length; i++) if ((name[i]! | 0x20) !== known[i]) return false;
-  return true;
 }
 
 /** A text as a header's value, for people: what a header can't hold becomes a question mark. */

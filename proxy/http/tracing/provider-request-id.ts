@@ -1,14 +1,15 @@
 /** By which name a provider knows a request. Pure. */
 import { requestIdCharsMax } from "../../../shared/bounds.js";
+import { beginsWith } from "../../../shared/text/begins-with.js";
 
 /** OpenAI's and most others', Anthropic's, Azure's, Amazon's: each of another length. */
-const providerNames: readonly (string | undefined)[] = [
+const providerNames: readonly (Buffer | undefined)[] = [
   "x-request-id",
   "request-id",
   "apim-request-id",
   "x-amzn-requestid",
-].reduce<(string | undefined)[]>((byLength, name) => {
-  byLength[name.length] = name;
+].reduce<(Buffer | undefined)[]>((byLength, name) => {
+  byLength[name.length] = Buffer.from(name);
   return byLength;
 }, []);
 
@@ -17,10 +18,15 @@ export function providerRequestId(rawHeaders: readonly (Buffer | string)[]): str
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     const known = providerNames[name.length];
-    if (known !== undefined && asText(name).toLowerCase() === known)
+    if (known !== undefined && isNamed(name, known))
       return asText(rawHeaders[i + 1]!).slice(0, requestIdCharsMax);
   }
   return "";
+}
+
+/** One that is still bytes is compared as bytes: many have the length of one of these names. */
+function isNamed(name: Buffer | string, known: Buffer): boolean {
+  return beginsWith(typeof name === "string" ? Buffer.from(name, "latin1") : name, known);
 }
 
 function asText(value: Buffer | string): string {
