@@ -98,7 +98,7 @@ export function parseModelBody(
   // Of two members with one key, JSON.parse has kept the last.
   const isOnce = members.length === Object.keys(value).length;
   const repeated =
-    (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(text, members);
+    (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(text, value, members);
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const writtenModel = isAbsent(value["model"])
     ? null
@@ -206,10 +206,14 @@ function checkFields(
 const unrepeated = ["model", "stream", "stream_options", "tools", "plugins", "providerOptions"];
 
 /** One level down, in a body that has stream options. */
-function repeatedOption(text: string, members: readonly JsonMember[]): string | null {
-  const member = lastMember(members, "stream_options");
-  if (member === null || text.charCodeAt(member.start) !== 0x7b) return null;
-  return repeatedKey(scanObject(text, member.start), ["include_usage"]) === null
+function repeatedOption(
+  text: string,
+  { stream_options: options }: Fields,
+  members: readonly JsonMember[],
+): string | null {
+  if (!isObject(options)) return null;
+  const { start } = lastMember(members, "stream_options")!;
+  return repeatedKey(scanObject(text, start), ["include_usage"]) === null
     ? null
     : "stream_options.include_usage";
 }
