@@ -33,6 +33,12 @@ const heldBytesMax = 8 * 1024 * 1024;
 const gatherMs = 100;
 const gatherCharsMax = 16 * 1024;
 
+/** Of texts pino's destination takes the length, writes a copy, and makes another to go on from. */
+interface BytesDestination {
+  write(bytes: Buffer): boolean;
+  flush(done?: (error?: Error) => void): void;
+}
+
 /**
  * A logger for one process. Lines of requests are gathered and written a few times a second, others
  * at once, with those before them; `flush` writes what is left.
@@ -45,7 +51,8 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
     minLength: 1,
     maxWrite: 64 * 1024,
     maxLength: heldBytesMax,
-  });
+    contentMode: "buffer",
+  }) as unknown as BytesDestination;
   const timestamp = createTimestamp();
   const inJournal = isJournal(process.env["JOURNAL_STREAM"]);
   const asText = isText(format, isatty(1));
@@ -55,7 +62,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   const handOver = (): void => {
     gathering = false;
     if (lines === "") return;
-    destination.write(lines);
+    destination.write(Buffer.from(lines));
     lines = "";
   };
   // Gathered lines go first, so that lines keep the order in which they were logged.
@@ -63,7 +70,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
     write(json: string): void {
       handOver();
       const line = asText ? textOf(process_, json) : escapeControls(json);
-      destination.write(inJournal ? journalPriority(json) + line : line);
+      destination.write(Buffer.from(inJournal ? journalPriority(json) + line : line));
     },
     flush(done?: (error?: Error) => void): void {
       handOver();
