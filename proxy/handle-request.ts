@@ -5,7 +5,7 @@ import { authenticate } from "./auth/authenticate.js";
 import { authenticateScrape } from "./auth/authenticate-scrape.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import { type Authentication, callerName } from "./auth/caller.js";
-import { corsHeaders, preflightHeaders } from "./auth/cors.js";
+import { answeredPreflight } from "./auth/cors.js";
 import { authenticateSession, sessionOf } from "./auth/session/authenticate-session.js";
 import { clientAddress } from "./auth/session/client-address.js";
 import { webPageProblem } from "./auth/web-page.js";
@@ -31,10 +31,11 @@ import { replyOpenapi } from "./handlers/openapi/reply-openapi.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import { refuseCaller } from "./handlers/refuse-caller.js";
-import { refuseRoute } from "./handlers/refuse-route.js";
+import { isOverloaded, refuseOneTooMany, refuseRoute } from "./handlers/refuse-route.js";
 import { beginTrace, endTrace } from "./handlers/tracing/trace-request.js";
 import type { Exchange } from "./http/exchange.js";
 import {
+  type Area,
   areaOf,
   type Endpoint,
   type FreeEndpoint,
@@ -42,8 +43,8 @@ import {
   matchRoute,
   meetsLimits,
   type RouteMatch,
-  type SelfBounded,
 } from "./http/match-route.js";
+import { isSelfBounded, type SelfBounded } from "./http/paths/self-bounded.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
 import { parseTraceparent } from "./http/tracing/trace-context.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
@@ -76,13 +77,14 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   }
 }
 
-async function answerRequest(
+/** Not async, nor is `answerCaller`: each promise on the way of every request costs. */
+function answerRequest(
   gateway: Gateway,
   exchange: Exchange,
   record: RequestRecord,
-): Promise<void> {
+): Promise<void> | void {
   const match = matchRoute(exchange.method, exchange.path, gateway.served);
-  if (gateway.pages.origins.size > 0 && answeredPreflight(gateway, exchange, match))
+  if (gateway.pages.origins.size > 0 && answeredPreflight(gateway.pages.origins, exchange, match))
     return record.end(204, "answered");
   const isProbe = match.kind === "endpoint" && match.area === "health";
   if (!isProbe && isOverloaded(gateway)) return refuseOneTooMany(gateway, exchange, record);
@@ -91,42 +93,76 @@ async function answerRequest(
   record.route = match.route;
   if (meetsLimits(endpoint)) record.endpoint = endpoint;
   if (area === "model") beginTrace(gateway, { exchange, record });
-  if (endpoint === "health" || endpoint === "ready") {
-    const problem = pageProblem(gateway, exchange);
-    const status =
-      endpoint === "health"
-        ? replyHealth(gateway, exchange, await mayReadDetails(gateway, exchange, problem))
-        : replyReady(gateway, exchange, !gateway.credentials.open || problem === null);
-    return record.end(status, "answered");
-  }
+  const received = { gateway, exchange, record };
+  if (isSelfBounded(endpoint)) return answerAnybody(received, endpoint);
+  const identified = isScrape(endpoint)
+    ? authenticateScrape(gateway.credentials, gateway.served, exchange)
+    : authenticated(gateway, exchange, match);
+  const answer = (authentication: Authentication): Promise<void> | void =>
+    answerCaller(received, { endpoint, area }, authentication);
+  return identified instanceof Promise ? identified.then(answer) : answer(identified);
+}
+
+/** A request whose caller isn't known yet. */
+type Received = Omit<RequestContext, "caller">;
+
+async function answerAnybody(
+  { gateway, exchange, record }: Received,
+  endpoint: SelfBounded,
+): Promise<void> {
+  if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
   if (endpoint === "openapi")
     return record.end(await replyOpenapi(gateway.loadOpenapi, exchange), "answered");
   if (endpoint === "dashboard") {
     const status = await serveDashboard(gateway.loadDashboard, exchange);
     return record.end(status, status < 400 ? "answered" : "refused");
   }
-  if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
-  const isScrape = endpoint === "metrics" || endpoint === "metrics-limiter";
-  const identified = isScrape
-    ? authenticateScrape(gateway.credentials, gateway.served, exchange)
-    : authenticated(gateway, exchange, match);
-  const authentication = identified instanceof Promise ? await identified : identified;
-  if (!authentication.ok) return refuseCaller({ exchange, record }, area, authentication);
+  const problem = pageProblem(gateway, exchange);
+  if (endpoint === "ready") {
+    const isTrusted = !gateway.credentials.open || problem === null;
+    return record.end(replyReady(gateway, exchange, isTrusted), "answered");
+  }
+  const isDetailed = await mayReadDetails(gateway, exchange, problem);
+  record.end(replyHealth(gateway, exchange, isDetailed), "answered");
+}
+
+type AskedEndpoint = { readonly endpoint: Exclude<Endpoint, SelfBounded>; readonly area: Area };
+
+function answerCaller(
+  received: Received,
+  { endpoint, area }: AskedEndpoint,
+  authentication: Authentication,
+): Promise<void> | void {
+  if (!authentication.ok) return refuseCaller(received, area, authentication);
   const { caller } = authentication;
+  const { gateway, exchange, record } = received;
   if (caller.credential === "authenticated") record.identified(caller);
   const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
-  if (page !== null) return refuseCaller({ exchange, record }, area, { ok: false, failure: page });
+  if (page !== null) return refuseCaller(received, area, { ok: false, failure: page });
+  const context = { gateway, exchange, caller, record };
   // The caller of a limited request is checked with its admission, in one question to the daemon.
-  if (meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange))
-    return await serve({ gateway, exchange, caller, record }, endpoint);
+  return meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange)
+    ? serve(context, endpoint)
+    : answerAuthorized(context, { endpoint, area });
+}
+
+async function answerAuthorized(
+  { gateway, exchange, caller, record }: RequestContext,
+  { endpoint, area }: AskedEndpoint,
+): Promise<void> {
   const askedMonoMs = gateway.monoMs();
   // Whoever scrapes wants to see that the daemon is away.
-  const authorized = await authorizeCaller(gateway.limiter, caller, isScrape ? "scrape" : area);
+  const asked = isScrape(endpoint) ? "scrape" : area;
+  const authorized = await authorizeCaller(gateway.limiter, caller, asked);
   record.waited(gateway.monoMs() - askedMonoMs);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
   return meetsLimits(endpoint) ? serve(context, endpoint) : serveFree(context, endpoint);
+}
+
+function isScrape(endpoint: Endpoint): boolean {
+  return endpoint === "metrics" || endpoint === "metrics-limiter";
 }
 
 /** By the key that the request shows, nearly always at once; or else by a dashboard's session. */
@@ -172,43 +208,6 @@ function pageProblem(
   exchange: Exchange,
 ): Failure | null {
   return limiter.keysExist === true ? null : webPageProblem(exchange, pages);
-}
-
-/** Adds what browsers want to know to the answer; true: the request was that question alone. */
-function answeredPreflight(
-  { pages: { origins } }: Pick<Gateway, "pages">,
-  exchange: Exchange,
-  match: RouteMatch,
-): boolean {
-  exchange.addHeaders(corsHeaders(origins, { header: (name) => exchange.header(name) }));
-  const headers = preflightHeaders(origins, exchange, match);
-  if (headers === null) return false;
-  exchange.reply(204, ["x-request-id", exchange.id, ...headers], "", "latin1");
-  return true;
-}
-
-function isOverloaded({ capacity: { connections, files } }: Pick<Gateway, "capacity">): boolean {
-  return connections.isFull || files.exhausted;
-}
-
-/** Its connection ends, so that another client may have one. */
-function refuseOneTooMany(
-  { capacity }: Pick<Gateway, "capacity">,
-  exchange: Exchange,
-  record: RequestRecord,
-): void {
-  record.end(503, "overloaded");
-  replyFailure(
-    exchange,
-    areaOf(exchange.path),
-    failure(
-      "overloaded",
-      capacity.files.exhausted
-        ? "Sluice has no file descriptors left"
-        : `${capacity.connections.max} requests are running already`,
-    ),
-    ["connection", "close"],
-  );
 }
 
 function serve(context: RequestContext, endpoint: Exclude<Endpoint, SelfBounded>): Promise<void> {

@@ -71,3 +71,19 @@ export function preflightHeaders(
     String(maxAgeSeconds),
   ];
 }
+
+/**
+ * Adds what browsers want to know to the answer of a request; true: it was that question alone, and
+ * is answered.
+ */
+export function answeredPreflight(
+  origins: ReadonlySet<string>,
+  exchange: Exchange,
+  match: RouteMatch,
+): boolean {
+  exchange.addHeaders(corsHeaders(origins, { header: (name) => exchange.header(name) }));
+  const headers = preflightHeaders(origins, exchange, match);
+  if (headers === null) return false;
+  exchange.reply(204, ["x-request-id", exchange.id, ...headers], "", "latin1");
+  return true;
+}

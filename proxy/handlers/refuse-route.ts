@@ -1,7 +1,8 @@
-/** What a request gets that no endpoint is for. */
-import { plainFailure } from "../../shared/error-code.js";
+/** What a request gets that no endpoint is for, and one that is too many. */
+import { failure, plainFailure } from "../../shared/error-code.js";
+import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
-import type { RouteMatch } from "../http/match-route.js";
+import { areaOf, type RouteMatch } from "../http/match-route.js";
 import { leftOut } from "../http/paths/left-out.js";
 import { replyFailure } from "../http/respond.js";
 import type { RequestRecord } from "../request-record.js";
@@ -44,4 +45,31 @@ function isMethodOfGoogle({ method, path }: Exchange): boolean {
 /** Codex does first, and takes to HTTP at a 426 alone. */
 function asksForWebSocket(exchange: Exchange): boolean {
   return exchange.header("upgrade")?.toLowerCase() === "websocket";
+}
+
+/** Whether no further request can be served now. */
+export function isOverloaded({
+  capacity: { connections, files },
+}: Pick<Gateway, "capacity">): boolean {
+  return connections.isFull || files.exhausted;
+}
+
+/** Its connection ends, so that another client may have one. */
+export function refuseOneTooMany(
+  { capacity }: Pick<Gateway, "capacity">,
+  exchange: Exchange,
+  record: RequestRecord,
+): void {
+  record.end(503, "overloaded");
+  replyFailure(
+    exchange,
+    areaOf(exchange.path),
+    failure(
+      "overloaded",
+      capacity.files.exhausted
+        ? "Sluice has no file descriptors left"
+        : `${capacity.connections.max} requests are running already`,
+    ),
+    ["connection", "close"],
+  );
 }

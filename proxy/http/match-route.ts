@@ -2,6 +2,7 @@
 
 import { googleMethods } from "../../shared/operation.js";
 import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";
+import type { SelfBounded } from "./paths/self-bounded.js";
 
 /** The requests to a model that are admitted: counted, and limited. */
 const modelOperations = [
@@ -46,13 +47,9 @@ export type Endpoint =
   | "models"
   | "usage"
   | AdminEndpoint
-  | "dashboard"
-  | "dashboard-session"
-  | "openapi"
+  | SelfBounded
   | "metrics"
-  | "metrics-limiter"
-  | "health"
-  | "ready";
+  | "metrics-limiter";
 
 const modelOperationSet: ReadonlySet<Endpoint> = new Set(modelOperations);
 const limitedEndpoints = [
@@ -67,8 +64,6 @@ const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 
 /** Its requests cost no admission; the bounds of each are in `proxy/free-endpoints.ts`. */
 export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | SelfBounded>;
-/** For who isn't a caller, or not yet. */
-export type SelfBounded = "dashboard" | "dashboard-session" | "openapi" | "health" | "ready";
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);
