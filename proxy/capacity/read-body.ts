@@ -92,21 +92,27 @@ function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "n
   return body.append(piece) ? null : "no_memory";
 }
 
-/** `on` for all three: each is taken off once, and `once` would make two objects more of each. */
+/**
+ * The listeners stay, as three that are taken off cost more than all that they do; but nothing is
+ * kept by them: the promise, and with it the body, would be as long as the request.
+ */
 function readPlain(request: IncomingMessage, reading: Reading): Promise<ReadBody> {
   return new Promise((resolve) => {
-    // They would keep the promise, and with it the body, as long as the request.
+    let settle: ((read: ReadBody) => void) | null = resolve;
     const over = (read: ReadBody): void => {
-      request.off("data", onData).off("end", onEnd).off("close", onClose);
-      resolve(read);
+      settle?.(read);
+      settle = null;
     };
     const onData = (chunk: Buffer): void => {
+      if (settle === null) return;
       const reason = heldOrWhy(reading, chunk);
       if (reason === null) return;
       reading.body.discard();
       over({ ok: false, reason });
     };
-    const onEnd = (): void => over({ ok: true, bytes: reading.body.take() });
+    const onEnd = (): void => {
+      if (settle !== null) over({ ok: true, bytes: reading.body.take() });
+    };
     const onClose = (): void => over({ ok: false, reason: "gone" });
     request.on("data", onData).on("end", onEnd).on("close", onClose);
   });

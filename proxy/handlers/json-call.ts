@@ -15,7 +15,7 @@ import { type JsonOperation, type ModelBody, parseModelBody } from "../body/mode
 import { promptBytes } from "../body/prompt-bytes.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { valuesOf } from "../body/scan-json.js";
-import { chooseDialect, needsResponses, offeredTo } from "../dialects/choose-dialect.js";
+import { CallDialects } from "../dialects/call-dialects.js";
 import { fittedBody, mayBeFitted } from "../dialects/native/fit-native.js";
 import { signedForGoogle } from "../dialects/native/signed-for-google.js";
 import { overrideRequest } from "../dialects/override-request.js";
@@ -76,13 +76,14 @@ class JsonCall implements ModelCall {
   #bytes: Buffer;
   readonly #body: ModelBody;
   readonly #source: CallSource;
+  readonly #dialects: CallDialects;
   /** The client's body, parsed for the first translation; and the translations, by target. */
   #parsed: JsonObject | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
   /** What they have taken of the memory; 0: nothing yet. */
   #translationBytes = 0;
   /** The fields that the answer repeats: they are held until it ends. */
-  #repeated: JsonObject = {};
+  #repeated: JsonObject | null = null;
   readonly #sent = new LargeBodies();
   /** Kept of a body that is let go. */
   #promptBytes: number | null = null;
@@ -95,6 +96,7 @@ class JsonCall implements ModelCall {
     this.mayRunOthers = body.mayRunOthers;
     this.#bytes = bytes;
     this.#body = body;
+    this.#dialects = new CallDialects(operation, body);
     this.#source = source;
   }
 
@@ -111,22 +113,13 @@ class JsonCall implements ModelCall {
   }
 
   problemAt(provider: ProviderConfig, model: string): Failure | null {
-    const dialect = this.#dialect(provider, model);
+    const dialect = this.#dialects.at(provider, model);
     if (dialect === null) return notOffered(provider, this.operation);
     const { operation, translation } = dialect;
     if (translation === null) return null;
     if (!this.#mayTranslate()) return noMemory();
     const translated = this.#inDialect({ provider, model, operation, translation });
     return translated.ok ? null : translated.failure;
-  }
-
-  #dialect(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
-    const isNeeded = needsResponses(provider, model, this.#body.reasoning);
-    const offered = offeredTo(provider, model, this.#body.asked);
-    const dialect = chooseDialect(this.operation, offered, isNeeded);
-    // An estimate is better than the 404 of a host that may not count.
-    const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;
-    return counts || dialect.translation === null ? dialect : null;
   }
 
   #mayTranslate(): boolean {
@@ -157,7 +150,7 @@ class JsonCall implements ModelCall {
     isNamed: boolean,
     rewritten: Rewritten,
   ): FittedRequest {
-    const { operation, translation } = this.#dialect(provider, model)!;
+    const { operation, translation } = this.#dialects.at(provider, model)!;
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
     const target = { operation, provider, model, isNamed };
@@ -242,7 +235,7 @@ class JsonCall implements ModelCall {
   answered(): void {
     const { memory } = this.#source.exchange;
     const isLarge = this.#bytes.length >= largeBodyBytes;
-    const keepsBytes = isLarge ? writeExactly(this.#repeated).length : this.#bytes.length;
+    const keepsBytes = isLarge ? writeExactly(this.#repeated ?? {}).length : this.#bytes.length;
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
     this.#translations = null;

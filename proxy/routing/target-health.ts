@@ -49,8 +49,8 @@ interface FailingTarget {
 
 /** The last attempts at a provider, as they ended; null: there was none. */
 interface LastAttempts {
-  readonly wellAtMs: number | null;
-  readonly failure: { readonly atMs: number; readonly model: string; readonly why: string } | null;
+  wellAtMs: number | null;
+  failure: { readonly atMs: number; readonly model: string; readonly why: string } | null;
 }
 
 interface Failing {
@@ -115,18 +115,18 @@ export class TargetHealth {
     verdict: "failed" | "well",
     { failed, note }: Attempt,
   ): void {
+    let last = this.#last.get(provider);
+    if (last === undefined) {
+      last = { wellAtMs: null, failure: null };
+      this.#last.set(provider, last);
+    }
     const atMs = this.#ports.nowMs();
-    const { wellAtMs, failure } = this.lastOf(provider);
-    this.#last.set(
-      provider,
-      verdict === "well"
-        ? { wellAtMs: atMs, failure }
-        : { wellAtMs, failure: { atMs, model, why: failed?.why ?? note ?? "" } },
-    );
+    if (verdict === "well") last.wellAtMs = atMs;
+    else last.failure = { atMs, model, why: failed?.why ?? note ?? "" };
   }
 
   /** The last attempts at a provider since this proxy's start. */
-  lastOf(provider: string): LastAttempts {
+  lastOf(provider: string): Readonly<LastAttempts> {
     return this.#last.get(provider) ?? { wellAtMs: null, failure: null };
   }
 

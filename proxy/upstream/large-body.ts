@@ -41,16 +41,18 @@ export class LargeBody {
 
 /** The large ones among the bodies that were sent for one call. */
 export class LargeBodies {
-  readonly #sent: LargeBody[] = [];
+  /** Null: there was none, as nearly always. */
+  #sent: LargeBody[] | null = null;
 
   sendable(body: Buffer): Buffer | LargeBody {
     if (body.length < largeBodyBytes) return body;
     const large = new LargeBody(body);
+    this.#sent ??= [];
     this.#sent.push(large);
     return large;
   }
 
   letGo(): void {
-    for (const body of this.#sent) body.letGo();
+    for (const body of this.#sent ?? []) body.letGo();
   }
 }
