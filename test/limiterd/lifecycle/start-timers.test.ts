@@ -25,6 +25,7 @@ t.test(
     await daemon.commit();
     t.equal(daemon.state.lastSnapshotAtMs, daemon.nowMs, "and again");
     t.same(wind(daemon, 0).lengths, [10_000, 1000]);
+    t.same(wind(daemon, 1).lengths, [1, 10_000, 1000]);
   },
 );
 

@@ -276,14 +276,21 @@ t.test(
 );
 
 t.test("a sweep of accounts that finds none to forget yields after each slice", async (t) => {
-  const daemon = startDaemon([], { budgets: [budget("/users", 3600, 1, { perChild: true })] });
-  const proxy = client(daemon);
-  for (let i = 0; i <= windowsPerSlice; i++) spend(proxy, `/users/u${i}`, 1);
-  await daemon.commit();
-  let yields = 0;
-  (daemon.state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () => {
-    yields++;
-  };
-  await sweepSpends(daemon.state, () => daemon.nowMs);
-  t.equal(yields, 2);
+  for (const [accounts, slices] of [
+    [0, 0],
+    [1, 1],
+    [windowsPerSlice, 1],
+    [windowsPerSlice + 1, 2],
+  ] as const) {
+    const daemon = startDaemon([], { budgets: [budget("/users", 3600, 1, { perChild: true })] });
+    const proxy = client(daemon);
+    for (let i = 0; i < accounts; i++) spend(proxy, `/users/u${i}`, 1);
+    await daemon.commit();
+    let yields = 0;
+    (daemon.state as { yieldToEventLoop: () => Promise<void> }).yieldToEventLoop = async () => {
+      yields++;
+    };
+    await sweepSpends(daemon.state, () => daemon.nowMs);
+    t.equal(yields, slices, `${accounts} accounts`);
+  }
 });

@@ -31,7 +31,8 @@ t.test("what a child that isn't there would take back, it doesn't count", async 
   const book = bookOf(template);
   const at = { atMs: now, tokens: 0 };
   charge(book, book.matchPath("/users/a", now), { ...at, requests: -1 }, now);
-  t.equal(book.childCount, 0);
+  charge(book, book.matchPath("/users/a", now), { ...at, requests: 0 }, now);
+  t.equal(book.childCount, 0, "nor does one that nothing is counted of");
   charge(book, book.matchPath("/users/a", now), { ...at, requests: 1 }, now);
   charge(book, book.matchPath("/users/b", now), { ...at, requests: 0, tokens: 5 }, now);
   t.equal(book.childCount, 2);

@@ -227,6 +227,7 @@ t.test("other hosts are told of what changes a counter without a verdict", async
     [0, 0, undefined, []],
     [1, 0, undefined, ["window counted"]],
     [0, 5, undefined, ["window charged 5"]],
+    [0, 1, undefined, ["window charged 1"]],
     [0, 5, 7, ["window charged 5"]],
     [1, 5, undefined, ["window charged 5", "window counted"]],
     [1, 5, 7, ["window charged 5"]],

@@ -493,6 +493,13 @@ t.test("a reset in the middle of a sweep is the end of that sweep", async (t) =>
   t.same(forget(book, later + 2 * 60_000, 100), ["d"]);
 });
 
+t.test("a reset of a template without children leaves nothing to be processed", async (t) => {
+  const { book } = bookWith([]);
+  const rule = book.find(template)!;
+  for (let lsn = 5; lsn < 8; lsn++) book.reset(rule, lsn);
+  t.same(rule.retired, []);
+});
+
 t.test("a child in flight that a reset dropped is written again once it counts", async (t) => {
   const { book, nowMs } = bookWith([]);
   const held = count(book, "a", nowMs);

@@ -89,6 +89,12 @@ export const listEquivalents: readonly Equivalent[] = [
   {
     file: "limiterd/lifecycle/snapshot.ts",
     line: "if (changes.length > 0)",
+    what: "> becomes >=",
+    why: "the number alone is written, which is true, and is written at the end in any case",
+  },
+  {
+    file: "limiterd/lifecycle/snapshot.ts",
+    line: "if (changes.length > 0)",
     what: "the condition is always true",
     why: "the number alone is written, which is true, and is written at the end in any case",
   },

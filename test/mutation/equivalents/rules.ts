@@ -5,6 +5,18 @@ export const ruleEquivalents: readonly Equivalent[] = [
   {
     file: "limiterd/rules/charge.ts",
     line: "if (counter.inFlight === 0 && counter.place !== -1)",
+    what: "&& becomes ||",
+    why: "one that is in no table, or in use, is passed over when it would be put back",
+  },
+  {
+    file: "limiterd/rules/charge.ts",
+    line: "if (counter.inFlight === 0 && counter.place !== -1)",
+    what: "1 becomes 2",
+    why: "one that is in no table, or in use, is passed over when it would be put back",
+  },
+  {
+    file: "limiterd/rules/charge.ts",
+    line: "if (counter.inFlight === 0 && counter.place !== -1)",
     what: "the condition is always true",
     why: "one that is in no table is passed over when it would be put back",
   },
@@ -95,6 +107,12 @@ export const ruleEquivalents: readonly Equivalent[] = [
   {
     file: "limiterd/rules/rule-index.ts",
     line: "if (byModel.size > 0) {",
+    what: "> becomes >=",
+    why: "without rules on models none is found: what is left out is quicker, and no more",
+  },
+  {
+    file: "limiterd/rules/rule-index.ts",
+    line: "if (byModel.size > 0) {",
     what: "the condition is always true",
     why: "without rules on models none is found: what is left out is quicker, and no more",
   },
@@ -124,6 +142,12 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/rule-set.ts",
+    line: "if (this.#removed.size > 0)",
+    what: "the condition is always true",
+    why: "it is looked for, and is the same",
+  },
+  {
+    file: "limiterd/rules/rule-set.ts",
     line: "this.#removed.clear();",
     what: "the statement is left out",
     why: "they are asked for while some are left",
@@ -138,6 +162,18 @@ export const ruleEquivalents: readonly Equivalent[] = [
     file: "limiterd/rules/stored-rule.ts",
     line: "key.startsWith(effective, scope.length + 1) &&",
     what: "+ becomes -",
+    why: "the id is put together instead of taken from the key, and is the same text",
+  },
+  {
+    file: "limiterd/rules/stored-rule.ts",
+    line: 'return typeof key === "string" &&',
+    what: "the condition is always false",
+    why: "the id is put together instead of taken from the key, and is the same text",
+  },
+  {
+    file: "limiterd/rules/stored-rule.ts",
+    line: "key.startsWith(effective, scope.length + 1) &&",
+    what: "1 becomes 2",
     why: "the id is put together instead of taken from the key, and is the same text",
   },
   {
