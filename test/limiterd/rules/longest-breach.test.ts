@@ -73,6 +73,19 @@ t.test("a full gauge is a guess of a second, and gives way to any longer wait", 
   ]);
 });
 
+t.test("on a tie with a window that waits a second the earlier of the two is told", async (t) => {
+  for (const [path, expected] of [
+    ["/", ["/", 60, "requests", 100, 1]],
+    ["/t/a", ["/t", 0, "concurrent", 1, 1]],
+  ] as const) {
+    const book = bookWith(9, onPath(0, { requests: 1 }), onPath(60, { requests: 100 }, path));
+    const met = matchKept(book, "/t/a", now);
+    charge(book, met, { atMs: now - 1, requests: 100, tokens: 0 }, now);
+    hold(met);
+    t.same(refusal(book, { path: "/t/a" }), expected);
+  }
+});
+
 t.test("a new child of a full template waits for the sweep; a known one doesn't", async (t) => {
   const template = onPath(60, { requests: 5, perChild: true });
   const full = (...rules: readonly RuleDefinition[]): RuleBook => {
