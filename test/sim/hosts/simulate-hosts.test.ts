@@ -26,6 +26,7 @@ t.test("whatever goes wrong, several hosts admit no more than one may", async (t
     "step",
     "wipe",
     "fail over",
+    "cap",
   ];
   t.same(
     expected.filter((kind) => !tally.has(kind)),

@@ -72,7 +72,8 @@ class HostsSimulation {
   readonly #engine: SharedEngine;
   readonly #truth = new UnionTruth();
   readonly #hosts: SimulatedHost[] = [];
-  readonly #rules: readonly RuleDefinition[];
+  /** As they were changed last; each host hears of that after a while. */
+  readonly #rules: RuleDefinition[];
   readonly #failureMode: ClusterFailureMode;
   readonly #calm: boolean;
   /** Wide caps, which are far at first, and bursts that bring them near. */
@@ -109,7 +110,7 @@ class HostsSimulation {
       slow: chance(0.1),
     };
     this.#engine = new SharedEngine(world, faults, beginMs + random.int(0, 60_000));
-    this.#rules = this.#wide ? wideRules(random) : narrowRules(random);
+    this.#rules = [...(this.#wide ? wideRules(random) : narrowRules(random))];
     const hosts = random.int(2, 4);
     for (let i = 1; i <= hosts; i++) this.#hosts.push(this.#newHost(i, hosts));
   }
@@ -125,6 +126,7 @@ class HostsSimulation {
       failureMode: this.#failureMode,
       onAdmitted: (host, userPath) => this.#admitted(host, userPath),
       onRefused: (host, breach) => this.#refused(host, breach),
+      onGrantedUnaware: () => this.#loose(),
       onCharged: (userPath, tokens) =>
         void this.#truth.charged.push({ atMs: this.#engine.nowMs, userPath, tokens }),
     });
@@ -193,7 +195,7 @@ class HostsSimulation {
   #fault(host: SimulatedHost): void {
     const { random } = this.#world;
     const world = this.#world;
-    const kind = random.pick(["kill", "pause", "cut", "step", "wipe", "fail over"] as const);
+    const kind = random.pick(["kill", "pause", "cut", "step", "wipe", "fail over", "cap"] as const);
     world.count(kind);
     world.trace(`${kind} ${host.id}`);
     if (kind === "kill" && host.process.alive) {
@@ -204,11 +206,25 @@ class HostsSimulation {
     if (kind === "pause") world.pause(host.process, random.skewed(10, 4000));
     if (kind === "cut") host.cutUntilMs = world.nowMs + random.skewed(50, 4000);
     if (kind === "step") this.#step(host, random.between(-9000, 3000));
+    if (kind === "cap" && !this.#wide) this.#changeCap();
     if (kind === "wipe") this.#lose(() => this.#engine.twin.wipe());
     if (kind === "fail over") {
       const putBack = this.#engine.twin.copy();
       world.after(random.skewed(1, 400), null, () => this.#lose(putBack));
     }
+  }
+
+  /** Each host goes by the cap that it knows. */
+  #changeCap(): void {
+    const { random } = this.#world;
+    const at = random.pick([0, 1, 2]);
+    const before = this.#rules[at]!;
+    const max = random.chance(0.7) ? before.maxRequests! : 90;
+    const rule = { ...before, maxRequests: random.int(1, max) };
+    this.#rules[at] = rule;
+    this.#world.trace(`cap of ${ruleId(rule)} is ${rule.maxRequests}`);
+    for (const host of this.#hosts)
+      this.#world.after(random.between(0, 1000), null, () => host.edit(this.#rules[at]!));
   }
 
   #lose(run: () => void): void {
@@ -290,9 +306,10 @@ class HostsSimulation {
     if (this.#failureMode !== "closed" || this.#world.nowMs < this.#looseUntilMs) return;
     const { nowMs } = this.#engine;
     const used = estimate(rule, this.#truth.requests(rule, child, nowMs), nowMs);
-    if (used > rule.maxRequests!)
+    const cap = host.capOf(rule);
+    if (used > cap)
       this.#world.fail(
-        `${host.id} admitted request ${used} of ${rule.maxRequests} on ${rule.subject} ${child} in ${rule.periodSeconds} s`,
+        `${host.id} admitted request ${used} of ${cap} on ${rule.subject} ${child} in ${rule.periodSeconds} s`,
       );
     if (rule.maxTokens === null || !this.#sameClocks || this.#hasFaults) return;
     const chargedBefore = (ms: number) => this.#truth.tokens(rule, child, nowMs, nowMs - ms);

@@ -3,11 +3,12 @@
  * for requests and ends them. Frames, handlers and store are the product's; the engine is the twin.
  */
 import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import type { Rule } from "../../../limiterd/counters/counter.js";
 import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
-import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Refused } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
@@ -32,6 +33,8 @@ interface HostPorts {
   onAdmitted(host: SimulatedHost, userPath: string): () => void;
   onRefused(host: SimulatedHost, breach: RuleBreach): void;
   onCharged(userPath: string, tokens: number): void;
+  /** An engine that lost its data has granted something to a host that didn't know of it. */
+  onGrantedUnaware(): void;
 }
 
 export type RuleBreach = Pick<Refused, "subject" | "periodSeconds" | "dimension">;
@@ -93,8 +96,11 @@ export class SimulatedHost {
         shared: {
           read: port.read,
           sync: async (questions) => {
+            const known = this.#epoch;
             const replies = await port.sync(questions);
             this.heardMs = world.nowMs;
+            const grants = replies.some(({ granted, slotsGranted }) => granted + slotsGranted > 0);
+            if (grants && known !== engine.epoch) this.#ports.onGrantedUnaware();
             return replies;
           },
         },
@@ -115,6 +121,20 @@ export class SimulatedHost {
     const leases = [...this.running.values()].map(({ lease }) => lease);
     this.#proxy = daemon.proxy(`proxy-of-${this.id}`, leases);
     this.#seen = 0;
+  }
+
+  /** It hears of another cap. */
+  edit(definition: RuleDefinition): void {
+    if (this.process.alive) this.#rule(definition).edit(definition, "config", this.nowMs);
+  }
+
+  /** By which it judges. */
+  capOf(definition: RuleDefinition): number {
+    return this.#rule(definition).definition.maxRequests!;
+  }
+
+  #rule(definition: RuleDefinition): Rule {
+    return this.daemon.state.book.ruleSet.get(ruleId(definition))!;
   }
 
   /** It learns of another epoch as soon as it reaches the engine. */

@@ -80,6 +80,14 @@ export const hostsMutants: readonly Mutant[] = [
     often: false,
   },
   {
+    name: "units of a higher cap admit under a lower one",
+    file: "limiterd/shares/synced-share.js",
+    find: "return this.#capNow < this.#cap;",
+    put: "return false;",
+    simulation: "hosts",
+    often: false,
+  },
+  {
     name: "slots of the last answer admit for ever",
     file: "limiterd/shares/share-slots.js",
     find: "return inFlight < this.#granted && monoMs < this.#endMonoMs;",
