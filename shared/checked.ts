@@ -98,3 +98,10 @@ export function show(value: unknown): string {
   }
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
+
+/** The same of a section or an entry, of which any part may be a secret: what it is alone. */
+export function showKind(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (isObject(value)) return "a mapping";
+  return typeof value === "string" ? "a text" : show(value);
+}

@@ -2,7 +2,7 @@
  * Reads the mappings of a configuration: every unknown key is a problem, at any depth, and every
  * value has a path such as `rate_limits.models[0].limits`.
  */
-import { isObject, show } from "../checked.js";
+import { isObject, showKind } from "../checked.js";
 import { nameHint } from "./closest-name.js";
 
 export type Mapping = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export function readMapping(
 ): Mapping | null {
   if (!isObject(raw)) {
     problems.push(
-      `${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${show(raw)}`,
+      `${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${showKind(raw)}`,
     );
     return null;
   }

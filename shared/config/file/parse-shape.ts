@@ -4,7 +4,7 @@
  * values fit together is checked in `../limits/` and `../build/`.
  */
 import { candidatesMax } from "../../bounds.js";
-import { isAbsent, isObject, show } from "../../checked.js";
+import { isAbsent, isObject, show, showKind } from "../../checked.js";
 import type { Affinity, Strategy } from "../config.js";
 import { integer } from "../kinds/number-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
@@ -134,7 +134,7 @@ function readNamed({ raw, at }: Located, problems: string[]): readonly Named[] {
       at: keyPath(at, name),
     }));
   const advice = Array.isArray(raw) ? ": write each name as a key, without -" : "";
-  problems.push(`${at} must be a mapping of names, not ${show(raw)}${advice}`);
+  problems.push(`${at} must be a mapping of names, not ${showKind(raw)}${advice}`);
   return [];
 }
 

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isAbsent, isObject, show } from "../../checked.js";
+import { isAbsent, isObject, show, showKind } from "../../checked.js";
 import { append } from "../../long-lists.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { keyPath, readMapping } from "../read-mapping.js";
@@ -128,6 +128,6 @@ export function readItems({ raw, at }: Located, problems: string[]): readonly Lo
   if (isAbsent(raw)) return [];
   if (Array.isArray(raw))
     return raw.map((item: unknown, index) => ({ raw: item, at: `${at}[${index}]` }));
-  problems.push(`${at} must be a list, not ${show(raw)}${listAdvice(raw)}`);
+  problems.push(`${at} must be a list, not ${showKind(raw)}${listAdvice(raw)}`);
   return [];
 }

@@ -90,6 +90,24 @@ const builtIn: Config = {
 
 const env = { HOME: "/home/a" };
 
+t.test("a section that is something else is named without what it holds", async (t) => {
+  for (const text of [
+    "providers: [{ name: openai, api_key: sk-secret }]",
+    "providers: { openai: sk-secret }",
+    "server: [{ master_key: sk-secret }]",
+    "metrics: sk-secret",
+    "cluster: [{ url: 'valkey://u:sk-secret@engine' }]",
+    "jwt: { issuer: a, secret: sk-secret }",
+    "aliases: sk-secret",
+    "master_key=sk-secret",
+    "- sk-secret",
+  ]) {
+    const said = refused(text).join();
+    t.match(said, / must be a .*, not a (?:text|list|mapping)/, text);
+    t.notMatch(said, "sk-secret", text);
+  }
+});
+
 t.test("the list for people shows the paths that are used", async (t) => {
   const { settings, limiter } = acceptedWhole(null, { env }).config;
   const shown = new Map(settings.map(({ path, value }) => [path, value]));
@@ -219,8 +237,8 @@ budgets: { users: [] }
 });
 
 t.test("a value that isn't a mapping is reported, for the file and for sections", async (t) => {
-  t.match(refused("- 1\n"), exactly([/^the file must be a mapping of .*, not \[1\]$/]));
-  t.match(refused("hello\n"), exactly([/^the file must be a mapping of .*, not "hello"$/]));
+  t.match(refused("- 1\n"), exactly([/^the file must be a mapping of .*, not a list$/]));
+  t.match(refused("hello\n"), exactly([/^the file must be a mapping of .*, not a text$/]));
   t.match(
     refused("server: [1]\nlimiter: 5\nrate_limits: x\n"),
     exactly([

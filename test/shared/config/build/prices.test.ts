@@ -115,7 +115,7 @@ prices:
       'prices["simulator/A"] prices the same model as prices["simulator/a"]: keep one of them',
     ].sort(),
   );
-  t.match(refused("prices: [1]"), exactly(["prices must be a mapping of names, not [1]"]));
+  t.match(refused("prices: [1]"), exactly(["prices must be a mapping of names, not a list"]));
 });
 
 t.test("kinds of tokens, searches and service tiers have prices of their own", async (t) => {

@@ -227,7 +227,7 @@ t.test("a wrong provider is reported with its place", async (t) => {
     t.equal(messages.length, problems.length, provider);
   }
   t.same(refused("providers: [openai]\n"), [
-    'providers must be a mapping of names, not ["openai"]: write each name as a key, without -',
+    "providers must be a mapping of names, not a list: write each name as a key, without -",
   ]);
 });
 

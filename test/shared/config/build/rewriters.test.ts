@@ -40,13 +40,10 @@ t.test("a wrong rewriter is reported with its place", async (t) => {
         'rewriters[0].models must be a list of model ids, such as [openai/gpt-4o], not ["/m"]',
       ],
     ],
-    [
-      "minify_tool_json",
-      ['rewriters[0] must be a mapping of name, paths, models, not "minify_tool_json"'],
-    ],
+    ["minify_tool_json", ["rewriters[0] must be a mapping of name, paths, models, not a text"]],
   ] as const)
     t.same(refused(`rewriters: [ ${body} ]\n`), problems, body);
   t.same(refused("rewriters: { name: minify_tool_json }\n"), [
-    'rewriters must be a list, not {"name":"minify_tool_json"}: begin each entry with -',
+    "rewriters must be a list, not a mapping: begin each entry with -",
   ]);
 });

@@ -164,7 +164,7 @@ t.test("a wrong rule is reported with its place", async (t) => {
     ],
     [
       "user_paths: { path: /a }",
-      ['rate_limits.user_paths must be a list, not {"path":"/a"}: begin each entry with -'],
+      ["rate_limits.user_paths must be a list, not a mapping: begin each entry with -"],
     ],
     [
       `providers: [ { name: a/b, ${good} } ]`,
