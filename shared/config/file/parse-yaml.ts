@@ -54,10 +54,9 @@ export function parseYaml(
     document = new Composer(text, faults, notes).document();
   } catch (error) {
     if (error instanceof FatalFault) faults.push(error.fault);
-    else if (error instanceof YAMLException) {
-      const at = error.mark?.position ?? 0;
-      faults.push({ at, what: parserFault(error.reason, text, at) });
-    } else throw error;
+    else if (error instanceof YAMLException)
+      faults.push(parserFault(error.reason, text, error.mark?.position ?? 0));
+    else throw error;
   }
   return { document, problems: withPlaces(text, faults) };
 }

@@ -28,7 +28,11 @@ export function aliasFault(what: string): string {
  * The parser's reason in plain words, told from what stands where it gave up. It quotes no value:
  * one that begins with `!`, `*` or `|` may be a password that lacks its quotes.
  */
-export function parserFault(reason: string, text: string, at: number): string {
+export function parserFault(reason: string, text: string, at: number): Fault {
+  return { at, what: plainFault(reason, text, at) };
+}
+
+function plainFault(reason: string, text: string, at: number): string {
   if (/\btags?\b/.test(reason)) return tagFault;
   if (/\balias\b/.test(reason)) return aliasFault("an alias without a name");
   if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";

@@ -4,7 +4,7 @@
  * one; which setting is of which kind is in `../settings/`.
  */
 
-import { show } from "../../checked.js";
+import { isObject, show, showKind } from "../../checked.js";
 import { numberAdvice } from "../../text/written-number.js";
 
 export interface ValueKind<T> {
@@ -39,5 +39,5 @@ export const never = (): boolean => false;
 export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
   if (!kind.quotable(raw)) return `${name} ${kind.expected}`;
   const isNumber = kind.label === "integer" || kind.label === "number";
-  return `${name} ${kind.expected}, not ${show(raw)}${isNumber ? numberAdvice(raw) : ""}`;
+  return `${name} ${kind.expected}, not ${isObject(raw) ? showKind(raw) : show(raw)}${isNumber ? numberAdvice(raw) : ""}`;
 }

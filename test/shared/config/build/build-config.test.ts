@@ -99,11 +99,12 @@ t.test("a section that is something else is named without what it holds", async 
     "cluster: [{ url: 'valkey://u:sk-secret@engine' }]",
     "jwt: { issuer: a, secret: sk-secret }",
     "aliases: sk-secret",
+    "server: { port: { master_key: sk-secret } }",
     "master_key=sk-secret",
     "- sk-secret",
   ]) {
     const said = refused(text).join();
-    t.match(said, / must be a .*, not a (?:text|list|mapping)/, text);
+    t.match(said, / must be an? .*, not a (?:text|list|mapping)/, text);
     t.notMatch(said, "sk-secret", text);
   }
 });
