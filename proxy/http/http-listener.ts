@@ -189,10 +189,12 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   });
   server.on("clientError", (error, client) => {
     const socket = client as Socket;
-    if (lastRequests.isComplete(socket)) return;
     const last = answeredBehind(socket);
-    if (last === null) refuseUnreadable(error, socket, lingering);
-    else lastRequests.add(last);
+    if (last === null && !lastRequests.isComplete(socket))
+      return refuseUnreadable(error, socket, lingering);
+    if (last !== null) lastRequests.add(last);
+    // Its client has left, which Node doesn't see to where it can't read.
+    if (socket.readableEnded) socket.end();
   });
   const onClosed = function (this: Socket): void {
     connections.gone(this);

@@ -328,7 +328,7 @@ t.test(
       `${keep("one")}BROKEN\r\n\r\n${keep("never")}`,
       `${get("/p/test/v1/last")}${keep("never")}`,
     ])
-      t.equal(statusOf(await exchange(bytes)), 400);
+      t.same((await exchange(bytes)).match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 200"]);
     t.notOk(upstream.received.some(({ request }) => request.url === "/v1/never"));
     await until(
       () => ruleNow(url, "/", 0),

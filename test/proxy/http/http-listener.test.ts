@@ -564,6 +564,24 @@ t.test("a connection ends with a stream behind which something can't be read", a
   t.match(received, /^HTTP\/1\.1 200 [^]*begun, [^]*ended\r\n0\r\n\r\n$/);
 });
 
+t.test("a client that leaves behind what can't be read is gone", async (t) => {
+  const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  for (const sent of [
+    `${get}GET /half HT`,
+    `${get}\0\0\r\n\r\n`,
+    `${get.replace("Host", "Connection: close\r\nHost")}more`,
+  ]) {
+    const { port, next } = await listening(t);
+    const client = new RawClient(t, port);
+    client.socket.write(sent);
+    const exchange = await next();
+    const gone = new Promise<void>((resolve) => exchange.onGone(resolve));
+    client.socket.end();
+    await gone;
+    t.equal(await client.response(), "", sent);
+  }
+});
+
 t.test("a refusal of what follows isn't taken for the answer to a request before it", async (t) => {
   const first = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n";
   const post = "POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
