@@ -106,12 +106,17 @@ const howItEnds =
 /** ` (Did you mean limits?)` for what wasn't known on a command line, or nothing. */
 export function otherWord(program: Command, argv: readonly string[]): string {
   let command = program;
-  for (const word of argv) {
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at]!;
     if (word.startsWith("-")) {
-      const flags = [...command.options, ...program.options].flatMap(({ long }) => long ?? []);
+      const options = [...command.options, ...program.options];
       const flag = word.replace(/=.*$/s, "");
-      if (flags.includes(flag)) continue;
-      return meant(flagWords[flag], (name) => flags.includes(name));
+      const known = options.find(({ long }) => long === flag);
+      if (known === undefined)
+        return meant(flagWords[flag], (name) => options.some(({ long }) => long === name));
+      // What follows is its value.
+      if (known.required && flag === word) at++;
+      continue;
     }
     const below = command.commands.find((child) => child.name() === word);
     if (below !== undefined) command = below;
@@ -132,8 +137,9 @@ export function otherWord(program: Command, argv: readonly string[]): string {
  * the help of everything else would hide it.
  */
 export function helpLine(program: Command, argv: readonly string[]): readonly string[] {
-  const firstFlag = argv.findIndex((word) => word.startsWith("-"));
-  const plain = firstFlag === -1 ? argv : argv.slice(0, firstFlag);
+  const before = flagsBefore(program, argv);
+  const firstFlag = argv.findIndex((word, at) => at >= before && word.startsWith("-"));
+  const plain = argv.slice(before, firstFlag === -1 ? argv.length : firstFlag);
   const words: string[] = [];
   let asksByWord = false;
   let command: Command | undefined = program;
@@ -149,6 +155,18 @@ export function helpLine(program: Command, argv: readonly string[]): readonly st
   if (!asksByWord && !argv.includes("--help") && !argv.includes("-h")) return argv;
   if (command === undefined) return words;
   return asksByWord ? [...words, "--help"] : argv;
+}
+
+/** How many words come before the command: the program's own flags, and their values. */
+function flagsBefore(program: Command, argv: readonly string[]): number {
+  let at = 0;
+  while (at < argv.length) {
+    const flag = argv[at]!.replace(/=.*$/s, "");
+    const known = program.options.find(({ long }) => long === flag);
+    if (known === undefined) break;
+    at += known.required && flag === argv[at] ? 2 : 1;
+  }
+  return at;
 }
 
 /** `config init` for `init`, and `rotate` for `keys rotate`. */

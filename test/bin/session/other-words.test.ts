@@ -25,6 +25,9 @@ t.test("a command or flag that has another name here is answered with that name"
     ["config init", "sluice init"],
     ["config check sluice.yaml", "--config sluice.yaml"],
     ["up a/b.yml", "--config a/b.yml"],
+    ["--config c.yaml rules", "limits"],
+    ["--config=c.yaml limits add /team", "set"],
+    ["--socket s --config c.yaml up d.yaml", "--config d.yaml"],
   ] as const) {
     const { exitCode, err } = await run(line.split(" "));
     t.equal(exitCode, 2, line);
@@ -33,11 +36,11 @@ t.test("a command or flag that has another name here is answered with that name"
 });
 
 t.test("who looks for a command that stops is told what does", async (t) => {
-  for (const word of ["stop", "down"])
-    t.same(await run([word]), {
+  for (const line of ["stop", "down", "--config c.yaml stop"])
+    t.same(await run(line.split(" ")), {
       exitCode: 2,
       out: "",
-      err: `error: unknown command '${word}' (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)`,
+      err: `error: unknown command '${line.split(" ").at(-1)}' (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)`,
     });
 });
 
@@ -48,7 +51,14 @@ t.test("what has no other name is only unknown", async (t) => {
 
 t.test("help of a command is asked for in any way, and of what is none, it is said", async (t) => {
   const usage = /^Usage: sluice limits set /m;
-  for (const line of ["limits set --help", "help limits set", "limits help set", "limits set -h"])
+  for (const line of [
+    "limits set --help",
+    "help limits set",
+    "limits help set",
+    "limits set -h",
+    "--config c.yaml help limits set",
+    "--config c.yaml limits help set",
+  ])
     t.match(await run(line.split(" ")), { exitCode: 0, out: usage, err: "" }, line);
   t.match(await run(["help"]), { exitCode: 0, out: /^Usage: sluice \[options\]/m });
   t.match(await run(["help", "limits"]), {
@@ -61,6 +71,8 @@ t.test("help of a command is asked for in any way, and of what is none, it is sa
     ["lmits set --help", "error: unknown command 'lmits' (Did you mean limits?)"],
     ["limits help lst", "error: unknown command 'lst' (Did you mean list?)"],
     ["help limits frobnicate", "error: unknown command 'frobnicate'"],
+    ["--config c.yaml help lmits", "error: unknown command 'lmits' (Did you mean limits?)"],
+    ["--config=c.yaml limits lst --help", "error: unknown command 'lst' (Did you mean list?)"],
     ["rules -h", "error: unknown command 'rules' (Did you mean limits?)"],
   ] as const)
     t.same(await run(line.split(" ")), { exitCode: 2, out: "", err }, line);
