@@ -5,7 +5,7 @@
  * first changes nothing in the numbers.
  */
 import t from "tap";
-import { createOracle, type OracleRule } from "../../limiterd/rules/oracle.js";
+import { createOracle, type OracleRule } from "../../limiterd/oracle.js";
 import { admin, chat } from "../../support/client.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import {

@@ -2,7 +2,7 @@ import t from "tap";
 import { CheckedOutCounters } from "../../../limiterd/counters/checked-out-counters.js";
 import { Counter } from "../../../limiterd/counters/counter.js";
 import { newWindow } from "../../../limiterd/counters/window.js";
-import { bookOf, rule } from "../rules/book-of.js";
+import { bookOf, rule } from "../book-of.js";
 
 const [template] = [...bookOf(rule("user_path", "/t", 60, { perChild: true })).sorted()];
 const counter = (child: string): Counter => new Counter(template!, child, newWindow(60_000, 0));

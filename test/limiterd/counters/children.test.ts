@@ -9,7 +9,7 @@ import type { Counter } from "../../../limiterd/counters/counter.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { matchKept } from "../rules/book-of.js";
+import { matchKept } from "../book-of.js";
 import { childNames } from "./child-names.js";
 
 const now = 1_767_225_600_000;

@@ -1,7 +1,7 @@
 import t from "tap";
 import { CountedLog, countedFromStored } from "../../../limiterd/counters/counted-log.js";
 import { exactly } from "../../support/patterns/exactly.js";
-import { bookOf, matchKept, now, rule } from "../rules/book-of.js";
+import { bookOf, matchKept, now, rule } from "../book-of.js";
 
 const minute = 60_000;
 

@@ -4,7 +4,7 @@ import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
 import { DirtyWindows } from "../../../limiterd/counters/dirty-windows.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { bookOf, matchKept, now, rule } from "../rules/book-of.js";
+import { bookOf, matchKept, now, rule } from "../book-of.js";
 
 const written = (book: RuleBook): [string, number][] =>
   [...(book.takeDirty() ?? [])]

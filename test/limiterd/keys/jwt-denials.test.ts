@@ -7,8 +7,8 @@ import { wireVersion } from "../../../shared/version.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { exactly } from "../../support/patterns/exactly.js";
+import { wind } from "../clockwork.js";
 import { ask, refusal, startDaemon, type TestPeer } from "../in-memory-daemon.js";
-import { wind } from "../lifecycle/clockwork.js";
 
 const jwtsOf = ({ received }: TestPeer): readonly JwtChange[] =>
   received.flatMap((message) =>

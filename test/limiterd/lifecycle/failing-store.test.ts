@@ -2,6 +2,7 @@
 import t from "tap";
 import { changesWaitingMax } from "../../../shared/bounds.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
+import { wind } from "../clockwork.js";
 import {
   ask,
   askFor,
@@ -12,7 +13,6 @@ import {
   startDaemon,
   type TestDaemon,
 } from "../in-memory-daemon.js";
-import { wind } from "./clockwork.js";
 
 const rule = pathRule("/team", 86_400, { requests: 3, tokens: 1000 });
 const put = { subject: "/new", limit_key: { period: "day" }, max_requests: 5 };

@@ -2,9 +2,9 @@ import t from "tap";
 import type { Change } from "../../../limiterd/store/store.js";
 import { keyUseWrittenMs } from "../../../shared/domain/credential-bounds.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
+import { wind } from "../clockwork.js";
 import { startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 import { admit, authorize, call, issue } from "../keys/key-fixture.js";
-import { wind } from "./clockwork.js";
 
 const tickMs = 1000;
 

@@ -6,9 +6,9 @@ import { journalBytesMax, windowsPerSlice } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { budget, client, hour, noon, spend, spentOf, usd } from "../budgets/budget-fixture.js";
+import { wind } from "../clockwork.js";
 import { childNames } from "../counters/child-names.js";
 import { askFor, pathRule, settleOf, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
-import { wind } from "./clockwork.js";
 
 const tick = 1000;
 const flush = 10_000;

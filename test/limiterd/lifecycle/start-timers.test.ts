@@ -4,9 +4,9 @@ import { recordsPerCall } from "../../../limiterd/rules/back-tests/back-test-bou
 import { commandIdleMs } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { budget, client, spend, usd } from "../budgets/budget-fixture.js";
+import { wind } from "../clockwork.js";
 import { ask, askFor, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { spending } from "../usage/usage-fixture.js";
-import { wind } from "./clockwork.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 

@@ -7,7 +7,7 @@ import { itemsPerPage } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { exactly } from "../../support/patterns/exactly.js";
-import { ruleWith as rule } from "../rules/book-of.js";
+import { ruleWith as rule } from "../book-of.js";
 import { wholeList } from "./whole-list.js";
 
 /** 2026-01-01T00:00:00Z. */

@@ -1,6 +1,7 @@
 import t from "tap";
 import { verifyStore } from "../../../limiterd/maintenance/verify-store.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
+import { wind } from "../clockwork.js";
 import {
   ask,
   askFor,
@@ -10,7 +11,6 @@ import {
   settleOf,
   startDaemon,
 } from "../in-memory-daemon.js";
-import { wind } from "../lifecycle/clockwork.js";
 
 const dayMs = 86_400_000;
 const days = { user_path: "/", start_date: "2026-01-01", end_date: "2026-01-31" };

@@ -4,8 +4,8 @@ import { dayMs } from "../../../shared/utc-day.js";
 import { objectsPerCall } from "../../../shared/wire/stored-object.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { exactly } from "../../support/patterns/exactly.js";
+import { wind } from "../clockwork.js";
 import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
-import { wind } from "../lifecycle/clockwork.js";
 
 const own = (userPath: string, ...ids: readonly string[]): object => ({
   user_path: userPath,

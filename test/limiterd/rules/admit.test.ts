@@ -20,7 +20,7 @@ import {
   type OracleRequest,
   type OracleRule,
   oracleProviderTypes,
-} from "./oracle.js";
+} from "../oracle.js";
 
 const begin = 1_767_225_600_000;
 const gpt: Target = { provider: "openai", model: "gpt-4o" };

@@ -1,6 +1,6 @@
 import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
-import { bookOf, matchKept, now, rule } from "./book-of.js";
+import { bookOf, matchKept, now, rule } from "../book-of.js";
 
 const template = rule("user_path", "/users", 60, { requests: 9, tokens: 99, perChild: true });
 

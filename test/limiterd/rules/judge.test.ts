@@ -6,9 +6,9 @@ import { charge, hold } from "../../../limiterd/rules/charge.js";
 import { judge } from "../../../limiterd/rules/judge.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import { bookOf, now, rule } from "../book-of.js";
 import { budget, client, spend, usd } from "../budgets/budget-fixture.js";
 import { startDaemon } from "../in-memory-daemon.js";
-import { bookOf, now, rule } from "./book-of.js";
 
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 const request = { userPath: "/team", targets: [gpt], submission: false };

@@ -9,7 +9,7 @@ import {
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { matchKept, ruleWith } from "./book-of.js";
+import { matchKept, ruleWith } from "../book-of.js";
 
 /** The beginning of an hour, and of a minute. */
 const now = 1_767_225_600_000;

@@ -9,7 +9,7 @@ import {
   TargetRules,
 } from "../../../limiterd/rules/match-counters.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { bookOf, names, now, rule } from "./book-of.js";
+import { bookOf, names, now, rule } from "../book-of.js";
 
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 const rules = [

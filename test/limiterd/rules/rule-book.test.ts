@@ -2,9 +2,9 @@ import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
+import { bookOf, matchKept, names, now, rule } from "../book-of.js";
 import { childNames } from "../counters/child-names.js";
 import { ask, askFor, counts, settleOf, startDaemon } from "../in-memory-daemon.js";
-import { bookOf, matchKept, names, now, rule } from "./book-of.js";
 
 const minute = 60_000;
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { inOrder } from "../../../limiterd/rules/match-counters.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { bookOf, names, now, rule } from "./book-of.js";
+import { bookOf, names, now, rule } from "../book-of.js";
 
 t.test(
   "a path meets the rules on itself and on every path above it, in order, and no others",

@@ -12,7 +12,7 @@ import {
   storedRuleId,
 } from "../../../limiterd/rules/stored-rule.js";
 import { ruleId } from "../../../shared/domain/rule.js";
-import { now, rule } from "./book-of.js";
+import { now, rule } from "../book-of.js";
 
 const stored = (definition: ReturnType<typeof rule>) => ({
   definition,

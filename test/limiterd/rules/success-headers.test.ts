@@ -6,7 +6,7 @@ import {
   headersOfCounters,
   secondsToEnd,
 } from "../../../limiterd/rules/success-headers.js";
-import { bookOf, matchKept, now, rule, ruleWith } from "./book-of.js";
+import { bookOf, matchKept, now, rule, ruleWith } from "../book-of.js";
 
 const options = { nowMs: now, tokensEnforced: true };
 

@@ -456,7 +456,7 @@ t.test("a copy of a child that nobody has used has no request in flight", async 
   t.equal(rule.children.size, 0, "nothing is made");
 });
 
-/** A book with one template of which these children have counted a request, and nothing to write. */
+/** A book with one template, of which these children have counted a request that is written. */
 function bookWith(children: readonly string[]): { readonly book: RuleBook; nowMs: number } {
   const book = new RuleBook([1, 2]);
   const nowMs = 1_767_225_600_000;

@@ -5,8 +5,8 @@ import { parkedMax, parkedMs } from "../../../limiterd/shares/share-bounds.js";
 import { ParkedRequests } from "../../../limiterd/shares/sync/parked-requests.js";
 import type { Admit } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
+import { ruleWith } from "../book-of.js";
 import { pathRule, settleOf, type TestPeer, target } from "../in-memory-daemon.js";
-import { ruleWith } from "../rules/book-of.js";
 import { type Host, type Hosts, startHosts } from "./hosts.js";
 
 const oneHost = (...caps: Parameters<typeof startHosts>[0]): { hosts: Hosts; host: Host } => {

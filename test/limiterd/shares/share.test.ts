@@ -8,7 +8,7 @@ import { Share } from "../../../limiterd/shares/share.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createCounterTwin } from "../../support/cluster/counter-twin.js";
-import { bookOf, now, rule } from "../rules/book-of.js";
+import { bookOf, now, rule } from "../book-of.js";
 
 const minute = 60_000;
 /** The beginning of a minute by the engine's clock. */

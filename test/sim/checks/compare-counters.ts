@@ -8,7 +8,7 @@ import { clearWindow } from "../../../limiterd/counters/window.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { childNames } from "../../limiterd/counters/child-names.js";
-import type { OracleKind } from "../../limiterd/rules/oracle.js";
+import type { OracleKind } from "../../limiterd/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
 
 /**

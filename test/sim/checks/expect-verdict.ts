@@ -7,7 +7,7 @@ import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
 import type { Admitted, FromDaemon, Refused } from "../../../shared/wire/message-from-daemon.js";
-import { createJudge } from "../../limiterd/rules/oracle.js";
+import { createJudge } from "../../limiterd/oracle.js";
 import type { World } from "../world.js";
 import { type CompareOptions, estimateFrom } from "./compare-counters.js";
 import type { Truth } from "./truth.js";

@@ -6,7 +6,7 @@
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { counted } from "../../limiterd/rules/oracle.js";
+import { counted } from "../../limiterd/oracle.js";
 
 /** Which rules count something: a path's, a target's, or both. */
 export interface Place {

@@ -16,7 +16,7 @@ import { createFrameReader, encodeFrame, type FrameReader } from "../../../share
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { oracleProviderTypes } from "../../limiterd/rules/oracle.js";
+import { oracleProviderTypes } from "../../limiterd/oracle.js";
 import { noCopies } from "../../support/no-copies.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
 import type { Witness } from "../checks/witness.js";

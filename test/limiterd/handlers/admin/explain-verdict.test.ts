@@ -10,8 +10,8 @@ import type { RulesExplanation } from "../../../../shared/api/explanation.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
 import { exactly } from "../../../support/patterns/exactly.js";
+import { ruleWith as rule } from "../../book-of.js";
 import { childNames } from "../../counters/child-names.js";
-import { ruleWith as rule } from "../../rules/book-of.js";
 
 /** 2026-01-01T00:00:00Z. */
 const begin = 1_767_225_600_000;

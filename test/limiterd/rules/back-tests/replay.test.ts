@@ -8,7 +8,7 @@ import { judge } from "../../../../limiterd/rules/judge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { exactly } from "../../../support/patterns/exactly.js";
-import { now, ruleWith } from "../book-of.js";
+import { now, ruleWith } from "../../book-of.js";
 
 const names = { hashKey: [1, 2], providers: new Map([["openai", "openai" as const]]) } as const;
 const minute = 60_000;

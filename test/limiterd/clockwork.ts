@@ -1,6 +1,6 @@
 /** The daemon's timers, set by hand: a test says which of them ring. */
-import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
-import type { TestDaemon } from "../in-memory-daemon.js";
+import { startTimers, type Timers } from "../../limiterd/lifecycle/start-timers.js";
+import type { TestDaemon } from "./in-memory-daemon.js";
 
 export interface Clockwork {
   readonly timers: Timers;

@@ -4,19 +4,14 @@
  */
 
 import t from "tap";
-import type { Counter } from "../../../limiterd/counters/counter.js";
-import { listRules } from "../../../limiterd/lists/list-rules.js";
-import { admit } from "../../../limiterd/rules/admit.js";
-import { charge, release } from "../../../limiterd/rules/charge.js";
-import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import {
-  type CaseGateway,
-  type CaseRule,
-  limiterCases,
-  playCase,
-} from "../../conformance/cases.js";
-import { admittedResponse, definitionOf, refusedResponse } from "../../conformance/core-answers.js";
-import { wholeList } from "../lists/whole-list.js";
+import type { Counter } from "../../limiterd/counters/counter.js";
+import { listRules } from "../../limiterd/lists/list-rules.js";
+import { admit } from "../../limiterd/rules/admit.js";
+import { charge, release } from "../../limiterd/rules/charge.js";
+import { RuleBook } from "../../limiterd/rules/rule-book.js";
+import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../conformance/cases.js";
+import { admittedResponse, definitionOf, refusedResponse } from "../conformance/core-answers.js";
+import { wholeList } from "./lists/whole-list.js";
 
 for (const item of limiterCases("all")) {
   t.test(`${item.id}: ${item.given.title}`, (t) =>

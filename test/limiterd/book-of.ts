@@ -1,8 +1,8 @@
 /** Rule books for tests, and what they match in words. */
-import { type Counter, keepChild } from "../../../limiterd/counters/counter.js";
-import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { typesOf } from "../../../shared/config/model-name.js";
-import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
+import { type Counter, keepChild } from "../../limiterd/counters/counter.js";
+import { RuleBook } from "../../limiterd/rules/rule-book.js";
+import { typesOf } from "../../shared/config/model-name.js";
+import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
 
 /** What is configured. */
 const providers = [
