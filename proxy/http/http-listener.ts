@@ -122,8 +122,9 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       connections.ended(socket);
       exchange.closed();
       // Its head may have gone before it was known that nothing can follow.
-      if (lastRequests.isComplete(socket) && connections.runningOn(socket) === 0)
-        socket.destroySoon();
+      const isOver = lastRequests.isComplete(socket) && connections.runningOn(socket) === 0;
+      // Each call for one that is gone would add a listener.
+      if (isOver && !socket.destroyed) socket.destroySoon();
     });
     // One that waits behind another on its connection has no socket yet, and may end with the
     // connection, without an event of its own.

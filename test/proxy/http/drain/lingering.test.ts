@@ -218,4 +218,6 @@ t.test("hundreds of requests on one connection watch it with one listener", asyn
   socket.destroy();
   while (gone.length < count - 100) await new Promise((resolve) => setImmediate(resolve));
   t.equal(gone.length, count - 100, "and each that isn't answered knows when it closes");
+  const { length } = served!.listeners("finish");
+  t.ok(length < 10, `${length} listeners for its end`);
 });
