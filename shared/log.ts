@@ -31,7 +31,10 @@ const heldBytesMax = 8 * 1024 * 1024;
  * destination holds lines only while the reader is slow.
  */
 const gatherMs = 100;
-const gatherCharsMax = 16 * 1024;
+/** A little below `maxWrite`, and what a pipe holds. */
+const gatherBytesMax = 60 * 1024;
+/** Of one UTF-16 unit in UTF-8, at most. */
+const bytesPerCharMax = 3;
 
 /** Of texts pino's destination takes the length, writes a copy, and makes another to go on from. */
 interface BytesDestination {
@@ -57,13 +60,15 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   const inJournal = isJournal(process.env["JOURNAL_STREAM"]);
   const asText = isText(format, isatty(1));
   const ofProcess = `"process":"${process_}"`;
-  let lines = "";
+  // Bytes from the start: a text that grows by pieces is copied with each collection of garbage.
+  const lines = Buffer.allocUnsafeSlow(gatherBytesMax);
+  let bytes = 0;
   let gathering = false;
   const handOver = (): void => {
     gathering = false;
-    if (lines === "") return;
-    destination.write(Buffer.from(lines));
-    lines = "";
+    if (bytes === 0) return;
+    destination.write(Buffer.from(lines.subarray(0, bytes)));
+    bytes = 0;
   };
   // Gathered lines go first, so that lines keep the order in which they were logged.
   const stream = {
@@ -89,11 +94,14 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   return Object.assign(logger, {
     line(lineLevel: LineLevel, fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
-      if (inJournal) lines += journalPriorities[lineLevel];
-      const line = `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
-      lines += asText ? textOf(process_, line) : line;
-      if (lines.length > gatherCharsMax) handOver();
-      else if (!gathering) {
+      const json = `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
+      const line = asText ? textOf(process_, json) : json;
+      const text = inJournal ? journalPriorities[lineLevel] + line : line;
+      const bytesMax = text.length * bytesPerCharMax;
+      if (bytes + bytesMax > gatherBytesMax) handOver();
+      if (bytesMax > gatherBytesMax) return void destination.write(Buffer.from(text));
+      bytes += lines.write(text, bytes);
+      if (!gathering) {
         gathering = true;
         setTimeout(handOver, gatherMs);
       }

@@ -80,6 +80,15 @@ t.test("many lines are complete, in order and written once", (t) => {
   t.end();
 });
 
+t.test("lines of any length and in any script are complete, and in order", async (t) => {
+  const lines = written(
+    `const log = createLog("proxy", "info"); for (let n = 0; n < 40; n++) log.line("info", '"n":' + n + ',"text":"' + "aäㄅ😀".repeat(n ** 3 / 10) + '"', "request");`,
+  );
+  t.equal(lines.length, 40);
+  for (const [i, { n, text }] of lines.entries())
+    t.ok(n === i && text === "aäㄅ😀".repeat(i ** 3 / 10), `line ${i}`);
+});
+
 t.test(
   "the first is reported at once, those until the next report together, none twice",
   async (t) => {
