@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { until } from "../../support/client.js";
 import {
   listenForPresence,
   runProgram,
@@ -105,7 +106,10 @@ t.test("an uncaught error is logged completely before it ends with 70", async (t
 t.test("an uncaught error that the service survives is logged, and it serves on", async (t) => {
   const service = startProgram(t, script, ["proxy"], { env: { FAKE_PROXY: "survivor" } });
   const logged = () => service.out.filter((line) => line.includes("in no request that is known"));
-  while (logged().length < 2) await service.line(/in no request that is known/);
+  await until(
+    async () => logged().length,
+    (count) => count === 2,
+  );
   service.child.kill("SIGTERM");
   t.same(await service.ended, { code: 0, signal: null });
   for (const line of logged())
