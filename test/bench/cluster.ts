@@ -13,9 +13,11 @@ import { engineProgram, noEngine, startEngine } from "../support/processes/start
 import { type AdmissionPort, unattended } from "./load/admission-port.js";
 import { connectDaemon } from "./load/daemon-port.js";
 import { type Counted, driveAtOnce, drivePaced } from "./load/hosts-load.js";
+import { measureBuilds } from "./measure/measure-builds.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { createProcesses, type Processes } from "./measure/processes.js";
-import { startSharingDaemon } from "./peers/sluice.js";
+import { ownBuild, startSharingDaemon } from "./peers/sluice.js";
+import { buildBuildsReport, formatBuilds } from "./report/builds-report.js";
 
 const farCap = 1_000_000_000;
 /** Daemons with and without an engine take turns, so often, for so long each. */
@@ -144,6 +146,25 @@ async function measureFar(
   }
 }
 
+/** Whole requests, in bursts that take turns: what differs by some percent shows in these alone. */
+async function compareRequests(dir: string, url: string): Promise<readonly string[]> {
+  const own = mkdtempSync(join(dir, "bursts-"));
+  const processes = createProcesses(own);
+  try {
+    const measures = await measureBuilds(
+      { processes, dir: own, say() {} },
+      { connections: 32, starts: 6, bursts: 80 },
+      {
+        "no engine": ownBuild,
+        "an engine": { ...ownBuild, parts: { cluster: { url, name: "bursts" } } },
+      },
+    );
+    return ["", ...formatBuilds(buildBuildsReport(measures))];
+  } finally {
+    await processes.stopAll();
+  }
+}
+
 interface Variant {
   readonly name: string;
   readonly site: Site;
@@ -185,6 +206,7 @@ async function main(): Promise<void> {
         await measureFar(own, { hosts, perSecond, cluster, operations }),
       );
     }
+    for (const line of await compareRequests(dir, engine.url)) say(line);
     for (const share of [0.99, 1.2]) {
       const processes = createProcesses(dir);
       try {

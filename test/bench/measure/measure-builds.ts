@@ -1,8 +1,9 @@
 /**
- * Two builds of Sluice, compared exactly: both run all the time, each with its daemon, and take
- * turns in bursts of a few hundredths of a second, so that the machine is the same for both, fast
- * or slow. Only the two bursts of one turn are compared with one another. Both are started several
- * times: what V8 makes of a program differs by some percent from start to start.
+ * Two builds of Sluice, or one in two set-ups, compared exactly: both run all the time, each with
+ * its daemon, and take turns in bursts of a few hundredths of a second, so that the machine is the
+ * same for both, fast or slow. Only the two bursts of one turn are compared with one another. Both
+ * are started several times: what V8 makes of a program differs by some percent from start to
+ * start.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -39,6 +40,8 @@ const requestsPerBurst = 256;
 /** V8 has compiled what it will by then, in both. */
 const warmUpRequests = 15_000;
 
+type BuildsContext = Pick<RunContext, "processes" | "dir" | "say">;
+
 interface Contender {
   readonly name: string;
   readonly load: KeptConnections;
@@ -50,7 +53,7 @@ interface Contender {
 
 /** Chat, with two rules. */
 export async function measureBuilds(
-  context: RunContext,
+  context: BuildsContext,
   size: BuildsSize,
   builds: Readonly<Record<string, Build>>,
 ): Promise<BuildsMeasures> {
@@ -107,7 +110,7 @@ function readBoth({ proxyPid, daemonPid }: Contender) {
 }
 
 async function startBuilds(
-  { processes, dir }: RunContext,
+  { processes, dir }: BuildsContext,
   connections: number,
   builds: Readonly<Record<string, Build>>,
 ): Promise<readonly Contender[]> {
@@ -120,7 +123,7 @@ async function startBuilds(
   for (const [name, build] of Object.entries(builds)) {
     const home = join(dir, `build-${contenders.length}`);
     mkdirSync(home, { mode: 0o700 });
-    const parts = { providers: { bench }, rate_limits: twoRules };
+    const parts = { providers: { bench }, rate_limits: twoRules, ...build.parts };
     const { proxy, daemon } = await startConfigured(processes, home, parts, build);
     const request = httpRequest(new URL(proxy.url).hostname, requestPath, requestBody);
     contenders.push({

@@ -11,10 +11,12 @@ import type { Processes, Running } from "../measure/processes.js";
 export interface Build {
   readonly daemonFile: string;
   readonly proxyFile: string;
+  /** What its configuration has beside that of others which it is compared with. */
+  readonly parts?: Partial<ConfigParts>;
 }
 
 /** The one that this benchmark belongs to. */
-const ownBuild = buildIn(fileURLToPath(new URL("../../..", import.meta.url)));
+export const ownBuild: Build = buildIn(fileURLToPath(new URL("../../..", import.meta.url)));
 
 /** `dist` is a checkout's directory of compiled files. */
 export function buildIn(dist: string): Build {

@@ -24,7 +24,7 @@ t.test("two builds are compared start by start, and by all that they have used",
   const lines = formatBuilds(report);
   t.equal(
     lines[0],
-    "One chat completion, this build beside another: 2 starts, 2 pairs of bursts each",
+    "One chat completion, this one beside the other: 2 starts, 2 pairs of bursts each",
   );
   t.match(lines[5], /^ {2}proxy CPU +1\.200 × +\[1\.100 – 1\.300\] +1\.100 – 1\.300 +1\.250 ×$/);
 });

@@ -68,8 +68,9 @@ export function buildBuildsReport(measures: BuildsMeasures): BuildsReport {
 export function formatBuilds({ rows, ratios, starts, bursts }: BuildsReport): string[] {
   const show = ([lower, upper]: Paired["sure"]): string =>
     `${lower.toFixed(3)} – ${upper.toFixed(3)}`;
+  const [theirs, ours] = [rows[0]!.name, rows.at(-1)!.name];
   return [
-    `One chat completion, this build beside another: ${starts} starts, ${bursts} pairs of bursts each`,
+    `One chat completion, ${ours} beside ${theirs}: ${starts} starts, ${bursts} pairs of bursts each`,
     ...formatTable(
       ["", "CPU µs/req", "daemon µs/req", "errors"],
       rows.map(({ name, cpuUs, daemonUs, errors }) => [
@@ -80,7 +81,7 @@ export function formatBuilds({ rows, ratios, starts, bursts }: BuildsReport): st
       ]),
     ),
     ...formatTable(
-      ["this one ÷ the other", "median", "95 % sure", "half of the pairs", "whole run"],
+      [`${ours} ÷ ${theirs}`, "median", "95 % sure", "half of the pairs", "whole run"],
       ratios.map(({ name, median, sure, quartiles, whole }) => [
         name,
         `${median.toFixed(3)} ×`,
