@@ -3,6 +3,7 @@
  * those of the daemon: the commands needn't know whom they talk to. Pure.
  */
 import { isObject } from "../../shared/checked.js";
+import { setMasterKey } from "../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
@@ -153,7 +154,7 @@ export function apiFailure(status: number, body: unknown, keyFrom: string | null
 function hint(status: number, keyFrom: string | null, message: string): string {
   if (status !== 401 && status !== 403) return "";
   // A gateway that managed keys alone have closed: no key that could be given here is right.
-  if (message.endsWith("set SLUICE_MASTER_KEY"))
+  if (message.endsWith(setMasterKey))
     return " where that gateway runs, or use sluice there, which needs no key";
   return keyFrom === null
     ? ": put the gateway's master key into SLUICE_API_KEY, or name its file with --key-file"

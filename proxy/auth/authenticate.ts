@@ -5,7 +5,7 @@
  * itself).
  */
 
-import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
+import { looksLikeManagedKey, setMasterKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { isGiven, keyHeaders } from "../http/copy-headers.js";
@@ -41,7 +41,7 @@ export interface Credentials {
 const needsMasterKey = plainFailure(
   403,
   "permission_error",
-  "/admin needs a master key: set SLUICE_MASTER_KEY",
+  `/admin needs a master key: ${setMasterKey}`,
 );
 
 /** The caller of a request to `area`, or the refusal. Waits only for a JWT's signature. */

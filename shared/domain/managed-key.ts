@@ -51,6 +51,9 @@ export function redactKeys(text: string): string {
   return text.includes(keyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
 }
 
+/** How a refusal ends where managed keys have closed the gateway and it has no master key. */
+export const setMasterKey = "set SLUICE_MASTER_KEY";
+
 /** Whether a value from outside is what `redactKey` makes. */
 export function isRedactedKey(value: unknown): value is string {
   return typeof value === "string" && redactedShape.test(value);

@@ -16,7 +16,7 @@ import {
 import net from "node:net";
 import { basename, dirname, join } from "node:path";
 import { socketPathBytesMax } from "../bounds.js";
-import { systemReason } from "../text/system-reason.js";
+import { noDirectoryReason } from "../text/system-reason.js";
 import { type Owned, placeProblem, SocketUntrustedError } from "./socket-place.js";
 
 /** Why the daemon can't have its socket. */
@@ -47,8 +47,7 @@ function makeDirectory(path: string, mode: number): void {
     // The mask of the process may have taken bits away.
     if (made !== undefined) chmodSync(path, mode);
   } catch (error) {
-    const isOther = (error as NodeJS.ErrnoException).code === "EEXIST";
-    const reason = isOther ? "not a directory" : systemReason(error);
+    const reason = noDirectoryReason(error);
     throw new Error(`the socket's directory ${path} can't be made: ${reason}`, { cause: error });
   }
 }

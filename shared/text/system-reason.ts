@@ -24,3 +24,15 @@ export function systemReason(error: unknown): string {
   if (code === "") return message;
   return plainWords.get(code) ?? message.replace(/^E[A-Z0-9]+: |, \w+( '.*')?$/gs, "");
 }
+
+/**
+ * Why a directory can't be made. Of something else in its place the system says that it exists;
+ * `reasonOf` has the words for any other error.
+ */
+export function noDirectoryReason(
+  error: unknown,
+  reasonOf: (error: unknown) => string = systemReason,
+): string {
+  const isOther = error instanceof Error && (error as NodeJS.ErrnoException).code === "EEXIST";
+  return isOther ? "not a directory" : reasonOf(error);
+}

@@ -12,6 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
+import { noDirectoryReason } from "../../../shared/text/system-reason.js";
 import { StoreUnreadableError } from "../store.js";
 import { plainReason, probeDisk } from "./probe-disk.js";
 
@@ -46,8 +47,7 @@ export function makeStoreDirectory(dataDir: string): string | undefined {
   try {
     return mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const isOther = (error as NodeJS.ErrnoException).code === "EEXIST";
-    const reason = isOther ? "not a directory" : plainReason(error);
+    const reason = noDirectoryReason(error, plainReason);
     throw new StoreUnreadableError(`the data directory ${dataDir} can't be made: ${reason}`, {
       cause: error,
     });

@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { systemReason } from "../../../shared/text/system-reason.js";
+import { noDirectoryReason, systemReason } from "../../../shared/text/system-reason.js";
 
 t.test("a failed call is told without its code, its name and the path", async (t) => {
   const directory = t.testdir({ "a file": "" });
@@ -23,11 +23,24 @@ t.test("a connection that fails is told in words, and other errors in their own"
   t.equal(systemReason("text"), "text");
 });
 
-function reasonOf(call: () => unknown): string {
+t.test(
+  "a directory that can't be made is told apart from something else in its place",
+  async (t) => {
+    const directory = t.testdir({ "a file": "" });
+    const make = (name: string) => () => mkdirSync(join(directory, name), { recursive: true });
+    t.equal(reasonOf(make("a file"), noDirectoryReason), "not a directory");
+    t.equal(reasonOf(make("a".repeat(300)), noDirectoryReason), "name too long");
+    const otherwise = (error: unknown) => noDirectoryReason(error, () => "other words");
+    t.equal(reasonOf(make("a file"), otherwise), "not a directory");
+    t.equal(reasonOf(make("a".repeat(300)), otherwise), "other words");
+  },
+);
+
+function reasonOf(call: () => unknown, inWords: (error: unknown) => string = systemReason): string {
   try {
     call();
   } catch (error) {
-    return systemReason(error);
+    return inWords(error);
   }
   return "it was done";
 }
