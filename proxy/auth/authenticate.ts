@@ -8,6 +8,7 @@
 import { looksLikeManagedKey, setMasterKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { remembered } from "../../shared/text/remembered.js";
 import { isGiven, keyHeaders } from "../http/copy-headers.js";
 import type { Exchange, RequestHeaders } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
@@ -104,6 +105,8 @@ interface RequestedPath {
   readonly failure: Failure | null;
 }
 
+const pathOf = remembered((header) => normalizeUserPath(asUtf8(header)));
+
 const rootPath: RequestedPath = { userPath: "/", failure: null };
 
 /** What the user-path header asks for. */
@@ -114,7 +117,7 @@ export function requestedPath(
 ): RequestedPath {
   const given = area === "admin" ? undefined : headers.header(userPathHeader);
   if (given === undefined) return rootPath;
-  const path = normalizeUserPath(asUtf8(given));
+  const path = pathOf(given);
   // Two of them would be read as one path with a comma, which no rule of either covers.
   if (path.ok && !(given.includes(",") && headers.isRepeated(userPathHeader)))
     return { userPath: path.path, failure: null };

@@ -11,14 +11,25 @@ interface Connection {
   destroy(): void;
 }
 
+/** An open connection. Idle ones are a ring, so that one goes in and out of it without a search. */
+interface Open<C> {
+  /** Null: where the ring begins and ends. */
+  readonly connection: C | null;
+  /** How many of its requests run. */
+  running: number;
+  /** Its neighbours among the idle ones; itself while it isn't idle. */
+  longerIdle: Open<C>;
+  shorterIdle: Open<C>;
+}
+
 export class ConnectionRoom<C extends Connection> {
   /** How many requests may run at once, and how many connections may be open without idle ones. */
   readonly max: number;
   readonly #reserve: number;
-  /** All of them, with how many of their requests run. */
-  readonly #running = new Map<C, number>();
-  /** Those without a running request, the longest idle one first. */
-  readonly #idle = new Set<C>();
+  readonly #open = new Map<C, Open<C>>();
+  /** Those without a running request, from the longest idle one on. */
+  readonly #idle = alone<C>(null);
+  #idleCount = 0;
   readonly #onFull: (() => void) | null;
   #requests = 0;
 
@@ -40,58 +51,83 @@ export class ConnectionRoom<C extends Connection> {
 
   /** How many are open. */
   get open(): number {
-    return this.#running.size;
+    return this.#open.size;
   }
 
   all(): Iterable<C> {
-    return this.#running.keys();
+    return this.#open.keys();
   }
 
   /** How many of its requests run. */
   runningOn(connection: C): number {
-    return this.#running.get(connection) ?? 0;
+    return this.#open.get(connection)?.running ?? 0;
   }
 
   opened(connection: C): void {
-    this.#running.set(connection, 0);
-    this.#idle.add(connection);
+    const open = alone(connection);
+    this.#open.set(connection, open);
+    this.#becomesIdle(open);
     // As many newer ones come before a new connection is closed again.
-    if (this.#running.size > this.max && this.#idle.size > this.#reserve) this.closeIdle(1);
+    if (this.#open.size > this.max && this.#idleCount > this.#reserve) this.closeIdle(1);
   }
 
   gone(connection: C): void {
-    this.#requests -= this.#running.get(connection) ?? 0;
-    this.#running.delete(connection);
-    this.#idle.delete(connection);
+    const open = this.#open.get(connection);
+    if (open === undefined) return;
+    this.#requests -= open.running;
+    if (open.running === 0) this.#isIdleNoMore(open);
+    this.#open.delete(connection);
   }
 
   began(connection: C): void {
-    const running = this.#running.get(connection);
-    if (running === undefined) return;
-    if (running === 0) this.#idle.delete(connection);
-    this.#running.set(connection, running + 1);
+    const open = this.#open.get(connection);
+    if (open === undefined) return;
+    if (open.running === 0) this.#isIdleNoMore(open);
+    open.running++;
     this.#requests++;
     if (this.isFull) this.#onFull?.();
   }
 
   ended(connection: C): void {
-    const running = this.#running.get(connection);
-    if (running === undefined || running === 0) return;
-    if (running === 1) this.#idle.add(connection);
-    this.#running.set(connection, running - 1);
+    const open = this.#open.get(connection);
+    if (open === undefined || open.running === 0) return;
+    open.running--;
+    if (open.running === 0) this.#becomesIdle(open);
     this.#requests--;
   }
 
   /** Closes those that have been idle longest. */
   closeIdle(count: number): void {
-    let left = count;
-    for (const connection of this.#idle) {
-      if (left-- === 0) return;
+    for (let left = count; left > 0; left--) {
+      const { connection } = this.#idle.shorterIdle;
+      if (connection === null) return;
       this.#onFull?.();
       this.gone(connection);
       connection.destroy();
     }
   }
+
+  #becomesIdle(open: Open<C>): void {
+    const ring = this.#idle;
+    open.longerIdle = ring.longerIdle;
+    open.shorterIdle = ring;
+    ring.longerIdle.shorterIdle = open;
+    ring.longerIdle = open;
+    this.#idleCount++;
+  }
+
+  #isIdleNoMore(open: Open<C>): void {
+    open.longerIdle.shorterIdle = open.shorterIdle;
+    open.shorterIdle.longerIdle = open.longerIdle;
+    open.longerIdle = open.shorterIdle = open;
+    this.#idleCount--;
+  }
+}
+
+function alone<C>(connection: C | null): Open<C> {
+  const open = { connection, running: 0 } as Open<C>;
+  open.longerIdle = open.shorterIdle = open;
+  return open;
 }
 
 /** What of the idle connections stays near the bound. */

@@ -94,7 +94,8 @@ export function withoutDialect(headers: readonly string[]): string[] {
 export function describeJson(headers: string[], request: Pick<RequestHeaders, "header">): void {
   const declared = request.header("content-type") ?? "";
   // `application/json+protobuf` and the like are Google's, who may answer in the same form.
-  const isDeclared = declared.includes("json") && !/proto/i.test(declared);
+  const isDeclared =
+    declared === "application/json" || (declared.includes("json") && !/proto/i.test(declared));
   if (isDeclared && request.header("content-encoding") === undefined) return;
   describeAsJson(headers);
 }

@@ -6,6 +6,7 @@
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { neverForwarded } from "../../shared/config/never-forwarded.js";
 import type { ProviderType } from "../../shared/config/provider-type.js";
+import { remembered } from "../../shared/text/remembered.js";
 import { traceHeaders } from "./tracing/propagation.js";
 
 /** What describes the request itself, and the client's software. */
@@ -85,35 +86,12 @@ export function passedHeaders(
   ];
   const never = neverForwarded.source.slice(1);
   const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
-  return new RememberedNames(
-    new RegExp(
-      `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
-      "i",
-    ),
+  const expression = new RegExp(
+    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
+    "i",
   );
-}
-
-/** Callers choose the names: neither more of them are remembered, nor longer ones. */
-const rememberedMax = 500;
-const rememberedCharsMax = 64;
-
-/** The same few names come with each request, and the expression is long. */
-class RememberedNames implements PassedHeaders {
-  readonly #expression: RegExp;
-  readonly #known = new Map<string, boolean>();
-
-  constructor(expression: RegExp) {
-    this.#expression = expression;
-  }
-
-  test(name: string): boolean {
-    const known = this.#known.get(name);
-    if (known !== undefined) return known;
-    const passes = this.#expression.test(name);
-    if (this.#known.size < rememberedMax && name.length <= rememberedCharsMax)
-      this.#known.set(name, passes);
-    return passes;
-  }
+  // The same few names come with each request, and the expression is long.
+  return { test: remembered((name) => expression.test(name)) };
 }
 
 /** Of no name an expression of nothing. `end`: what follows. */

@@ -11,15 +11,27 @@ interface RequestIds {
   readonly ownId: string;
 }
 
+/** Of two digits of base 36, each. */
+const endings = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, "0"));
+
 /**
  * Ids for one process. Our own are unique among all proxies by 96 random bits per process, and
- * counted within it.
+ * counted within it: six digits, in base 36.
  */
 export function createRequestIds(): (given: unknown) => RequestIds {
   const prefix = `req_${randomBytes(12).toString("base64url")}`;
   let counted = 0;
+  /** All but the last two digits, made once for so many ids. */
+  let beginning = "";
   return (given) => {
-    const ownId = prefix + (++counted).toString(36).padStart(6, "0");
+    const ending = ++counted % endings.length;
+    if (ending === 0 || beginning === "")
+      beginning =
+        prefix +
+        Math.floor(counted / endings.length)
+          .toString(36)
+          .padStart(4, "0");
+    const ownId = beginning + endings[ending]!;
     return { id: typeof given === "string" && validId.test(given) ? given : ownId, ownId };
   };
 }

@@ -9,6 +9,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
+import { rememberingLast } from "../../shared/text/remembering-last.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
@@ -237,10 +238,10 @@ export function droppedHeaders(dropped: readonly string[]): readonly string[] {
 }
 
 /** `provider/model` as a header's value: other characters than plain ASCII are percent-encoded. */
-export function targetHeader(target: Target): string {
+export const targetHeader = rememberingLast((target: Target): string => {
   const text = targetName(target);
   return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentEncoded);
-}
+});
 
 function percentEncoded(piece: string): string {
   return Buffer.from(piece).toString("hex").toUpperCase().replace(/../g, "%$&");

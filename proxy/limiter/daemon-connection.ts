@@ -123,14 +123,14 @@ export class DaemonConnection {
     return false;
   }
 
-  welcomed(): void {
+  welcomed(nowMonoMs: number): void {
     this.#linked = true;
-    this.heard();
+    this.heard(nowMonoMs);
   }
 
   /** A message has come, of whatever kind. */
-  heard(): void {
-    this.#heardMonoMs = this.#ports.monoMs();
+  heard(nowMonoMs: number): void {
+    this.#heardMonoMs = nowMonoMs;
     if (!this.#linked || this.#silentSinceMonoMs === null) return;
     const silentMs = this.#heardMonoMs - this.#silentSinceMonoMs;
     this.#silentSinceMonoMs = null;

@@ -57,7 +57,7 @@ export interface DaemonLine {
 /** What the socket's owner calls. */
 export interface LimiterLink {
   connected(line: DaemonLine): void;
-  /** Null: a frame that can't be read. */
-  received(message: FromDaemon | UnknownEvent | null): void;
+  /** Null: a frame that can't be read. `nowMonoMs`: read once for all that have come together. */
+  received(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void;
   lost(): void;
 }

@@ -58,6 +58,8 @@ function searchesIn(output: unknown): Fields | null {
   return web + file === 0 ? null : { web_search_requests: web, file_search_requests: file };
 }
 
+const errorOrTier = /"(?:error|service_tier)"/;
+
 /**
  * The usage at the end of a complete answer without parsing all of it: `{ usage, … }`, the members
  * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
@@ -67,7 +69,10 @@ function searchesIn(output: unknown): Fields | null {
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
-  if (at === -1 || text.includes('"error"')) return null;
+  if (at === -1) return null;
+  // One search for both, as nearly every answer has neither.
+  const hasEither = errorOrTier.test(text);
+  if (hasEither && text.includes('"error"')) return null;
   try {
     const end = JSON.parse(`{${text.slice(at)}`) as Fields;
     const { usage } = end;
@@ -76,7 +81,7 @@ export function usageAtEnd(text: string): unknown {
     // Chat completions list no searches.
     if (isAbsent(usage["prompt_tokens"]) && text.includes('_search_call"')) return null;
     const saysTier = !isAbsent(usage["service_tier"]) || !isAbsent(end["service_tier"]);
-    return saysTier || !text.includes('"service_tier"') ? end : null;
+    return saysTier || !hasEither ? end : null;
   } catch {
     // It is deeper, or it is a value.
     return null;

@@ -80,10 +80,11 @@ export function connectLimiter(
       );
     },
     onBytes(peer, bytes) {
+      const nowMonoMs = performance.now();
       const valid = reader.feed(bytes, (frame) => {
         const message = parseFromDaemon(frame);
         if (message === null) linkLog.onUnreadable();
-        receive(client, message);
+        receive(client, message, nowMonoMs);
       });
       if (!valid) peer.close();
     },
@@ -102,9 +103,13 @@ export function connectLimiter(
   };
 }
 
-function receive(client: LimiterClient, message: FromDaemon | UnknownEvent | null): void {
+function receive(
+  client: LimiterClient,
+  message: FromDaemon | UnknownEvent | null,
+  nowMonoMs: number,
+): void {
   try {
-    client.received(message);
+    client.received(message, nowMonoMs);
   } catch (error) {
     throw asBrokenLimiterState(error);
   }

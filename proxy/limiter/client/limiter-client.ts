@@ -189,13 +189,13 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
   }
 
-  received(message: FromDaemon | UnknownEvent | null): void {
-    this.#connection.heard();
+  received(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void {
+    this.#connection.heard(nowMonoMs);
     this.#unasked.tell();
     if (message === null || message.kind === "unknown event") return;
     switch (message.kind) {
       case "welcome":
-        return this.#welcomed(message);
+        return this.#welcomed(message, nowMonoMs);
       case "admitted":
         return this.#pending.admitted(message);
       case "refused":
@@ -206,12 +206,12 @@ export class LimiterClient implements Limiter, LimiterLink {
         this.#pending.rejected(message);
         return this.#calls.replied(message);
       case "settled":
-        return this.#outbox.acknowledge(message.seq, this.#ports.monoMs());
+        return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
       case "answer":
         return this.#calls.replied(message);
       case "failed":
-        if (!this.#connection.linked) return this.#refused(message);
+        if (!this.#connection.linked) return this.#refused(message, nowMonoMs);
         this.#pending.failed(message);
         return this.#calls.replied(message);
       case "event":
@@ -231,10 +231,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   /** A window of settles first: what they charge is known to the admissions behind them. */
-  #welcomed(message: Welcome): void {
-    const nowMonoMs = this.#ports.monoMs();
+  #welcomed(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
-    this.#connection.welcomed();
+    this.#connection.welcomed(nowMonoMs);
     if (this.#connection.wireVersion >= tellsVerdictsRead)
       this.#connection.send(this.#read.message());
     applyWelcome(this.#notices, message);
@@ -246,10 +245,10 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   /** The answer to a hello whose wire version the daemon doesn't speak. */
-  #refused({ failure }: Failed): void {
+  #refused({ failure }: Failed, nowMonoMs: number): void {
     if (!this.#connection.refused()) return;
     this.#ports.onRefused(failure.message);
-    this.#outbox.welcomed(this.#ports.monoMs());
+    this.#outbox.welcomed(nowMonoMs);
   }
 
   /** What is asked resolves at its deadline. */

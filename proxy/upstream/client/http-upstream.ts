@@ -4,6 +4,7 @@
  */
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { rememberingLast } from "../../../shared/text/remembering-last.js";
 import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
@@ -15,7 +16,6 @@ import {
 } from "../credentials/credential-headers.js";
 import { noteRefusals } from "../credentials/note-refusals.js";
 import type { ProviderKeys } from "../credentials/provider-keys.js";
-import { rememberingLast } from "../credentials/remembering-last.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
 import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";

@@ -11,6 +11,7 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import { createRequire } from "node:module";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { rememberingLast } from "../../../shared/text/remembering-last.js";
 import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
@@ -22,7 +23,6 @@ import {
 } from "../credentials/credential-headers.js";
 import { noteRefusals } from "../credentials/note-refusals.js";
 import type { ProviderKeys } from "../credentials/provider-keys.js";
-import { rememberingLast } from "../credentials/remembering-last.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
 import type { RequestBody } from "../upstream.js";
 import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";

@@ -197,7 +197,7 @@ export class ProxyProcess {
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
           );
         if (message.kind === "admitted") onVerdictRead(theirs);
-        this.#noting(() => this.client.received(message));
+        this.#noting(() => this.client.received(message, world.nowMs));
       });
       if (!valid) world.fail("the daemon's frames can't be read");
     };

@@ -93,7 +93,7 @@ export class ClientHarness {
   }
 
   receive(message: FromDaemon | UnknownEvent | null): void {
-    this.client.received(message);
+    this.client.received(message, this.nowMs);
   }
 
   /** The daemon admits what it was asked with this id, to the first target. */
