@@ -31,11 +31,23 @@ interface RuleMaking {
 
 const noChildren: readonly ChildCounters[] = [];
 
+/**
+ * What each request reads of a rule and of a counter stands first: it is laid out in this order, and
+ * of 10,000 rules none is in the processor's cache.
+ */
 export class Rule {
-  readonly id: string;
   /** Caps may be edited in place: everything else is the rule's identity. */
   definition: RuleDefinition;
   readonly periodMs: number;
+  /**
+   * How many resets of all rules have been applied to it; `ownUnread` before its own window was
+   * looked for in the store.
+   */
+  resets: number;
+  #own: Counter | null = null;
+  /** Null: this host alone counts by it. */
+  shares: RuleShares | null = null;
+  readonly id: string;
   source: RuleSource;
   readonly createdAtMs: number;
   updatedAtMs: number;
@@ -43,14 +55,8 @@ export class Rule {
    * Charges up to this log sequence number don't count for this rule: it was made, or reset, then.
    */
   sinceLsn: number;
-  /**
-   * How many resets of all rules have been applied to it; `ownUnread` before its own window was
-   * looked for in the store.
-   */
-  resets: number;
   readonly #nowMs: number;
   readonly #childrenOf: (rule: Rule) => ChildCounters;
-  #own: Counter | null = null;
   #children: ChildCounters | null = null;
   /**
    * Children that a reset dropped and that haven't been processed yet: one with requests in
@@ -59,8 +65,6 @@ export class Rule {
   retired: readonly ChildCounters[] = noChildren;
   /** Where the configuration declares it; null: it doesn't, or it isn't known. */
   declaredAt: DeclaredAt | null = null;
-  /** Null: this host alone counts by it. */
-  shares: RuleShares | null = null;
 
   /** `id`: where it is known already. */
   constructor(
@@ -85,14 +89,14 @@ export class Rule {
 
   /** Null for a template. */
   get own(): Counter | null {
-    if (this.definition.perChild) return null;
-    this.#own ??= new Counter(this, "", newWindow(this.periodMs, this.#nowMs));
+    if (this.#own === null && !this.definition.perChild)
+      this.#own = new Counter(this, "", newWindow(this.periodMs, this.#nowMs));
     return this.#own;
   }
 
   /** The same, but null while nothing has asked for it, and so nothing is counted by it. */
   get counted(): Counter | null {
-    return this.definition.perChild ? null : this.#own;
+    return this.#own;
   }
 
   /** A template's children; empty for any other rule. */
@@ -134,13 +138,12 @@ function ownDefinition({
 /** One window and gauge: a rule's own, or that of one direct child of a template. */
 export class Counter {
   readonly rule: Rule;
-  /** The child's segment below the template; empty for a rule's own counter. */
-  readonly child: string;
   readonly window: Window;
   inFlight = 0;
-  /** To be read through `shareOf`, and whose it is: a rule may be shared anew. */
-  share: CounterShare | null = null;
-  shareFrom: RuleShares | null = null;
+  /** The child's segment below the template; empty for a rule's own counter. */
+  readonly child: string;
+  /** Of a child: where its record lies among those of its template, −1 for a rule's own counter. */
+  place = -1;
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
   /** Where it stands in the log of what a batch has counted, and of which batch. */
@@ -151,10 +154,11 @@ export class Counter {
    * restore, 0 otherwise.
    */
   restoredLsn: number;
-  /** Of a child: where its record lies among those of its template, −1 for a rule's own counter. */
-  place = -1;
   /** Of a child: where its counter is while it is checked out, else −1. */
   slot = -1;
+  /** To be read through `shareOf`, and whose it is: a rule may be shared anew. */
+  share: CounterShare | null = null;
+  shareFrom: RuleShares | null = null;
 
   constructor(rule: Rule, child: string, window: Window, restoredLsn = 0) {
     this.rule = rule;
@@ -186,8 +190,8 @@ export function shareOf(counter: Counter): CounterShare | null {
 }
 
 /** Whether this is the counter of a child that its template doesn't hold. */
-export function isNewChild({ rule, place }: Counter): boolean {
-  return place === -1 && rule.own === null;
+export function isNewChild({ child, place }: Counter): boolean {
+  return place === -1 && child !== "";
 }
 
 /** Keeps the counter of a child from now on, since it counts something. */

@@ -98,8 +98,11 @@ function sumOf(cost: PicoUsd): MoneySum {
   return sum;
 }
 
-/** Adds another sum, in place, but not its number of models. */
-export function addRollup(sum: Rollup, other: Rollup): void {
+/**
+ * Adds another sum, in place, but not its number of models. Whether the cost has reached its bound
+ * with it.
+ */
+export function addRollup(sum: Rollup, other: Rollup): boolean {
   sum.requests = bounded(sum.requests + other.requests);
   sum.inputTokens = bounded(sum.inputTokens + other.inputTokens);
   sum.outputTokens = bounded(sum.outputTokens + other.outputTokens);
@@ -115,8 +118,8 @@ export function addRollup(sum: Rollup, other: Rollup): void {
   }
   addSum(sum.inputCost, other.inputCost);
   addSum(sum.outputCost, other.outputCost);
-  addSum(sum.totalCost, other.totalCost);
   addSum(sum.rewriteCostSaved, other.rewriteCostSaved);
+  return addSum(sum.totalCost, other.totalCost);
 }
 
 /** As `addRollup` to an empty one. */

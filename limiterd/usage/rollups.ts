@@ -5,7 +5,6 @@
  * in `rollup-cache.ts`, to which of them a record is added in `rollups-of-record.ts`.
  */
 import type { ReportHosts } from "../../shared/api/usage-report.js";
-import { isSaturated } from "../../shared/domain/money.js";
 import type { Change, Store } from "../store/store.js";
 import { addRollup, copyRollup, type Rollup, rollupOf, rollupToStored } from "./rollup.js";
 import { type Cell, RollupCache } from "./rollup-cache.js";
@@ -93,13 +92,15 @@ export class Rollups implements RollupView {
       if (recordKey > cell.restoredKey) this.#addTo(cell, one);
   }
 
-  #addTo(cell: Cell, what: Rollup): void {
+  #showBefore(cell: Cell): void {
     for (const before of this.#views)
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
-    const wasSaturated = isSaturated(cell.sum.totalCost);
-    addRollup(cell.sum, what);
+  }
+
+  #addTo(cell: Cell, what: Rollup): void {
+    if (this.#views.size > 0) this.#showBefore(cell);
+    if (addRollup(cell.sum, what)) this.#saturated++;
     this.changed?.add(cell.key);
-    if (!wasSaturated && isSaturated(cell.sum.totalCost)) this.#saturated++;
     if (cell.dirty) return;
     cell.dirty = true;
     this.#dirty.push(cell);

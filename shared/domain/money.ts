@@ -49,9 +49,9 @@ export function addCost(sum: MoneySum, cost: PicoUsd): void {
   addLimbs(sum, Math.floor(cost / picoPerMicro), cost % picoPerMicro);
 }
 
-/** Adds another sum, in place. */
-export function addSum(sum: MoneySum, other: MoneySum): void {
-  addLimbs(sum, other.microUsd, other.picoUsd);
+/** Adds another sum, in place. Whether it has reached its bound with it. */
+export function addSum(sum: MoneySum, other: MoneySum): boolean {
+  return addLimbs(sum, other.microUsd, other.picoUsd);
 }
 
 /** A sum without a part of it, as a new sum; nothing where the part is more than the sum. */
@@ -63,14 +63,18 @@ export function differenceOf(sum: MoneySum, part: MoneySum): MoneySum {
     : { microUsd, picoUsd: sum.picoUsd - part.picoUsd + borrow * picoPerMicro };
 }
 
-function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): void {
+function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): boolean {
+  // Of most sums of a record there is nothing: they aren't even read.
+  if (microUsd === 0 && picoUsd === 0) return false;
+  const before = sum.microUsd;
   const pico = sum.picoUsd + picoUsd;
   const carry = pico >= picoPerMicro ? 1 : 0;
   sum.picoUsd = pico - carry * picoPerMicro;
   sum.microUsd += microUsd + carry;
-  if (sum.microUsd < sumMicroUsdMax) return;
+  if (sum.microUsd < sumMicroUsdMax) return false;
   sum.microUsd = sumMicroUsdMax;
   sum.picoUsd = 0;
+  return before < sumMicroUsdMax;
 }
 
 /** Whether a sum is at its bound: what it is the sum of may be more. */

@@ -86,9 +86,10 @@ export function createFrameReader(frameBytesMax: number): FrameReader {
           neededBytes = lengthBytes + length;
           break;
         }
-        const frame = decodeFrame(chunk.subarray(at + lengthBytes, at + lengthBytes + length));
+        const start = at + lengthBytes;
+        const frame = decodeFrame(chunk, start, start + length);
         if (frame === undefined) return broken();
-        at += lengthBytes + length;
+        at = start + length;
         onFrame(frame);
       }
       if (at < chunk.length) held.append(chunk, at);
@@ -97,10 +98,13 @@ export function createFrameReader(frameBytesMax: number): FrameReader {
   };
 }
 
-/** Undefined for bytes that aren't exactly one msgpack value. */
-function decodeFrame(bytes: Buffer): unknown {
+/**
+ * Undefined where these bytes of a chunk aren't exactly one msgpack value. Not of a view of them:
+ * that, and msgpackr's own view of it, cost as much as half of the decoding.
+ */
+function decodeFrame(chunk: Buffer, start: number, end: number): unknown {
   try {
-    return packr.unpack(bytes);
+    return packr.unpack(chunk, { start, end });
   } catch {
     // Whatever msgpackr reports of hostile bytes, the peer is closed.
     return undefined;
