@@ -4,6 +4,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
+// The global of this name is looked up at each reading of the clock.
+import { performance } from "node:perf_hooks";
 import type { Config } from "../shared/config/config.js";
 import { isLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";

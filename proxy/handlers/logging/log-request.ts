@@ -80,13 +80,17 @@ function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string 
   return fields + executionFields(record) + remarkFields(record);
 }
 
-const clientField = remembered((address) => `,"client":${quoted(address)}`);
-const userAgentField = remembered(
-  (agent) => `,"user_agent":${quoted(redactKeys(agent.slice(0, userAgentCharsMax)))}`,
+const clientField = remembered((address) => field("client", address));
+const userAgentField = remembered((agent) =>
+  field("user_agent", redactKeys(agent.slice(0, userAgentCharsMax))),
 );
-const userPathField = remembered((path) => `,"user_path":${quoted(path)}`);
-const modelField = remembered((model) => `,"model":${quoted(model)}`);
-const targetField = rememberingLast((target: Target) => `,"target":${quoted(targetName(target))}`);
+const userPathField = remembered((path) => field("user_path", path));
+const modelField = remembered((model) => field("model", model));
+const targetField = rememberingLast((target: Target) => field("target", targetName(target)));
+
+function field(name: string, text: string): string {
+  return `,"${name}":${quoted(text)}`;
+}
 
 /** What came of it at providers. */
 function executionFields(record: RequestRecord): string {

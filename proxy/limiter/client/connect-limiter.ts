@@ -1,5 +1,6 @@
 /** Joins the limiter client to the daemon's socket: bytes to messages and back. */
 import { randomUUID } from "node:crypto";
+import { performance } from "node:perf_hooks";
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import type { Config } from "../../../shared/config/config.js";
 import { createThrottledCount, type Log } from "../../../shared/log.js";
