@@ -74,6 +74,8 @@ export interface KnownProxy {
   settledSeq: number;
   /** The last settle that is durable: what the welcome of a reconnecting proxy carries. */
   durableSeq: number;
+  /** Its settles up to this number are durable. */
+  readonly onDurable: (seq: number) => void;
   /**
    * Its present connection, or null when that is gone: acknowledgements go there, and there alone
    * it may ask for admissions.

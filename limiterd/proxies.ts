@@ -37,6 +37,10 @@ export function createProxies(): Proxies {
       id,
       settledSeq,
       durableSeq: settledSeq,
+      onDurable(seq) {
+        proxy.durableSeq = Math.max(proxy.durableSeq, seq);
+        acknowledge(proxy, seq);
+      },
       peer: null,
       ackSeq: 0,
       seenAtMs,
@@ -83,6 +87,17 @@ export function createProxies(): Proxies {
       return forgotten;
     },
   };
+}
+
+/** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
+export function acknowledge(proxy: KnownProxy, seq: number): void {
+  if (seq === 0) return;
+  if (proxy.ackSeq === 0)
+    queueMicrotask(() => {
+      proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
+      proxy.ackSeq = 0;
+    });
+  if (seq > proxy.ackSeq) proxy.ackSeq = seq;
 }
 
 /** `proxies`: [settledSeq, connected, seenAtMs, recounted] by proxy id. */

@@ -31,10 +31,7 @@ interface RuleMaking {
 
 const noChildren: readonly ChildCounters[] = [];
 
-/**
- * What each request reads of a rule and of a counter stands first: it is laid out in this order, and
- * of 10,000 rules none is in the processor's cache.
- */
+/** What each request reads stands first, here and in `Counter`: V8 lays it out in this order. */
 export class Rule {
   /** Caps may be edited in place: everything else is the rule's identity. */
   definition: RuleDefinition;

@@ -77,11 +77,7 @@ function judgeRequest(
     budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") },
     turn,
   });
-  if (verdict.kind === "unsure")
-    return waitForHosts(state, peer, id, (laterMs, final) => {
-      // On a connection that was left nothing is answered.
-      if (proxy.peer === peer) judgeRequest(state, asked, laterMs, final);
-    });
+  if (verdict.kind === "unsure") return waitForHosts(state, peer, id, judgingAgain(state, asked));
   turn?.end();
   if (verdict.kind === "admitted") {
     counts.admitted++;
@@ -107,6 +103,14 @@ function judgeRequest(
     breach: verdict.breach,
   });
   return sendRefusal(peer, id, verdict, key);
+}
+
+/** Apart, as what a function hands on of its variables costs at each call. */
+function judgingAgain(state: DaemonState, asked: AskedRequest) {
+  return (nowMs: number, final: boolean): void => {
+    // On a connection that was left nothing is answered.
+    if (asked.proxy.peer === asked.peer) judgeRequest(state, asked, nowMs, final);
+  };
 }
 
 function leaseOf(

@@ -4,7 +4,8 @@
  */
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import { tellsVerdictsRead } from "../../shared/wire/wire-versions.js";
-import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import type { HeldLease, PeerState } from "../peer.js";
+import { acknowledge } from "../proxies.js";
 import { countSettle } from "../rules/count-settle.js";
 import { isSameTarget } from "../rules/match-counters.js";
 import { settleFacts } from "../rules/settle-facts.js";
@@ -34,13 +35,9 @@ export function applySettle(
   proxy.settledSeq = message.seq;
   counts.settledParts[message.part]++;
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
-  const { seq } = message;
   const arrived = { proxy, message, held, infersLate: peer.wireVersion < tellsVerdictsRead };
   // First: what is counted now is in the batch that holds the settle.
-  const taken = writer.journal(proxy.id, seq, () => {
-    proxy.durableSeq = Math.max(proxy.durableSeq, seq);
-    acknowledge(proxy, seq);
-  });
+  const taken = writer.journal(proxy.id, message.seq, proxy.onDurable);
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
   state.proxies.markDirty(proxy);
   if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
@@ -57,15 +54,4 @@ function releaseSettled(peer: PeerState, held: HeldLease, message: Settle): void
   // A repeated settle may arrive when the next target is already at work.
   if (isSameTarget(held.target, message.target))
     peer.leases.set(message.lease, releaseTarget(held));
-}
-
-/** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
-function acknowledge(proxy: KnownProxy, seq: number): void {
-  if (seq === 0) return;
-  if (proxy.ackSeq === 0)
-    queueMicrotask(() => {
-      proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
-      proxy.ackSeq = 0;
-    });
-  if (seq > proxy.ackSeq) proxy.ackSeq = seq;
 }

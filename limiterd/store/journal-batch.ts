@@ -5,6 +5,30 @@
  */
 import { isCount } from "../../shared/checked.js";
 
+/** The settles of a batch that isn't committed yet: how many, and of each proxy the last one. */
+export class BatchSettles {
+  size = 0;
+  readonly #last = new Map<string, { seq: number; readonly onDurable: (seq: number) => void }>();
+
+  /** `onDurable` is always the same of a proxy: it gets the number of its last one. */
+  add(proxyId: string, seq: number, onDurable: (seq: number) => void): void {
+    this.size++;
+    const last = this.#last.get(proxyId);
+    if (last === undefined) this.#last.set(proxyId, { seq, onDurable });
+    else last.seq = seq;
+  }
+
+  /** The last number of each proxy. */
+  last(): ReadonlyMap<string, number> {
+    return new Map(Array.from(this.#last, ([proxyId, { seq }]) => [proxyId, seq]));
+  }
+
+  /** The batch is committed. */
+  tellDurable(): void {
+    for (const { seq, onDurable } of this.#last.values()) onDurable(seq);
+  }
+}
+
 interface JournalBatch {
   /** The number of each proxy's last settle. */
   readonly settled: ReadonlyMap<string, number>;

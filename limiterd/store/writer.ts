@@ -15,7 +15,7 @@ import {
 } from "../../shared/bounds.js";
 import { CommitQueue } from "./commit-queue.js";
 import type { Contributor } from "./contributor.js";
-import { batchToStored } from "./journal-batch.js";
+import { BatchSettles, batchToStored } from "./journal-batch.js";
 import type { Change, Store } from "./store.js";
 
 /** What the open batch has counted. */
@@ -54,10 +54,8 @@ export class Writer {
   readonly #contributors: readonly Contributor[];
   readonly #queue: CommitQueue;
   #lsn: number;
-  /** The last settle of each proxy in the open batch. */
-  #settled = new Map<string, number>();
-  /** What runs once the open batch is committed, for each of its settles. */
-  #batchDone: (() => void)[] = [];
+  /** Of the open batch. */
+  #settles = new BatchSettles();
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
@@ -120,11 +118,11 @@ export class Writer {
   }
 
   /**
-   * Adds a settle to the open batch, and with it what is counted from now on in this turn;
-   * `onDurable` runs once it is committed. False: it was not taken, so nothing that it causes may
-   * be written either.
+   * Adds a settle to the open batch, and with it what is counted from now on in this turn. Once the
+   * batch is committed, `onDurable`, always the same of a proxy, gets the last number in it. False:
+   * it was not taken, so nothing that it causes may be written either.
    */
-  journal(proxyId: string, seq: number, onDurable: () => void): boolean {
+  journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
     if (this.#closed) return false;
     this.#pauseAtBound();
     if (this.#counted.paused) {
@@ -133,8 +131,7 @@ export class Writer {
     }
     this.#closeIfFull();
     this.#pendingEntries++;
-    this.#settled.set(proxyId, seq);
-    this.#batchDone.push(onDurable);
+    this.#settles.add(proxyId, seq, onDurable);
     this.#commitWithin(commitDelayMs);
     return true;
   }
@@ -156,24 +153,24 @@ export class Writer {
     this.#commitDue = false;
     const counted = this.#counted;
     const halves = counted.size;
-    if (this.#batchDone.length === 0 && halves === 0) return lsn;
+    const settles = this.#settles;
+    if (settles.size === 0 && halves === 0) return lsn;
     const contributors = this.#contributors;
-    const done = this.#batchDone;
-    const value = batchToStored({ settled: this.#settled, counted: counted.take() });
+    const settled = settles.last();
+    const value = batchToStored({ settled, counted: counted.take() });
     const changes: Change[] = [{ table: "journal", key: lsn, value }];
     for (const contributor of contributors)
       for (const change of contributor.changes(lsn)) changes.push(change);
     this.#queue.add(changes, () => {
-      this.#pendingEntries -= done.length + halves;
+      this.#pendingEntries -= settles.size + halves;
       for (const contributor of contributors) contributor.committed(lsn);
-      for (const run of done) run();
+      settles.tellDurable();
     });
     this.#pendingEntries += halves;
-    const bytes = (this.#settled.size + halves) * entryBytes;
+    const bytes = (settled.size + halves) * entryBytes;
     this.#batchBytes.set(lsn, bytes);
     this.#journalBytes += bytes;
-    this.#settled = new Map();
-    this.#batchDone = [];
+    this.#settles = new BatchSettles();
     return lsn;
   }
 
@@ -227,7 +224,7 @@ export class Writer {
   }
 
   #closeIfFull(): void {
-    if (this.#batchDone.length >= journalBatchMax || this.#counted.size >= journalCountedMax)
+    if (this.#settles.size >= journalBatchMax || this.#counted.size >= journalCountedMax)
       this.closeBatch();
   }
 

@@ -90,6 +90,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
+/** Otherwise node-ipc makes a text of what arrives, and bytes of the text. */
+function keepBytes(socket: net.Socket): void {
+  socket.setEncoding = () => socket;
+}
+
 function socketModeOf({ groupAccess, ownerOnly }: ListenOptions): number {
   return groupAccess && ownerOnly !== true ? 0o660 : 0o600;
 }
@@ -112,6 +117,7 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
     const mask = process.umask(0o777 & ~socketMode);
     try {
       server.start();
+      server.server.prependListener("connection", keepBytes);
     } finally {
       process.umask(mask);
     }

@@ -4,17 +4,21 @@
  * because msgpack itself can hold any structure.
  */
 
-import { addExtension, Packr, RESERVE_START_SPACE } from "msgpackr";
+import { addExtension, Packr, RESERVE_START_SPACE, RESET_BUFFER_MODE } from "msgpackr";
 import { ByteBuffer } from "../byte-buffer.js";
 
-const packr = new Packr({
+const options = {
   useRecords: false,
   // A field of that name in a body is the caller's, and no method.
   useToJSON: false,
   encodeUndefinedAsNil: true,
   mapsAsObjects: true,
   int64AsType: "number",
-} as ConstructorParameters<typeof Packr>[0]);
+} as ConstructorParameters<typeof Packr>[0];
+
+const packr = new Packr(options);
+/** Its one buffer grows to the largest value; what frames are cut from stays small. */
+const valuePackr = new Packr(options);
 
 /**
  * msgpackr's references let one value appear in many places, or within itself: a small frame that
@@ -38,9 +42,16 @@ export function encodeFrame(wire: readonly unknown[]): Buffer {
   return frame;
 }
 
-/** A value as the store keeps it: plain msgpack, without a length word. */
-export function encodeValue(value: unknown): Buffer {
-  return Buffer.from(packr.pack(value));
+/**
+ * A value as the store keeps it: plain msgpack, without a length word, behind `headBytes` that are
+ * the caller's to write.
+ */
+export function encodeValue(value: unknown, headBytes = 0): Buffer {
+  // The next value is put into the same bytes.
+  const bytes = valuePackr.pack(value, RESET_BUFFER_MODE);
+  const kept = Buffer.allocUnsafe(headBytes + bytes.length);
+  bytes.copy(kept, headBytes);
+  return kept;
 }
 
 /** The value that `encodeValue` wrote; throws on anything else. */

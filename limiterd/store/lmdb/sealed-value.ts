@@ -30,11 +30,9 @@ export function sealChange({ table, key, value }: Change): SealedChange {
 }
 
 export function sealValue(value: readonly unknown[]): Buffer {
-  const body = encodeValue(value);
-  const sealed = Buffer.allocUnsafe(headBytes + body.length);
+  const sealed = encodeValue(value, headBytes);
   sealed[0] = sealVersion;
-  sealed.writeUInt32BE(crc32(body), 1);
-  body.copy(sealed, headBytes);
+  sealed.writeUInt32BE(crc32(sealed.subarray(headBytes)), 1);
   return sealed;
 }
 

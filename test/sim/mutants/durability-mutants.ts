@@ -82,8 +82,8 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "settle acknowledged before its commit",
     file: "limiterd/store/writer.js",
-    find: "this.#batchDone.push(onDurable);",
-    put: "this.#batchDone.push(() => {}); onDurable();",
+    find: "this.#settles.add(proxyId, seq, onDurable);",
+    put: "this.#settles.add(proxyId, seq, onDurable); onDurable(seq);",
     often: true,
   },
   {
