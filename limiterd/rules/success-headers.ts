@@ -48,7 +48,8 @@ export function headersOfCounters(
 export function countsOf(counter: Counter, nowMs: number): SharedView {
   const { rule, child, window, inFlight } = counter;
   const { shares } = rule;
-  const share = (counter.shareFrom === shares ? counter.share : null) ?? shares?.find(child);
+  if (shares === null) return { window, inFlight, nowMs };
+  const share = (counter.shareFrom === shares ? counter.share : null) ?? shares.find(child);
   return share?.view(window, inFlight, nowMs) ?? { window, inFlight, nowMs };
 }
 

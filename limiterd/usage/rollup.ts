@@ -69,7 +69,7 @@ export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }
   return totalCost.microUsd === 0 && totalCost.picoUsd === 0;
 }
 
-/** The sum of one record. */
+/** The sum of one record, to be read: its costs may be those of others too. */
 export function rollupOf(record: UsageRecord): Rollup {
   const { inputCost, outputCost, totalCost, rewriteCostSaved } = record;
   const unpriced = inputCost === null || outputCost === null || totalCost === null;
@@ -92,7 +92,10 @@ export function rollupOf(record: UsageRecord): Rollup {
   };
 }
 
+const nothing: Readonly<MoneySum> = emptySum();
+
 function sumOf(cost: PicoUsd): MoneySum {
+  if (cost === 0) return nothing;
   const sum = emptySum();
   addCost(sum, cost);
   return sum;
