@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-// The global of this name is looked up at each reading of the clock.
+// The global of this name is looked up anew at each reading; a request reads it a dozen times.
 import { performance } from "node:perf_hooks";
 import type { Config } from "../shared/config/config.js";
 import { isLoopback } from "../shared/config/open-gateway.js";

@@ -52,10 +52,10 @@ import type { RequestContext } from "./request-context.js";
 import { RequestRecord } from "./request-record.js";
 
 /**
- * Answers one request and logs it, then calls `ended`. Whatever is thrown on the way ends this
- * request alone; rejects with `BrokenLimiterState`, which ends the process.
+ * Answers one request and logs it. Whatever is thrown on the way ends this request alone; rejects
+ * with `BrokenLimiterState`, which ends the process.
  */
-export async function handleRequest(gateway: Gateway, exchange: Exchange, ended?: () => void) {
+export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const record = new RequestRecord(gateway.monoMs());
   try {
     // Now: an ended connection has no address any more.
@@ -68,14 +68,13 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange, ended?
   exchange.memory.handled();
   try {
     if (record.bug !== null) logBug(gateway.log, exchange.id, record.bug);
-    const request = { exchange, record, endedMonoMs: gateway.monoMs() };
-    logRequest(gateway, request);
-    countRequest(gateway, request);
-    endTrace(request);
+    const ended = { exchange, record, endedMonoMs: gateway.monoMs() };
+    logRequest(gateway, ended);
+    countRequest(gateway, ended);
+    endTrace(ended);
   } catch (error) {
     logBug(gateway.log, exchange.id, error);
   }
-  ended?.();
 }
 
 /** Not async, nor is `answerCaller`: each promise on the way of every request costs. */

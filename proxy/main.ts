@@ -120,7 +120,7 @@ export async function startProxy({
     sockets,
     handle(ofListener, exchange) {
       answering.began();
-      void handleRequest(ofListener, exchange, answering.ended);
+      void handleRequest(ofListener, exchange).then(answering.ended);
     },
   }).catch(async (error: unknown) => {
     await closeAll();

@@ -8,24 +8,25 @@ import { isCount } from "../../shared/checked.js";
 /** The settles of a batch that isn't committed yet: how many, and of each proxy the last one. */
 export class BatchSettles {
   size = 0;
-  readonly #last = new Map<string, { seq: number; readonly onDurable: (seq: number) => void }>();
+  /** By who is told: a proxy that was forgotten may still be here beside its new self. */
+  readonly #last = new Map<(seq: number) => void, { readonly proxyId: string; seq: number }>();
 
-  /** `onDurable` is always the same of a proxy: it gets the number of its last one. */
+  /** `onDurable`, one function for each proxy, gets the number of its last one. */
   add(proxyId: string, seq: number, onDurable: (seq: number) => void): void {
     this.size++;
-    const last = this.#last.get(proxyId);
-    if (last === undefined) this.#last.set(proxyId, { seq, onDurable });
+    const last = this.#last.get(onDurable);
+    if (last === undefined) this.#last.set(onDurable, { proxyId, seq });
     else last.seq = seq;
   }
 
   /** The last number of each proxy. */
   last(): ReadonlyMap<string, number> {
-    return new Map(Array.from(this.#last, ([proxyId, { seq }]) => [proxyId, seq]));
+    return new Map(Array.from(this.#last.values(), ({ proxyId, seq }) => [proxyId, seq]));
   }
 
   /** The batch is committed. */
   tellDurable(): void {
-    for (const { seq, onDurable } of this.#last.values()) onDurable(seq);
+    for (const [onDurable, { seq }] of this.#last) onDurable(seq);
   }
 }
 

@@ -119,8 +119,8 @@ export class Writer {
 
   /**
    * Adds a settle to the open batch, and with it what is counted from now on in this turn. Once the
-   * batch is committed, `onDurable`, always the same of a proxy, gets the last number in it. False:
-   * it was not taken, so nothing that it causes may be written either.
+   * batch is committed, `onDurable`, one function for each proxy, gets the last number in it.
+   * False: it was not taken, so nothing that it causes may be written either.
    */
   journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
     if (this.#closed) return false;

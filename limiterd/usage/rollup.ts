@@ -44,6 +44,9 @@ export interface Rollup {
   readonly rewriteCostSaved: MoneySum;
 }
 
+/** One to be read: its parts may be those of others too. */
+type ReadRollup = { readonly [Part in keyof Rollup]: Readonly<Rollup[Part]> };
+
 export function emptyRollup(): Rollup {
   return {
     requests: 0,
@@ -69,8 +72,8 @@ export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }
   return totalCost.microUsd === 0 && totalCost.picoUsd === 0;
 }
 
-/** The sum of one record, to be read: its costs may be those of others too. */
-export function rollupOf(record: UsageRecord): Rollup {
+/** The sum of one record. */
+export function rollupOf(record: UsageRecord): ReadRollup {
   const { inputCost, outputCost, totalCost, rewriteCostSaved } = record;
   const unpriced = inputCost === null || outputCost === null || totalCost === null;
   const requests = record.status === interimStatus ? 0 : 1;
@@ -94,7 +97,7 @@ export function rollupOf(record: UsageRecord): Rollup {
 
 const nothing: Readonly<MoneySum> = emptySum();
 
-function sumOf(cost: PicoUsd): MoneySum {
+function sumOf(cost: PicoUsd): Readonly<MoneySum> {
   if (cost === 0) return nothing;
   const sum = emptySum();
   addCost(sum, cost);
@@ -105,7 +108,7 @@ function sumOf(cost: PicoUsd): MoneySum {
  * Adds another sum, in place, but not its number of models. Whether the cost has reached its bound
  * with it.
  */
-export function addRollup(sum: Rollup, other: Rollup): boolean {
+export function addRollup(sum: Rollup, other: ReadRollup): boolean {
   sum.requests = bounded(sum.requests + other.requests);
   sum.inputTokens = bounded(sum.inputTokens + other.inputTokens);
   sum.outputTokens = bounded(sum.outputTokens + other.outputTokens);
@@ -126,7 +129,7 @@ export function addRollup(sum: Rollup, other: Rollup): boolean {
 }
 
 /** As `addRollup` to an empty one. */
-export function copyRollup(sum: Rollup): Rollup {
+export function copyRollup(sum: ReadRollup): Rollup {
   const copy = emptyRollup();
   addRollup(copy, sum);
   return copy;

@@ -97,7 +97,7 @@ export class Rollups implements RollupView {
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
   }
 
-  #addTo(cell: Cell, what: Rollup): void {
+  #addTo(cell: Cell, what: ReturnType<typeof rollupOf>): void {
     if (this.#views.size > 0) this.#showBefore(cell);
     if (addRollup(cell.sum, what)) this.#saturated++;
     this.changed?.add(cell.key);

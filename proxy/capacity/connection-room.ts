@@ -27,7 +27,7 @@ export class ConnectionRoom<C extends Connection> {
   readonly max: number;
   readonly #reserve: number;
   readonly #open = new Map<C, Open<C>>();
-  /** Those without a running request, from the longest idle one on. */
+  /** Those without a running request: behind it the longest idle one, before it the last. */
   readonly #idle = alone<C>(null);
   #idleCount = 0;
   readonly #onFull: (() => void) | null;
@@ -64,6 +64,7 @@ export class ConnectionRoom<C extends Connection> {
   }
 
   opened(connection: C): void {
+    if (this.#open.has(connection)) return;
     const open = alone(connection);
     this.#open.set(connection, open);
     this.#becomesIdle(open);

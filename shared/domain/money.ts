@@ -50,7 +50,7 @@ export function addCost(sum: MoneySum, cost: PicoUsd): void {
 }
 
 /** Adds another sum, in place. Whether it has reached its bound with it. */
-export function addSum(sum: MoneySum, other: MoneySum): boolean {
+export function addSum(sum: MoneySum, other: Readonly<MoneySum>): boolean {
   return addLimbs(sum, other.microUsd, other.picoUsd);
 }
 

@@ -90,7 +90,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** Otherwise node-ipc makes a text of what arrives, and bytes of the text. */
+/**
+ * What arrives stays bytes. Where node-ipc dials, nothing can come before its own listener, and it
+ * makes a text of them.
+ */
 function keepBytes(socket: net.Socket): void {
   socket.setEncoding = () => socket;
 }
@@ -194,7 +197,7 @@ function newIpc(): IPCModule {
   const ipc = new IPCModule();
   ipc.config.silent = true;
   ipc.config.rawBuffer = true;
-  // The default, utf8, destroys binary: node-ipc makes text of each chunk and bytes of the text.
+  // Of the text that node-ipc makes of a chunk, and of which it makes bytes: utf8 destroys them.
   ipc.config.encoding = "latin1";
   ipc.config.unlink = false;
   ipc.config.maxConnections = peersMax;

@@ -1,10 +1,13 @@
-/** What is made of short texts that come again and again, such as names that callers send. */
+/**
+ * What is made of short texts that come again and again, such as names that callers send. It is
+ * made of the text alone: which texts are remembered changes nothing but the time.
+ */
 
 /** Callers choose the texts: neither more of them are remembered, nor longer ones. */
 const textsMax = 500;
 const charsMax = 64;
 
-/** `make`, which is a function of the text alone, called once for each text that is remembered. */
+/** `make`, called once for each text that is remembered. Not for secrets: they stay in memory. */
 export function remembered<T extends NonNullable<unknown>>(
   make: (text: string) => T,
 ): (text: string) => T {
@@ -15,7 +18,8 @@ export function remembered<T extends NonNullable<unknown>>(
     const made = make(text);
     if (text.length > charsMax) return made;
     if (known.size === textsMax) known.clear();
-    known.set(text, made);
+    // A copy: V8 keeps all of a header as long as a text that was cut from it.
+    known.set(` ${text}`.slice(1), made);
     return made;
   };
 }

@@ -7,24 +7,21 @@
 import { addExtension, Packr, RESERVE_START_SPACE, RESET_BUFFER_MODE } from "msgpackr";
 import { ByteBuffer } from "../byte-buffer.js";
 
-const options = {
+const packr = new Packr({
   useRecords: false,
   // A field of that name in a body is the caller's, and no method.
   useToJSON: false,
   encodeUndefinedAsNil: true,
   mapsAsObjects: true,
   int64AsType: "number",
-} as ConstructorParameters<typeof Packr>[0];
-
-const packr = new Packr(options);
-/** Its one buffer grows to the largest value; what frames are cut from stays small. */
-const valuePackr = new Packr(options);
+} as ConstructorParameters<typeof Packr>[0]);
 
 /**
  * msgpackr's references let one value appear in many places, or within itself: a small frame that
- * is endless to whatever walks it.
+ * is endless to whatever walks it. Its bundles of texts (0x62) point anywhere, so into the frames
+ * that stand before and behind in a chunk.
  */
-for (const type of [0x69, 0x70]) {
+for (const type of [0x62, 0x69, 0x70]) {
   addExtension({
     type,
     unpack() {
@@ -33,11 +30,26 @@ for (const type of [0x69, 0x70]) {
   } as unknown as Parameters<typeof addExtension>[0]);
 }
 
+/** msgpackr's usual buffer, and the largest that it goes on with. */
+const bufferBytes = 8192;
+const bufferBytesMax = 1024 * 1024;
+
+/**
+ * The bytes of a value, in a buffer from which later ones are cut too. It has grown to four times
+ * the largest; a small frame that waits for its reader would hold all of it.
+ */
+function packed(value: unknown, mode: number): Buffer {
+  const bytes = packr.pack(value, mode);
+  if (bytes.buffer.byteLength > bufferBytesMax)
+    packr.useBuffer(Buffer.allocUnsafeSlow(bufferBytes));
+  return bytes;
+}
+
 const lengthBytes = 4;
 
 /** One message as a frame, length word included. */
 export function encodeFrame(wire: readonly unknown[]): Buffer {
-  const frame = packr.pack(wire, RESERVE_START_SPACE + lengthBytes);
+  const frame = packed(wire, RESERVE_START_SPACE + lengthBytes);
   frame.writeUInt32BE(frame.length - lengthBytes, 0);
   return frame;
 }
@@ -48,7 +60,7 @@ export function encodeFrame(wire: readonly unknown[]): Buffer {
  */
 export function encodeValue(value: unknown, headBytes = 0): Buffer {
   // The next value is put into the same bytes.
-  const bytes = valuePackr.pack(value, RESET_BUFFER_MODE);
+  const bytes = packed(value, RESET_BUFFER_MODE);
   const kept = Buffer.allocUnsafe(headBytes + bytes.length);
   bytes.copy(kept, headBytes);
   return kept;

@@ -71,7 +71,7 @@ function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string 
   fields += `,"status":${status},"outcome":"${outcome}","ms":${ms}`;
   if (clientAddress !== "") fields += clientField(clientAddress);
   const userAgent = exchange.header("user-agent");
-  if (userAgent !== undefined) fields += userAgentField(userAgent);
+  if (userAgent !== undefined) fields += userAgentField(redactKeys(userAgent));
   if (traceId !== "") fields += `,"trace_id":"${traceId}"`;
   if (userPath !== null) fields += userPathField(userPath);
   if (keyId !== "") fields += `,"key":"${keyId}"`;
@@ -82,7 +82,7 @@ function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string 
 
 const clientField = remembered((address) => field("client", address));
 const userAgentField = remembered((agent) =>
-  field("user_agent", redactKeys(agent.slice(0, userAgentCharsMax))),
+  field("user_agent", agent.slice(0, userAgentCharsMax)),
 );
 const userPathField = remembered((path) => field("user_path", path));
 const modelField = remembered((model) => field("model", model));
@@ -146,7 +146,7 @@ function quotedPath(path: string, route: string): string {
 
 /** Rounded to a tenth. Of whole numbers, as a fraction takes V8 five times as long to write. */
 function tenths(ms: number): string {
-  const rounded = Math.round(ms * 10);
+  const rounded = Math.max(0, Math.round(ms * 10));
   const tenth = rounded % 10;
   return tenth === 0 ? `${rounded / 10}` : `${(rounded - tenth) / 10}.${tenth}`;
 }

@@ -10,7 +10,7 @@ export class RunningHandlers {
     this.#count++;
   }
 
-  /** Bound, so that it can be handed on as it is. */
+  /** Bound, so that it can be handed to `then` as it is. */
   readonly ended = (): void => {
     if (--this.#count > 0) return;
     const waiting = this.#waiting;

@@ -63,8 +63,9 @@ t.test("settles of one delay share a commit, and are durable after it", async (t
     },
     { firstLsn: 10, journaled: [], retryMs: 1000, contributors: [] },
   );
-  for (const seq of [1, 2, 3]) writer.journal("p", seq, (seq) => durable.push(seq));
-  writer.journal("q", 7, (seq) => durable.push(seq));
+  const [onDurable, ofOther] = [1, 2].map(() => (seq: number) => void durable.push(seq));
+  for (const seq of [1, 2, 3]) writer.journal("p", seq, onDurable!);
+  writer.journal("q", 7, ofOther!);
   t.equal(timers.length, 1, "one timer for all three");
   t.same(durable, []);
   timers.shift()!();
@@ -448,8 +449,8 @@ t.test("a batch that is committed while the next gathers keeps its own settles",
   t.equal(writer.closeBatch(), 5, "an empty one uses a number up");
   t.same(calls, []);
   t.same(writer.removeJournal(5), []);
-  for (let seq = 1; seq <= journalBatchMax + 1; seq++)
-    writer.journal("p", seq, (durable) => void calls.push(`durable ${durable}`));
+  const onDurable = (seq: number): void => void calls.push(`durable ${seq}`);
+  for (let seq = 1; seq <= journalBatchMax + 1; seq++) writer.journal("p", seq, onDurable);
   t.same(calls, ["changes 6"], "a full one is closed");
   t.same(
     timers.map(({ ms }) => ms),

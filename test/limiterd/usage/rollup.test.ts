@@ -141,3 +141,14 @@ t.test("what answers tell beside their tokens is added up, where there is any", 
   t.same(rollupFromStored(stored), total);
   t.equal(recordKeyIn(stored), 5);
 });
+
+t.test("what one record adds is no part of another one's", async (t) => {
+  const free = { ...recordOn("/a"), inputCost: null, outputCost: null, totalCost: null };
+  const priced = { ...recordOn("/a"), inputCost: 5, outputCost: 6, totalCost: 11 };
+  const [one, other] = [emptyRollup(), emptyRollup()];
+  for (const record of [free, priced, free]) addRollup(one, rollupOf(record));
+  addRollup(other, rollupOf(free));
+  t.same([one.totalCost, one.requests, one.unpricedRequests], [money(0, 11), 3, 2]);
+  t.same([other.totalCost, other.inputCost], [money(0, 0), money(0, 0)]);
+  t.same(rollupOf(free).totalCost, money(0, 0));
+});

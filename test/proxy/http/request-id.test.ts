@@ -13,6 +13,10 @@ t.test("new ids never repeat, within a process or between two", async (t) => {
   const [one, other] = [createRequestIds(), createRequestIds()];
   const ids = Array.from({ length: 5000 }, () => [one(undefined).id, other(undefined).id]).flat();
   t.equal(new Set(ids).size, 10_000);
+  t.same(
+    ids.filter((id) => !/^req_[\w-]{22}$/.test(id)),
+    [],
+  );
 });
 
 t.test("our own id is new, whatever a caller names its requests", async (t) => {

@@ -69,6 +69,17 @@ t.test("sums agree with BigInt for any costs in any order, and sums of sums too"
   );
 });
 
+t.test("a sum says once that it has reached its bound", async (t) => {
+  const sum = emptySum();
+  const most = { microUsd: Number.MAX_SAFE_INTEGER - 1, picoUsd: 999_999 };
+  t.equal(addSum(sum, most), false);
+  t.equal(addSum(sum, emptySum()), false);
+  t.equal(addSum(sum, { microUsd: 0, picoUsd: 1 }), true);
+  t.ok(isSaturated(sum));
+  t.equal(addSum(sum, { microUsd: 1, picoUsd: 1 }), false, "it is there already");
+  t.same(sum, { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 });
+});
+
 t.test("sums compare as their amounts do", async () => {
   fc.assert(
     fc.property(fc.array(cost, { maxLength: 5 }), fc.array(cost, { maxLength: 5 }), (a, b) => {

@@ -29,6 +29,14 @@ t.test("of long texts nothing is kept", async (t) => {
   );
 });
 
+t.test("a text that looks like another one isn't taken for it", async (t) => {
+  const codes = remembered((text) => [...text].map((character) => character.codePointAt(0)).join());
+  const texts = ["\ud800".padEnd(20, "x"), "\ufffd".padEnd(20, "x"), "\u00e9", "e\u0301", ""];
+  for (let i = 0; i < 2; i++)
+    for (const text of texts)
+      t.equal(codes(text), [...text].map((character) => character.codePointAt(0)).join());
+});
+
 t.test("of many texts the last hundreds are kept, and each answer stays right", async (t) => {
   const [upper, made] = making();
   for (let i = 0; i < 500; i++) upper(`a${i}`);

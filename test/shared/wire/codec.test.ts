@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
@@ -324,46 +325,47 @@ t.test("the names of a body's fields are data, whatever msgpackr calls by them",
     }
 });
 
+/** Often what has a meaning of its own to msgpackr. */
+const likely = fc.constantFrom(
+  0xd4,
+  0xd6,
+  0xc7,
+  0xc8,
+  0x72,
+  0x62,
+  0x69,
+  0x70,
+  0x73,
+  0x74,
+  0x78,
+  0x65,
+  0x42,
+  0xff,
+  0x40,
+  0x90,
+  0x91,
+  0x92,
+  0x80,
+  0x81,
+  0xdc,
+  0xdd,
+  0xde,
+  0xa1,
+  0xd9,
+  0xc4,
+  0xcb,
+  0xcf,
+  0,
+  1,
+  2,
+);
+const anyBody = fc.array(
+  fc.oneof({ weight: 4, arbitrary: likely }, { weight: 1, arbitrary: fc.nat(255) }),
+  { maxLength: 60 },
+);
 t.test("any bytes at all are read or end the reader, and never throw", async (t) => {
-  const likely = fc.constantFrom(
-    0xd4,
-    0xd6,
-    0xc7,
-    0xc8,
-    0x72,
-    0x62,
-    0x69,
-    0x70,
-    0x73,
-    0x74,
-    0x78,
-    0x65,
-    0x42,
-    0xff,
-    0x40,
-    0x90,
-    0x91,
-    0x92,
-    0x80,
-    0x81,
-    0xdc,
-    0xdd,
-    0xde,
-    0xa1,
-    0xd9,
-    0xc4,
-    0xcb,
-    0xcf,
-    0,
-    1,
-    2,
-  );
-  const bytes = fc.array(
-    fc.oneof({ weight: 4, arbitrary: likely }, { weight: 1, arbitrary: fc.nat(255) }),
-    { maxLength: 60 },
-  );
   fc.assert(
-    fc.property(fc.array(bytes, { minLength: 1, maxLength: 3 }), (bodies) => {
+    fc.property(fc.array(anyBody, { minLength: 1, maxLength: 3 }), (bodies) => {
       const reader = createFrameReader(bytesMax);
       for (const body of bodies) {
         const frames: unknown[] = [];
@@ -376,6 +378,75 @@ t.test("any bytes at all are read or end the reader, and never throw", async (t)
     { numRuns: 10_000 },
   );
   t.pass("10,000 streams");
+});
+
+/** What a reader makes of bytes, as text: undefined fields count. */
+function seen(bytes: Buffer): string {
+  return inspect(read(bytes), { depth: null });
+}
+
+t.test("a frame is what its own bytes say, whatever stands before and behind it", async (t) => {
+  // msgpack can hold an error, which is made where it is read.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  t.teardown(() => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
+  const whole = fc.constantFrom(
+    ...[["settled", 7], ["admit", 1, "/a", "none", ["openai", "m"], false], [{ a: [null, "x"] }]],
+  );
+  const body = fc.oneof(
+    { weight: 2, arbitrary: whole.map((value) => [...encodeValue(value)]) },
+    { weight: 1, arbitrary: whole.map((value) => [...encodeValue(value)].slice(0, -1)) },
+    { weight: 2, arbitrary: anyBody.filter(({ length }) => length > 0) },
+  );
+  fc.assert(
+    fc.property(fc.array(body, { minLength: 1, maxLength: 5 }), (bodies) => {
+      const together = read(Buffer.concat(bodies.map(framed)));
+      const alone = bodies.map((each) => read(Buffer.from(framed(each))));
+      const broken = alone.findIndex(({ ok }) => !ok);
+      const whole = broken === -1 ? alone : alone.slice(0, broken);
+      return (
+        inspect(together, { depth: null }) ===
+        inspect(
+          { ok: broken === -1, frames: whole.flatMap(({ frames }) => frames) },
+          { depth: null },
+        )
+      );
+    }),
+    { numRuns: 10_000 },
+  );
+  t.pass("10,000 chunks");
+});
+
+t.test("a bundle of texts, which may point into other frames, isn't read", async (t) => {
+  const bundle = (at: number, value: readonly number[]): number[] => {
+    const offset = Buffer.alloc(4);
+    offset.writeInt32BE(at);
+    return [0xc7, 4, 0x62, ...offset, ...value];
+  };
+  const texts = [...encodeValue(["/else", "/victim"])].slice(1);
+  // To a text that lies behind it in its own frame, in the frame behind, and in the one before.
+  const own = [0x92, ...bundle(3, [0xc1, 1]), 0xc0, ...texts];
+  for (const at of [3, 12, -24])
+    for (const others of [Buffer.alloc(0), framed([...encodeValue(["settled", "/victim"])])]) {
+      const bytes = Buffer.concat([others, framed([0x91, ...bundle(at, [0xc1, 1])]), others]);
+      t.notOk(read(bytes).ok, `${at} with ${others.length} bytes`);
+    }
+  t.notOk(read(framed(own)).ok);
+  t.match(seen(encodeFrame(["settled", 1])), "ok: true", "others are read on");
+});
+
+t.test("one large value doesn't make each frame hold as much", async (t) => {
+  for (const large of [
+    encodeFrame(["answer", 1, "x".repeat(5_000_000)]),
+    encodeValue("y".repeat(5_000_000)),
+  ]) {
+    t.ok(large.length > 5_000_000);
+    const small = encodeFrame(["settled", 1]);
+    t.ok(small.buffer.byteLength <= 1024 * 1024, `${small.buffer.byteLength} bytes`);
+    t.same(read(small), { ok: true, frames: [["settled", 1]] });
+  }
 });
 
 t.test("raw bytes, length words and all, never throw either", async (t) => {

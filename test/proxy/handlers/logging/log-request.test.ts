@@ -41,6 +41,28 @@ function ended(status: number, outcome: RequestRecord["outcome"]): RequestRecord
   return record;
 }
 
+t.test(
+  "times are written to a tenth of a millisecond, and never as less than nothing",
+  async (t) => {
+    for (const [ms, text] of [
+      [0, "0"],
+      [0.04, "0"],
+      [0.05, "0.1"],
+      [0.95, "1"],
+      [9.94, "9.9"],
+      [9.96, "10"],
+      [12, "12"],
+      [1e6 + 0.1, "1000000.1"],
+      [-3.2, "0"],
+    ] as const) {
+      const record = new RequestRecord(0);
+      record.end(200, "complete");
+      record.firstByteMonoMs = ms;
+      t.match(logged(record)?.text, new RegExp(`"first_byte_ms":${text}(?:,|$)`), `${ms}`);
+    }
+  },
+);
+
 /** One with all that a line can hold. */
 function full(): RequestRecord {
   const record = new RequestRecord(100);
