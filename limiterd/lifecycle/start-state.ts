@@ -86,7 +86,6 @@ interface StartOptions {
 }
 
 const unplaced: DeclaredPlaces = { rules: [], budgets: [] };
-const noLabels: readonly string[] = [];
 /** Between two attempts to write to a store that fails. */
 const retryMs = 1000;
 
@@ -127,10 +126,9 @@ export async function startState(
     if (error !== null) state.backups.giveUp(error);
     if (noteStoreState(state, error)) onStoreState(error);
   };
-  const labelsOf = (keyId: string): readonly string[] => {
-    const number = keyId === "" ? null : keyNumber(keyId);
-    return number === null ? noLabels : (restored.keys.byNumber(number)?.labels ?? noLabels);
-  };
+  // No key has the number 0.
+  const labelsOf = (keyId: string): readonly string[] =>
+    restored.keys.byNumber(keyNumber(keyId) ?? 0)?.labels ?? [];
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);
   const {
     budgets,

@@ -40,12 +40,6 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/find-usage.ts",
-    line: "if (at === -1 || text.includes('\"error\"'))",
-    what: "1 becomes 2",
-    why: "of a text without usage the last character is parsed, which holds none",
-  },
-  {
-    file: "proxy/usage/find-usage.ts",
     line: "return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;",
     what: "> becomes >=",
     why: "an empty list has no last item, in which nothing is found",
