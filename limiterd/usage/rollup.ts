@@ -45,7 +45,7 @@ export interface Rollup {
 }
 
 /** One to be read: its parts may be those of others too. */
-type ReadRollup = { readonly [Part in keyof Rollup]: Readonly<Rollup[Part]> };
+export type ReadRollup = { readonly [Part in keyof Rollup]: Readonly<Rollup[Part]> };
 
 export function emptyRollup(): Rollup {
   return {
@@ -129,7 +129,7 @@ export function addRollup(sum: Rollup, other: ReadRollup): boolean {
 }
 
 /** As `addRollup` to an empty one. */
-export function copyRollup(sum: ReadRollup): Rollup {
+export function copyRollup(sum: Rollup): Rollup {
   const copy = emptyRollup();
   addRollup(copy, sum);
   return copy;

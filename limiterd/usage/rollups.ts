@@ -6,7 +6,14 @@
  */
 import type { ReportHosts } from "../../shared/api/usage-report.js";
 import type { Change, Store } from "../store/store.js";
-import { addRollup, copyRollup, type Rollup, rollupOf, rollupToStored } from "./rollup.js";
+import {
+  addRollup,
+  copyRollup,
+  type ReadRollup,
+  type Rollup,
+  rollupOf,
+  rollupToStored,
+} from "./rollup.js";
 import { type Cell, RollupCache } from "./rollup-cache.js";
 import { RollupsOfRecord } from "./rollups-of-record.js";
 import type { UsageRecord } from "./usage-records.js";
@@ -97,7 +104,7 @@ export class Rollups implements RollupView {
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
   }
 
-  #addTo(cell: Cell, what: ReturnType<typeof rollupOf>): void {
+  #addTo(cell: Cell, what: ReadRollup): void {
     if (this.#views.size > 0) this.#showBefore(cell);
     if (addRollup(cell.sum, what)) this.#saturated++;
     this.changed?.add(cell.key);

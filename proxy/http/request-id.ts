@@ -20,17 +20,13 @@ const endings = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStar
  */
 export function createRequestIds(): (given: unknown) => RequestIds {
   const prefix = `req_${randomBytes(12).toString("base64url")}`;
+  const beginningOf = (block: number): string => prefix + block.toString(36).padStart(4, "0");
   let counted = 0;
   /** All but the last two digits, made once for so many ids. */
-  let beginning = "";
+  let beginning = beginningOf(0);
   return (given) => {
     const ending = ++counted % endings.length;
-    if (ending === 0 || beginning === "")
-      beginning =
-        prefix +
-        Math.floor(counted / endings.length)
-          .toString(36)
-          .padStart(4, "0");
+    if (ending === 0) beginning = beginningOf(counted / endings.length);
     const ownId = beginning + endings[ending]!;
     return { id: typeof given === "string" && validId.test(given) ? given : ownId, ownId };
   };

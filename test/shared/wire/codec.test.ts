@@ -363,6 +363,7 @@ const anyBody = fc.array(
   fc.oneof({ weight: 4, arbitrary: likely }, { weight: 1, arbitrary: fc.nat(255) }),
   { maxLength: 60 },
 );
+
 t.test("any bytes at all are read or end the reader, and never throw", async (t) => {
   fc.assert(
     fc.property(fc.array(anyBody, { minLength: 1, maxLength: 3 }), (bodies) => {
