@@ -8,6 +8,9 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
+/** The programs, and what they share. */
+export const programs = ["proxy", "limiterd", "shared", "bin"];
+
 export interface Import {
   /** A path from the root for one of our files, else the package or `node:` module as written. */
   readonly from: string;

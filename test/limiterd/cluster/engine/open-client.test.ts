@@ -1,7 +1,6 @@
 /** What ties the daemon to the package of the engine's client. */
 import t from "tap";
-import { programs } from "../../../tidy/doors.js";
-import { readSources } from "../../../tidy/source-tree.js";
+import { programs, readSources } from "../../../tidy/source-tree.js";
 
 t.test(
   "the client of the engine is loaded with the first connection, and not before",
