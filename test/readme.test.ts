@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { chooseDialect } from "../proxy/dialects/choose-dialect.js";
-import { presets } from "../shared/config/presets/presets.js";
+import { presets } from "../shared/config/presets.js";
 import { type ProviderType, providerTraits } from "../shared/config/provider-type.js";
 import type { Operation } from "../shared/operation.js";
 

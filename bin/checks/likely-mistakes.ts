@@ -5,9 +5,9 @@
 import { didYouMean } from "../../shared/config/closest-name.js";
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
 import { modelName } from "../../shared/config/model-name.js";
-import type { Preset } from "../../shared/config/presets/preset.js";
-import { presetAt } from "../../shared/config/presets/presets.js";
+import { type Preset, presetAt, presets } from "../../shared/config/presets.js";
 import { providerTraits } from "../../shared/config/provider-type.js";
+import { managedKeyPrefix } from "../../shared/domain/managed-key.js";
 
 /** A line for each, which begins with the path of what it is about where the file has one. */
 export function likelyMistakes(config: Config): readonly string[] {
@@ -69,26 +69,16 @@ function missingKey(provider: ProviderConfig): readonly string[] {
   ];
 }
 
-/** How the keys of some services begin. */
-const keyBeginnings: readonly (readonly [beginning: string, service: string])[] = [
-  ["sk-ant-", "anthropic"],
-  ["sk-or-", "openrouter"],
-  ["sk-proj-", "openai"],
-  ["sk-sluice-", "this gateway"],
-  ["gsk_", "groq"],
-  ["xai-", "xai"],
-  ["AIza", "gemini"],
-  ["pplx-", "perplexity"],
-  ["nvapi-", "nvidia"],
-  ["hf_", "huggingface"],
-];
-
 function foreignKey(provider: ProviderConfig): readonly string[] {
   const service = serviceOf(provider);
-  const begins = keyBeginnings.find(([beginning]) => provider.apiKey?.startsWith(beginning));
-  if (begins === undefined || service === null || begins[1] === service.name) return [];
+  const { apiKey } = provider;
+  if (service === null || apiKey === null) return [];
+  const owner = apiKey.startsWith(managedKeyPrefix)
+    ? "this gateway"
+    : presets.find(({ keyPrefix }) => keyPrefix !== null && apiKey.startsWith(keyPrefix))?.name;
+  if (owner === undefined || owner === service.name) return [];
   return [
-    `providers.${provider.name}: its key looks like one of ${begins[1]}, and goes to ${service.name}`,
+    `providers.${provider.name}: its key looks like one of ${owner}, and goes to ${service.name}`,
   ];
 }
 

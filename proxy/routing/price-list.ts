@@ -6,6 +6,7 @@
  * 6 MB.
  */
 import type { ModelPrice } from "@pydantic/genai-prices";
+import { findPreset } from "../../shared/config/presets.js";
 import {
   type Price,
   rateFromUsdPerMillion,
@@ -24,22 +25,13 @@ export interface PriceList {
   price(providerId: string, model: string, nowMs: number): Price | null;
 }
 
-/** Instance names of our presets that have another name in the list. */
-const listNames: ReadonlyMap<string, string> = new Map([
-  ["gemini", "google"],
-  ["xai", "x-ai"],
-  ["moonshot", "moonshotai"],
-  ["bedrock", "aws"],
-  ["vertex", "google"],
-]);
-
 export async function loadPriceList(): Promise<PriceList> {
   const { calcPrice, findProvider } = await import("@pydantic/genai-prices");
   return {
     providerId(baseUrl, name) {
       const byUrl = findProvider({ providerApiUrl: baseUrl });
       if (byUrl !== undefined) return byUrl.id;
-      const wanted = listNames.get(name) ?? name;
+      const wanted = findPreset(name)?.priceListName ?? name;
       // The package also takes names that merely contain a provider's: `my-openai-mock` is not
       // OpenAI.
       return findProvider({ providerId: wanted })?.id === wanted ? wanted : null;

@@ -12,7 +12,7 @@ import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./credential-bo
 import { parseUserPath } from "./limit-key.js";
 import { isPrintable } from "./target-name.js";
 
-const keyPrefix = "sk-sluice-";
+export const managedKeyPrefix = "sk-sluice-";
 const keyShape = /^sk-sluice-[\w-]{43}$/;
 const hashShape = /^[\w-]{43}$/;
 const redactedShape = /^sk-sluice-[\w-]{4}…$/;
@@ -27,7 +27,7 @@ export function looksLikeManagedKey(token: string): boolean {
 
 /** A key from 32 random bytes in base64url. */
 export function managedKeyOf(secret: string): string {
-  return keyPrefix + secret;
+  return managedKeyPrefix + secret;
 }
 
 /** Whether a value from outside is the SHA-256 of a key, in base64url. */
@@ -40,7 +40,7 @@ export function isKeyHash(value: unknown): value is string {
  * are left.
  */
 export function redactKey(key: string): string {
-  return `${key.slice(0, keyPrefix.length + shownChars)}…`;
+  return `${key.slice(0, managedKeyPrefix.length + shownChars)}…`;
 }
 
 /**
@@ -48,7 +48,7 @@ export function redactKey(key: string): string {
  * wrong place.
  */
 export function redactKeys(text: string): string {
-  return text.includes(keyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
+  return text.includes(managedKeyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
 }
 
 /** How a refusal ends where managed keys have closed the gateway and it has no master key. */

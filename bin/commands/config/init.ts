@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { variable } from "../../../shared/config/environment.js";
-import { presets } from "../../../shared/config/presets/presets.js";
+import { presets } from "../../../shared/config/presets.js";
 import { configFileVariable } from "../../../shared/config/settings/settings.js";
 import { plainFailure } from "../../../shared/error-code.js";
 import { systemReason } from "../../../shared/text/system-reason.js";

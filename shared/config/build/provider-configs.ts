@@ -5,12 +5,24 @@
 import { append } from "../../long-lists.js";
 import { didYouMean } from "../closest-name.js";
 import type { ProviderConfig } from "../config.js";
-import type { Environment } from "../environment.js";
+import { type Environment, variable } from "../environment.js";
 import { type DeclaredProvider, type ReadFields, validFields } from "../file/config-file.js";
+import { modelList } from "../kinds/list-kinds.js";
+import { apiKey } from "../kinds/secret-kinds.js";
+import { filePath } from "../kinds/text-kinds.js";
+import { baseUrl } from "../kinds/url-kinds.js";
+import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { modelName } from "../model-name.js";
-import { baseUrlVariable, modelsVariable, type Preset } from "../presets/preset.js";
-import { findPreset, presetAt, presetNames, presets } from "../presets/presets.js";
-import { type Override, readOverride } from "../presets/provider-override.js";
+import {
+  baseUrlVariable,
+  findPreset,
+  keyFileVariable,
+  modelsVariable,
+  type Preset,
+  presetAt,
+  presetNames,
+  presets,
+} from "../presets.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits, serviceKeepAliveMs } from "../provider-type.js";
 import {
@@ -96,6 +108,37 @@ function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly st
     : [
         `the base URL of the provider ${name} ends in ${end}, which is appended to every base URL: leave it out`,
       ];
+}
+
+/** The variables of one provider; null if unset. */
+interface Override {
+  readonly apiKey: string | null;
+  /** In place of it: a file that holds the key. */
+  readonly apiKeyFile: string | null;
+  readonly baseUrl: string | null;
+  readonly models: readonly string[] | null;
+}
+
+function readOverride(preset: Preset, env: Environment, problems: string[]): Override {
+  const read = <T>(kind: ValueKind<T>, name: string): T | null => {
+    const raw = variable(env, name);
+    if (raw === null) return null;
+    const value = kind.parse(raw);
+    if (value === undefined) problems.push(kindProblem(kind, name, raw));
+    return value ?? null;
+  };
+  const key = read(apiKey, preset.keyVariable);
+  const keyFile = read(filePath, keyFileVariable(preset));
+  if (key !== null && keyFile !== null)
+    problems.push(
+      `${preset.keyVariable} and ${keyFileVariable(preset)} are both set: keep one of them`,
+    );
+  return {
+    apiKey: key,
+    apiKeyFile: keyFile,
+    baseUrl: read(baseUrl, baseUrlVariable(preset)),
+    models: read(modelList, modelsVariable(preset)),
+  };
 }
 
 function defaultFields(): ProviderFields {

@@ -6,7 +6,7 @@
 import { candidatesMax } from "../../bounds.js";
 import { numberSchema } from "../kinds/number-kinds.js";
 import { type JsonSchema, orVariable, type ValueKind } from "../kinds/value-kind.js";
-import { presets } from "../presets/presets.js";
+import { presets } from "../presets.js";
 import { jwtSettings } from "../settings/jwt-settings.js";
 import { modelTraitsSettings, perModelSettings } from "../settings/model-traits-settings.js";
 import { priceSettings, tierSettings } from "../settings/price-settings.js";

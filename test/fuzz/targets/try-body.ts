@@ -8,7 +8,7 @@ import type { CallSource, ReadCall } from "../../../proxy/handlers/model-call.js
 import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
 import { isCount } from "../../../shared/checked.js";
 import type { RewriterName } from "../../../shared/config/config.js";
-import { findPreset } from "../../../shared/config/presets/presets.js";
+import { findPreset } from "../../../shared/config/presets.js";
 import { isGoogleOperation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
 import { bytesOf, fromTenant } from "../../proxy/fake-gateway.js";

@@ -5,7 +5,7 @@ import {
   needsResponses,
   offeredTo,
 } from "../../../proxy/dialects/choose-dialect.js";
-import { findPreset } from "../../../shared/config/presets/presets.js";
+import { findPreset } from "../../../shared/config/presets.js";
 import type { Operation } from "../../../shared/operation.js";
 
 t.test("the provider's own operation is preferred, then one that can be translated", async (t) => {

@@ -7,7 +7,7 @@ import { LargeBody } from "../../../proxy/upstream/large-body.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { openaiChat } from "../../../shared/config/host-traits.js";
-import { findPreset } from "../../../shared/config/presets/presets.js";
+import { findPreset } from "../../../shared/config/presets.js";
 import { providerTraits } from "../../../shared/config/provider-type.js";
 import { isCollected } from "../../support/memory/is-collected.js";
 import { exactly } from "../../support/patterns/exactly.js";

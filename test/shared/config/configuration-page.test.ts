@@ -5,8 +5,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { buildConfig } from "../../../shared/config/build/build-config.js";
-import { baseUrlVariable, modelsVariable } from "../../../shared/config/presets/preset.js";
-import { presets } from "../../../shared/config/presets/presets.js";
+import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config/presets.js";
 import { problemLine } from "../../../shared/config/problems.js";
 import {
   jwtSettings,

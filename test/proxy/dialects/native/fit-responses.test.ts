@@ -3,7 +3,7 @@ import { responsesForHost } from "../../../../proxy/dialects/native/fit-response
 import { writeKeptReasoning } from "../../../../proxy/dialects/to-chat/kept-reasoning.js";
 import { signedId } from "../../../../proxy/dialects/translation/thought-signature.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
-import { findPreset } from "../../../../shared/config/presets/presets.js";
+import { findPreset } from "../../../../shared/config/presets.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 function sent(host: string, body: JsonObject, untouched = false): unknown {

@@ -3,7 +3,7 @@ import { RequestCheck } from "../../../../proxy/dialects/translation/request-che
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitChatRequest } from "../../../../proxy/dialects/variants/fit-chat-request.js";
 import { chatTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
-import { findPreset } from "../../../../shared/config/presets/presets.js";
+import { findPreset } from "../../../../shared/config/presets.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 
 interface Case {

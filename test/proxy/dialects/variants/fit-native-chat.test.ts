@@ -3,7 +3,7 @@ import { RequestCheck } from "../../../../proxy/dialects/translation/request-che
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { fitNativeChat } from "../../../../proxy/dialects/variants/fit-native-chat.js";
 import { chatTraitsOf } from "../../../../proxy/dialects/variants/target-traits.js";
-import { findPreset } from "../../../../shared/config/presets/presets.js";
+import { findPreset } from "../../../../shared/config/presets.js";
 
 interface Case {
   readonly name: string;

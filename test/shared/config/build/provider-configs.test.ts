@@ -1,7 +1,7 @@
 import t from "tap";
 import type { ProviderConfig } from "../../../../shared/config/config.js";
 import { plainChat, plainResponses } from "../../../../shared/config/host-traits.js";
-import { findPreset, presetAt, presets } from "../../../../shared/config/presets/presets.js";
+import { findPreset, presetAt, presets } from "../../../../shared/config/presets.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted, refused } from "../build-sample.js";
