@@ -17,7 +17,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "limits test": ["sluice limits test /team --rpm 60 --tpm 20000 --days 14"],
   "limits export": ["sluice limits export > limits.yaml"],
   "limits apply": [
-    "sluice limits apply limits.yaml --dry-run",
+    "sluice limits apply limits.yaml --dry-run --exit-code",
     "sluice limits apply limits.yaml --prune --yes",
   ],
   "limits delete": ["sluice limits delete /team --period minute"],

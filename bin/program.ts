@@ -24,7 +24,7 @@ import { addVerifyStore } from "./commands/store/verify-command.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
 import { addExamples } from "./examples.js";
-import { usageFailure } from "./session/command-failure.js";
+import { DifferencesFound, usageFailure } from "./session/command-failure.js";
 import type { CommandFlags } from "./session/command-flags.js";
 import { exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
@@ -42,11 +42,14 @@ export async function runCommandLine(argv: readonly string[], session: Session):
     await program.parseAsync([...helpLine(program, argv)], { from: "user" });
     return exitCodes.ok;
   } catch (error) {
-    return printFailure(error, {
+    const exitCode = printFailure(error, {
       terminal: session.terminal,
       json: argv.includes("--json"),
       advice: () => otherWord(program, argv),
     });
+    // There 2 says that there are differences, and nothing else.
+    const isError = exitCode !== exitCodes.ok && !(error instanceof DifferencesFound);
+    return isError && argv.includes("--exit-code") ? exitCodes.failed : exitCode;
   }
 }
 

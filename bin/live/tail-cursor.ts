@@ -45,7 +45,9 @@ export function eventsSince(
     events,
     missed:
       (newest.moreRecords && records.length === newest.records.length) ||
-      (newest.moreRefusals && refusals.length === newest.refusals.length),
+      (newest.moreRefusals &&
+        refusals.length > 0 &&
+        (later.length === 0 || later.length === newest.refusals.length)),
     next: {
       recordId: newest.records[0]?.id ?? cursor.recordId,
       refusedAt,

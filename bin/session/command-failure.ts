@@ -72,6 +72,23 @@ export function stopped(): CommandFailure {
   return new CommandFailure({ exitCode: exitCodes.killed, lines: [], error: {} });
 }
 
+/** `--exit-code`: all is said, and there are differences. */
+export class DifferencesFound extends CommandFailure {
+  constructor() {
+    super({ exitCode: exitCodes.usage, lines: [], error: {} });
+  }
+}
+
+/** Whether the daemon, or that of a gateway elsewhere, is away and may come back. */
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof CommandFailure)) return false;
+  const { code } = error.error as { readonly code?: unknown };
+  return (
+    error.exitCode === exitCodes.unreachable ||
+    (error.exitCode === exitCodes.failed && code === "limiter_unavailable")
+  );
+}
+
 function exitCodeOf(trouble: DaemonError["trouble"]): number {
   if (trouble === "refused") return exitCodes.failed;
   return trouble === "untrusted" ? exitCodes.untrusted : exitCodes.unreachable;

@@ -23,7 +23,10 @@ export const exitCodes = {
 export const exitCodeMeanings: readonly { readonly code: number; readonly meaning: string }[] = [
   { code: exitCodes.ok, meaning: "done" },
   { code: exitCodes.failed, meaning: "the daemon refused, or something failed" },
-  { code: exitCodes.usage, meaning: "wrong usage; nothing was done" },
+  {
+    code: exitCodes.usage,
+    meaning: "wrong usage; nothing was done. Of doctor: failures; of --exit-code: differences",
+  },
   { code: exitCodes.notFound, meaning: "no such rule, budget, key or refusal" },
   { code: exitCodes.unreachable, meaning: "the daemon can't be reached" },
   { code: exitCodes.bug, meaning: "a bug in Sluice; the process ended itself" },

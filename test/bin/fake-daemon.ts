@@ -27,6 +27,7 @@ import { failure, type invalid, plainFailure } from "../../shared/error-code.js"
 import { listen } from "../../shared/socket/ipc.js";
 import type { Peer } from "../../shared/socket/socket-peer.js";
 import { wireVersion } from "../../shared/version.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import type { Admin, OfOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
@@ -53,6 +54,8 @@ export interface FakeDaemonOptions {
   /** What `usage.export` and `usage.follow` are answered with; null: silence. */
   readonly usagePage?: UsagePage;
   readonly followedPage?: UsagePage;
+  /** What operations are answered with in place of that; `hang-up` ends the connection. */
+  readonly answers?: Partial<Record<AdminOp, (body: unknown) => object | "hang-up">>;
 }
 
 export interface FakeDaemon {
@@ -149,6 +152,9 @@ function onMessage(
   daemon.calls.push(message);
   switch (options.onAdmin ?? "answer") {
     case "answer": {
+      const own = options.answers?.[message.op]?.(message.body);
+      if (own === "hang-up") return peer.close();
+      if (own !== undefined) return send(peer, { kind: "answer", id: message.id, body: own });
       const reply = answer(daemon, options, message);
       return reply.kind === "answer" && reply.body === null
         ? undefined

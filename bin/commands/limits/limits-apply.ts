@@ -17,7 +17,12 @@ import {
 } from "../../../shared/limit-files/read-limits-file.js";
 import { keptLines, lockedText, renderPlan } from "../../limits/plan-text.js";
 import { newFileId, readInput } from "../../limits/read-input.js";
-import { CommandFailure, refusal, usageFailure } from "../../session/command-failure.js";
+import {
+  CommandFailure,
+  DifferencesFound,
+  refusal,
+  usageFailure,
+} from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { unreadableAnswer } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
@@ -26,6 +31,7 @@ import { withDaemon } from "../../session/with-daemon.js";
 
 interface ApplyFlags extends CommandFlags {
   readonly dryRun?: boolean;
+  readonly exitCode?: boolean;
   readonly prune?: boolean;
   readonly takeOver?: boolean;
   readonly yes?: boolean;
@@ -38,6 +44,7 @@ export function addLimitsApply(parent: Command, session: Session): void {
     .description("make rules and budgets as a file has them: all of it, or nothing")
     .argument("<file>", "what limits export has written; - for standard input")
     .option("--dry-run", "show what would be changed, and change nothing")
+    .option("--exit-code", "with --dry-run: end with 2 for differences, 0 for none, 1 for an error")
     .option("--prune", "remove what was made by hand and isn't in the file")
     .option("--take-over", "put the file's before those of the configuration")
     .option("--yes", "don't ask; required without a terminal")
@@ -49,6 +56,10 @@ export function addLimitsApply(parent: Command, session: Session): void {
 
 async function runApply(session: Session, file: string, flags: ApplyFlags): Promise<void> {
   const { terminal, env, cwd } = session;
+  if (flags.exitCode === true && flags.dryRun !== true)
+    throw usageFailure([
+      { message: "--exit-code is for --dry-run, which changes nothing", param: "--exit-code" },
+    ]);
   if (flags.dryRun !== true && flags.yes !== true && terminal.ask === null)
     throw usageFailure([
       {
@@ -73,6 +84,7 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
     terminal.out(renderPlan(plan, false));
     for (const line of keptLines(plan.counts)) terminal.err(line);
   } else if (isSettled) terminal.out(JSON.stringify(plan));
+  if (flags.exitCode === true && plan.changes.length > 0) throw new DifferencesFound();
   if (isSettled) return;
   if (plan.counts.locked > 0)
     throw refusal(plainFailure(409, "invalid_request_error", lockedText(plan)));

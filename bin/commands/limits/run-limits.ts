@@ -20,6 +20,7 @@ import {
 } from "../../limits/list-limits.js";
 import { listOptions } from "../../limits/list-options.js";
 import { withChildren } from "../../limits/with-children.js";
+import { watchDaemon } from "../../live/watch-daemon.js";
 import {
   type ArgumentProblem,
   CommandFailure,
@@ -30,7 +31,7 @@ import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js"
 import { answered } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
 import type { Session } from "../../session/terminal.js";
-import { withDaemon } from "../../session/with-daemon.js";
+import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 
 export interface ListFlags {
   readonly scope?: string;
@@ -54,17 +55,19 @@ export async function showLimits<S extends string>(
   const filter = filterFromFlags(kind, flags);
   const { children, everyMs } = listOptions(flags);
   const { terminal } = session;
-  await withDaemon(session, flags, async (client) => {
-    for (;;) {
-      const all = filterLimits(await listLimits(client, kind), filter);
-      const list = children === 0 ? all : await withChildren(client, kind, all, children);
-      const shown = flags.json === true ? listBody(list, kind) : withNote(kind.render(list), list);
-      if (everyMs === null) return terminal.out(shown);
-      const text = escapeControls(shown);
+  const read = async (client: AdminClient): Promise<string> => {
+    const all = filterLimits(await listLimits(client, kind), filter);
+    const list = children === 0 ? all : await withChildren(client, kind, all, children);
+    return flags.json === true ? listBody(list, kind) : withNote(kind.render(list), list);
+  };
+  if (everyMs === null) return terminal.out(await withDaemon(session, flags, read));
+  await watchDaemon(session, flags, {
+    everyMs,
+    async look(client) {
+      const text = escapeControls(await read(client));
       // At a terminal each replaces the one before.
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
-      await session.pause(everyMs);
-    }
+    },
   });
 }
 

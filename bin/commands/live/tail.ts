@@ -8,10 +8,11 @@ import { append } from "../../../shared/long-lists.js";
 import { readPages } from "../../live/read-pages.js";
 import { eventsSince, type Newest, type TailCursor } from "../../live/tail-cursor.js";
 import { isShown, type TailFilter, tailJson, tailLine } from "../../live/tail-line.js";
+import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
-import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import type { AdminClient } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
 
 interface TailFlags extends CommandFlags {
@@ -26,6 +27,7 @@ interface TailFlags extends CommandFlags {
 const everyMs = 1_000;
 /** Two thousand a second are shown; of more, the newest. */
 const pagesMax = 10;
+const atTheBeginning: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
 
 /** Adds `tail` to the program. */
 export function addTail(program: Command, session: Session): void {
@@ -46,45 +48,49 @@ export function addTail(program: Command, session: Session): void {
 async function followRequests(session: Session, flags: TailFlags): Promise<void> {
   const filter = filterFromFlags(flags);
   const { terminal } = session;
-  await withDaemon(session, flags, async (client) => {
-    let cursor: TailCursor | null = null;
-    for (;;) {
+  let cursor: TailCursor | null = null;
+  await watchDaemon(session, flags, {
+    everyMs,
+    async look(client) {
       const newest = await readNewest(client, cursor);
-      const first: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
-      const { events, missed, next } = eventsSince(cursor ?? first, newest);
-      // What was before the command began isn't shown.
-      if (cursor !== null) {
-        if (missed)
-          terminal.err(`not all are shown: more than ${pagesMax * itemsPerPage} ended since`);
-        for (const event of events)
-          if (isShown(event, filter))
-            await terminal.write(
-              `${escapeControls(flags.json === true ? tailJson(event) : tailLine(event))}\n`,
-            );
-      }
+      const { events, missed, next } = eventsSince(cursor ?? atTheBeginning, newest);
+      const isFirst = cursor === null;
       cursor = next;
-      await session.pause(everyMs);
-    }
+      // What was before the command began isn't shown.
+      if (isFirst) return;
+      if (missed)
+        terminal.err(`not all are shown: more than ${pagesMax * itemsPerPage} ended since`);
+      for (const event of events)
+        if (isShown(event, filter))
+          await terminal.write(
+            `${escapeControls(flags.json === true ? tailJson(event) : tailLine(event))}\n`,
+          );
+    },
   });
 }
 
+/** What has ended since the cursor; without one, the newest. */
 async function readNewest(client: AdminClient, cursor: TailCursor | null): Promise<Newest> {
-  const pages = cursor === null ? 1 : pagesMax;
   const body = { limit: itemsPerPage };
   const records = await readPages(client, {
     op: "usage.records",
     items: "records",
     body,
-    pagesMax: pages,
+    pagesMax: cursor === null ? 1 : pagesMax,
     goesOn: (items) => !(items as readonly RecordItem[]).some(({ id }) => id === cursor?.recordId),
   });
+  let since = cursor?.refusedAt ?? null;
   const refusals = await readPages(client, {
     op: "refusals.list",
     items: "refusals",
     body,
-    pagesMax: pages,
-    goesOn: (items) =>
-      !(items as readonly RefusalItem[]).some(({ refused_at: at }) => at < cursor!.refusedAt),
+    pagesMax,
+    // All of one moment are read: the cursor counts them.
+    goesOn(items) {
+      const all = items as readonly RefusalItem[];
+      since ??= all[0]?.refused_at ?? "";
+      return all.every(({ refused_at: at }) => at >= since!);
+    },
   });
   return {
     records: records.items as readonly RecordItem[],

@@ -1,6 +1,7 @@
 /** `sluice top`: what the gateway does, redrawn each second, until `q`. */
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
+import { formatMillis } from "../../../shared/time.js";
 import { dayOf } from "../../../shared/utc-day.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Listed } from "../../limits/list-limits.js";
@@ -231,15 +232,38 @@ async function printAgain(session: Session, flags: TopFlags, everyMs: number): P
   const lookAgain = createLooks(session, flags);
   for (;;) {
     const data = await lookAgain("rules");
-    const { now, before, items, ...others } = data;
+    const { items } = data;
     const lines = drawTop(firstState, data, { columns: 10_000, rows: items.length + 5 });
     await session.terminal.write(
       flags.json === true
-        ? `${JSON.stringify({ ...others, ...now, rules: items })}\n`
+        ? `${topJson(data)}\n`
         : `${[lines[0], ...lines.slice(2, -1)].join("\n").trimEnd()}\n\n`,
     );
     await session.pause(everyMs);
   }
+}
+
+/** The daemon's counts since its start, and the rules as the admin API lists them. */
+function topJson({
+  now,
+  inFlight,
+  spentTodayUsd,
+  storeFailing,
+  lost,
+  serverMs,
+  items,
+}: TopData): string {
+  return JSON.stringify({
+    server_time: formatMillis(serverMs),
+    admitted: now.admitted,
+    refused: now.refused,
+    tokens: now.tokens,
+    in_flight: inFlight,
+    spent_today_usd: spentTodayUsd,
+    store_failing: storeFailing,
+    lost,
+    rate_limits: items,
+  });
 }
 
 type Fields = Readonly<Record<string, unknown>>;

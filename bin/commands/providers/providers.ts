@@ -63,7 +63,9 @@ async function listProviders(session: Session, flags: CommandFlags): Promise<voi
           };
           return body.providers.map(rowOfItem);
         });
-  session.terminal.out(flags.json === true ? JSON.stringify(rows) : renderTable(columns, rows));
+  session.terminal.out(
+    flags.json === true ? JSON.stringify({ providers: rows }) : renderTable(columns, rows),
+  );
 }
 
 function rowOfConfig(provider: ProviderConfig): Row {
@@ -119,7 +121,9 @@ async function checkProviders(
     ),
   );
   session.terminal.out(
-    flags.json === true ? JSON.stringify(verdicts) : renderTable(verdictColumns, verdicts),
+    flags.json === true
+      ? JSON.stringify({ providers: verdicts })
+      : renderTable(verdictColumns, verdicts),
   );
   if (verdicts.some(({ state }) => state === "failure"))
     throw new CommandFailure({ exitCode: exitCodes.failed, lines: [], error: {} });

@@ -7,13 +7,12 @@ import { plainFailure } from "../../../shared/error-code.js";
 import { systemReason } from "../../../shared/text/system-reason.js";
 import {
   type ArgumentProblem,
-  CommandFailure,
+  isAway,
   refusal,
   stopped,
   usageFailure,
 } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
-import { exitCodes } from "../../session/exit-code.js";
 import { withSystemErrors } from "../../session/system-errors.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -122,13 +121,8 @@ async function followUntilStopped(
   }
 }
 
-/** A daemon that is away comes back. */
 function isPassing(error: unknown): boolean {
-  if (error instanceof SinkError) return error.isPassing;
-  if (!(error instanceof CommandFailure)) return false;
-  // A gateway elsewhere whose daemon is away says so.
-  const { code } = error.error as { readonly code?: unknown };
-  return error.exitCode === exitCodes.unreachable || code === "limiter_unavailable";
+  return error instanceof SinkError ? error.isPassing : isAway(error);
 }
 
 function failureOf(error: unknown): unknown {

@@ -4,9 +4,11 @@
  */
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Command } from "commander";
 import t from "tap";
+import { createProgram } from "../../../bin/program.js";
 import { stopped } from "../../../bin/session/command-failure.js";
-import { run } from "../../bin/command-session.js";
+import { run, sessionForTests } from "../../bin/command-session.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -143,6 +145,7 @@ for (const [from, where] of [
           answer: argv.includes("-y") ? "y" : null,
         });
       const path = `/file/${from}`;
+      writeFileSync(join(site.directory, "none.yaml"), "rate_limits: {}\n");
       const write = (limits: string): void =>
         writeFileSync(
           join(site.directory, "reviewed.yaml"),
@@ -153,6 +156,8 @@ for (const [from, where] of [
       t.match(plan, { exitCode: 0, out: new RegExp(`^\\+  rule .* ${path} .* 3 requests$`, "m") });
       t.match(plan.out, "2 to add");
       t.notMatch((await command("limits", "list")).out, path, "nothing was changed");
+      const differs = await command("limits", "apply", "reviewed.yaml", "--dry-run", "--exit-code");
+      t.match(differs, { exitCode: 2, out: /2 to add/ });
       t.match(await command("limits", "apply", "reviewed.yaml"), {
         exitCode: 2,
         err: /--yes is required/,
@@ -165,7 +170,25 @@ for (const [from, where] of [
         exitCode: 0,
         out: "nothing to change: 2 unchanged",
       });
+      const same = await command("limits", "apply", "reviewed.yaml", "--dry-run", "--exit-code");
+      t.match(same, { exitCode: 0, out: /^nothing to change/ });
       write("{ period: minute, max_requests: 0 }, { period: day, max_requests: 1 }");
+      // Whatever is wrong isn't a difference.
+      for (const wrong of [
+        ["reviewed.yaml", "--dry-run"],
+        ["no-file.yaml", "--dry-run"],
+        ["none.yaml"],
+        ["none.yaml", "--dry-run", "--unknown"],
+        ["none.yaml", "--dry-run", "--socket", "/nowhere/sluice.sock"],
+      ])
+        t.match(
+          await run(["limits", "apply", ...where, ...wrong, "--exit-code"], {
+            env,
+            cwd: site.directory,
+          }),
+          { exitCode: 1, err: /./ },
+          wrong.join(" "),
+        );
       t.match(await command("limits", "apply", "reviewed.yaml", "--yes"), {
         exitCode: 2,
         err: /^reviewed\.yaml:3:\d+: rate_limits\.user_paths\[0\]\.limits\[0\]\.max_requests must be greater than 0, not 0\nnothing was changed$/,
@@ -180,12 +203,97 @@ for (const [from, where] of [
         exitCode: 0,
         out: /^nothing to change/,
       });
-      writeFileSync(join(site.directory, "none.yaml"), "rate_limits: {}\n");
       const pruned = await command("limits", "apply", "none.yaml", "--prune", "--yes", "--json");
       t.match(JSON.parse(pruned.out), { applied: true, counts: { add: 0 } });
       t.notMatch((await command("limits", "list")).out, path);
     },
   );
+
+/** Each command with `--json`, and how it is run here. */
+const withJson: Readonly<Record<string, readonly string[]>> = {
+  "limits list": ["--children"],
+  "limits set": ["/json", "--rpm", "5"],
+  "limits reset": ["/json", "--period", "minute"],
+  "limits revert": ["/json", "--period", "minute"],
+  "limits test": ["/team", "--rpm", "5"],
+  "limits delete": ["/json", "--period", "minute"],
+  "limits export": [],
+  "limits apply": ["limits.yaml", "--dry-run"],
+  "keys issue": ["--label", "CamelCase"],
+  "keys list": [],
+  "keys rotate": ["key_1"],
+  "keys deactivate": ["key_1"],
+  "keys delete": ["key_1"],
+  "jwts deny": ["--jti", "j", "--issuer", "https://i.example"],
+  "jwts list": [],
+  "jwts allow": ["--jti", "j", "--issuer", "https://i.example"],
+  "budgets list": ["--children"],
+  "budgets set": ["/json", "--daily", "5"],
+  "budgets reset": ["/json", "--period", "daily"],
+  "budgets revert": ["/json", "--period", "daily"],
+  "budgets delete": ["/json", "--period", "daily"],
+  "budgets settings": [],
+  explain: ["--path", "/refused", "--model", "smart"],
+  usage: ["--by", "model"],
+  "usage follow": ["--to", "ndjson", "--output", "followed.ndjson", "--once"],
+  status: [],
+  top: [],
+  "in-flight": [],
+  tail: [],
+  "providers list": [],
+  "providers check": [],
+  backup: ["json.backup"],
+  "verify-store": ["json.backup"],
+  restore: ["json.backup", "--yes", "--data-dir", join(site.directory, "restored")],
+  doctor: ["--offline"],
+  "config check": [],
+  "config show": [],
+};
+
+/** The commands below one that take `--json`, by their full names. */
+function takesJson({ commands }: Command, above = ""): readonly string[] {
+  return commands.flatMap((command) => {
+    const name = `${above}${command.name()}`;
+    const own = command.options.some(({ long }) => long === "--json") ? [name] : [];
+    return [...own, ...takesJson(command, `${name} `)];
+  });
+}
+
+function fieldsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(fieldsIn);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...fieldsIn(inner)]);
+}
+
+t.test("the JSON of every command has its fields in snake_case", async (t) => {
+  const { session } = sessionForTests();
+  t.same([...takesJson(createProgram(session))].sort(), Object.keys(withJson).sort());
+  const keys = await issueKeys(here);
+  for (const [name, rest] of Object.entries(withJson)) {
+    let looks = 0;
+    const argv = await inThisGateway([...name.split(" "), ...rest, "--json"], keys);
+    const { out, err } = await run([...argv, ...here], {
+      env,
+      cwd: site.directory,
+      nowMs: Date.now(),
+      async pause() {
+        if (++looks === 3) throw stopped();
+        await chatOn("/refused", "smart");
+        await chatOn("/json", "smart");
+      },
+    });
+    const fields = `${out}\n${err}`.split("\n").flatMap((line) => {
+      if (!/^[{[]/.test(line)) return [];
+      return fieldsIn(JSON.parse(line));
+    });
+    t.not(fields.length, 0, `${name}: ${err}`);
+    t.same(
+      fields.filter((field) => !/^[a-z][a-z\d]*(?:_[a-z\d]+)*$/.test(field)),
+      [],
+      name,
+    );
+  }
+});
 
 t.test("a gateway elsewhere that doesn't know the key says which it was", async (t) => {
   const without = await run(["limits", "list", "--url", url]);

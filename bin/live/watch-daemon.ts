@@ -1,0 +1,36 @@
+/**
+ * Looks at the daemon again and again. One that goes away after the first look, as a restart makes
+ * it, is waited for.
+ */
+import { CommandFailure, isAway } from "../session/command-failure.js";
+import type { Session } from "../session/terminal.js";
+import { type AdminClient, type DaemonFlags, withDaemon } from "../session/with-daemon.js";
+
+/** Until something is thrown: never resolves. */
+export async function watchDaemon(
+  session: Session,
+  flags: DaemonFlags,
+  { everyMs, look }: { readonly everyMs: number; look(client: AdminClient): Promise<void> },
+): Promise<never> {
+  const { err } = session.terminal;
+  let hasLooked = false;
+  let isLost = false;
+  for (;;) {
+    try {
+      await withDaemon(session, flags, async (client) => {
+        for (;;) {
+          await look(client);
+          if (isLost) err("the daemon answers again");
+          hasLooked = true;
+          isLost = false;
+          await session.pause(everyMs);
+        }
+      });
+    } catch (error) {
+      if (!hasLooked || !(error instanceof CommandFailure) || !isAway(error)) throw error;
+      if (!isLost) err(`waiting for the daemon: ${error.message.replace(/^error: /, "")}`);
+      isLost = true;
+      await session.pause(everyMs);
+    }
+  }
+}
