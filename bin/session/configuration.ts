@@ -43,10 +43,10 @@ export function readConfiguration(
   flags: ConfigurationFlags,
   kept?: KeptConfiguration,
 ): LoadedConfiguration {
-  const { config, socket, host, port, dataDir, logLevel } = flags;
+  const { config, ...ofSettings } = flags;
   return loadConfig({
     ...(config === undefined ? {} : { file: config }),
-    flags: { socket, host, port, dataDir, logLevel },
+    flags: ofSettings,
     env: session.env,
     cwd: session.cwd,
     uid: session.uid,

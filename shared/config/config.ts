@@ -8,7 +8,6 @@ import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
-import type { Network } from "./ip-network.js";
 import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
@@ -21,8 +20,10 @@ import type {
   WeightedKey,
   WeightedKeyFile,
 } from "./provider-type.js";
+import type { SettingValuesOf } from "./settings/setting.js";
+import type { limiterSettings, SettingValues, serverSettings } from "./settings/settings.js";
 
-export type FailureMode = "closed" | "open";
+export type FailureMode = SettingValues["failureMode"];
 
 export interface ProviderConfig {
   /** The instance name, which rules, qualified model ids and logs use. */
@@ -167,59 +168,19 @@ export interface EffectiveSetting {
   readonly meaning: string;
 }
 
+type ServerValues = SettingValuesOf<typeof serverSettings>;
+type LimiterValues = SettingValuesOf<typeof limiterSettings>;
+/** Absolute; without a setting, from the user and from each other. */
+export type DerivedPath = "socket" | "adminSocket" | "dataDir" | "spoolDir";
+
 export interface Config extends TelemetryConfig, WithCluster {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
-  readonly server: {
-    readonly host: string;
-    readonly port: number;
-    /** How many listen there; `auto`: one for each processor. */
-    readonly proxies: number | "auto";
+  readonly server: Omit<ServerValues, "adminHost" | "adminPort"> & {
     /** Where /admin and the dashboard are served; null: with everything else. */
     readonly admin: { readonly host: string; readonly port: number } | null;
-    readonly masterKey: string | null;
-    /** In place of it: a file that the proxy reads, an absolute path. */
-    readonly masterKeyFile: string | null;
-    readonly allowOpen: boolean;
-    /** In lower case. */
-    readonly allowedHosts: readonly string[];
-    /** As browsers send them. */
-    readonly corsOrigins: readonly string[];
-    /** The reverse proxies that say truly whom they speak for. */
-    readonly trustedProxies: readonly Network[];
-    /** For the providers that don't say otherwise. */
-    readonly passthrough: PassthroughAccess;
-    /** Lower case, as Node reports header names. */
-    readonly userPathHeader: string;
-    readonly bodyBytesMax: number;
-    readonly uploadBytesMax: number;
-    /** Null: by the memory that the process may use. */
-    readonly heldBytesMax: number | null;
-    readonly connectionsMax: number;
-    /** How long a stopping proxy lets requests finish. */
-    readonly drainMs: number;
-    /** How long it takes requests before that; how long one with a successor lets them end. */
-    readonly drainGraceMs: number;
-    readonly reloadDrainMs: number;
-    /** How long a client may leave a response unread. */
-    readonly stalledClientMs: number;
-    /** 0: streams are not kept alive. */
-    readonly streamKeepAliveMs: number;
-    /** Whether the body of a 429 carries the request id, as its header always does. */
-    readonly requestIdInRefusals: boolean;
   };
-  readonly limiter: {
-    readonly socket: string;
-    /** For administration: the daemon's user alone may connect. */
-    readonly adminSocket: string;
-    readonly socketGroupAccess: boolean;
-    readonly dataDir: string;
-    /** Where a stopping proxy leaves settles that the daemon hasn't acknowledged. */
-    readonly spoolDir: string;
-    readonly failureMode: FailureMode;
-    /** How long an admission may take before the failure mode applies. */
-    readonly deadlineMs: number;
-  };
+  readonly limiter: Omit<LimiterValues, DerivedPath> & Readonly<Record<DerivedPath, string>>;
   readonly providers: readonly ProviderConfig[];
   readonly virtualModels: readonly VirtualModelConfig[];
   /** Unique by name, without case. */

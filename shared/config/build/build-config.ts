@@ -4,7 +4,7 @@
  * `../file/read-config-file.ts`.
  */
 
-import { buildCluster, type ClusterConfig } from "../../cluster/cluster-config.js";
+import { buildCluster } from "../../cluster/cluster-config.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import type { RuleDefinition } from "../../domain/rule.js";
 import { append } from "../../long-lists.js";
@@ -22,11 +22,10 @@ import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
-import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
+import { noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
-import { type SettingValues, settings } from "../settings/settings.js";
+import { type SettingValues, serverSettings, settings } from "../settings/settings.js";
 import { withKnownSampler } from "../variables/telemetry-variables.js";
-import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 import { buildAliases } from "./aliases.js";
 import { buildMetrics, buildTracing } from "./build-metrics.js";
 import {
@@ -42,7 +41,7 @@ import { buildLimiter } from "./limiter-config.js";
 import { readProxyVariables, withEgress } from "./outbound-proxies.js";
 import { buildPrices } from "./prices.js";
 import { buildProviders } from "./provider-configs.js";
-import { decidedBy, describeSettings, resolveSettings } from "./resolve-settings.js";
+import { decidedBy, describeSettings, resolveSettings, valuesOf } from "./resolve-settings.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
 /** A valid configuration with warnings about it, or every problem. */
@@ -93,16 +92,14 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
 
   const fileDirectory = file === null ? sources.cwd : directoryOf(file.path);
-  const values = resolveSettings({ ...sources, file: shape.settings }, problems);
-  const places = { ...sources, file: shape.settings, fileDirectory };
-  const limiter = buildLimiter(values, shape, { ...sources, fileDirectory }, problems);
-  const masterKeyFile =
-    values.masterKeyFile === null
-      ? null
-      : absoluteSetting(settings.masterKeyFile, values.masterKeyFile, places);
-  const metrics = buildMetrics(values, places);
-  const { tracing, warnings: spansWarnings } = buildTracing(values, places);
-  const cluster = buildClusterAt(values, places, problems);
+  const placed = { ...sources, file: shape.settings, fileDirectory };
+  const values = resolveSettings(placed, problems);
+  const limiter = buildLimiter(values, placed, problems);
+  const { tracing, warnings: spansWarnings } = buildTracing(values, env);
+  const cluster = buildCluster(values, (setting, problem) => {
+    const { name, place } = decidedBy(settings[setting], placed);
+    problems[place].push(`${name} ${problem}`);
+  });
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = buildProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
@@ -124,8 +121,11 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   if (Object.values(problems).some((messages) => messages.length > 0)) return failed();
 
   const declaredIn = known ?? placeLimits({ text, document: yaml.document, itemStarts }, shape);
-  const placed = { limits: fileRules, declaredAt: declaredIn.declaredAt };
-  const { limits: rules, declaredAt } = mergeLimits(ruleForm, placed, envRules);
+  const { limits: rules, declaredAt } = mergeLimits(
+    ruleForm,
+    { limits: fileRules, declaredAt: declaredIn.declaredAt },
+    envRules,
+  );
   const { limits: budgets, declaredAt: budgetsAt } = mergeLimits(
     budgetForm,
     { limits: fileBudgets, declaredAt: declaredIn.budgetsAt },
@@ -133,30 +133,7 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   );
   const config: Config = {
     file: file?.path ?? null,
-    server: {
-      host: values.host,
-      port: values.port,
-      proxies: values.proxies,
-      admin: values.adminPort === null ? null : { host: values.adminHost, port: values.adminPort },
-      masterKey: values.masterKey,
-      masterKeyFile,
-      allowOpen: values.allowOpen,
-      allowedHosts: values.allowedHosts,
-      corsOrigins: values.corsOrigins,
-      trustedProxies: values.trustedProxies,
-      passthrough: values.passthrough,
-      userPathHeader: values.userPathHeader,
-      bodyBytesMax: values.bodyBytesMax,
-      uploadBytesMax: values.uploadBytesMax,
-      heldBytesMax: values.heldBytesMax,
-      connectionsMax: values.connectionsMax,
-      drainMs: values.drainMs,
-      drainGraceMs: values.drainGraceMs,
-      reloadDrainMs: values.reloadDrainMs,
-      stalledClientMs: values.stalledClientMs,
-      streamKeepAliveMs: values.streamKeepAliveMs,
-      requestIdInRefusals: values.requestIdInRefusals,
-    },
+    server: buildServer(values),
     limiter,
     providers,
     virtualModels,
@@ -164,7 +141,7 @@ export function buildConfig(given: ConfigSources): ConfigResult {
     prices,
     jwtIssuers,
     cache: buildCache(values),
-    metrics,
+    metrics: buildMetrics(values),
     cluster,
     tracing,
     rewriters: buildRewriters(shape),
@@ -181,7 +158,7 @@ export function buildConfig(given: ConfigSources): ConfigResult {
     budgets: { enabled: values.budgetsEnabled, budgets, declaredAt: budgetsAt },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },
-    settings: describeSettings({ ...sources, file: shape.settings }, limiter),
+    settings: describeSettings(placed, limiter),
   };
   return {
     ok: true,
@@ -200,24 +177,9 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   };
 }
 
-/** With the whole paths of its files. */
-function buildClusterAt(
-  values: SettingValues,
-  places: PathSources,
-  problems: Problems,
-): ClusterConfig | null {
-  const at = (
-    name: "clusterPasswordFile" | "clusterCaFile" | "clusterSentinelPasswordFile",
-  ): string | null => values[name] && absoluteSetting(settings[name], values[name], places);
-  const whole = {
-    clusterPasswordFile: at("clusterPasswordFile"),
-    clusterCaFile: at("clusterCaFile"),
-    clusterSentinelPasswordFile: at("clusterSentinelPasswordFile"),
-  };
-  return buildCluster({ ...values, ...whole }, (setting, problem) => {
-    const { name, place } = decidedBy(settings[setting], places);
-    problems[place].push(`${name} ${problem}`);
-  });
+function buildServer(values: SettingValues): Config["server"] {
+  const { adminHost, adminPort, ...server } = valuesOf(serverSettings, values);
+  return { ...server, admin: adminPort === null ? null : { host: adminHost, port: adminPort } };
 }
 
 /** Rules that were found valid before: what they need beside the file may be gone. */

@@ -1,14 +1,13 @@
 /** The settings of /metrics, and of traces. */
 import type { Config } from "../config.js";
-import { type SettingValues, settings } from "../settings/settings.js";
+import type { Environment } from "../environment.js";
+import type { SettingValues } from "../settings/settings.js";
 import { readTelemetryVariables } from "../variables/telemetry-variables.js";
-import { absoluteSetting, type PathSources } from "./absolute-setting.js";
 
-export function buildMetrics(values: SettingValues, sources: PathSources): Config["metrics"] {
-  const { metricsToken: token, metricsTokenFile: file } = values;
+export function buildMetrics(values: SettingValues): Config["metrics"] {
   return {
-    token,
-    tokenFile: file === null ? null : absoluteSetting(settings.metricsTokenFile, file, sources),
+    token: values.metricsToken,
+    tokenFile: values.metricsTokenFile,
     seriesMax: values.metricsSeriesMax,
     rulesMax: values.metricsRulesMax,
     userPathDepth: values.metricsUserPathDepth,
@@ -18,18 +17,18 @@ export function buildMetrics(values: SettingValues, sources: PathSources): Confi
 /** With what OpenTelemetry's variables say that deserves a warning. */
 export function buildTracing(
   values: SettingValues,
-  sources: PathSources,
+  env: Environment,
 ): { readonly tracing: Config["tracing"]; readonly warnings: readonly string[] } {
-  const { tracingHeadersFile: file, tracingEndpoint: base, tracesEndpoint: whole } = values;
+  const { tracingEndpoint: base, tracesEndpoint: whole } = values;
   // OpenTelemetry: the signal's own address as it is, before the common one.
   const endpoint = whole ?? (base === null ? null : `${base}/v1/traces`);
-  const variables = readTelemetryVariables(sources.env, endpoint !== null);
+  const variables = readTelemetryVariables(env, endpoint !== null);
   const tracing = {
     propagate: values.tracePropagation,
     endpoint: variables.off ? null : endpoint,
     protocol: variables.protocol,
     headers: values.tracingHeaders,
-    headersFile: file === null ? null : absoluteSetting(settings.tracingHeadersFile, file, sources),
+    headersFile: values.tracingHeadersFile,
     spanHeaders: variables.headers,
     sampler: values.tracingSampler,
     sample: values.tracingSample,

@@ -6,8 +6,9 @@ import type { Config, PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
-import { clusterSettings } from "../settings/cluster-settings.js";
+
 import {
+  clusterSettings,
   configFileVariable,
   followVariables,
   remoteVariables,

@@ -3,18 +3,25 @@
  * file, the file overrides the default (docs/configuration.md).
  */
 import { isAbsent } from "../../checked.js";
-import type { Config, EffectiveSetting } from "../config.js";
+import type { DerivedPath, EffectiveSetting } from "../config.js";
 import { type Environment, variable } from "../environment.js";
-import { kindProblem, never } from "../kinds/value-kind.js";
+import { kindProblem, never, withUnit } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";
 import { type Flags, flagName, type Setting } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
+import { absolutePath } from "./default-paths.js";
 
-interface SettingSources {
+export interface SettingSources {
   readonly flags: Flags;
   readonly env: Environment;
   /** Raw values by their paths in the file. */
   readonly file: ReadonlyMap<string, unknown>;
+}
+
+interface PlacedSources extends SettingSources {
+  /** Where relative paths of flags and variables start, and those of the file. */
+  readonly cwd: string;
+  readonly fileDirectory: string;
 }
 
 /** One source that gives a setting a value; messages call it by `name`. */
@@ -24,15 +31,21 @@ interface Given {
   readonly raw: unknown;
 }
 
-/** Resolves every setting. A wrong value is a problem even if a stronger source overrides it. */
-export function resolveSettings(sources: SettingSources, problems: Problems): SettingValues {
+/**
+ * Resolves every setting; paths are absolute. A wrong value is a problem even if a stronger source
+ * overrides it.
+ */
+export function resolveSettings(sources: PlacedSources, problems: Problems): SettingValues {
   const values: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries<Setting<unknown>>(settings)) {
     let value: unknown;
     for (const { name, place, raw } of givenFor(setting, sources)) {
       const parsed = setting.kind.parse(raw);
       if (parsed === undefined) problems[place].push(kindProblem(setting.kind, name, raw));
-      value ??= parsed;
+      value ??=
+        setting.kind.isPath && typeof parsed === "string"
+          ? absolutePath(parsed, place === "file" ? sources.fileDirectory : sources.cwd)
+          : parsed;
     }
     values[key] = value ?? setting.defaultValue;
   }
@@ -69,8 +82,20 @@ function keyOrFile(
   return key.place === "file" ? { [keyName]: null } : { [fileName]: null };
 }
 
+/** The values of one table. */
+export function valuesOf<Table extends Partial<typeof settings>>(
+  table: Table,
+  values: SettingValues,
+): Pick<SettingValues, keyof Table & keyof SettingValues> {
+  const names = Object.keys(table) as (keyof SettingValues)[];
+  return Object.fromEntries(names.map((name) => [name, values[name]])) as Pick<
+    SettingValues,
+    keyof Table & keyof SettingValues
+  >;
+}
+
 /** What is in force where the defaults depend on the user and on other settings. */
-type DerivedPaths = Pick<Config["limiter"], "socket" | "adminSocket" | "dataDir" | "spoolDir">;
+type DerivedPaths = Readonly<Record<DerivedPath, string>>;
 
 /**
  * Each setting as it is in force, and where that comes from. A value that messages must not quote
@@ -82,18 +107,19 @@ export function describeSettings(
 ): readonly EffectiveSetting[] {
   const derived = new Map(Object.entries({ socket, adminSocket, dataDir, spoolDir }));
   return Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
-    const { path, unit, meaning, kind, defaultText } = setting;
+    const { path, meaning, kind, defaultText } = setting;
     const given = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
     const isSecret = kind.quotable === never;
     const byDefault = derived.get(key) ?? defaultText;
     const shown =
       given === undefined ? byDefault : kind.quotable(given.raw) ? textOfRaw(given.raw) : "set";
+    const value = isSecret ? (given === undefined ? "not set" : "set") : shown;
     return {
       path,
-      value: isSecret ? (given === undefined ? "not set" : "set") : shown,
+      value,
       source: given === undefined ? "default" : sourceNames[given.place],
       name: given === undefined || given.place === "file" ? null : given.name,
-      unit,
+      unit: withUnit(value, kind) === value ? null : setting.unit,
       secret: isSecret,
       meaning,
     };

@@ -19,14 +19,19 @@ import {
 } from "../settings/model-traits-settings.js";
 import {
   type PriceFields,
+  priceLists,
   priceSettings,
   type TierFields,
   tierSettings,
 } from "../settings/price-settings.js";
-import { type ProviderFields, providerSettings } from "../settings/provider-settings.js";
+import {
+  type ProviderFields,
+  providerLists,
+  providerSettings,
+} from "../settings/provider-settings.js";
 import { type RewriterFields, rewriterSettings } from "../settings/rewriter-settings.js";
-import type { Field } from "../settings/setting.js";
-import { settings } from "../settings/settings.js";
+import type { EntryList, Field } from "../settings/setting.js";
+import { sectionMeanings, settings } from "../settings/settings.js";
 import type {
   ConfigFile,
   DeclaredAlias,
@@ -51,9 +56,15 @@ import {
 import { budgetSection, listNames, readLimitLists, ruleSection } from "./read-limit-lists.js";
 
 /** The sections that hold nothing but scalar settings. */
-const scalarSections = ["server", "limiter", "usage", "cache", "metrics", "tracing", "cluster"];
-/** Those within them. */
-const nestedSections: Readonly<Record<string, readonly string[]>> = { server: ["admin"] };
+const scalarSections = Object.keys(sectionMeanings).filter(
+  (name) => name !== ruleSection.name && name !== budgetSection.name,
+);
+/** The keys of a section that hold settings themselves, such as `server.admin`. */
+function nestedIn(section: string): readonly string[] {
+  const paths = Object.values(settings).map(({ path }) => path.split("."));
+  const nested = paths.filter((path) => path[0] === section && path.length === 3);
+  return [...new Set(nested.map(([, name]) => name!))];
+}
 /** The other keys at the top, besides the scalar settings there. */
 const topKeys = [
   "providers",
@@ -74,7 +85,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const section = (name: string, below: readonly string[] = []): Mapping =>
     readSection({ raw: top[name] ?? {}, at: name }, below, scalars, problems);
   for (const name of scalarSections) {
-    const below = nestedSections[name] ?? [];
+    const below = nestedIn(name);
     const entries = section(name, below);
     for (const inner of below)
       readSection({ raw: entries[inner] ?? {}, at: `${name}.${inner}` }, [], scalars, problems);
@@ -154,6 +165,10 @@ function requiredOrNull(table: Readonly<Record<string, Field<unknown>>>): FieldS
   );
 }
 
+function entryList(what: string, { entriesMax }: EntryList): FieldSchemas[string] {
+  return optionalList(`must be a list of ${what}`, { min: 0, max: entriesMax, what });
+}
+
 function schemasOf<Row>(
   table: Readonly<Record<string, Row>>,
   schemaOf: (row: Row) => FieldSchemas[string],
@@ -167,11 +182,10 @@ const rewriterSchemas = requiredOrNull(rewriterSettings);
 const tierSchemas = requiredOrNull(tierSettings);
 const priceSchemas = {
   ...requiredOrNull(priceSettings),
-  tiers: optionalList("must be a list of tiers", { min: 0, max: 100, what: "tiers" }),
+  tiers: entryList("tiers", priceLists.tiers),
 };
 const traitsSchemas = requiredOrNull(modelTraitsSettings);
 const perModelSchemas = requiredOrNull(perModelSettings);
-const entries = optionalList("must be a list of entries", { min: 0, max: 100, what: "entries" });
 const providerSchemas = {
   ...Object.fromEntries(
     Object.entries(providerSettings).map(([key, { kind, defaultValue }]) => [
@@ -179,8 +193,8 @@ const providerSchemas = {
       optional<unknown, unknown>(kind, defaultValue),
     ]),
   ),
-  model_traits: entries,
-  per_model: entries,
+  model_traits: entryList("entries", providerLists.model_traits),
+  per_model: entryList("entries", providerLists.per_model),
 };
 
 const virtualModelSchemas = {

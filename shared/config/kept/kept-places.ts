@@ -5,8 +5,8 @@
  */
 import { absolutePath, defaultDataDir } from "../build/default-paths.js";
 import { type Environment, variable } from "../environment.js";
-import { limiterSettings } from "../settings/limiter-settings.js";
 import type { Flags } from "../settings/setting.js";
+import { limiterSettings } from "../settings/settings.js";
 
 /** The programs that keep it: the daemon in its data directory, the proxy in its spool. */
 export type Keeper = "limiterd" | "proxy";

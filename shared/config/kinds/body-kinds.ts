@@ -20,6 +20,7 @@ function isFieldName(name: string): boolean {
 /** Fields with their values, as JSON. */
 export const bodyFields: ValueKind<readonly SetField[]> = {
   label: "mapping",
+  range: `at most ${fieldsMax}, values of at most ${jsonBytesMax} bytes, ${depthMax} deep`,
   expected: `must be a mapping of at most ${fieldsMax} fields of a body to values that JSON has, ${without}`,
   quotable: always,
   parse: (raw) => {

@@ -45,7 +45,8 @@ const processesMax = 64;
 
 /** A number of processes, or one for each processor. */
 export const processCount: ValueKind<number | "auto"> = {
-  label: "integer, auto",
+  label: "auto or integer",
+  range: `1 to ${processesMax}`,
   expected: `must be auto or an integer from 1 to ${processesMax}`,
   quotable: always,
   parse(raw) {

@@ -20,6 +20,7 @@ export const engineUrls: ValueKind<readonly EngineAddress[] | null> = {
 
 export const clusterName: ValueKind<string> = {
   label: "text",
+  range: "1 to 64 characters",
   expected: "must be 1 to 64 letters, digits, dots, dashes and underscores",
   quotable: always,
   parse: (raw) => {
@@ -32,6 +33,7 @@ export const clusterName: ValueKind<string> = {
 /** A user of the engine, or what its Sentinels call it. */
 export const engineWord: ValueKind<string | null> = {
   label: "text",
+  range: "1 to 256 characters",
   expected: "must be a text without white space",
   quotable: always,
   parse: (raw) => {
@@ -43,6 +45,7 @@ export const engineWord: ValueKind<string | null> = {
 
 export const enginePassword: ValueKind<string | null> = {
   label: "secret",
+  range: "at most 1024 characters",
   expected: "must be a text, in quotes if it looks like a number; leave it out for none",
   quotable: never,
   parse: (raw) => {

@@ -18,8 +18,10 @@ export function listOf<T>(
   parseItem: (raw: unknown) => T | undefined,
   { itemsMin, itemsMax = Infinity, item = { type: "string" } }: ListShape,
 ): ValueKind<readonly T[]> {
+  const range = lengthRange(itemsMin, itemsMax);
   return {
     label: "list",
+    ...(range === null ? {} : { range }),
     expected,
     quotable: always,
     parse: (raw) => {
@@ -38,6 +40,11 @@ export function listOf<T>(
       anyOf: [{ type: "array", minItems: itemsMin, items: item }, { type: "string" }],
     },
   };
+}
+
+function lengthRange(min: number, max: number): string | null {
+  if (max === Infinity) return min === 0 ? null : `at least ${min}`;
+  return min === 0 ? `at most ${max}` : `${min} to ${max}`;
 }
 
 function itemsOf(raw: unknown): readonly unknown[] | undefined {

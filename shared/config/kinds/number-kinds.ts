@@ -30,9 +30,14 @@ export function numberSchema(
   return { type: [type, "string"], minimum: min, maximum: max, pattern: `${pattern}|\\$\\{` };
 }
 
-export function integer(range: { readonly min: number; readonly max: number }): ValueKind<number> {
+export function integer(
+  range: { readonly min: number; readonly max: number },
+  unit?: "bytes" | "milliseconds" | "days",
+): ValueKind<number> {
   return {
     label: "integer",
+    range: `${range.min} to ${range.max}`,
+    ...(unit === undefined ? {} : { unit }),
     expected: `must be an integer from ${range.min} to ${range.max}`,
     quotable: always,
     parse: (raw) => {
@@ -58,9 +63,12 @@ export function seconds(range: {
   readonly zero: boolean;
 }): ValueKind<number> {
   const span = `a number of seconds from ${range.min} to ${range.max}`;
+  const zeroBeside = range.zero && range.min > 0;
   return {
     label: "number",
-    expected: range.zero && range.min > 0 ? `must be 0 or ${span}` : `must be ${span}`,
+    range: `${zeroBeside ? "0, or " : ""}${range.min} to ${range.max}`,
+    unit: "seconds",
+    expected: zeroBeside ? `must be 0 or ${span}` : `must be ${span}`,
     quotable: always,
     parse: (raw) => {
       const value = numberOf(raw);
@@ -75,6 +83,7 @@ export function seconds(range: {
 /** A part of a whole, from 0 to 1. */
 export const fraction: ValueKind<number> = {
   label: "number",
+  range: "0 to 1",
   expected: "must be a number from 0 to 1",
   quotable: always,
   parse: (raw) => {

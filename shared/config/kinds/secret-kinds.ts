@@ -49,6 +49,7 @@ type SeveralKeys = readonly (WeightedKey | WeightedKeyFile)[];
 /** Several keys, each a text or a mapping with a weight. */
 export const apiKeys: ValueKind<SeveralKeys | null> = {
   label: "list",
+  range: "1 to 100 keys, weights 1 to 1000",
   expected:
     "must be a list of 1 to 100 keys, each a text or a mapping of key, or key_file, and weight (1 to 1000)",
   quotable: never,
@@ -121,6 +122,7 @@ export interface OwnHeaders {
 /** Headers for every request to a provider; their values may be secrets. */
 export const ownHeaders: ValueKind<OwnHeaders> = {
   label: "mapping",
+  range: "values of at most 8192 characters",
   expected:
     "must be a mapping of header names to texts, or to a mapping with the file that holds the text, without those that belong to the connection or the body",
   quotable: never,
@@ -198,6 +200,7 @@ const keySecretCharsMin = 32;
 /** A shared secret for signatures: its UTF-8 bytes, without the white space around it. */
 export const keySecret: ValueKind<string> = {
   label: "secret",
+  range: `at least ${keySecretCharsMin} characters`,
   expected: `must be a text of at least ${keySecretCharsMin} characters`,
   quotable: never,
   parse: (raw) => {

@@ -56,6 +56,7 @@ export const headerName: ValueKind<string> = {
 /** A path on this host. The type allows null for settings whose default depends on the host. */
 export const filePath: ValueKind<string | null> = {
   label: "path",
+  isPath: true,
   expected:
     "must be a path, absolute or relative to the file that it stands in (a leading ~ isn't expanded: write ${HOME})",
   quotable: always,
@@ -72,6 +73,7 @@ export const filePath: ValueKind<string | null> = {
 /** An API version; it becomes part of a URL's query. */
 export const apiVersion: ValueKind<string | null> = {
   label: "text",
+  range: "1 to 64 characters",
   expected: "must be an API version such as 2024-10-21 or 2025-04-01-preview",
   quotable: always,
   parse: (raw) =>

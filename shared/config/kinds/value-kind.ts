@@ -10,6 +10,12 @@ import { numberAdvice } from "../../text/written-number.js";
 export interface ValueKind<T> {
   /** Its name in the documentation. */
   readonly label: string;
+  /** The bounds of a value, or of a list's length, as the documentation shows them. */
+  readonly range?: string;
+  /** Of a number in the file. */
+  readonly unit?: string;
+  /** Whether it is a path, which is relative to where it was written. */
+  readonly isPath?: true;
   /** What it accepts, as the rest of the sentence "<name> …". */
   readonly expected: string;
   /** Whether a message may quote a wrong value. Secrets must not appear in messages. */
@@ -18,6 +24,11 @@ export interface ValueKind<T> {
   readonly parse: (raw: unknown) => T | undefined;
   /** How it is written in the file, for editors: nothing else, though `parse` may take more. */
   readonly schema: JsonSchema;
+}
+
+/** A number with its unit; words as they are. */
+export function withUnit(text: string, { unit }: Pick<ValueKind<unknown>, "unit">): string {
+  return unit !== undefined && /^\d/.test(text) ? `${text} ${unit}` : text;
 }
 
 /** In draft 7, which the language servers of editors know. */

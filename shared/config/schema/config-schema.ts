@@ -5,15 +5,15 @@
  */
 import { candidatesMax } from "../../bounds.js";
 import { numberSchema } from "../kinds/number-kinds.js";
-import { type JsonSchema, orVariable, type ValueKind } from "../kinds/value-kind.js";
+import { type JsonSchema, orVariable, type ValueKind, withUnit } from "../kinds/value-kind.js";
 import { presets } from "../presets.js";
 import { jwtSettings } from "../settings/jwt-settings.js";
 import { modelTraitsSettings, perModelSettings } from "../settings/model-traits-settings.js";
-import { priceSettings, tierSettings } from "../settings/price-settings.js";
-import { providerSettings } from "../settings/provider-settings.js";
+import { priceLists, priceSettings, tierSettings } from "../settings/price-settings.js";
+import { providerLists, providerSettings } from "../settings/provider-settings.js";
 import { rewriterSettings } from "../settings/rewriter-settings.js";
 import { flagName, type Setting } from "../settings/setting.js";
-import { settings } from "../settings/settings.js";
+import { sectionMeanings, settings } from "../settings/settings.js";
 import { limitSchemas } from "./limit-schemas.js";
 import { listOf, mapping, type Properties } from "./schema-parts.js";
 
@@ -31,7 +31,10 @@ export function configSchema(): JsonSchema {
       ...Object.fromEntries(
         Object.entries(sections).map(([name, properties]) => [
           name,
-          { ...mapping(properties), description: sectionMeanings[name] },
+          {
+            ...mapping(properties),
+            description: sectionMeanings[name as keyof typeof sectionMeanings],
+          },
         ]),
       ),
       ...top,
@@ -40,18 +43,6 @@ export function configSchema(): JsonSchema {
     definitions,
   };
 }
-
-const sectionMeanings: Readonly<Record<string, string>> = {
-  server: "The proxy's HTTP server.",
-  limiter: "The limiter daemon, and how proxies reach it.",
-  usage: "Tracking of usage.",
-  cache: "The response cache.",
-  metrics: "What Prometheus is told.",
-  tracing: "Traces of requests.",
-  cluster: "What this host shares with others.",
-  rate_limits: "Rate limits, and how they are enforced.",
-  budgets: "Budgets, and how they are enforced.",
-};
 
 /** The scalar settings: those of each section, and those at the top. */
 function scalarSettings(): { sections: Record<string, Properties>; top: Properties } {
@@ -91,13 +82,11 @@ interface Row {
   readonly meaning: string;
   readonly defaultText: string | null;
   readonly defaultValue?: unknown;
-  readonly unit?: string | null;
 }
 
 /** A row of any of the tables. */
-function rowSchema({ kind, meaning, defaultText, defaultValue, unit = null }: Row): JsonSchema {
-  const inUnit = unit === null ? "" : ` ${unit}`;
-  const words = defaultText === null ? "" : ` Default: ${defaultText}${inUnit}.`;
+function rowSchema({ kind, meaning, defaultText, defaultValue }: Row): JsonSchema {
+  const words = defaultText === null ? "" : ` Default: ${withUnit(defaultText, kind)}.`;
   // No list is an empty mapping in the file.
   const inFile = kind.label === "mapping" ? null : defaultInFile(defaultValue, defaultText);
   return {
@@ -128,15 +117,15 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
   provider: mapping({
     ...tableSchemas(providerSettings),
     model_traits: {
-      description: "What its models take, where the built-in table doesn't know.",
+      description: providerLists.model_traits.meaning,
       ...listOf(mapping(tableSchemas(modelTraitsSettings), requiredOf(modelTraitsSettings)), {
-        max: 100,
+        max: providerLists.model_traits.entriesMax,
       }),
     },
     per_model: {
-      description: "How requests to its models are sent.",
+      description: providerLists.per_model.meaning,
       ...listOf(mapping(tableSchemas(perModelSettings), requiredOf(perModelSettings)), {
-        max: 100,
+        max: providerLists.per_model.entriesMax,
       }),
     },
   }),
@@ -179,8 +168,10 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
     {
       ...tableSchemas(priceSettings),
       tiers: {
-        description: "Other rates for long prompts.",
-        ...listOf(mapping(tableSchemas(tierSettings), requiredOf(tierSettings)), { max: 100 }),
+        description: priceLists.tiers.meaning,
+        ...listOf(mapping(tableSchemas(tierSettings), requiredOf(tierSettings)), {
+          max: priceLists.tiers.entriesMax,
+        }),
       },
     },
     requiredOf(priceSettings),

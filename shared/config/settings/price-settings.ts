@@ -8,13 +8,14 @@ import { rateFromUsdPerMillion, type TokenKind, usdPerMillionMax } from "../../d
 import { type ServiceTier, serviceTiers } from "../../usage/usage-details.js";
 import { integer, numberOf, numberSchema } from "../kinds/number-kinds.js";
 import { always, type ValueKind } from "../kinds/value-kind.js";
-import type { Field, FieldValues } from "./setting.js";
+import type { EntryList, Field, FieldValues } from "./setting.js";
 
 const perRequestUsdMax = 1000;
 
 /** US dollars per million tokens, stored as pico-dollars per token. */
 const usdPerMillion: ValueKind<number> = {
   label: "number",
+  range: `0 to ${usdPerMillionMax}`,
   expected: `must be a number of US dollars per million tokens from 0 to ${usdPerMillionMax}, with at most six decimals`,
   quotable: always,
   parse: (raw) => {
@@ -27,6 +28,7 @@ const usdPerMillion: ValueKind<number> = {
 /** US dollars, stored as pico-dollars. */
 const usdPerRequest: ValueKind<number> = {
   label: "number",
+  range: `0 to ${perRequestUsdMax}`,
   expected: `must be a number of US dollars from 0 to ${perRequestUsdMax}, with at most nine decimals`,
   quotable: always,
   parse: (raw) => {
@@ -43,6 +45,7 @@ const factorMax = 100;
 /** By service tier, stored in thousandths. */
 const tierFactors: ValueKind<Readonly<Partial<Record<ServiceTier, number>>>> = {
   label: "mapping",
+  range: `0 to ${factorMax}`,
   expected: `must be a mapping of ${serviceTiers.join(", ")} to numbers from 0 to ${factorMax}, with at most three decimals`,
   quotable: always,
   parse: (raw) => {
@@ -67,49 +70,59 @@ const tierFactors: ValueKind<Readonly<Partial<Record<ServiceTier, number>>>> = {
   },
 };
 
-const rate = (defaultText: string | null, meaning: string): Field<number> => ({
+const rate = (defaultText: string | null, example: string, meaning: string): Field<number> => ({
   kind: usdPerMillion,
   defaultText,
+  example,
   meaning,
 });
 
 /** By the key in the file, under `prices["provider/model"]`; beside `tiers`. */
 export const priceSettings = {
-  input: rate(null, "Input tokens, in US dollars per million, like all rates."),
-  output: rate(null, "Output tokens, reasoning included."),
-  cached_input: rate("input", "Input tokens that were read from a cache."),
-  cache_write: rate("input", "Input tokens that were written to a cache."),
-  cache_write_1h: rate("cache_write", "The same, where the cache keeps them for an hour."),
-  audio_input: rate("input", "Input tokens that are audio."),
-  cached_audio_input: rate("cached_input", "Audio tokens that were read from a cache."),
-  image_input: rate("input", "Input tokens that are images."),
-  cached_image_input: rate("cached_input", "Image tokens that were read from a cache."),
-  reasoning: rate("output", "Output tokens that the model thought."),
-  audio_output: rate("output", "Output tokens that are audio."),
-  image_output: rate("output", "Output tokens that are images."),
+  input: rate(null, "2.5", "Input tokens, in US dollars per million, like all rates."),
+  output: rate(null, "10", "Output tokens, reasoning included."),
+  cached_input: rate("input", "1.25", "Input tokens that were read from a cache."),
+  cache_write: rate("input", "2.5", "Input tokens that were written to a cache."),
+  cache_write_1h: rate("cache_write", "5", "The same, where the cache keeps them for an hour."),
+  audio_input: rate("input", "40", "Input tokens that are audio."),
+  cached_audio_input: rate("cached_input", "2.5", "Audio tokens that were read from a cache."),
+  image_input: rate("input", "5", "Input tokens that are images."),
+  cached_image_input: rate("cached_input", "1.25", "Image tokens that were read from a cache."),
+  reasoning: rate("output", "10", "Output tokens that the model thought."),
+  audio_output: rate("output", "80", "Output tokens that are audio."),
+  image_output: rate("output", "40", "Output tokens that are images."),
   per_request: {
     kind: usdPerRequest,
     defaultText: "0",
+    example: "0",
     meaning: "A fee for each request, in US dollars.",
   },
   per_web_search: {
     kind: usdPerRequest,
     defaultText: "0",
+    example: "0.01",
     meaning: "A fee for each search of the web that the provider makes, in US dollars.",
   },
   per_file_search: {
     kind: usdPerRequest,
     defaultText: "0",
+    example: "0.0025",
     meaning: "A fee for each search in files that the provider keeps, in US dollars.",
   },
   service_tiers: {
     kind: tierFactors,
     defaultText: "none",
+    example: "{ flex: 0.5, priority: 1.7 }",
     meaning: "By what all rates are multiplied in a service tier, such as { flex: 0.5 }.",
   },
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 
-const tierRate = (): Field<number> => rate("the price's", "As above.");
+/** Beside them. */
+export const priceLists = {
+  tiers: { entriesMax: 100, meaning: "Other rates for long input, lowest tier first." },
+} as const satisfies Readonly<Record<string, EntryList>>;
+
+const tierRate = (example: string): Field<number> => rate("the price's", example, "As above.");
 
 /**
  * By the key in the file, in an entry of `tiers`. A rate that it leaves out is the price's.
@@ -118,21 +131,22 @@ export const tierSettings = {
   above_input_tokens: {
     kind: integer({ min: 1, max: tokensPerResponseMax }),
     defaultText: null,
+    example: "200000",
     meaning:
       "A response with more input tokens than this has all of its tokens at this tier's rates.",
   },
-  input: tierRate(),
-  output: tierRate(),
-  cached_input: tierRate(),
-  cache_write: tierRate(),
-  cache_write_1h: tierRate(),
-  audio_input: tierRate(),
-  cached_audio_input: tierRate(),
-  image_input: tierRate(),
-  cached_image_input: tierRate(),
-  reasoning: tierRate(),
-  audio_output: tierRate(),
-  image_output: tierRate(),
+  input: tierRate("5"),
+  output: tierRate("15"),
+  cached_input: tierRate("1.25"),
+  cache_write: tierRate("2.5"),
+  cache_write_1h: tierRate("5"),
+  audio_input: tierRate("40"),
+  cached_audio_input: tierRate("2.5"),
+  image_input: tierRate("5"),
+  cached_image_input: tierRate("1.25"),
+  reasoning: tierRate("10"),
+  audio_output: tierRate("80"),
+  image_output: tierRate("40"),
 } as const satisfies Readonly<Record<string, Field<number>>>;
 
 /** The field of each kind of tokens that may have a rate of its own. */

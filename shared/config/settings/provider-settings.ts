@@ -20,13 +20,11 @@ import {
   type WeightedKey,
   type WeightedKeyFile,
 } from "../provider-type.js";
-import type { Field } from "./setting.js";
+import type { EntryList, Field } from "./setting.js";
 
 interface ProviderField<T> extends Field<T> {
   readonly defaultValue: T;
-  /** The default as the documentation shows it, in `unit`. */
   readonly defaultText: string;
-  readonly unit: string | null;
 }
 
 /** Infers the type of a field's value from its row. */
@@ -34,7 +32,7 @@ function field<T>(row: ProviderField<T>): ProviderField<T> {
   return row;
 }
 
-const timeout = integer({ min: 1, max: 3_600_000 });
+const timeout = integer({ min: 1, max: 3_600_000 }, "milliseconds");
 
 /** By the key in the file, under `providers.<name>`. */
 export const providerSettings = {
@@ -42,7 +40,7 @@ export const providerSettings = {
     kind: choice(providerTypes),
     defaultValue: null,
     defaultText: "the preset's, else openai",
-    unit: null,
+    example: "openai",
     meaning:
       "Its API: openai for every OpenAI-compatible one, simulator for the built-in one that needs no network.",
   }),
@@ -50,7 +48,7 @@ export const providerSettings = {
     kind: baseUrl,
     defaultValue: null,
     defaultText: "the preset's",
-    unit: null,
+    example: "http://127.0.0.1:9100/v1",
     meaning:
       "Where it is, up to what comes before /chat/completions; a name from the table of presets may leave it out, and so may the types anthropic, gemini, ollama and vllm.",
   }),
@@ -58,14 +56,14 @@ export const providerSettings = {
     kind: apiKey,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
-    meaning: "The credential that is sent; none, an empty one or an unset variable sends none.",
+    example: "none",
+    meaning: "The credential; none, an empty one or an unset variable sends none.",
   }),
   api_keys: field<readonly (WeightedKey | WeightedKeyFile)[] | null>({
     kind: apiKeys,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
+    example: '["${KEY_1}", "${KEY_2}"]',
     meaning:
       "Several keys in place of api_key, which take turns by their weights; one that is refused or limited rests.",
   }),
@@ -73,14 +71,14 @@ export const providerSettings = {
     kind: filePath,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
+    example: "/run/secrets/key",
     meaning: "A file that holds the key in place of api_key; it is read again when it changes.",
   }),
   api_key_command: field<string | null>({
     kind: text,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
+    example: "gcloud auth print-access-token",
     meaning:
       "A command that prints the key in place of api_key; it is run again ahead of the key's expiry.",
   }),
@@ -88,22 +86,22 @@ export const providerSettings = {
     kind: ownHeaders,
     defaultValue: { values: [], files: [] },
     defaultText: "none",
-    unit: null,
-    meaning: "Headers that it is sent with every request, in place of a caller's of the same name.",
+    example: "{ X-Project: red }",
+    meaning: "Headers sent with every request, in place of a caller's of the same name.",
   }),
   account: field<string | null>({
     kind: text,
     defaultValue: null,
     defaultText: "the provider's own",
-    unit: null,
+    example: "acme",
     meaning:
-      "A name for the account that it shares with other providers of the same name: what one of them has stored, the others can continue.",
+      "A name for the account that it shares with other providers that give the same name: what one of them has stored, the others can continue.",
   }),
   api_version: field<string | null>({
     kind: apiVersion,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
+    example: "2024-10-21",
     meaning:
       "For the type azure, the dated API version, such as 2024-10-21; without one its v1 API is used.",
   }),
@@ -111,7 +109,7 @@ export const providerSettings = {
     kind: names(operations),
     defaultValue: null,
     defaultText: "the preset's, else the type's",
-    unit: null,
+    example: "[chat_completions]",
     meaning:
       "The operations it offers; messages and responses that it doesn't offer are translated to an operation it does.",
   }),
@@ -119,7 +117,7 @@ export const providerSettings = {
     kind: modelList,
     defaultValue: null,
     defaultText: "what its /models lists",
-    unit: null,
+    example: '["*"]',
     meaning:
       'The model ids it serves; ["*"] accepts any, and ids beside it are those that are listed.',
   }),
@@ -127,22 +125,21 @@ export const providerSettings = {
     kind: passthroughAccess,
     defaultValue: null,
     defaultText: "server.passthrough",
-    unit: null,
-    meaning: "Who may use /p/{provider}/…, where it isn't as for the others.",
+    example: "all",
+    meaning: "Who may use /p/{provider}/… of this provider.",
   }),
   forward_headers: field<readonly string[]>({
     kind: forwardedHeaders,
     defaultValue: [],
     defaultText: "none",
-    unit: null,
+    example: "[traceparent]",
     meaning:
-      "Headers of callers that it is sent besides those that every provider is; x-team-* stands for all that begin so.",
+      "Callers' headers that it gets besides those that every provider gets; x-team-* stands for all that begin so.",
   }),
   translation: field<TranslationMode>({
     kind: choice(translationModes),
     defaultValue: "lenient",
     defaultText: "lenient",
-    unit: null,
     meaning:
       "Whether a request that is translated is sent without what the provider's dialect can't say, and X-Sluice-Dropped names it, or is refused (strict).",
   }),
@@ -150,7 +147,6 @@ export const providerSettings = {
     kind: choice(nativeModes),
     defaultValue: "fitted",
     defaultText: "fitted",
-    unit: null,
     meaning:
       "Whether a request that isn't translated is sent without what its provider is known to refuse, and X-Sluice-Dropped names it, or passes as it came (untouched).",
   }),
@@ -158,14 +154,14 @@ export const providerSettings = {
     kind: outboundProxy,
     defaultValue: null,
     defaultText: "HTTPS_PROXY or HTTP_PROXY",
-    unit: null,
-    meaning: "The proxy that its connections go through; none for a direct way.",
+    example: "http://proxy.example.com:3128",
+    meaning: "The proxy that its connections go through; none connects directly.",
   }),
   proxy_file: field<string | null>({
     kind: filePath,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
+    example: "/etc/sluice/proxy-url",
     meaning:
       "A file that holds the address of the proxy, with user and password, in place of proxy; read when a proxy of Sluice starts.",
   }),
@@ -173,7 +169,7 @@ export const providerSettings = {
     kind: filePath,
     defaultValue: null,
     defaultText: "none",
-    unit: null,
+    example: "/etc/sluice/ca.pem",
     meaning:
       "A file of certificates in PEM form that are trusted for it and its proxy, besides the usual ones.",
   }),
@@ -181,50 +177,43 @@ export const providerSettings = {
     kind: timeout,
     defaultValue: 5000,
     defaultText: "5000",
-    unit: "milliseconds",
     meaning: "How long connecting may take.",
   }),
   first_byte_timeout_ms: field({
     kind: timeout,
     defaultValue: 600_000,
     defaultText: "600000",
-    unit: "milliseconds",
     meaning: "How long it may send nothing before its response begins.",
   }),
   idle_timeout_ms: field({
     kind: timeout,
     defaultValue: 300_000,
     defaultText: "300000",
-    unit: "milliseconds",
     meaning: "How long it may send nothing within a response.",
   }),
   max_tokens_default: field({
     kind: integer({ min: 1, max: 10_000_000 }),
     defaultValue: 32_000,
     defaultText: "32000",
-    unit: null,
     meaning: "The limit on output tokens where a dialect requires one and the caller gave none.",
   }),
   max_connections: field({
     kind: integer({ min: 1, max: 65_535 }),
     defaultValue: 4096,
     defaultText: "4096",
-    unit: null,
     meaning: "How many connections a proxy opens to it at most.",
   }),
   retries: field({
     kind: integer({ min: 0, max: 10 }),
     defaultValue: 1,
     defaultText: "1",
-    unit: null,
     meaning:
       "How often a model request is sent to it again after a 429, a 5xx or a broken connection, before another target is tried.",
   }),
   retry_wait_max_ms: field({
-    kind: integer({ min: 0, max: 60_000 }),
+    kind: integer({ min: 0, max: 60_000 }, "milliseconds"),
     defaultValue: 2000,
     defaultText: "2000",
-    unit: "milliseconds",
     meaning:
       "How long such a retry waits at most; a Retry-After that asks for more is not waited for.",
   }),
@@ -232,19 +221,31 @@ export const providerSettings = {
     kind: integer({ min: 0, max: 1000 }),
     defaultValue: 5,
     defaultText: "5",
-    unit: null,
     meaning:
-      "Failures in a row after which one of its models is left alone while another target is well; 0: it never is.",
+      "Failures in a row after which the circuit of one of its models opens, so that other targets are preferred; 0 never opens it.",
   }),
   breaker_open_ms: field({
-    kind: integer({ min: 100, max: 300_000 }),
+    kind: integer({ min: 100, max: 300_000 }, "milliseconds"),
     defaultValue: 10_000,
     defaultText: "10000",
-    unit: "milliseconds",
     meaning:
-      "For how long it is left alone; each time that it fails again for twice as long, up to five minutes.",
+      "How long the circuit stays open; twice as long after each further failure, up to five minutes.",
   }),
 } as const;
+
+/** Beside them; the fields of their entries are in `model-traits-settings.ts`. */
+export const providerLists = {
+  model_traits: {
+    entriesMax: 100,
+    meaning:
+      "What its models take of a translated request, where the built-in tables don't know it or are wrong.",
+  },
+  per_model: {
+    entriesMax: 100,
+    meaning:
+      "How requests to its models are sent: deadlines, fields that are set, added or left out.",
+  },
+} as const satisfies Readonly<Record<string, EntryList>>;
 
 /** The checked fields of one provider, by their keys in the file. */
 export type ProviderFields = {

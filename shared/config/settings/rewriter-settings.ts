@@ -37,15 +37,22 @@ const models = listOf(
 
 /** By the key in the file. */
 export const rewriterSettings = {
-  name: field({ kind: choice(rewriterNames), defaultText: null, meaning: "Which rewriter it is." }),
+  name: field({
+    kind: choice(rewriterNames),
+    defaultText: null,
+    example: "collapse_white_space",
+    meaning: "Which rewriter it is.",
+  }),
   paths: field({
     kind: paths,
     defaultText: "all paths",
+    example: "[/team/app]",
     meaning: "The user paths that it applies to, with all below them.",
   }),
   models: field({
     kind: models,
     defaultText: "all models",
+    example: "[openai/gpt-4o]",
     meaning:
       "The models that it applies to, named as in rules: provider/id, or id for every provider's.",
   }),

@@ -19,31 +19,68 @@ export function flagName(flag: keyof Flags): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-export interface Setting<T> {
-  /** Its path in `sluice.yaml`. */
-  readonly path: string;
-  readonly env: string | null;
-  readonly flag: keyof Flags | null;
+/** What every row says, of a setting and of a field. */
+interface Row<T> {
   readonly kind: ValueKind<T>;
-  /** The default, as the kind stores it (seconds are stored as milliseconds). */
-  readonly defaultValue: T;
-  /** The default as the documentation shows it, in `unit`. */
-  readonly defaultText: string;
-  readonly unit: string | null;
-  /** One sentence. */
+  /** A value for the example file, in YAML, where the default can't be shown. */
+  readonly example?: string;
+  /** One sentence, or two. */
   readonly meaning: string;
 }
 
-/** Infers the type of a setting's value from its row. */
-export function setting<T>(row: Setting<T>): Setting<T> {
-  return row;
+interface SettingRow<T> extends Row<T> {
+  /** Its path in `sluice.yaml`. */
+  readonly path: string;
+  readonly env?: string;
+  readonly flag?: keyof Flags;
+  /** The default, as the kind stores it (seconds are stored as milliseconds). */
+  readonly defaultValue: T;
+  /** The default in words, where the value doesn't say it. */
+  readonly defaultText?: string;
 }
 
+export interface Setting<T> extends Omit<SettingRow<T>, "env" | "flag"> {
+  readonly env: string | null;
+  readonly flag: keyof Flags | null;
+  /** The default as the documentation shows it, in `unit`. */
+  readonly defaultText: string;
+  readonly unit: string | null;
+}
+
+/** Infers the type of a setting's value from its row. */
+export function setting<T>(row: SettingRow<T>): Setting<T> {
+  const defaultText = textOfDefault(row);
+  return { env: null, flag: null, unit: row.kind.unit ?? null, ...row, defaultText };
+}
+
+/** The default as the file would have it; `none` for null and for an empty list. */
+function textOfDefault<T>({ defaultText, defaultValue, kind }: SettingRow<T>): string {
+  if (defaultText !== undefined) return defaultText;
+  if (defaultValue === null || (Array.isArray(defaultValue) && defaultValue.length === 0))
+    return "none";
+  return String(
+    kind.unit === "seconds" && typeof defaultValue === "number"
+      ? defaultValue / 1000
+      : defaultValue,
+  );
+}
+
+/** The checked values of a table of settings. */
+export type SettingValuesOf<
+  Table extends Readonly<Record<string, { readonly defaultValue: unknown }>>,
+> = {
+  readonly [K in keyof Table]: Table[K]["defaultValue"];
+};
+
 /** A field of an entry in the file; without a default it is required or null. */
-export interface Field<T> {
-  readonly kind: ValueKind<T>;
+export interface Field<T> extends Row<T> {
   /** What applies without it, as the documentation shows it; null: the field is required. */
   readonly defaultText: string | null;
+}
+
+/** A list of entries within an entry, each with a table of fields of its own. */
+export interface EntryList {
+  readonly entriesMax: number;
   readonly meaning: string;
 }
 

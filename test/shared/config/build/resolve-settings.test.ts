@@ -19,6 +19,8 @@ function resolve(sources: {
       flags: sources.flags ?? {},
       env: sources.env ?? {},
       file: new Map(Object.entries(sources.file ?? {})),
+      cwd: "/work",
+      fileDirectory: "/etc/sluice",
     },
     problems,
   );
@@ -44,6 +46,19 @@ t.test(
     t.equal(resolve({}).values.port, 8080);
   },
 );
+
+t.test("a path starts where it was written: beside the file, or where Sluice runs", async (t) => {
+  const file = { "limiter.data_dir": "./d", "limiter.socket": "s", "server.master_key_file": "/k" };
+  t.match(resolve({ file }).values, {
+    dataDir: "/etc/sluice/d",
+    socket: "/etc/sluice/s",
+    masterKeyFile: "/k",
+  });
+  t.match(resolve({ file, flags: { dataDir: "d" }, env: { SLUICE_SOCKET: "./s" } }).values, {
+    dataDir: "/work/d",
+    socket: "/work/s",
+  });
+});
 
 t.test("each variable reaches its setting, and beats the file", async (t) => {
   const samples: Readonly<

@@ -1,0 +1,333 @@
+/**
+ * What the documentation repeats of the tables of settings and presets, made of them: the tables of
+ * the pages, and docs/examples/sluice.yaml. Pure; `write-reference.ts` writes it, and
+ * `configuration-page.test.ts` fails while what is committed differs.
+ */
+import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kind.js";
+import {
+  baseUrlVariable,
+  modelsVariable,
+  type Preset,
+  presets,
+} from "../../../shared/config/presets.js";
+import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
+import {
+  modelTraitsSettings,
+  perModelSettings,
+} from "../../../shared/config/settings/model-traits-settings.js";
+import {
+  priceLists,
+  priceSettings,
+  tierSettings,
+} from "../../../shared/config/settings/price-settings.js";
+import {
+  providerLists,
+  providerSettings,
+} from "../../../shared/config/settings/provider-settings.js";
+import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
+import { type EntryList, flagName, type Setting } from "../../../shared/config/settings/setting.js";
+import { settings } from "../../../shared/config/settings/settings.js";
+
+interface Row {
+  readonly kind: ValueKind<unknown>;
+  readonly defaultText: string | null;
+  readonly defaultValue?: unknown;
+  readonly example?: string;
+  readonly meaning: string;
+}
+type Table = Readonly<Record<string, Row>>;
+
+const rowsOfSettings = Object.values<Setting<unknown>>(settings);
+const code = (text: string | null): string => (text === null ? "–" : `\`${text}\``);
+
+/** What a value may be, with its bounds. */
+function accepts({ label, range }: ValueKind<unknown>): string {
+  return range === undefined ? label : `${label}, ${range}`;
+}
+
+/** A default as a page shows it: words as they are, values as code with their unit. */
+function shownDefault({ kind, defaultText }: Pick<Row, "kind" | "defaultText">): string {
+  if (defaultText === null) return "required";
+  if (defaultText === "none" || defaultText.includes(" ")) return defaultText;
+  return withUnit(defaultText, kind).replace(defaultText, code(defaultText));
+}
+
+function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
+  return [line(head), `|${head.map(() => "---|").join("")}\n`, ...rows.map(line)].join("");
+}
+
+function tableOfSettings(): string {
+  return markdown(
+    ["key", "variable", "flag", "accepts", "default", "meaning"],
+    rowsOfSettings.map((row) => {
+      const names = [row.path, row.env, row.flag && flagName(row.flag)].map(code);
+      return [...names, accepts(row.kind), shownDefault(row), row.meaning];
+    }),
+  );
+}
+
+function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> = {}): string {
+  return markdown(
+    ["key", "accepts", "default", "meaning"],
+    [
+      ...Object.entries(table).map(([key, row]) => [
+        code(key),
+        accepts(row.kind),
+        shownDefault(row),
+        row.meaning,
+      ]),
+      ...Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
+        code(key),
+        `list, at most ${entriesMax}`,
+        "none",
+        meaning,
+      ]),
+    ],
+  );
+}
+
+const presetVariables = (preset: Preset): readonly string[] =>
+  [preset.name, preset.keyVariable, baseUrlVariable(preset), modelsVariable(preset)].map(code);
+
+/** The tables of each page, by the names in its comments `<!-- generated: NAME -->`. */
+export const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  "configuration.md": {
+    settings: tableOfSettings,
+    providers: () => tableOfFields(providerSettings, providerLists),
+    model_traits: () => tableOfFields(modelTraitsSettings),
+    per_model: () => tableOfFields(perModelSettings),
+    presets: () =>
+      markdown(
+        ["name", "key", "base URL from", "models from (comma-separated)", "base URL"],
+        presets.map((preset) => [...presetVariables(preset), preset.baseUrl ?? "your own"]),
+      ),
+    prices: () => tableOfFields(priceSettings, priceLists),
+    tiers: () => tableOfFields(tierSettings),
+    jwt: () => tableOfFields(jwtSettings),
+    rewriters: () => tableOfFields(rewriterSettings),
+  },
+  "http-api.md": {
+    presets: () =>
+      markdown(
+        ["name", "type", "operations"],
+        presets.map(({ name, type, operations }) => [
+          code(name),
+          type,
+          operations.map(code).join(", "),
+        ]),
+      ),
+  },
+};
+
+/** The page with its tables as they should be. Throws if it lacks one, or has one too many. */
+export function withTables(name: string, page: string): string {
+  const tables = { ...pages[name] };
+  const written = page.replace(
+    /(<!-- generated: (\w+) -->\n)[^]*?(?=<!-- end -->)/g,
+    (_, begin: string, table: string) => {
+      const make = tables[table];
+      if (make === undefined) throw new Error(`docs/${name} has an unknown table: ${table}`);
+      delete tables[table];
+      return `${begin}\n${make()}\n`;
+    },
+  );
+  const missing = Object.keys(tables);
+  if (missing.length > 0) throw new Error(`docs/${name} lacks a table: ${missing.join(", ")}`);
+  return written;
+}
+
+const columnsMax = 100;
+
+/** A comment, in lines of at most a hundred columns. */
+function comment(text: string, indent: string): string {
+  const lines: string[] = [];
+  let line = `${indent}#`;
+  for (const word of text.split(" ")) {
+    if (line.length + 1 + word.length > columnsMax) {
+      lines.push(line);
+      line = `${indent}#`;
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line].map((each) => `${each}\n`).join("");
+}
+
+/** The meaning, and below it the key: with the default or, as a comment, with an example. */
+function keyLines(
+  key: string,
+  { kind, defaultText, defaultValue, example, meaning }: Row,
+  { indent, isLive }: { readonly indent: string; readonly isLive: boolean },
+): string {
+  const isDefault =
+    defaultValue !== null && defaultValue !== undefined && !(`${defaultValue}` === "");
+  const value = isLive || !isDefault ? example : defaultText;
+  if (value === undefined || value === null) throw new Error(`${key} needs an example`);
+  const unit =
+    kind.unit === undefined || key.includes(unitWord(kind.unit)) ? "" : ` In ${kind.unit}.`;
+  const lead = isLive || isDefault ? "" : "# ";
+  return `${comment(`${meaning}${unit}`, indent)}${indent}${lead}${key}: ${value}\n`;
+}
+
+/** How a key says its unit: `drain_seconds`, `deadline_ms`. */
+function unitWord(unit: string): string {
+  return unit === "milliseconds" ? "ms" : unit;
+}
+
+/** Settings without a default that are shown in force, so that what they are for works. */
+const shownInForce: ReadonlySet<string> = new Set(["entitlements"]);
+
+function settingLines(row: Setting<unknown>, indent: string): string {
+  const key = row.path.slice(row.path.lastIndexOf(".") + 1);
+  return keyLines(key, row, { indent, isLive: shownInForce.has(row.path) });
+}
+
+/** A section's settings; `more` is what else it holds. */
+function section(name: string, more = ""): string {
+  const rows = rowsOfSettings.filter(({ path }) => path.startsWith(`${name}.`));
+  const nested = new Map<string, string>();
+  let lines = "";
+  for (const row of rows) {
+    const [, inner, ...deeper] = row.path.split(".") as [string, string];
+    if (deeper.length === 0) lines += settingLines(row, "  ");
+    else nested.set(inner, (nested.get(inner) ?? "") + settingLines(row, "    "));
+  }
+  for (const [inner, innerLines] of nested) lines += `  ${inner}:\n${innerLines}`;
+  return `${name}:\n${lines}${more}`;
+}
+
+const topLines = (...keys: readonly string[]): string =>
+  rowsOfSettings
+    .filter(({ path }) => keys.includes(path))
+    .map((row) => settingLines(row, ""))
+    .join("");
+
+/** All fields of an entry, with their examples. */
+function entryLines(table: Table, indent: string): string {
+  return Object.entries(table)
+    .map(([key, row]) => keyLines(key, row, { indent, isLive: true }))
+    .join("");
+}
+
+/** The same as the only item of a list. */
+function itemLines(table: Table, indent: string): string {
+  const [first = "", ...rest] = Object.entries(table).map(([key, row]) =>
+    keyLines(key, row, { indent: `${indent}  `, isLive: true }),
+  );
+  const begun = first.replace(/^ {2}(?= *#)/gm, "").replace(/ {2}(?=\w+:.*\n$)/, "- ");
+  return [begun, ...rest].join("");
+}
+
+function commented(lines: string): string {
+  return lines.replace(/^(?=.)/gm, "# ");
+}
+
+const providerInForce: ReadonlySet<string> = new Set(["type", "base_url", "api_key", "models"]);
+
+function providerLines(indent: string): string {
+  return Object.entries<Row>(providerSettings)
+    .map(([key, row]) => {
+      const isDefault = `${row.defaultValue ?? ""}` !== "" && typeof row.defaultValue !== "object";
+      const shown = isDefault ? row : { ...row, defaultValue: null };
+      return keyLines(key, shown, { indent, isLive: providerInForce.has(key) });
+    })
+    .join("");
+}
+
+const listLines = (
+  lists: Readonly<Record<string, EntryList>>,
+  name: string,
+  indent: string,
+): string => `${comment(lists[name]!.meaning, indent)}${indent}${name}:\n`;
+
+/** docs/examples/sluice.yaml */
+export function exampleFile(): string {
+  return [
+    comment(
+      "A complete sluice.yaml, made by `npm run docs`. Every key is optional; an empty file is the default configuration. ${NAME} in a value is taken from the environment; $${ stands for the two characters themselves. A key behind a # has no default that could be shown; what is there is an example.",
+      "",
+    ),
+    section("server"),
+    section("limiter"),
+    `providers:
+  # A preset, whose base_url is known. An unset or empty variable: no key is sent.
+  openai:
+    api_key: "\${OPENAI_API_KEY}"
+  local:
+${providerLines("    ")}${listLines(providerLists, "model_traits", "    ")}${itemLines(modelTraitsSettings, "      ")}${listLines(providerLists, "per_model", "    ")}${itemLines(perModelSettings, "      ")}  # Answers by itself, for trying things out.
+  simulator:
+    type: simulator
+`,
+    `virtual_models:
+  smart:
+    strategy: failover                      # or round_robin (the default), cost, latency, least_busy
+    affinity: none                          # or conversation: each stays at one target
+    targets:
+      - model: openai/gpt-4o
+      - model: local/llama-3
+        weight: 2                           # 1 to 1000, default 1; for round_robin and least_busy
+`,
+    `aliases:                                    # other names for models
+  best: smart                               # a virtual model
+  gpt-4-turbo: openai/gpt-4o                # or a provider's model
+  llama-*: local/*                          # names that begin so, at this provider
+  # "*": local/llama-3                      # every name that nothing else knows
+`,
+    `# US dollars per million tokens; beats the built-in price list.
+prices:
+  openai/gpt-4o:
+${entryLines(priceSettings, "    ")}${listLines(priceLists, "tiers", "    ")}${itemLines(tierSettings, "      ")}  # Every model of a provider; 0 is free, no price is unpriced.
+  local/*: { input: 0, output: 0 }
+`,
+    `# Who may sign tokens for callers. One of jwks_url, jwks_file, secret and secret_file.
+${commented(`jwt:\n${itemLines(jwtSettings, "  ")}`)}`,
+    section("usage"),
+    section("cache"),
+    section("metrics"),
+    section("tracing"),
+    section("cluster"),
+    `# In this order.
+rewriters:
+  - name: minify_tool_json
+${itemLines(rewriterSettings, "  ")}`,
+    topLines("entitlements"),
+    section(
+      "rate_limits",
+      `  user_paths:
+    - path: /                               # all traffic
+      limits:
+        - { period: concurrent, max_requests: 200 }
+    - path: /team
+      per_child: true                       # each direct child of /team has its own counters
+      limits:
+        - { period: minute, max_requests: 600, max_tokens: 200000 }
+        - { period_seconds: 300, max_requests: 2000 }
+  providers:
+    - name: openai
+      limits:
+        - { period: minute, max_requests: 5000 }
+  models:
+    - model: openai/gpt-4o                  # this provider's; gpt-4o alone is every provider's
+      limits:
+        - { period: day, max_tokens: 50000000 }
+`,
+    ),
+    section(
+      "budgets",
+      `  user_paths:
+    - path: /                               # all traffic
+      limits:
+        - { period: monthly, amount: 5000 } # US dollars
+    - path: /team
+      per_child: true                       # each direct child of /team has the amount for itself
+      limits:
+        - { period: daily, amount: 20 }
+  labels:
+    - label: research                       # every key that carries this label
+      limits:
+        - { period: weekly, amount: 250 }
+`,
+    ),
+    topLines("log_level", "log_format", "log_sample"),
+  ].join("\n");
+}
