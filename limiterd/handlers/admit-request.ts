@@ -14,7 +14,7 @@ import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
 import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { deny, isUntoldOf } from "./authorize.js";
+import { deny } from "./authorize.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
@@ -61,7 +61,6 @@ function judgeRequest(
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
-  if (isUntoldOf(caller, peer)) return deny(state, peer, id, null);
   const notAllowed = modelProblem(caller.key, message);
   if (notAllowed !== null) {
     state.counts.denied++;

@@ -3,7 +3,6 @@
  * journal holds it. One that was applied before is acknowledged and counts no more.
  */
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../shared/wire/wire-versions.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { acknowledge } from "../proxies.js";
 import { countSettle } from "../rules/count-settle.js";
@@ -35,7 +34,7 @@ export function applySettle(
   proxy.settledSeq = message.seq;
   counts.settledParts[message.part]++;
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
-  const arrived = { proxy, message, held, infersLate: peer.wireVersion < tellsVerdictsRead };
+  const arrived = { proxy, message, held };
   // First: what is counted now is in the batch that holds the settle.
   const taken = writer.journal(proxy.id, message.seq, proxy.onDurable);
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);

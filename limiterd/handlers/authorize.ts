@@ -4,9 +4,7 @@
  */
 import type { EndedKey } from "../../shared/wire/message-from-daemon.js";
 import type { Authorize } from "../../shared/wire/message-to-daemon.js";
-import { passesOverFields } from "../../shared/wire/wire-versions.js";
 import { identifyCaller } from "../keys/identify-caller.js";
-import type { ManagedKey } from "../keys/key-ring.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 
@@ -20,7 +18,6 @@ export function authorize(
   if (peer.role !== "proxy" || !peer.welcomed) return false;
   const caller = identifyCaller(state.keys, { userPath: "/", credential }, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
-  if (isUntoldOf(caller, peer)) return deny(state, peer, id, null);
   peer.send({
     kind: "authorized",
     id,
@@ -29,17 +26,6 @@ export function authorize(
     models: caller.key?.models ?? undefined,
   });
   return true;
-}
-
-/**
- * Whether the caller's key is for some models alone and its proxy is of an earlier release, which
- * can't be told of them: it would serve any model from its cache, and any provider's count.
- */
-export function isUntoldOf(
-  { key }: { readonly key: ManagedKey | null },
-  { wireVersion }: Pick<PeerState, "wireVersion">,
-): boolean {
-  return key !== null && key.models !== null && wireVersion < passesOverFields;
 }
 
 /** `ended`: for the log, and for who has the key. */

@@ -26,7 +26,7 @@ export function noteVerdict(
 ): void {
   const { connection } = peer;
   const number = ++peer.granted;
-  // A proxy of the earlier release doesn't say what it has read.
+  // 0: the proxy hasn't said yet what it has read.
   if (connection === 0 || lsn === uncountedLsn) return;
   proxy.unread.add({ connection, number, userPath, target, lsn, atMs });
   proxies.markUnread(proxy);

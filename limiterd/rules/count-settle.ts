@@ -19,13 +19,12 @@ export function countSettle(
   facts: SettleFacts,
   nowMs: number,
 ): void {
-  const { proxy, message, held, infersLate } = arrived;
+  const { proxy, message, held } = arrived;
   const { lease, part, userPath, target } = message;
   const { book, epochs } = ledger;
   const { lsn, targetLsn, endedAtMs, tokens } = facts;
   if (part === "cached") return;
-  const sameTarget = held !== undefined && isSameTarget(held.target, target);
-  const heldThere = sameTarget ? held : undefined;
+  const heldThere = held !== undefined && isSameTarget(held.target, target) ? held : undefined;
   if (part === "progress")
     return charge(
       book,
@@ -57,14 +56,6 @@ export function countSettle(
   if (part === "attempt") return;
   if (isRequestForgotten(epochs, lsn, again))
     countForgotten(book, book.matchPath(userPath, nowMs), ofRequest, nowMs);
-  // The daemon chose this target in a verdict that arrived too late: nothing was ever sent there.
-  if (held !== undefined && !sameTarget && infersLate && held.targetLsn >= epochs.startLsn)
-    countSince(
-      book,
-      matchTarget(book, held.target),
-      { lsn: held.targetLsn, atMs: held.targetAtMs, requests: -1 },
-      nowMs,
-    );
   const counters = stillMet(heldThere, book) ?? matchAll(book, userPath, target, nowMs);
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
 }

@@ -1,7 +1,6 @@
 /**
- * What a settle says, completed by what the daemon knows of its lease: when its request was
- * admitted and under which number, and how many tokens are charged. Which windows count it is
- * decided in `count-settle.ts`.
+ * What a settle says, in the daemon's time: when its request was admitted and under which number,
+ * and how many tokens are charged. Which windows count it is decided in `count-settle.ts`.
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import {
@@ -11,7 +10,6 @@ import {
   unlimitedLsn,
 } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
-import { isSameTarget } from "./match-counters.js";
 import type { RuleBook } from "./rule-book.js";
 
 /** A settle, the proxy that sent it, and the lease that it ends, as the lease was until then. */
@@ -20,11 +18,6 @@ export interface ArrivedSettle {
   readonly message: Settle;
   /** Undefined when the connection holds no such lease. */
   readonly held: HeldLease | undefined;
-  /**
-   * Whether its proxy is of wire version 9, and settles what had a late verdict as if it had none.
-   * Later ones withdraw such a verdict.
-   */
-  readonly infersLate: boolean;
 }
 
 export interface SettleFacts {
@@ -46,19 +39,10 @@ interface SettleFactsOptions {
 /** While rate limits are off no window counts anything of it. */
 export function settleFacts(
   { settings, book }: SettleFactsOptions,
-  { message, held, infersLate }: ArrivedSettle,
+  { message }: ArrivedSettle,
   nowMs: number,
 ): SettleFacts {
   const { rateLimitsEnabled, usageEnabled } = settings;
-  const { target } = message;
-  // Settled before the proxy had the verdict: only the daemon knows when it was admitted. Without a
-  // lease it went ahead without an admission, or although it was refused.
-  const late = infersLate ? held : undefined;
-  const request = message.lsn === 0 && late !== undefined ? late : message;
-  const attempt =
-    message.targetLsn === 0 && late !== undefined && isSameTarget(late.target, target)
-      ? late
-      : message;
   const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
   const targetStartedAtMs =
     message.targetStartedAgoMs === undefined
@@ -68,13 +52,13 @@ export function settleFacts(
   // learned of them yet. After the clock has stepped back behind them it can't be known which: it
   // is counted.
   const unlimited = startedAtMs < book.sinceMs && book.sinceMs <= nowMs ? uncountedLsn : 0;
-  const requestLsn = request.lsn === unlimitedLsn ? unlimited : request.lsn;
-  const targetLsn = attempt.targetLsn === unlimitedLsn ? unlimited : attempt.targetLsn;
+  const requestLsn = message.lsn === unlimitedLsn ? unlimited : message.lsn;
+  const targetLsn = message.targetLsn === unlimitedLsn ? unlimited : message.targetLsn;
   return {
     lsn: rateLimitsEnabled ? requestLsn : uncountedLsn,
-    requestAtMs: isUnnumbered(request.lsn) ? startedAtMs : request.admittedAtMs,
+    requestAtMs: isUnnumbered(message.lsn) ? startedAtMs : message.admittedAtMs,
     targetLsn: rateLimitsEnabled ? targetLsn : uncountedLsn,
-    targetAtMs: isUnnumbered(attempt.targetLsn) ? targetStartedAtMs : attempt.targetAtMs,
+    targetAtMs: isUnnumbered(message.targetLsn) ? targetStartedAtMs : message.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
     // More is a proxy's bug. Cut, not refused: a proxy that is closed for it sends it again.
     tokens:

@@ -7,7 +7,6 @@ import { type Failure, failure } from "../../shared/error-code.js";
 import { type AdminOp, isChange, isRepeatable } from "../../shared/wire/admin-op.js";
 import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
 import type { Admin, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
-import { passesOverFields } from "../../shared/wire/wire-versions.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 
@@ -64,12 +63,6 @@ export class DaemonCalls {
    */
   async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
     if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
-    // A daemon of wire version 9 closes a peer that asks for what it doesn't know.
-    if (
-      /^(?:objects\.|sessions\.|targets\.|metrics$)/.test(op) &&
-      this.#connection.wireVersion < passesOverFields
-    )
-      return { ok: false, failure: limiterUnavailable() };
     const id = this.#connection.nextId();
     const reply = await this.#send({ kind: "admin", id, op, body }, operationDeadlineMs);
     switch (reply.kind) {

@@ -21,7 +21,6 @@ import {
   settleMessages,
   type UnacknowledgedSettles,
 } from "./settle-backlog.js";
-import { asKnownTo } from "./settle-for-version.js";
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 export const noTarget = {
@@ -175,8 +174,7 @@ export class SettleOutbox {
       const seq = this.#nextSeq;
       if (seq > this.#allowedSeq) return this.#awaitAcknowledgement();
       this.#nextSeq++;
-      const message = settleMessage(this.#backlog.at(seq), nowMonoMs);
-      connection.send(asKnownTo(connection.wireVersion, message));
+      connection.send(settleMessage(this.#backlog.at(seq), nowMonoMs));
       if (seq > this.#sentSeq) this.#sentSeq = seq;
       this.#sentMonoMs = nowMonoMs;
       if (--this.#leftInWindow === 0) this.#openWindowWhenSent();

@@ -17,7 +17,7 @@ import type { FromDaemon } from "./message-from-daemon.js";
 import type { ToDaemon } from "./message-to-daemon.js";
 import { parseFromDaemon } from "./parse-from-daemon.js";
 import { toWire } from "./to-wire.js";
-import { describeVersions, wireVersions } from "./wire-versions.js";
+import { describeVersions, type WireVersions, wireVersions } from "./wire-versions.js";
 
 /** How long the command line waits for a connection, and for each answer. */
 const daemonDeadlineMs = 5_000;
@@ -49,9 +49,11 @@ export async function connectDaemon(options: {
   /** By default beside the other. */
   readonly adminSocketPath?: string;
   readonly deadlineMs?: number;
+  readonly versions?: WireVersions;
 }): Promise<DaemonClient> {
   const { socketPath, adminSocketPath = adminSocketBeside(socketPath) } = options;
-  for (let offered = wireVersions.newest; ; offered--) {
+  const { oldest, newest } = options.versions ?? wireVersions;
+  for (let offered = newest; ; offered--) {
     const conversation = new Conversation(
       { socketPath, adminSocketPath },
       options.deadlineMs ?? daemonDeadlineMs,
@@ -62,7 +64,7 @@ export async function connectDaemon(options: {
     } catch (error) {
       conversation.close();
       const refused = error instanceof DaemonError && error.trouble === "refused";
-      if (!refused || offered <= wireVersions.oldest) throw error;
+      if (!refused || offered <= oldest) throw error;
     }
   }
 }

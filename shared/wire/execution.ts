@@ -90,7 +90,7 @@ export function executionToWire(record: Execution | null): readonly unknown[] {
     record.firstByteMs,
     record.keyId,
   ];
-  // Those who know wire version 9 alone refuse them, so they are left out where they say nothing.
+  // Left out where they say nothing, as nearly always.
   if (record.requestedModel !== "" || record.details !== null)
     flat.push(record.requestedModel, detailsToFlat(record.details));
   return flat;

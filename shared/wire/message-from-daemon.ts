@@ -65,7 +65,7 @@ export interface Authorized {
   readonly userPath: string;
   /** Empty without a key. */
   readonly keyId: string;
-  /** The models that the key may use; undefined: any. Wire version 10. */
+  /** The models that the key may use; undefined: any. */
   readonly models?: readonly string[] | undefined;
 }
 

@@ -56,7 +56,7 @@ export interface Hello {
 /**
  * How many verdicts that admit (`admitted`) a proxy has read on its earlier connections: what
  * others have counted is taken back. It follows the welcome, before anything is asked, and has no
- * answer. Wire version 10.
+ * answer.
  */
 export interface VerdictsRead {
   readonly kind: "read";
@@ -101,7 +101,7 @@ export interface Admit extends Claimed {
   readonly targets: readonly Target[];
   /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
   readonly submission: boolean;
-  /** How many verdicts that admit the proxy has read on this connection. Wire version 10. */
+  /** How many verdicts that admit the proxy has read on this connection. */
   readonly read?: number | undefined;
   /**
    * The names by which a key's list may allow the model, none for a request that doesn't say which
@@ -131,7 +131,7 @@ export interface Reroute {
 /**
  * Requests that went to a target without a verdict, though the daemon is connected: they hold their
  * slots from now on, as those of a hello do. A lease that is held already moves to this target. It
- * has no answer. Wire version 10.
+ * has no answer.
  */
 export interface Hold {
   readonly kind: "hold";
@@ -167,7 +167,7 @@ export interface Settle extends Omit<Lease, "submission"> {
   readonly endedAgoMs: number;
   /**
    * Since when its target is tried, if that took over from another one without a verdict; else
-   * that is said by `targetAtMs`, or is when the request began. Wire version 10.
+   * that is said by `targetAtMs`, or is when the request began.
    */
   readonly targetStartedAgoMs?: number | undefined;
   readonly tokens: number;

@@ -1,18 +1,13 @@
 /**
  * Which versions of the wire a release speaks: its own and the one before, so that proxy, command
- * line and daemon can be upgraded one after the other (`docs/upgrade.md`). Whoever connects names a
- * version in its hello, its newest first; that is the version of the connection if the daemon
- * speaks it, and otherwise the next connection offers an older one.
+ * line and daemon can be upgraded one after the other (`docs/upgrade.md`). A client names a version
+ * in its hello, its newest first. If the daemon speaks it, it is the version of the connection;
+ * otherwise the client offers an older one on its next connection.
  *
- * What holds in every version, so that a peer of any other can be told so and lose nothing:
+ * What holds in every version, so that a peer of any other gets an answer and loses nothing:
  * `hello` begins with id, version, role and proxy id; `failed`, `settle` and `settled` keep their
  * fields. A message, a lease, an attempt and a usage record get further fields only at their end,
- * where those who don't know them pass over them; an event of an unknown name is passed over.
- *
- * 9: the first; it closes a peer that says more fields than it knows. 10: a `failed` may answer an
- * admission and a reroute; a proxy whose version the daemon doesn't speak stays connected, to send
- * its settles; a settle may say since when its target is tried, and report progress; a proxy says
- * which verdicts it has read, withdraws one that came too late, and holds what went without one.
+ * where older releases ignore them; events of an unknown name are ignored.
  */
 import { wireVersion } from "../version.js";
 
@@ -22,19 +17,17 @@ export interface WireVersions {
   readonly newest: number;
 }
 
-export const wireVersions: WireVersions = { oldest: wireVersion - 1, newest: wireVersion };
-
-/** From this version on fields behind the known ones are passed over. */
-export const passesOverFields = 10;
-
-/** From this version on a proxy says which verdicts it has read, and withdraws late ones. */
-export const tellsVerdictsRead = 10;
+/** Version 1 is the first. */
+export const wireVersions: WireVersions = {
+  oldest: Math.max(1, wireVersion - 1),
+  newest: wireVersion,
+};
 
 export function speaks({ oldest, newest }: WireVersions, version: number): boolean {
   return oldest <= version && version <= newest;
 }
 
-/** For people: `wire versions 9 and 10`. */
+/** For people: `wire versions 9 to 10`. */
 export function describeVersions({ oldest, newest }: WireVersions): string {
   return oldest === newest ? `wire version ${newest}` : `wire versions ${oldest} to ${newest}`;
 }

@@ -37,7 +37,7 @@ import { toWire } from "../../shared/wire/to-wire.js";
 type UsagePage = (query: Readonly<Record<string, unknown>>) => object | null;
 
 export interface FakeDaemonOptions {
-  /** `older`: it speaks the wire version before this one, and no other. */
+  /** `older`: it speaks this wire version, and not the next one. */
   readonly onHello?: "welcome" | "older" | "refuse" | "hang-up" | "silence" | "garbage";
   /** `older`: it knows no operation. */
   readonly onAdmin?: "answer" | "silence" | "hang-up" | "older";
@@ -94,7 +94,14 @@ export async function startFakeDaemon(
     onBytes: (peer, bytes) =>
       void readers
         .get(peer)
-        ?.feed(bytes, (frame) => onMessage(daemon, options, peer, parseToDaemon(frame))),
+        ?.feed(bytes, (frame) =>
+          onMessage(
+            daemon,
+            options,
+            peer,
+            parseToDaemon(frame, { oldest: wireVersion, newest: wireVersion + 1 }),
+          ),
+        ),
   });
   t.teardown(() => {
     void listener.close();
@@ -116,7 +123,7 @@ function onMessage(
   if (message?.kind === "hello") {
     // As the daemon, which waits for the rest.
     if (message.more) return;
-    const older = message.wireVersion < wireVersion ? "welcome" : "refuse";
+    const older = message.wireVersion <= wireVersion ? "welcome" : "refuse";
     switch (options.onHello === "older" ? older : (options.onHello ?? "welcome")) {
       case "welcome":
         return send(peer, {

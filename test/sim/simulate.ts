@@ -267,7 +267,6 @@ class Simulation {
       proxies: this.#proxies,
       everyProxy: this.#everyProxy,
       left: this.#left,
-      releasesAreOne: this.#releases.areOne,
       nowMs: this.#nowMs(),
     });
   }

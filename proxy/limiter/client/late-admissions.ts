@@ -7,8 +7,6 @@
 import { admissionsWaitingMax } from "../../../shared/bounds.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
-import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
-import type { DaemonConnection } from "../daemon-connection.js";
 import type { Admission } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { AdmissionRequest } from "./admission-request.js";
@@ -18,16 +16,10 @@ const forgottenTarget: Target = { provider: "none", model: "none" };
 
 export class LateAdmissions {
   readonly #expected = new Map<number, AdmissionRequest>();
-  readonly #connection: Pick<DaemonConnection, "wireVersion">;
   readonly #outbox: SettleOutbox;
   readonly #monoMs: () => number;
 
-  constructor(
-    connection: Pick<DaemonConnection, "wireVersion">,
-    outbox: SettleOutbox,
-    monoMs: () => number,
-  ) {
-    this.#connection = connection;
+  constructor(outbox: SettleOutbox, monoMs: () => number) {
     this.#outbox = outbox;
     this.#monoMs = monoMs;
   }
@@ -75,8 +67,6 @@ export class LateAdmissions {
 
   /** The target of a reroute; its request goes on, or has ended, elsewhere. */
   #withdrawTarget({ admittedAtMs, lsn }: Admitted, rerouted: Admission, target: Target): void {
-    // A daemon of the earlier release takes it back with the request's settle.
-    if (this.#connection.wireVersion < tellsVerdictsRead) return;
     const attempt = { target, targetAtMs: admittedAtMs, targetLsn: lsn };
     const nowMonoMs = this.#monoMs();
     this.#outbox.add("untried", { ...rerouted, ...attempt }, nothingSpent, nowMonoMs);

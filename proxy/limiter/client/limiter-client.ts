@@ -16,7 +16,6 @@ import type {
   Welcome,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
 import { DaemonCalls } from "../daemon-calls.js";
 import { DaemonConnection } from "../daemon-connection.js";
@@ -69,7 +68,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#outbox = new SettleOutbox(ports, this.#connection, settleWindow);
     const of = { connection: this.#connection, held: this.#held, outbox: this.#outbox };
     this.#unasked = new UnaskedAdmissions({ ...of, monoMs });
-    this.#late = new LateAdmissions(this.#connection, this.#outbox, monoMs);
+    this.#late = new LateAdmissions(this.#outbox, monoMs);
     this.#pending = new PendingAdmissions({
       connection: this.#connection,
       notices: this.#notices,
@@ -234,8 +233,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   #welcomed(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.welcomed(nowMonoMs);
-    if (this.#connection.wireVersion >= tellsVerdictsRead)
-      this.#connection.send(this.#read.message());
+    this.#connection.send(this.#read.message());
     applyWelcome(this.#notices, message);
     this.#unasked.tell();
     this.#outbox.welcomed(nowMonoMs);

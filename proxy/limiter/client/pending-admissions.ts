@@ -19,7 +19,6 @@ import {
   type ToDaemon,
   unlimitedLsn,
 } from "../../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
@@ -112,9 +111,7 @@ export class PendingAdmissions {
   }
 
   #message(id: number, request: AdmissionRequest): ToDaemon {
-    const { connection, read } = this.#context;
-    const told = connection.wireVersion < tellsVerdictsRead ? undefined : read.count;
-    return admissionMessage(id, request, told);
+    return admissionMessage(id, request, this.#context.read.count);
   }
 
   admitted(message: Admitted): void {

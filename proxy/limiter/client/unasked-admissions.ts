@@ -7,7 +7,6 @@
 import { leasesPerPeerMax } from "../../../shared/bounds.js";
 import type { IdMap } from "../../../shared/id-map.js";
 import { uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { Admission } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
@@ -46,8 +45,6 @@ export class UnaskedAdmissions {
   tell(): void {
     const { connection } = this.#context;
     if (this.#untold.size === 0 || !connection.linked || connection.silent) return;
-    // Of a daemon of the earlier release the next hello is the first to tell.
-    if (connection.wireVersion < tellsVerdictsRead) return;
     const leases = this.lease().map(leaseOf);
     for (let at = 0; at < leases.length; ) {
       const end = at + fittingLeases(leases, at);

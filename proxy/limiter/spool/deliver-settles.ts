@@ -4,9 +4,9 @@
  * whatever was sent before and however often a delivery is begun.
  */
 import { settlesUnacknowledgedMax } from "../../../shared/bounds.js";
+import { wireVersion } from "../../../shared/version.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Settle, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { asKnownTo } from "../settle-for-version.js";
 import type { SettleFileHead } from "./settle-file.js";
 
 /** A connection that nothing else uses. */
@@ -24,7 +24,6 @@ interface LeftSettles {
 
 /** How, and until when: between two windows it must be said whether it goes on. */
 interface Delivery {
-  readonly wireVersion: number;
   readonly nowMs: () => number;
   readonly goesOn: () => Promise<boolean>;
 }
@@ -33,7 +32,7 @@ interface Delivery {
 export async function deliverSettles(
   { head, settles }: LeftSettles,
   line: DeliveryLine,
-  { wireVersion, nowMs, goesOn }: Delivery,
+  { nowMs, goesOn }: Delivery,
 ): Promise<boolean> {
   const { proxyId, writtenAtMs } = head;
   line.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases: [], more: false });
@@ -43,7 +42,7 @@ export async function deliverSettles(
   for await (const settle of settles) {
     if (durable === null) return false;
     if (settle.seq <= durable) continue;
-    line.send(asKnownTo(wireVersion, agedBy(settle, Math.max(0, nowMs() - writtenAtMs))));
+    line.send(agedBy(settle, Math.max(0, nowMs() - writtenAtMs)));
     sent = settle.seq;
     if (++inWindow < settlesUnacknowledgedMax) continue;
     inWindow = 0;

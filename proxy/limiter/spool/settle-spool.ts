@@ -7,7 +7,6 @@ import { randomUUID } from "node:crypto";
 import type { Config } from "../../../shared/config/config.js";
 import type { Log } from "../../../shared/log.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
-import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { deliverSettles } from "./deliver-settles.js";
 import { SocketLine } from "./delivery-line.js";
@@ -28,7 +27,6 @@ export class SettleSpool {
   readonly #log: Log;
   readonly #directory: SettleDirectory;
   #linked = false;
-  #wireVersion = wireVersions.newest;
   #looking: Promise<void> | null = null;
   #line: SocketLine | null = null;
   readonly #timer: NodeJS.Timeout;
@@ -127,19 +125,13 @@ export class SettleSpool {
     const line = new SocketLine({ path, adminPath });
     this.#line = line;
     const delivered = await deliverSettles({ head, settles: settlesOf(file) }, line, {
-      wireVersion: this.#wireVersion,
       nowMs: Date.now,
       goesOn: () => file.touch(),
     }).finally(() => line.close());
     await (delivered ? file.remove() : file.release());
     const about = { proxy: head.proxyId, settles: count };
     if (delivered) this.#log.info(about, "delivered the settles that a stopped proxy had left");
-    else {
-      // As for its own connection: an earlier release may not speak the newest one.
-      const { oldest, newest } = wireVersions;
-      this.#wireVersion = this.#wireVersion === newest ? oldest : newest;
-      this.#warnOnce(found.name, notDelivered);
-    }
+    else this.#warnOnce(found.name, notDelivered);
   }
 
   async #setAside({ name }: FoundFile, done: Promise<void>, reason: string): Promise<void> {

@@ -2,7 +2,6 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Lease, Settle } from "../../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../../shared/wire/wire-versions.js";
 import {
   counts,
   pathRule,
@@ -495,14 +494,6 @@ t.test("a target to which nothing was sent takes back one request, and no other'
   const [withdrawn] = [2, 3].map((id) => admitted(one, [b], id));
   one.send({ ...settleOf(withdrawn!, 1, 0), part: "withdrawn" });
   t.equal(counts(withdrawing, onB).requests, 1, "as a withdrawn one does");
-  const inferring = startDaemon(rules);
-  const early = inferring.proxy("p1");
-  Object.assign(early.state, { wireVersion: tellsVerdictsRead - 1 });
-  early.send(settleOf(admitted(early, [b]), 1, 0));
-  const elsewhere = rerouted(early, admitted(early, [a], 3), [b], 2);
-  t.equal(counts(inferring, onB).requests, 2, "of one that ends where it was sent nothing is");
-  early.send(settleOf({ ...elsewhere, target: null, targetAtMs: 0, targetLsn: 0 }, 3, 0));
-  t.equal(counts(inferring, onB).requests, 1, "one of an earlier release ends elsewhere");
 });
 
 t.test("the headers of a reroute are of the path's window as it is then", async (t) => {

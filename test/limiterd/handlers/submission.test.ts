@@ -222,16 +222,6 @@ const ways: readonly (readonly [
       return again(first, [], (peer) => void peer.send(settle));
     },
   ],
-  [
-    "settled before a proxy of wire version 9 had the answer, and replayed",
-    async (first) => {
-      const peer = first.proxy("p9", [], 9);
-      const lease = submit(peer, 2, "/team")!;
-      peer.send(settleOf({ ...lease, admittedAtMs: 0, lsn: 0 }, 1, 0));
-      await first.commit();
-      return again(first, [], () => {});
-    },
-  ],
 ];
 
 /** The next life, with what a proxy that lived on holds and tells. */

@@ -4,7 +4,6 @@ import { wireVersion } from "../../../shared/version.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import {
-  askFor,
   counts,
   pathRule,
   startDaemon,
@@ -85,16 +84,6 @@ t.test("what was acknowledged since, or isn't named any more, stays counted", as
   first.close();
   connect(daemon, 4, [[7, 0]]);
   t.equal(counts(daemon, minute).requests, 2);
-});
-
-t.test("a proxy of wire version 9 doesn't say what it has read: all of it stays", async (t) => {
-  const daemon = startDaemon(rules);
-  const old = daemon.proxy("p1", [], 9);
-  askFor(old, 2, "/team");
-  old.close();
-  daemon.proxy("p1", [], 9);
-  t.equal(counts(daemon, minute).requests, 1);
-  t.equal(daemon.state.proxies.all.get("p1")!.unread.size, 0);
 });
 
 t.test("a proxy that has read what was never sent, or says it twice, is closed", async (t) => {

@@ -72,17 +72,6 @@ t.test("where a proxy tells no names, each target must be allowed", async (t) =>
   t.match(peer.received.at(-1), { kind: "failed" }, "one without a model");
 });
 
-t.test(
-  "a proxy of the release before can't be told of a key's models: the key is denied",
-  async (t) => {
-    const daemon = startDaemon([]);
-    const key = await issue(daemon, daemon.proxy("p1"), { models: ["*"] });
-    const old = daemon.proxy("p2", [], 9);
-    t.match(admit(old, 2, key.hash), { kind: "denied", ended: null });
-    t.match(authorize(old, 3, key.hash), { kind: "denied", ended: null });
-  },
-);
-
 t.test("a key's models outlive the daemon, and a rotation keeps or changes them", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");

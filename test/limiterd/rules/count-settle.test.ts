@@ -268,7 +268,6 @@ interface Case {
   readonly targetLsn?: number;
   readonly at?: Target | null;
   readonly held?: Partial<HeldLease> & { readonly isStale?: boolean };
-  readonly infersLate?: boolean;
   readonly again?: Recounted;
 }
 
@@ -277,15 +276,10 @@ interface Case {
  * both providers: requests of the day before, of this day, tokens. The request began the day
  * before, its attempt this day. Each has counted ten before.
  */
-function moved({
-  part = "request",
-  lsn = fresh,
-  targetLsn = lsn,
-  at = here,
-  held,
-  infersLate = false,
-  again,
-}: Case): { readonly moved: readonly string[]; readonly remembered: boolean } {
+function moved({ part = "request", lsn = fresh, targetLsn = lsn, at = here, held, again }: Case): {
+  readonly moved: readonly string[];
+  readonly remembered: boolean;
+} {
   const book = new RuleBook([1, 2]);
   const path = pathRule("/team", 86_400, { requests: 99 });
   const definitions = [
@@ -327,7 +321,6 @@ function moved({
               bookVersion: isStale ? book.version - 1 : book.version,
               ...changes,
             },
-      infersLate,
     },
     {
       lsn,
@@ -401,28 +394,3 @@ t.test("what was counted again is remembered until its request has ended", async
   ] as const)
     t.equal(moved({ part, lsn: lost, again }).remembered, remembered, part);
 });
-
-t.test(
-  "a verdict of this epoch that came too late for a proxy of wire version 9 is taken back at its target",
-  async (t) => {
-    const late = { lsn: fresh, targetLsn: 0, at: there, infersLate: true };
-    const at = (targetLsn: number): NonNullable<Case["held"]> => ({ target: here, targetLsn });
-    const gone = "0 -1 0";
-    const no = "0 0 0";
-    for (const [name, which, ofHere] of [
-      ["of this epoch", { ...late, held: at(fresh) }, gone],
-      ["its first number", { ...late, held: at(first) }, gone],
-      ["of an earlier epoch", { ...late, held: at(first - 1) }, no],
-      ["of a later wire version", { ...late, infersLate: false, held: at(fresh) }, no],
-      ["without a lease", late, no],
-    ] as const) {
-      const [path, , openai, local] = moved(which).moved;
-      t.same([path, openai, local], ["0 0 7", ofHere, "0 1 7"], name);
-    }
-    t.same(
-      moved({ infersLate: true, held: {} }).moved,
-      ["0 0 0", "0 0 0", "0 0 7", "0 0 0"],
-      "the same target was asked",
-    );
-  },
-);

@@ -20,20 +20,6 @@ import {
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 
 t.test(
-  "a request that a proxy of wire version 9 settled before it had the verdict is still counted after a crash",
-  async (t) => {
-    const daemon = startDaemon([minute]);
-    const peer = daemon.proxy("p1", [], 9);
-    const lease = askFor(peer, 2, "/team")!;
-    peer.send(settleOf({ ...lease, admittedAtMs: 0, lsn: 0 }, 1, 40));
-    t.same(counts(daemon, minute), { requests: 1, tokens: 40, inFlight: 0 });
-    await daemon.commit();
-    const next = startDaemon([minute], { store: daemon.store.crash(), nowMs: daemon.nowMs });
-    t.same(counts(next, minute), { requests: 1, tokens: 40, inFlight: 0 });
-  },
-);
-
-t.test(
   "a crash between journal and snapshot counts everything once, whatever was written",
   async (t) => {
     const daemon = startDaemon([minute]);

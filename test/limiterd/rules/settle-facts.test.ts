@@ -23,7 +23,7 @@ const factsOf = (
   { rateLimitsEnabled = true, usageEnabled = true, sinceMs = 0, nowMs = 100 } = {},
 ) => {
   const message = { ...settleOf(lease, 1, 40), ...sent };
-  const arrived = { proxy: {} as never, message, held: undefined, infersLate: false };
+  const arrived = { proxy: {} as never, message, held: undefined };
   const options = { settings: { rateLimitsEnabled, usageEnabled }, book: { sinceMs } };
   return settleFacts(options, arrived, nowMs);
 };
@@ -80,27 +80,3 @@ t.test("tokens are cut at a bound, and count while rules and usage are on", (t) 
   });
   t.end();
 });
-
-t.test(
-  "what a proxy of wire version 9 settles without a number has those of the lease that it didn't know of, at the same target",
-  async (t) => {
-    const held = { ...lease, counters: [], bookVersion: 1 };
-    const unasked = { lsn: 0, targetLsn: 0, startedAgoMs: 80 };
-    const facts = (sent: Sent, infersLate: boolean, isHeld = true): unknown => {
-      const message = { ...settleOf(lease, 1, 40), ...sent };
-      const { lsn, requestAtMs, targetLsn, targetAtMs } = settleFacts(
-        { settings: { rateLimitsEnabled: true, usageEnabled: true }, book: { sinceMs: 0 } },
-        { proxy: {} as never, message, held: isHeld ? held : undefined, infersLate },
-        100,
-      );
-      return [lsn, requestAtMs, targetLsn, targetAtMs];
-    };
-    const elsewhere = { target: { provider: "p", model: "other" } };
-    t.same(facts(unasked, true), [9, 50, 10, 60]);
-    t.same(facts({ ...unasked, ...elsewhere }, true), [9, 50, 0, 20], "an attempt elsewhere");
-    t.same(facts({ ...unasked, targetLsn: 12, targetAtMs: 70 }, true), [9, 50, 12, 70]);
-    t.same(facts({ ...unasked, lsn: 8, admittedAtMs: 40 }, true), [8, 40, 10, 60]);
-    t.same(facts(unasked, false), [0, 20, 0, 20], "later ones say so themselves");
-    t.same(facts(unasked, true, false), [0, 20, 0, 20], "without a lease there was none");
-  },
-);

@@ -2,7 +2,6 @@ import t from "tap";
 import { admissionsWaitingMax, framesPerWindow } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
-import { passesOverFields } from "../../../shared/wire/wire-versions.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import {
   ClientHarness,
@@ -89,20 +88,6 @@ t.test(
     });
   },
 );
-
-t.test("a daemon of an earlier release isn't asked for what ends its connection", async (t) => {
-  const harness = new ClientHarness({
-    wireVersions: { oldest: passesOverFields - 1, newest: passesOverFields - 1 },
-  });
-  harness.connect();
-  harness.welcome();
-  harness.take();
-  t.match(await harness.client.call("objects.owners", {}), {
-    ok: false,
-    failure: { code: "limiter_unavailable" },
-  });
-  t.same(harness.take(), []);
-});
 
 t.test(
   "a call that was sent isn't sent again: the daemon that is gone may have done it",

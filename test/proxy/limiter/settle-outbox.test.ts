@@ -2,8 +2,6 @@ import t from "tap";
 import type { DaemonConnection } from "../../../proxy/limiter/daemon-connection.js";
 import { noTarget, nothingSpent, SettleOutbox } from "../../../proxy/limiter/settle-outbox.js";
 import { acknowledgementWaitMs, settleOutboxMax } from "../../../shared/bounds.js";
-import { invalid } from "../../../shared/error-code.js";
-import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import {
@@ -368,42 +366,25 @@ t.test("what is left when the proxy stops is told, and whether any of it was sen
   t.match(harness.client.unacknowledged(), { count: 1 }, "what is durable isn't left");
 });
 
-t.test(
-  "progress is kept until it is acknowledged, ends nothing, and is a record alone for a daemon of the release before",
-  async (t) => {
-    const harness = linkedHarness();
-    const admission = await harness.granted();
-    harness.take();
-    const spent = { tokens: 30, estimated: false, record: executed({ status: 102 }) };
-    harness.client.progress(admission, spent);
-    t.match(
-      harness.take(),
-      exactly([{ kind: "settle", part: "progress", lease: admission.lease, tokens: 30 }]),
-    );
-    harness.lose();
-    harness.connect();
-    t.match(harness.take(), exactly([{ kind: "hello", leases: [{ lease: admission.lease }] }]));
-    harness.welcome();
-    t.match(harness.take(), exactly([{ part: "progress", seq: 1, tokens: 30 }]));
-    harness.client.settle(admission, nothing, () => {});
-    t.match(harness.take(), exactly([{ part: "request", seq: 2 }]));
-    t.throws(() => harness.client.progress(admission, spent), /runs at a target/);
-    harness.lose();
-    harness.connect();
-    harness.receive({ kind: "failed", id: 1, failure: invalid("another wire version") });
-    harness.lose();
-    harness.connect();
-    harness.take();
-    harness.welcome();
-    t.match(
-      harness.take(),
-      exactly([
-        { part: "cached", seq: 1, lease: 0, target: null, tokens: 0, record: { status: 102 } },
-        { part: "request", seq: 2 },
-      ]),
-    );
-  },
-);
+t.test("progress is kept until it is acknowledged, and ends nothing", async (t) => {
+  const harness = linkedHarness();
+  const admission = await harness.granted();
+  harness.take();
+  const spent = { tokens: 30, estimated: false, record: executed({ status: 102 }) };
+  harness.client.progress(admission, spent);
+  t.match(
+    harness.take(),
+    exactly([{ kind: "settle", part: "progress", lease: admission.lease, tokens: 30 }]),
+  );
+  harness.lose();
+  harness.connect();
+  t.match(harness.take(), exactly([{ kind: "hello", leases: [{ lease: admission.lease }] }]));
+  harness.welcome();
+  t.match(harness.take(), exactly([{ part: "progress", seq: 1, tokens: 30 }]));
+  harness.client.settle(admission, nothing, () => {});
+  t.match(harness.take(), exactly([{ part: "request", seq: 2 }]));
+  t.throws(() => harness.client.progress(admission, spent), /runs at a target/);
+});
 
 t.test("settles leave one by one in a window of one, each once", async (t) => {
   const sent: number[] = [];
@@ -411,7 +392,6 @@ t.test("settles leave one by one in a window of one, each once", async (t) => {
   const connection = {
     linked: true,
     takesSettles: true,
-    wireVersion: wireVersions.newest,
     send: (message: { readonly seq: number }) => void sent.push(message.seq),
     whenSent: (run: () => void) => void taken.push(run),
   } as unknown as DaemonConnection;

@@ -22,8 +22,6 @@ export interface SystemAtRest {
   /** Those that run now. */
   readonly proxies: readonly ProxyProcess[];
   readonly left: LeftSettles;
-  /** The release before doesn't tell which verdicts came too late, or never. */
-  readonly releasesAreOne: boolean;
   /** Those too that were killed, or have stopped. */
   readonly everyProxy: readonly ProxyProcess[];
   readonly nowMs: number;
@@ -72,14 +70,11 @@ function mustBeRecorded({ world, disk, witness, daemon, everyProxy, nowMs }: Sys
   world.count("records", recorded.size);
 }
 
-function mustBeCharged(
-  { world, witness, releasesAreOne }: SystemAtRest,
-  proxy: ProxyProcess,
-): void {
+function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): void {
   const { id, served } = proxy;
   const survives = proxy.process.alive || proxy.stopped;
   const unread = proxy.stopped ? witness.verdicts.unread(id) : [];
-  const left = survives && releasesAreOne ? witness.register.neverEnded(id, unread) : null;
+  const left = survives ? witness.register.neverEnded(id, unread) : null;
   if (left !== null) world.fail(`nothing runs, and this stays counted: ${left}`);
   const charged = new Map<string, number>();
   for (const { proxyId, part, of, tokens } of witness.register.charges) {
@@ -90,15 +85,10 @@ function mustBeCharged(
   }
   for (const { request, settles, told, outcome } of served) {
     if (survives && outcome === null) world.fail(`request ${request.number} was never answered`);
-    let parts = 0;
     const counted = told.map((target) => ({ part: "request", target, tokens: 0 }) as const);
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;
-      const isRecord =
-        part === "progress" &&
-        witness.register.recordedAlone.has(progressId(request.number, parts++));
-      if (times === 0 && isRecord) continue;
       // What a killed proxy took with it was never acknowledged.
       if (times === 0 && survives)
         world.fail(`request ${request.number} has ended and isn't charged: ${key}`);

@@ -138,24 +138,18 @@ export class LeaseAccount {
   settled(holder: LeaseHolder, message: Settle, at: Moment): void {
     const { proxyId } = holder;
     const { lease, lsn, seq, part, userPath: path, target, targetLsn, tokens } = message;
-    if (part === "cached") {
-      // The progress of a request, as a daemon of the release before is told of it.
-      if (message.record !== null) this.#register.recordedAlone.add(message.record.requestId);
-      return;
-    }
+    if (part === "cached") return;
     if (part === "progress") {
       const atMs = Math.max(0, at.nowMs - message.endedAgoMs);
       const of = { path, target };
       return this.#register.charge({ of, tick: at.tick, atMs, tokens, proxyId, seq, part });
     }
-    const held = this.#release(holder, message);
+    this.#release(holder, message);
     if (part === "untried") {
       const untried = this.#register.find({ proxyId, lease, lsn: targetLsn }, target);
       this.#register.endedBy(untried, message);
       return this.#register.withdraw(untried, at, "late target withdrawn");
     }
-    // A proxy of the earlier release settles what had a late verdict as if it had none.
-    const inferred = holder.tellsRead ? undefined : held;
     const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
     const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
     const { targetStartedAgoMs = message.startedAgoMs } = message;
@@ -172,27 +166,18 @@ export class LeaseAccount {
     };
     const targetBeforeRules = targetLsn === unlimitedLsn && isBeforeRules;
     if (target !== null && !targetBeforeRules && targetLsn !== uncountedLsn) {
-      const ofHeld = isSame(inferred?.target?.target, target) ? inferred!.target!.attempt : null;
       settledAt(
         isNumbered(targetLsn)
           ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
-          : (ofHeld ??
-              this.#register.count(
-                { ...unasked, atMs: targetAtMs, of: { path: null, target } },
-                at,
-              )),
+          : this.#register.count({ ...unasked, atMs: targetAtMs, of: { path: null, target } }, at),
       );
     }
     if (part !== "attempt" && !pathBeforeRules && lsn !== uncountedLsn)
       settledAt(
         isNumbered(lsn)
           ? this.#register.find({ proxyId, lease, lsn }, null)
-          : (inferred?.request ??
-              this.#register.count({ ...unasked, of: { path, target: null } }, at)),
+          : this.#register.count({ ...unasked, of: { path, target: null } }, at),
       );
-    const left = inferred?.target?.attempt ?? null;
-    if (part === "request" && left?.epoch === at.epoch && !isSame(left.of.target, target))
-      this.#register.withdraw(left, at, "late target withdrawn by its request's settle");
     this.#register.charge({
       of: { path: part === "attempt" ? null : path, target },
       tick: at.tick,

@@ -27,8 +27,6 @@ export interface Moment {
 }
 
 export class RequestRegister {
-  /** The records that were reported without a charge. */
-  readonly recordedAlone = new Set<string>();
   readonly #world: World;
   readonly #truth: Truth;
   #charges: WitnessedCharge[] = [];

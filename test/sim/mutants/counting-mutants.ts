@@ -279,8 +279,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "target that took over unasked counts from the request's beginning",
     file: "limiterd/rules/settle-facts.js",
-    find: "targetStartedAtMs : attempt.targetAtMs",
-    put: "startedAtMs : attempt.targetAtMs",
+    find: "targetStartedAtMs : message.targetAtMs",
+    put: "startedAtMs : message.targetAtMs",
     often: false,
   },
 ];

@@ -80,7 +80,7 @@ export class DaemonProcess {
   accept(end: End): void {
     const { world, witness, nowMs } = this.#options;
     let peer: PeerState | null = null;
-    const reader = this.#witnessedReader(end, () => peer!);
+    const reader = this.#witnessedReader(() => peer!);
     end.onBytes = (bytes) => {
       const state = this.#state!;
       const closedBefore = state.counts.closedPeers;
@@ -212,7 +212,7 @@ export class DaemonProcess {
   }
 
   /** Reads frames past the witness. */
-  #witnessedReader(end: End, peer: () => PeerState): FrameReader {
+  #witnessedReader(peer: () => PeerState): FrameReader {
     const { world, witness, release, nowMs } = this.#options;
     const reader = createFrameReader(frameBytesMaxToDaemon);
     return {
@@ -224,7 +224,6 @@ export class DaemonProcess {
               `a proxy sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
             );
           witness.frame(peer(), message, nowMs(), () => onFrame(frame));
-          if (message.kind === "foreign hello" && release.hangsUp) end.close();
         }),
     };
   }

@@ -17,7 +17,6 @@ import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { wireVersions } from "../../../shared/wire/wire-versions.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
 import { connectSockets, type SocketFaults } from "./stream-socket.js";
@@ -26,11 +25,8 @@ interface LeftFile {
   readonly bytes: Buffer;
   /** Who delivers it, as long as that lives. */
   takenBy: Process | null;
-  /** What the next delivery offers. */
-  wireVersion: number;
 }
 
-const { oldest, newest } = wireVersions;
 const silenceMs = 3_000;
 const lookMs = 400;
 
@@ -53,7 +49,7 @@ export class LeftSettles {
   leave(proxyId: string, { count, settles }: UnacknowledgedSettles): void {
     const head = headFrame({ proxyId, writtenAtMs: this.#nowMs(), sentAtMs: 0 });
     const bytes = Buffer.concat([head, ...[...settles].map(settleFrame), endFrame(count)]);
-    this.#files.set(proxyId, { bytes, takenBy: null, wireVersion: newest });
+    this.#files.set(proxyId, { bytes, takenBy: null });
     this.#world.count("settles left by a stopped proxy", count);
     this.#world.trace(`${proxyId} leaves ${count} settles`);
   }
@@ -70,10 +66,9 @@ export class LeftSettles {
         void this.#deliver(proxyId, file, this.#line(owner, daemon(), faults)).then((delivered) => {
           if (!owner.alive) return;
           if (file.takenBy === owner) file.takenBy = null;
-          if (!delivered) file.wireVersion = file.wireVersion === newest ? oldest : newest;
+          if (!delivered) return;
           // The proxy may be killed before it has removed the file.
-          else
-            this.#world.after(this.#world.random.between(0, 5), owner, () => this.#remove(proxyId));
+          this.#world.after(this.#world.random.between(0, 5), owner, () => this.#remove(proxyId));
         });
       }
     });
@@ -81,7 +76,7 @@ export class LeftSettles {
 
   async #deliver(
     proxyId: string,
-    { bytes, wireVersion }: LeftFile,
+    { bytes }: LeftFile,
     line: DeliveryLine & { close(): void },
   ): Promise<boolean> {
     const reader = new SettleFileReader();
@@ -90,7 +85,6 @@ export class LeftSettles {
     const { head, complete } = reader;
     if (head === null || !complete) return this.#world.fail(`the file of ${proxyId} is damaged`);
     const delivered = await deliverSettles({ head, settles }, line, {
-      wireVersion,
       nowMs: this.#nowMs,
       goesOn: () => Promise.resolve(true),
     });

@@ -12,7 +12,7 @@ import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { isUnnumbered, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { tellsVerdictsRead, type WireVersions } from "../../../shared/wire/wire-versions.js";
+import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
@@ -101,7 +101,7 @@ export class ProxyProcess {
       : undefined;
     if (peer === undefined) return null;
     const { world, id, daemon } = this.#options;
-    const answers = this.client.state === "connected" && peer.wireVersion >= tellsVerdictsRead;
+    const answers = this.client.state === "connected";
     const hasRead = this.#connection.ends[0].allRead && daemon().state?.stopping === false;
     for (const { lease, lsn, target, targetLsn, submission } of this.#requests.admissions()) {
       const untold = lsn === 0 || (target !== null && targetLsn === 0);

@@ -7,6 +7,7 @@ import {
   plansInSlicesMax,
 } from "../../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitsPlan } from "../../../../shared/limit-files/limits-plan.js";
+import { wireVersion } from "../../../../shared/version.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
 import { exactly } from "../../../support/patterns/exactly.js";
@@ -455,7 +456,7 @@ t.test("these operations are an administrator's", async (t) => {
   peer.send({
     kind: "hello",
     id: 1,
-    wireVersion: 10,
+    wireVersion,
     role: "cli",
     proxyId: "cli",
     leases: [],

@@ -353,26 +353,6 @@ t.test(
 );
 
 t.test(
-  "open: a daemon of the release before is told in the next hello, and counts once all the same",
-  async (t) => {
-    const pair = new Pair("open", wireVersions.oldest);
-    await pair.settleDown();
-    const asked = [pair.harness.ask(), pair.harness.ask("/team", [gpt, llama])];
-    pair.harness.advance(deadlineMs + expiryIntervalMs);
-    await promisesResolved();
-    await pair.settleDown();
-    t.match(counts(pair.daemon, gauge), { inFlight: 0 });
-    pair.lose();
-    await pair.settleDown();
-    t.match(counts(pair.daemon, gauge), { inFlight: 2 });
-    for (const one of asked)
-      pair.harness.client.settle(admissionOf(one), { ...nothing, tokens: 5 }, () => {});
-    await pair.settleDown();
-    t.same(counts(pair.daemon, minute), { requests: 2, tokens: 10, inFlight: 0 });
-  },
-);
-
-t.test(
   "open: a request that was told of moves to the next target by the daemon's verdict",
   async (t) => {
     const pair = new Pair("open");

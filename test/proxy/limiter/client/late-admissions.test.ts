@@ -5,7 +5,6 @@ import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import type { SettleOutbox } from "../../../../proxy/limiter/settle-outbox.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import { type Settle, uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   deadlineMs,
@@ -228,12 +227,12 @@ t.test(
 );
 
 /** Late verdicts alone: what they have the outbox add. */
-function lateAdmissions(wireVersion = tellsVerdictsRead) {
+function lateAdmissions() {
   const added: unknown[] = [];
   const outbox = {
     add: (part: string, settled: object) => void added.push({ part, ...settled }),
   } as unknown as SettleOutbox;
-  return { late: new LateAdmissions({ wireVersion }, outbox, () => 9), added };
+  return { late: new LateAdmissions(outbox, () => 9), added };
 }
 
 const asked: AdmissionRequest = {
@@ -296,19 +295,17 @@ t.test("what isn't expected is withdrawn by its lease alone", async (t) => {
   t.match(added, exactly([{ userPath: "/" }, { userPath: "/team" }]), "beyond the bound none is");
 });
 
-t.test("a late reroute has its new target withdrawn, unless the daemon does that", async (t) => {
+t.test("a late reroute has its new target withdrawn; a submission has none", async (t) => {
   const rerouted = { lease: 3, userPath: "/team", target: gpt } as Admission;
   const untried = { part: "untried", lease: 3, target: llama, targetAtMs: 100, targetLsn: 5 };
-  for (const [wireVersion, submission, expected] of [
-    [tellsVerdictsRead, false, [untried]],
-    [tellsVerdictsRead + 1, false, [untried]],
-    [tellsVerdictsRead - 1, false, []],
-    [tellsVerdictsRead, true, []],
+  for (const [submission, expected] of [
+    [false, [untried]],
+    [true, []],
   ] as const) {
-    const { late, added } = lateAdmissions(wireVersion);
+    const { late, added } = lateAdmissions();
     late.expect(7, { ...asked, rerouted, submission });
     late.admitted(comes(7, 1));
-    t.match(added, expected, `${wireVersion} ${submission}`);
+    t.match(added, expected, `${submission}`);
     t.equal(added.length, expected.length);
   }
 });

@@ -5,7 +5,6 @@ import { invalid } from "../../../../shared/error-code.js";
 import { wireVersion } from "../../../../shared/version.js";
 import type { Failed } from "../../../../shared/wire/message-from-daemon.js";
 import type { Admit } from "../../../../shared/wire/message-to-daemon.js";
-import { tellsVerdictsRead } from "../../../../shared/wire/wire-versions.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   ClientHarness,
@@ -413,18 +412,6 @@ t.test("the next daemon is told what was read of each connection that was welcom
       { kind: "read", connection: 2, earlier: [[1, 2]] },
     ],
   );
-});
-
-t.test("only a daemon that takes it back is told of verdicts that were read", async (t) => {
-  for (const [newest, told] of [
-    [tellsVerdictsRead - 1, []],
-    [tellsVerdictsRead, ["read"]],
-  ] as const) {
-    const harness = new ClientHarness({ wireVersions: { oldest: newest, newest } });
-    harness.connect();
-    harness.welcome();
-    t.same(kinds(harness.sent), ["hello", ...told]);
-  }
 });
 
 t.test("what began between the hello and the welcome is told right after it", async (t) => {

@@ -2,7 +2,6 @@
 import t from "tap";
 import { deliverSettles } from "../../../../proxy/limiter/spool/deliver-settles.js";
 import { settlesUnacknowledgedMax } from "../../../../shared/bounds.js";
-import { wireVersion } from "../../../../shared/version.js";
 import type { FromDaemon } from "../../../../shared/wire/message-from-daemon.js";
 import type { Settle, ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
 import {
@@ -45,7 +44,7 @@ function left(count: number, from = 1) {
 }
 
 t.test("on a line that is lost nothing more is sent", async (t) => {
-  const clock = { wireVersion, nowMs: () => nowMs, goesOn };
+  const clock = { nowMs: () => nowMs, goesOn };
   for (const answers of [0, 1]) {
     const sent: ToDaemon[] = [];
     let left_ = answers;
@@ -63,7 +62,7 @@ t.test("on a line that is lost nothing more is sent", async (t) => {
 });
 
 t.test("they are durable once the daemon says so of the last of them", async (t) => {
-  const clock = { wireVersion, nowMs: () => nowMs, goesOn };
+  const clock = { nowMs: () => nowMs, goesOn };
   const settled = (seq: number): FromDaemon => ({ kind: "settled", seq });
   const other = { ...settled(9), kind: "notice" } as unknown as FromDaemon;
   for (const [count, durable, answers, expected] of [
@@ -86,7 +85,7 @@ t.test("a delivery that ends anywhere is begun again, and each settle counts onc
   const all = left(7);
   for (let read = 0; read <= 7; read++) {
     const daemon = startDaemon([rule], { nowMs });
-    const clock = { wireVersion, nowMs: () => daemon.nowMs, goesOn };
+    const clock = { nowMs: () => daemon.nowMs, goesOn };
     const first = lineTo(daemon, read);
     t.equal(await deliverSettles(all, first, clock), read === 7);
     first.close();
@@ -106,11 +105,11 @@ t.test(
     for (const { seq } of left(5).settles) itself.send(someSettle(seq));
     itself.close();
     const line = lineTo(daemon);
-    t.ok(await deliverSettles(left(9), line, { wireVersion, nowMs: () => daemon.nowMs, goesOn }));
+    t.ok(await deliverSettles(left(9), line, { nowMs: () => daemon.nowMs, goesOn }));
     t.same(counts(daemon, rule), { requests: 9, tokens: 90, inFlight: 0 });
     // Two that deliver at once: the acknowledgements are the last one's that said hello.
     const [one, two] = [lineTo(daemon), lineTo(daemon)];
-    const clock = { wireVersion, nowMs: () => daemon.nowMs, goesOn };
+    const clock = { nowMs: () => daemon.nowMs, goesOn };
     const ended = await Promise.all([
       deliverSettles(left(20), one, clock),
       deliverSettles(left(20), two, clock),
@@ -128,7 +127,6 @@ t.test("it goes in windows, and ends when its file has been taken by another pro
   const twice = () => Promise.resolve(++asked < 2);
   t.notOk(
     await deliverSettles(left(3 * window), ended, {
-      wireVersion,
       nowMs: () => daemon.nowMs,
       goesOn: twice,
     }),
@@ -137,7 +135,6 @@ t.test("it goes in windows, and ends when its file has been taken by another pro
   ended.close();
   t.ok(
     await deliverSettles(left(3 * window), lineTo(daemon), {
-      wireVersion,
       nowMs: () => daemon.nowMs,
       goesOn,
     }),
@@ -152,7 +149,6 @@ t.test("a settle counts when it ended, not when it is delivered", async (t) => {
   const head = { proxyId: "stopped", writtenAtMs: daemon.nowMs - 90_000, sentAtMs: 0 };
   t.ok(
     await deliverSettles({ head, settles }, line, {
-      wireVersion,
       nowMs: () => daemon.nowMs,
       goesOn,
     }),
@@ -167,7 +163,6 @@ t.test("a settle counts when it ended, not when it is delivered", async (t) => {
   const again = lineTo(daemon);
   t.ok(
     await deliverSettles({ head: ahead, settles }, again, {
-      wireVersion,
       nowMs: () => daemon.nowMs,
       goesOn,
     }),
@@ -179,7 +174,7 @@ t.test("a daemon of another release takes them too", async (t) => {
   const daemon = startDaemon([rule], { nowMs, versions: { oldest: 900, newest: 901 } });
   for (const sent of [4, 4]) {
     const line = lineTo(daemon);
-    t.ok(await deliverSettles(left(4), line, { wireVersion, nowMs: () => daemon.nowMs, goesOn }));
+    t.ok(await deliverSettles(left(4), line, { nowMs: () => daemon.nowMs, goesOn }));
     t.equal(line.sent.length, 1 + sent, "it doesn't say what it has");
     line.close();
   }

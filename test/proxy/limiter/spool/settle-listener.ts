@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { frameBytesMaxToDaemon } from "../../../../shared/bounds.js";
-import { plainFailure } from "../../../../shared/error-code.js";
 import { listen } from "../../../../shared/socket/ipc.js";
 import type { Peer } from "../../../../shared/socket/socket-peer.js";
 import { createFrameReader, encodeFrame } from "../../../../shared/wire/codec.js";
@@ -28,13 +27,7 @@ export const welcome = (seq: number): FromDaemon => ({
   deniedJwts: 0,
 });
 
-export const refused: FromDaemon = {
-  kind: "failed",
-  id: 1,
-  failure: plainFailure(400, "invalid_request_error", "another version"),
-};
-
-type Heard = { readonly kind: string; readonly seq?: number; readonly wireVersion?: number };
+type Heard = { readonly kind: string; readonly seq?: number };
 
 /** `answer`: to each message that is heard. The socket and its directory end with the test. */
 export async function listenForSettles(t: Test, answer: (heard: Heard, peer: Peer) => void) {

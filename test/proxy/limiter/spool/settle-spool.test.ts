@@ -15,9 +15,8 @@ import { spoolBytesMax } from "../../../../shared/bounds.js";
 import type { Config } from "../../../../shared/config/config.js";
 import type { Log } from "../../../../shared/log.js";
 import type { Peer } from "../../../../shared/socket/socket-peer.js";
-import { wireVersions } from "../../../../shared/wire/wire-versions.js";
 import { exactly } from "../../../support/patterns/exactly.js";
-import { asFrame, listenForSettles, refused, welcome } from "./settle-listener.js";
+import { asFrame, listenForSettles, welcome } from "./settle-listener.js";
 import { someSettle } from "./some-settle.js";
 
 const settles = [1, 2, 3].map((seq) => someSettle(seq));
@@ -153,29 +152,6 @@ t.test(
     }
   },
 );
-
-t.test("a daemon of an earlier release is spoken to in its version at the next look", async (t) => {
-  const { oldest, newest } = wireVersions;
-  const { spool, heard, logged, files } = await bench(t, (message, peer) => {
-    if (message.kind === "settle")
-      return peer.send(asFrame({ kind: "settled", seq: message.seq! }));
-    if (message.wireVersion === oldest) return peer.send(asFrame(welcome(0)));
-    peer.send(asFrame(refused));
-    peer.close();
-  });
-  const one = spool();
-  await one.leave("stopped", left);
-  one.linkChanged(true);
-  await logged(/can't be delivered now/);
-  t.same(files(), ["stopped.settles~"]);
-  await new Promise((resolve) => setImmediate(resolve));
-  one.linkChanged(true);
-  await logged(/delivered the settles/);
-  t.same(
-    heard.filter(({ kind }) => kind !== "settle").map(({ wireVersion }) => wireVersion),
-    oldest === newest ? [newest] : [newest, oldest],
-  );
-});
 
 t.test(
   "what is damaged, too old or a stranger's is set aside, and the rest delivered",
