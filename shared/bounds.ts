@@ -210,10 +210,7 @@ export const translatedBodyFactor = 3;
 export const endsPerTurn = 100;
 /** An answer up to this size leaves in one write, after its settle; a larger one is streamed. */
 export const heldResponseBytesMax = 1024 * 1024;
-/**
- * An answer is kept up to this size to read its usage; a larger one is charged by an estimate, with
- * a note in its log line. A translation that must keep an answer ends a larger one in an error.
- */
+/** A translation that must keep an answer ends a larger one in an error. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
 /**
  * What is kept of a stream's beginning while another target could still take over: comments, and
@@ -222,7 +219,7 @@ export const readableResponseBytesMax = 32 * 1024 * 1024;
 export const heldHeadBytesMax = 16 * 1024;
 /** How long it is kept: after that a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
-/** An event of a stream that is kept to be read; a larger one is read without long strings. */
+/** An event of a stream that is kept to be read; a larger one is read as it passes. */
 export const streamEventBytesMax = 1024 * 1024;
 /**
  * An event of a stream that is translated. Some chat providers send pictures in one event, as
@@ -247,7 +244,7 @@ export const peekedBodyBytesMax = 1024 * 1024;
 
 // Realtime sessions.
 
-/** A message that is kept to be read; a larger one is read without its long strings. */
+/** A message that is kept to be read; a larger one is read as it passes. */
 export const sessionMessageBytesMax = 1024 * 1024;
 /** What a client may send before its WebSocket is open; more waits in its own socket. */
 export const earlyBytesMax = 64 * 1024;

@@ -9,16 +9,15 @@ import {
   heldResponseBytesMax,
   jsonDepthMax,
   readableResponseBytesMax,
-  streamEventBytesMax,
   translatedEventCharsMax,
 } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
-import { ElidedJson } from "../body/elided-json.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { nestedDeeperThan } from "../body/json-depth.js";
+import { JsonPicker } from "../body/json-picker.js";
 import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
-import { beforeAnyText } from "../usage/event-reader.js";
+import { textsOfEvents } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/find-usage.js";
 import { EventSplitter } from "./event-stream.js";
 import { streamWriter } from "./stream-writer.js";
@@ -178,9 +177,9 @@ class DialectTranslator implements AnswerTranslator {
   }
 }
 
-/** An estimate: short texts aren't counted. */
+/** `data`: the beginning of an event. */
 function textBytesIn(data: string): number {
-  const elided = new ElidedJson(streamEventBytesMax, (before) => beforeAnyText.test(before));
-  elided.append(Buffer.from(data));
-  return elided.textBytes;
+  const event = new JsonPicker(new Map(), textsOfEvents);
+  event.append(Buffer.from(data.slice(data.indexOf("{"))));
+  return event.textChars;
 }

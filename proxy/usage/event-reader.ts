@@ -2,63 +2,58 @@
  * Reads the events of a streamed answer: usage, errors, and how much text there was. Framing is
  * `tap-stream.ts`'s.
  */
-import { isObject, parseJson } from "../../shared/checked.js";
+import { isObject, parseJson, present } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
-import type { ElidedJson } from "../body/elided-json.js";
 import { isErrorEvent } from "../body/error-body.js";
+import type { JsonPicker } from "../body/json-picker.js";
 import { stringEnd } from "../body/scan-json.js";
-import { findUsage, mergeUsage, usageInTail } from "./find-usage.js";
+import { findUsage, hasEscapedName, mergeUsage } from "./find-usage.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
-
-/** What is searched for in the events of an operation. */
-interface Places {
-  readonly all: RegExp;
-  /** Matches what precedes a text of the answer, up to its opening quote. */
-  readonly beforeText: RegExp;
-}
 
 /**
  * The places in an event that can matter: usage as an object, an error as an object or a text, and
  * text of the answer, which follows one of the names in `texts`; `more` is a dialect's own. A name
- * in plain quotes can't come from inside a text, where quotes are escaped. One expression over the
- * Latin-1 reading takes a sixth of the time of JSON.parse, or of searching the Buffer for each
- * name.
+ * in plain quotes can't come from inside a text, where quotes are escaped. One expression over the Latin-1 reading
+ * takes a sixth of the time of JSON.parse, or of searching the Buffer for each name. Whatever it
+ * finds is only a reason to parse the event.
  */
-function placesWith(texts: string, { usage = "usage", more = "" } = {}): Places {
+function placesWith(texts: readonly string[], { usage = "usage", more = "" } = {}): Places {
   const alternatives = [
     `(?:${usage}|error)"\\s*:\\s*\\{`,
     'error"\\s*:\\s*"(?!")',
     'object"\\s*:\\s*"error"',
-    `${more}(?:${texts})"\\s*:\\s*"`,
+    `${more}(?:${texts.join("|")})"\\s*:\\s*"`,
   ];
-  return {
-    all: new RegExp(`"(?:${alternatives.join("|")})`, "g"),
-    beforeText: new RegExp(`"(?:${texts})"\\s*:\\s*"$`),
-  };
+  return { all: new RegExp(`"(?:${alternatives.join("|")})`, "g"), texts: new Set(texts) };
+}
+
+/** What is searched for in the events of an operation. */
+interface Places {
+  readonly all: RegExp;
+  /** The names of text of the answer. */
+  readonly texts: ReadonlySet<string>;
 }
 
 /** Of chat completions, which have a finish reason besides. */
-const placesOfChat = placesWith("content|arguments|reasoning(?:_content)?|refusal", {
-  usage: "usage(?:Metadata)?",
-  more: 'finish_reason"\\s*:\\s*"(?!")|',
-});
+const placesOfChat = placesWith(
+  ["content", "arguments", "reasoning", "reasoning_content", "refusal"],
+  { usage: "usage(?:Metadata)?", more: 'finish_reason"\\s*:\\s*"(?!")|' },
+);
 /** Of completions of a prompt. */
-const placesOfCompletions = placesWith("text", { more: 'finish_reason"\\s*:\\s*"(?!")|' });
+const placesOfCompletions = placesWith(["text"], { more: 'finish_reason"\\s*:\\s*"(?!")|' });
 /** Of Gemini's own API. */
-const placesOfGoogle = placesWith("text", { usage: "usageMetadata" });
+const placesOfGoogle = placesWith(["text"], { usage: "usageMetadata" });
 /** Of Anthropic's messages, whose deltas name a text by its kind. */
-const placesOfMessages = placesWith("text|thinking|partial_json");
+const placesOfMessages = placesWith(["text", "thinking", "partial_json"]);
 /**
  * Of responses, speech and transcriptions: every text comes once as a delta, and again in the
  * events that repeat the complete text, which aren't counted.
  */
-const placesOfDeltas = placesWith("delta", { more: 'type"\\s*:\\s*"error"|' });
+const placesOfDeltas = placesWith(["delta"], { more: 'type"\\s*:\\s*"error"|' });
 
-/** `beforeText` of any dialect. */
-export const beforeAnyText = new RegExp(
-  [placesOfChat, placesOfMessages, placesOfDeltas]
-    .map(({ beforeText }) => beforeText.source)
-    .join("|"),
+/** The names of text in events of any dialect. */
+export const textsOfEvents: ReadonlySet<string> = new Set(
+  [placesOfChat, placesOfMessages, placesOfDeltas].flatMap(({ texts }) => [...texts]),
 );
 
 function placesOf(operation: Operation): Places {
@@ -75,16 +70,17 @@ export class EventReader {
   finished = false;
   /** An event was too large to be read completely, and no usage has come since. */
   unread = false;
+  /** The names of members that are text of the answer. */
+  readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
-  readonly #beforeText: RegExp;
   /** As it came; `usage` reads it, which is called once. */
   #usage: unknown = null;
   #charsAtUsage = 0;
 
   constructor(operation: Operation) {
-    const { all, beforeText } = placesOf(operation);
+    const { all, texts } = placesOf(operation);
     this.#places = all;
-    this.#beforeText = beforeText;
+    this.texts = texts;
   }
 
   get usage(): UsageReading {
@@ -95,21 +91,12 @@ export class EventReader {
     return this.contentChars - this.#charsAtUsage;
   }
 
-  /** Whether a string after these bytes, which end in its opening quote, is text of the answer. */
-  isText(before: string): boolean {
-    return this.#beforeText.test(before);
-  }
-
-  /** An event that was too large to be kept; `lines` as for `read`. */
-  readElided(event: ElidedJson, lines: number): void {
-    this.contentChars += event.textBytes;
-    if (!event.onlyTail) {
-      this.read(event.text(), lines);
-      return;
-    }
-    const usage = usageInTail(event.text());
-    if (usage === undefined) this.unread = true;
-    else this.#addUsage(usage);
+  /** An event that was too large to be kept: what was picked of it. */
+  readPicked(event: JsonPicker): void {
+    this.contentChars += event.textChars;
+    const value = event.value();
+    if (value === undefined) this.unread = true;
+    else this.#readValue(value);
   }
 
   /**
@@ -140,26 +127,32 @@ export class EventReader {
         places.lastIndex = end;
       }
     }
-    return matters && this.#parse(data);
+    // What isn't JSON is the client's to judge: it passes.
+    return (matters || hasEscapedName(data)) && this.#readValue(parseJson(data));
   }
 
-  #parse(data: string): boolean {
-    // What isn't JSON is the client's to judge: it passes.
-    const value = parseJson(data);
+  #readValue(value: unknown): boolean {
     if (!isObject(value)) return false;
     const isError = isErrorEvent(value);
     if (isError) this.errorSeen = true;
     this.#addUsage(findUsage(value));
     const choices = value["choices"];
+    if (Array.isArray(choices) && choices.some(hasFinished)) this.finished = true;
     return !isError && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }
 
   #addUsage(usage: unknown): void {
+    // What is no usage doesn't take one away.
+    if (isObject(this.#usage) && !isObject(usage)) return;
     this.#usage = mergeUsage(this.#usage, usage);
     if (readUsage(usage).kind === "absent") return;
     this.#charsAtUsage = this.contentChars;
     this.unread = false;
   }
+}
+
+function hasFinished(choice: unknown): boolean {
+  return isObject(choice) && present(choice["finish_reason"]);
 }
 
 /** The data of an event of several lines, joined as the standard says. */

@@ -4,7 +4,8 @@
  *
  * Not here: what its fields mean (`read-usage.ts`).
  */
-import { isAbsent, isObject, parseJson } from "../../shared/checked.js";
+import { isAbsent, isObject } from "../../shared/checked.js";
+import type { Picks } from "../body/json-picker.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,6 +27,34 @@ export function findUsage(value: unknown): unknown {
   }
   return value["usage"];
 }
+
+const outputPicks: Picks = new Map<string, "all" | Picks>([
+  ["type", "all"],
+  ["action", new Map([["type", "all"]])],
+]);
+const ofUsage: Picks = new Map([["usage", "all"]]);
+const answerPicks: readonly (readonly [string, "all" | Picks])[] = [
+  ["usage", "all"],
+  ["service_tier", "all"],
+  ["output", outputPicks],
+  ["object", "all"],
+  // That there is an error is enough.
+  ["error", new Map()],
+];
+
+/**
+ * What `findUsage` reads of an answer or an event, with what says that an event is an error or the
+ * last one of a choice.
+ */
+export const usagePicks: Picks = new Map<string, "all" | Picks>([
+  ...answerPicks,
+  ["usageMetadata", "all"],
+  ["x_groq", ofUsage],
+  ["response", new Map(answerPicks)],
+  ["message", ofUsage],
+  ["type", "all"],
+  ["choices", new Map([["finish_reason", "all"]])],
+]);
 
 /**
  * The usage with what OpenAI says of it elsewhere in the answer: the tier that served it, and the
@@ -60,19 +89,27 @@ function searchesIn(output: unknown): Fields | null {
 
 const errorOrTier = /"(?:error|service_tier)"/;
 
+const escapedName = /"[A-Za-z_]*\\u00[4-7]/;
+
+/** Whether a name of the JSON may be written with an escaped letter, as no provider does. */
+export function hasEscapedName(text: string): boolean {
+  return text.includes("\\u00") && escapedName.test(text);
+}
+
 /**
  * The usage at the end of a complete answer without parsing all of it: `{ usage, … }`, the members
  * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
  * so what is found is a key or a value; only after a key of the outermost object do all braces
  * close. An answer that may hold an error is parsed, since an error decides what the answer is; and
  * so is one with searches, which are counted, and one whose service tier stands before the usage.
+ * Names with escapes are parsed as well.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
   if (at === -1) return null;
   // One search for both, as nearly every answer has neither.
   const hasEither = errorOrTier.test(text);
-  if (hasEither && text.includes('"error"')) return null;
+  if ((hasEither && text.includes('"error"')) || hasEscapedName(text)) return null;
   try {
     const end = JSON.parse(`{${text.slice(at)}`) as Fields;
     const { usage } = end;
@@ -86,20 +123,6 @@ export function usageAtEnd(text: string): unknown {
     // It is deeper, or it is a value.
     return null;
   }
-}
-
-/**
- * The usage in the last bytes of a stream's event whose beginning isn't known; undefined when they
- * hold none. It is at the top or one level below, as in `findUsage`: anywhere else, the braces
- * after it don't close.
- */
-export function usageInTail(tail: string): unknown {
-  const at = tail.lastIndexOf('"usage"');
-  if (at === -1) return undefined;
-  const lineEnd = tail.indexOf("\n", at);
-  const rest = lineEnd === -1 ? tail.slice(at) : tail.slice(at, lineEnd);
-  const usage = findUsage(parseJson(`{${rest}`) ?? parseJson(`{"response":{${rest}`));
-  return isObject(usage) ? usage : undefined;
 }
 
 /**

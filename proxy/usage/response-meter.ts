@@ -1,13 +1,14 @@
 /**
- * Meters one response while it passes: the events of a stream; of any other the bytes, as long as
- * they are held, or kept to be read. Once it has ended, in whichever way, it says what the response
+ * Meters one response while it passes: the events of a stream; of any other the bytes, which are
+ * kept as long as they are held, and read as they pass once they aren't. Once it has ended, in whichever way, it says what the response
  * is charged.
  *
  * Not here: what the client gets of it, and when.
  */
-import { heldPieceBytes, readableResponseBytesMax } from "../../shared/bounds.js";
+import { heldPieceBytes } from "../../shared/bounds.js";
 import { parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
+import { JsonPicker } from "../body/json-picker.js";
 import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import {
   countUsage,
@@ -17,7 +18,7 @@ import {
   whenCut,
   whenTranslationCut,
 } from "./count-usage.js";
-import { findUsage, usageAtEnd } from "./find-usage.js";
+import { findUsage, usageAtEnd, usagePicks } from "./find-usage.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
@@ -64,12 +65,12 @@ export class ResponseMeter {
   #unreadable: string | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
-  #isHeld = false;
-  /** Null: it isn't needed, or not kept. */
+  /** What is held; null: nothing is, or no more. */
   #kept: Buffer[] | null = null;
   #keptBytes = 0;
-  /** Why it isn't kept any more, for the log. */
-  #notKept: string | null = null;
+  #isFull = false;
+  /** Reads JSON that isn't held. */
+  #passing: JsonPicker | null = null;
   #bytes = 0;
 
   constructor(
@@ -97,8 +98,8 @@ export class ResponseMeter {
   beginBody(form: BodyForm, isHeld: boolean, unreadable: string | null = null): void {
     this.#form = form;
     this.#unreadable = unreadable;
-    this.#isHeld = isHeld;
-    if (isHeld || form === "json") this.#kept = [];
+    if (isHeld) this.#kept = [];
+    else if (form === "json") this.#passing = new JsonPicker(usagePicks);
   }
 
   get isStream(): boolean {
@@ -128,43 +129,37 @@ export class ResponseMeter {
   /** A piece of anything else. */
   keep(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#kept === null) return;
+    if (this.#kept === null) {
+      this.#passing?.append(chunk);
+      return;
+    }
     const bytes = chunk.length + heldPieceBytes;
     if (this.#memory.takeForAnswer(bytes)) this.#keptBytes += bytes;
-    else this.#notKept = "there is no memory to keep the answer";
+    else this.#isFull = true;
     this.#kept.push(chunk);
-    if (!this.#isHeld) this.#forgetUnlessReadable();
   }
 
   /** There is no memory to hold more: it is to be released. */
   get isFull(): boolean {
-    return this.#notKept !== null;
+    return this.#isFull;
   }
 
-  /** Returns what was held so far. From now on the response is kept only to be read. */
+  /** Returns what was held so far. From now on the response is read as it passes. */
   release(): readonly Buffer[] {
     const held = this.#kept!;
-    this.#isHeld = false;
-    if (this.#form === "json") this.#forgetUnlessReadable();
-    else this.#forget();
-    return held;
-  }
-
-  #forgetUnlessReadable(): void {
-    if (this.#bytes > readableResponseBytesMax)
-      this.#notKept = `the answer is larger than ${readableResponseBytesMax} bytes`;
-    if (this.#notKept !== null) this.#forget();
-  }
-
-  #forget(): void {
     this.#kept = null;
     this.#memory.give(this.#keptBytes);
     this.#keptBytes = 0;
+    if (this.#form === "json") {
+      this.#passing = new JsonPicker(usagePicks);
+      for (const piece of held) this.#passing.append(piece);
+    }
+    return held;
   }
 
   /**
    * The body, in Latin-1: it keeps every byte as it came, and what is searched for is ASCII. Empty
-   * when the body isn't kept. To be called once: the text takes the place of the pieces.
+   * when the body isn't held. To be called once: the text takes the place of the pieces.
    */
   text(): string {
     const kept = this.#kept?.splice(0) ?? [];
@@ -172,11 +167,12 @@ export class ResponseMeter {
   }
 
   /**
-   * The answer with this text, parsed, or only the end of it that holds the usage; undefined when
-   * it isn't JSON, or its usage isn't read.
+   * The answer with this text, parsed, or only what holds its usage; undefined when it isn't JSON,
+   * or its usage isn't read.
    */
   read(text: string): unknown {
-    return this.#form === "json" ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
+    if (this.#form !== "json") return undefined;
+    return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
   }
 
   /**
@@ -191,15 +187,7 @@ export class ResponseMeter {
             this.#translation?.untranslatedBytes,
           )
         : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
-    const { usage, estimated, note } = this.#count(
-      this.#reading(readUsage(findUsage(answer))),
-      this.#textBytes(),
-    );
-    return {
-      usage,
-      estimated,
-      note: this.#form === "json" && this.#kept === null ? `usage unknown: ${this.#notKept}` : note,
-    };
+    return this.#count(this.#reading(readUsage(findUsage(answer))), this.#textBytes());
   }
 
   /**

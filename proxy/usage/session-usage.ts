@@ -8,6 +8,7 @@ import { isObject, parseJson } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { addedDetails } from "../../shared/usage/usage-details.js";
+import { JsonPicker, type Picks } from "../body/json-picker.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 
@@ -33,6 +34,18 @@ const nothing: Usage = {
   details: null,
 };
 
+const sessionPicks: Picks = new Map<string, "all" | Picks>([
+  ["type", "all"],
+  ["delta", "all"],
+  ["response", new Map([["usage", "all"]])],
+]);
+const sessionTexts: ReadonlySet<string> = new Set(["delta"]);
+
+/** Reads from a message that is too large to be kept what `onMessage` reads. */
+export function sessionPicker(): JsonPicker {
+  return new JsonPicker(sessionPicks, sessionTexts);
+}
+
 export class SessionUsage {
   /**
    * Responses that have begun and aren't done; several may run, since one may be outside the
@@ -54,8 +67,8 @@ export class SessionUsage {
     return this.#running > 0;
   }
 
-  /** A text message of the provider's; `elidedBytes`: of long strings, which are empty in it. */
-  onMessage(message: Buffer, elidedBytes = 0): void {
+  /** A text message of the provider's; `leftOutBytes`: of its text, which isn't in it. */
+  onMessage(message: Buffer, leftOutBytes = 0): void {
     const matters =
       message.includes('"response.created"') ||
       message.includes('"response.done"') ||
@@ -73,7 +86,7 @@ export class SessionUsage {
       /^response\..*\.delta$/.test(type) &&
       typeof delta === "string"
     )
-      this.#contentChars += utf8Bytes(delta) + elidedBytes;
+      this.#contentChars += utf8Bytes(delta) + leftOutBytes;
   }
 
   #end(reported: unknown): void {
@@ -128,7 +141,7 @@ export class SessionUsage {
   charge(unreadMessages = 0): SessionCharge {
     if (this.responding) this.#addEstimate();
     if (unreadMessages > 0)
-      this.#note = `too large to be read: ${unreadMessages} messages of the session, long strings left out`;
+      this.#note = `too large to be read: ${unreadMessages} messages of the session, which are no JSON`;
     return { usage: this.#sum ?? this.#rest, estimated: this.#estimated, note: this.#note };
   }
 }

@@ -5,8 +5,8 @@
  * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the
  * usage chunk is to be hidden, and only after a `finish_reason` has been seen, are events held
  * until they are complete. Nothing is held for longer than one event, nor more than
- * `streamEventBytesMax` bytes: a larger event passes at once, is read without its long strings, and
- * is never hidden.
+ * `streamEventBytesMax` bytes: a larger event passes at once, is read as it passes, and is never
+ * hidden.
  *
  * Not here: sockets, back-pressure, and what is charged. Lines end in LF or CRLF; a stream with
  * bare CRs, which no upstream sends, passes unread.
@@ -14,8 +14,9 @@
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteBuffer } from "../../shared/byte-buffer.js";
 import type { Operation } from "../../shared/operation.js";
-import { ElidedJson } from "../body/elided-json.js";
+import { JsonPicker } from "../body/json-picker.js";
 import { EventReader } from "./event-reader.js";
+import { usagePicks } from "./find-usage.js";
 import type { UsageReading } from "./read-usage.js";
 
 export interface StreamTap {
@@ -67,7 +68,7 @@ class Tap implements StreamTap {
   /** The last, incomplete event. While holding, none of it has gone out; before, all of it. */
   readonly #open = new ByteBuffer();
   /** Used instead of `#open` for an event larger than the bound: all of it has gone out. */
-  #large: ElidedJson | null = null;
+  #large: LargeEvent | null = null;
   #openLine: OpenLine = "empty";
   /** Lines of the open event that aren't blank. */
   #lines = 0;
@@ -92,7 +93,7 @@ class Tap implements StreamTap {
   }
 
   get #largeChars(): number {
-    return this.#large === null ? 0 : this.#large.textBytes;
+    return this.#large === null ? 0 : this.#large.json.textChars;
   }
 
   get errorSeen(): boolean {
@@ -101,7 +102,7 @@ class Tap implements StreamTap {
 
   get note(): string | null {
     return this.#reader.unread
-      ? `an event of its stream is too large to be read: more than ${this.#eventBytesMax} bytes, long strings left out`
+      ? `an event of its stream can't be read: it is larger than ${this.#eventBytesMax} bytes, and no JSON`
       : null;
   }
 
@@ -127,9 +128,7 @@ class Tap implements StreamTap {
     let start = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
       if (this.#outgrows(end - start))
-        this.#readLarge(
-          this.#appendLarge(chunk.subarray(start, end), text.slice(start, end), null),
-        );
+        this.#readLarge(this.#appendLarge(chunk.subarray(start, end), null));
       else {
         this.#read(this.#completeEvent(chunk, text, start, end));
         this.#open.clear();
@@ -142,8 +141,7 @@ class Tap implements StreamTap {
       const first = chunk.subarray(0, start);
       return rest === null ? first : [first].concat(rest);
     }
-    if (this.#outgrows(chunk.length - start))
-      this.#appendLarge(chunk.subarray(start), text.slice(start), null);
+    if (this.#outgrows(chunk.length - start)) this.#appendLarge(chunk.subarray(start), null);
     else if (start < chunk.length) this.#open.append(chunk, start, chunk.length);
     return chunk;
   }
@@ -155,7 +153,7 @@ class Tap implements StreamTap {
     let sent = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
       if (this.#outgrows(end - start)) {
-        this.#readLarge(this.#appendLarge(chunk.subarray(start, end), text.slice(start, end), out));
+        this.#readLarge(this.#appendLarge(chunk.subarray(start, end), out));
       } else if (this.#read(this.#completeEvent(chunk, text, start, end))) {
         if (start > sent) out.push(chunk.subarray(sent, start));
         this.#open.clear();
@@ -169,7 +167,7 @@ class Tap implements StreamTap {
     let sendable = start;
     if (start < chunk.length) {
       if (this.#outgrows(chunk.length - start)) {
-        this.#appendLarge(chunk.subarray(start), text.slice(start), out);
+        this.#appendLarge(chunk.subarray(start), out);
         sendable = chunk.length;
       } else this.#open.append(chunk, start, chunk.length);
     }
@@ -212,22 +210,21 @@ class Tap implements StreamTap {
   }
 
   /** Adds to the large event. While holding, `out` gets what was held of it before. */
-  #appendLarge(bytes: Buffer, text: string, out: Buffer[] | null): ElidedJson {
+  #appendLarge(bytes: Buffer, out: Buffer[] | null): LargeEvent {
     const held = this.#open.take();
     if (held.length > 0) out?.push(held);
     if (this.#large === null) {
-      this.#large = new ElidedJson(this.#eventBytesMax, (before) => this.#reader.isText(before));
+      this.#large = new LargeEvent(this.#reader.texts);
       this.#large.append(held);
     }
-    this.#large.append(bytes, text);
+    this.#large.append(bytes);
     return this.#large;
   }
 
-  #readLarge(event: ElidedJson): void {
-    const lines = this.#lines;
+  #readLarge({ json }: LargeEvent): void {
     this.#lines = 0;
     this.#large = null;
-    this.#reader.readElided(event, lines);
+    this.#reader.readPicked(json);
   }
 
   #read(event: string): boolean {
@@ -236,3 +233,37 @@ class Tap implements StreamTap {
     return this.#reader.read(event, lines);
   }
 }
+
+/** An event that isn't kept: the JSON in its lines of data is read as they pass. */
+class LargeEvent {
+  readonly json: JsonPicker;
+  /** The beginning of the open line; null: it is known. */
+  #begun: string | null = "";
+  #isData = false;
+
+  constructor(texts: ReadonlySet<string>) {
+    this.json = new JsonPicker(usagePicks, texts);
+  }
+
+  append(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; ) {
+      const feed = bytes.indexOf(0x0a, at);
+      const end = feed === -1 ? bytes.length : feed + 1;
+      if (this.#begun !== null) at = this.#beginLine(bytes, at, end);
+      if (this.#begun === null && this.#isData) this.json.append(bytes.subarray(at, end));
+      if (feed !== -1) this.#begun = "";
+      at = end;
+    }
+  }
+
+  /** Reads what says whether the line is data. Returns where the rest of it begins. */
+  #beginLine(bytes: Buffer, at: number, end: number): number {
+    const rest = Math.min(end, at + field.length - this.#begun!.length);
+    const begun = this.#begun! + bytes.toString("latin1", at, rest);
+    this.#isData = begun === field;
+    this.#begun = field.startsWith(begun) && !this.#isData ? begun : null;
+    return rest;
+  }
+}
+
+const field = "data:";

@@ -12,6 +12,7 @@ import { http } from "./targets/http.js";
 import { providerAnswers } from "./targets/provider-answers.js";
 import { storeFiles } from "./targets/store-files.js";
 import { storedBytes } from "./targets/stored-bytes.js";
+import { usageLayouts } from "./targets/usage-layouts.js";
 
 export const targets: readonly FuzzTarget[] = [
   clientBodies,
@@ -26,4 +27,5 @@ export const targets: readonly FuzzTarget[] = [
   storedBytes,
   headers,
   http,
+  usageLayouts,
 ];

@@ -1,14 +1,15 @@
 /**
  * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end,
  * the text messages, and that a side has begun to close. It keeps at most one message, up to a
- * bound; of a larger one, all but its long strings.
+ * bound; of a larger one, what a session's usage is read from.
  *
  * Not here: enforcing the protocol. An invalid frame ends the reading, not the session: the peer
  * will reject it. Compressed messages can't be read; the handshake has taken compression out.
  */
 import { sessionMessageBytesMax } from "../../../shared/bounds.js";
 import { ByteBuffer } from "../../../shared/byte-buffer.js";
-import { ElidedJson } from "../../body/elided-json.js";
+import type { JsonPicker } from "../../body/json-picker.js";
+import { sessionPicker } from "../../usage/session-usage.js";
 
 const continuation = 0;
 const text = 1;
@@ -17,17 +18,17 @@ const close = 8;
 const headerBytesMax = 14;
 
 /**
- * Gets each text message, unmasked; must not keep the Buffer. `elidedBytes`: of long strings, which
- * are empty in it.
+ * Gets each text message, unmasked; must not keep the Buffer. `leftOutBytes`: of the text of an
+ * answer that isn't in it.
  */
-type OnText = (message: Buffer, elidedBytes: number) => void;
+type OnText = (message: Buffer, leftOutBytes: number) => void;
 
 export class WebSocketFrameReader {
   /** A close frame has begun. */
   closing = false;
   /** The bytes aren't valid frames: nothing more is read. */
   invalid = false;
-  /** How many text messages were too large to be read even without their long strings. */
+  /** How many text messages were too large to be kept, and no JSON. */
   unreadMessages = 0;
   readonly #onText: OnText | null;
   readonly #messageBytesMax: number;
@@ -44,7 +45,7 @@ export class WebSocketFrameReader {
   #isText = false;
   readonly #message = new ByteBuffer();
   /** Used instead of `#message` once that has outgrown the bound. */
-  #large: ElidedJson | null = null;
+  #large: JsonPicker | null = null;
 
   /** Without an `onText` only the bounds of frames are read. */
   constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
@@ -136,7 +137,7 @@ export class WebSocketFrameReader {
     if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax)
       return this.#message.append(plain);
     if (this.#large === null) {
-      this.#large = new ElidedJson(this.#messageBytesMax, () => true);
+      this.#large = sessionPicker();
       this.#large.append(this.#message.take());
     }
     this.#large.append(plain);
@@ -159,8 +160,9 @@ export class WebSocketFrameReader {
     this.#large = null;
     if (large === null)
       return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
-    if (large.onlyTail) this.unreadMessages++;
-    else this.#onText!(large.take(), large.textBytes);
+    const picked = large.value();
+    if (picked === undefined) this.unreadMessages++;
+    else this.#onText!(Buffer.from(JSON.stringify(picked)), large.textChars);
   }
 }
 

@@ -136,8 +136,8 @@ class Relaying extends AnswerRelay {
     const text = meter.text();
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
-    if (status >= 400 || errorInsideSuccess(answer))
-      return this.end(unmetered, { status, outcome: "upstream_error", finish });
+    const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
+    if (isError) return this.end(unmetered, { status, outcome: "upstream_error", finish });
     this.end(meter.charged(answer), { status, outcome: "complete", finish });
   }
 

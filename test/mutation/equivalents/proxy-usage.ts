@@ -118,12 +118,6 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/response-meter.ts",
-    line: "#isHeld = false;",
-    what: "the boolean turns",
-    why: "it is set when the body begins, before anything of it is kept",
-  },
-  {
-    file: "proxy/usage/response-meter.ts",
     line: "this.#keptBytes = 0;",
     what: "0 becomes 1",
     why: "nothing is kept, or given back, after it",

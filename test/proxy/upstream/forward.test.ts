@@ -7,7 +7,6 @@ import {
   heldHeadBytesMax,
   heldHeadMs,
   heldResponseBytesMax,
-  readableResponseBytesMax,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../../support/providers/scripted-upstream.js";
@@ -395,30 +394,26 @@ t.test(
   },
 );
 
-t.test(
-  "an answer too large to be read passes completely; the log line says that its usage is unknown",
-  async (t) => {
-    const forwarding = new Forwarding().head(200);
-    const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
-    const pieces = readableResponseBytesMax / piece.length + 1;
-    for (let i = 0; i < pieces; i++) forwarding.data(piece);
-    forwarding.data('{"usage":{"total_tokens":5}}').end();
-    const forwarded = await forwarding.finished();
-    t.equal(forwarding.exchange.body.length, pieces * piece.length + 28);
-    t.match(forwarded, { outcome: "complete", status: 200 });
-    t.match(forwarded.note, /^usage unknown: the answer is larger than/);
-    const atOnce = new Forwarding()
-      .head(200)
-      .data(Buffer.alloc(readableResponseBytesMax + 1, 0x20))
-      .end();
-    t.match(await atOnce.finished(), { outcome: "complete", note: /^usage unknown/ });
-    t.equal(
-      atOnce.exchange.body.length,
-      readableResponseBytesMax + 1,
-      "and so does one that comes in one piece, as a translated one does",
-    );
-  },
-);
+t.test("an answer of any size passes completely, and its usage is read", async (t) => {
+  const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
+  const usage = '{"metadata":{"usage":"x"},"usage":{"total_tokens":5},"user":"usage"}';
+  const forwarding = new Forwarding().head(200);
+  for (let i = 0; i < 9; i++) forwarding.data(piece);
+  forwarding.data(usage).end();
+  const charged = { usage: { totalTokens: 5 }, estimated: false, note: null };
+  t.match(await forwarding.finished(), { outcome: "complete", status: 200, ...charged });
+  t.equal(forwarding.exchange.body.length, 9 * piece.length + usage.length);
+  const atOnce = new Forwarding()
+    .head(200)
+    .data(Buffer.concat([piece, Buffer.from(usage)]))
+    .end();
+  t.match(await atOnce.finished(), { outcome: "complete", ...charged });
+  t.equal(
+    atOnce.exchange.body.length,
+    piece.length + usage.length,
+    "and so does one that comes in one piece, as a translated one does",
+  );
+});
 
 t.test("when the answer begins it says so: the request isn't sent again", async (t) => {
   const table: readonly (readonly [string, boolean, (one: Forwarding) => unknown])[] = [
@@ -441,7 +436,7 @@ t.test("when the answer begins it says so: the request isn't sent again", async 
 });
 
 t.test(
-  "an answer for which there is no memory passes at once, is charged by an estimate, and leaves the memory to others",
+  "an answer for which there is no memory passes at once, is read as it passes, and leaves the memory to others",
   async (t) => {
     const piece = Buffer.alloc(10_000, 0x20);
     const forwarding = new Forwarding();
@@ -456,8 +451,9 @@ t.test(
     t.match(await forwarding.finished(), {
       outcome: "complete",
       status: 200,
-      estimated: true,
-      note: /^usage unknown: there is no memory to keep the answer/,
+      usage: { totalTokens: 5 },
+      estimated: false,
+      note: null,
     });
     t.equal(forwarding.exchange.body.length, 30_028);
     const failing = new Forwarding();

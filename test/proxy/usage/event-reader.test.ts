@@ -1,6 +1,7 @@
 import t from "tap";
-import { ElidedJson } from "../../../proxy/body/elided-json.js";
+import { JsonPicker } from "../../../proxy/body/json-picker.js";
 import { EventReader } from "../../../proxy/usage/event-reader.js";
+import { usagePicks } from "../../../proxy/usage/find-usage.js";
 import type { Operation } from "../../../shared/operation.js";
 
 /** What a stream of these says. */
@@ -186,45 +187,41 @@ t.test("an event that breaks off says nothing, and the next one is read whole", 
   t.match(reader.usage, { inputTokens: 3, outputTokens: 4 });
 });
 
-t.test("whether a string is text of the answer is told from what stands before it", async (t) => {
-  for (const [operation, before, expected] of [
-    ["chat_completions", '{"delta":{"content":"', true],
-    ["chat_completions", '{"delta":{"reasoning": "', true],
-    ["chat_completions", '{"delta":{"image":"', false],
-    ["completions", '{"text":"', true],
-    ["completions", '{"content":"', false],
-    ["stream_generate_content", '{"parts":[{"text":"', true],
-    ["messages", '{"thinking":"', true],
-    ["messages", '{"signature":"', false],
-    ["responses", '{"delta":"', true],
-    ["responses", '{"text":"', false],
+t.test("whether a string is text of the answer is told from its name", async (t) => {
+  for (const [operation, names] of [
+    ["chat_completions", ["content", "arguments", "reasoning", "reasoning_content", "refusal"]],
+    ["completions", ["text"]],
+    ["stream_generate_content", ["text"]],
+    ["messages", ["text", "thinking", "partial_json"]],
+    ["responses", ["delta"]],
   ] as const)
-    t.equal(new EventReader(operation).isText(before), expected, `${operation} ${before}`);
+    t.same([...new EventReader(operation).texts], names, operation);
 });
 
 t.test("of an event that was too large its text is counted, and its usage read", async (t) => {
   const usage = { prompt_tokens: 1, completion_tokens: 2 };
-  const elided = (reader: EventReader, event: object): void => {
-    const large = new ElidedJson(2048, (before) => reader.isText(before));
-    large.append(Buffer.from(`data: ${JSON.stringify(event)}\n`));
-    reader.readElided(large, 1);
+  const large = (reader: EventReader, event: object): void => {
+    const json = new JsonPicker(usagePicks, reader.texts);
+    json.append(Buffer.from(JSON.stringify(event)));
+    reader.readPicked(json);
   };
   const text = "x".repeat(1000);
   const many = Array.from({ length: 1000 }, (_, i) => i);
   for (const [what, event, chars, unread, kind] of [
     ["a long text", { choices: [{ delta: { content: text } }], usage }, 1000, false, "usage"],
     ["a picture", { choices: [{ delta: { image: text } }] }, 0, false, "absent"],
-    ["its end alone", { choices: [{ delta: { many } }], usage }, 0, false, "usage"],
-    ["its end, without usage", { choices: [{ delta: { many } }] }, 0, true, "absent"],
-    ["its end, with none yet", { choices: [{ delta: { many } }], usage: null }, 0, true, "absent"],
+    ["many values", { choices: [{ delta: { many } }], usage }, 0, false, "usage"],
+    ["usage before them", { usage, choices: [{ delta: { many } }] }, 0, false, "usage"],
+    ["no usage", { choices: [{ delta: { many } }] }, 0, false, "absent"],
+    ["usage elsewhere", { metadata: { usage }, usage: null }, 0, false, "absent"],
   ] as const) {
     const reader = new EventReader("chat_completions");
     t.equal(reader.unread, false);
-    elided(reader, event);
+    large(reader, event);
     t.same([reader.contentChars, reader.unread, reader.usage.kind], [chars, unread, kind], what);
   }
   const reader = new EventReader("chat_completions");
-  elided(reader, { choices: [{ delta: { many } }] });
+  reader.readPicked(new JsonPicker(usagePicks));
   reader.read(`data: ${JSON.stringify({ error: { message: "x" } })}\n`, 1);
   t.equal(reader.unread, true, "an error says nothing of what was used");
   reader.read(`data: ${JSON.stringify({ choices: [], usage })}\n`, 1);

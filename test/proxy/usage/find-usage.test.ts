@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { findUsage, mergeUsage, usageAtEnd, usageInTail } from "../../../proxy/usage/find-usage.js";
+import { findUsage, mergeUsage, usageAtEnd } from "../../../proxy/usage/find-usage.js";
 import { readUsage } from "../../../proxy/usage/read-usage.js";
 
 t.test("usage is found at the top, and where streams put it", async (t) => {
@@ -427,21 +427,4 @@ t.test("the end of an answer isn't enough where more than its usage counts", asy
     ["{}", false],
   ] as const)
     t.equal(usageAtEnd(text) !== null, isEnough, text);
-});
-
-t.test("usage is found in the last bytes of an event, at the top or one level below", async (t) => {
-  const usage = '"usage":{"total_tokens":3}';
-  for (const [tail, expected] of [
-    [`3,4],${usage}}`, { total_tokens: 3 }],
-    [`3,4],${usage},"id":"a"}\n`, { total_tokens: 3 }],
-    [`3,4],${usage}}\nid: 7\n`, { total_tokens: 3 }],
-    [`3,4],${usage}}}`, { total_tokens: 3 }],
-    [`3,4],${usage}}}\n`, { total_tokens: 3 }],
-    [`3,4],${usage}}}}`, undefined],
-    ['3,4],"usage":null}', undefined],
-    ['3,4],"usage":12}', undefined],
-    ["3,4]}", undefined],
-    ["", undefined],
-  ] as const)
-    t.same(usageInTail(tail), expected, tail);
 });

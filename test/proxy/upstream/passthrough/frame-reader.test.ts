@@ -134,14 +134,14 @@ t.test("a close frame is seen at its first bytes, and our own is valid", async (
 });
 
 t.test(
-  "a message above the bound is read without its long strings, and the next one completely",
+  "of a message above the bound only its usage is read, and the next one completely",
   async (t) => {
     const json = JSON.stringify({
       type: "response.done",
-      response: { output: [{ audio: "A".repeat(3000) }], usage: { total_tokens: 7 } },
+      response: { output: [{ delta: "A".repeat(3000) }], usage: { total_tokens: 7 } },
     });
     const next = encode({ opcode: 1, payload: Buffer.from("next") });
-    const cut = json.replace(/A+/, "");
+    const cut = JSON.stringify({ type: "response.done", response: { usage: { total_tokens: 7 } } });
     for (const mask of [null, [1, 2, 3, 4]]) {
       for (const large of [
         [encode({ opcode: 1, payload: Buffer.from(json), mask })],
@@ -180,13 +180,9 @@ t.test(
       1024,
     );
     reader.push(
-      Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1]`) }), next]),
+      Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1`) }), next]),
     );
-    t.same(
-      [texts, reader.unreadMessages],
-      [["next"], 1],
-      "what is too large without them, too, is counted",
-    );
+    t.same([texts, reader.unreadMessages], [["next"], 1], "one that is no JSON is counted");
   },
 );
 
