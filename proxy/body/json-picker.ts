@@ -95,7 +95,7 @@ export class JsonPicker {
     while (at < bytes.length && this.#picked !== null) at = this.#read(bytes, at);
   }
 
-  /** What was picked of a text that is complete; undefined: it is no JSON, or it would be too much. */
+  /** What was picked of a complete text; undefined: it is no JSON, or it would be too much. */
   value(): unknown {
     if (this.#part === "literal" && this.#open.length === 0) this.#endLiteral();
     return this.#picked !== null && this.#expected === "end" ? parseJson(this.#picked) : undefined;

@@ -114,7 +114,7 @@ const escapesNearby = 16;
  * Whether the part of a string from `start` to `end` ends in a backslash that isn't escaped itself:
  * an even run of them escapes itself only.
  */
-export function endsEscaping(text: string, start: number, end: number): boolean {
+function endsEscaping(text: string, start: number, end: number): boolean {
   let first = end;
   while (first > start && text.charCodeAt(first - 1) === backslash) first--;
   return ((end - first) & 1) === 1;

@@ -45,6 +45,7 @@ import {
   settleRequest,
 } from "./admit-and-settle.js";
 import { passthroughTarget } from "./attempts/passthrough-target.js";
+import { ownOrigin } from "./own-origin.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
@@ -76,6 +77,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       path: route.path + route.query,
       headers: forwardRequestHeaders(exchange.rawHeaders, route.passed, trace),
       body: body === null ? null : (body.complete ?? { pieces: body.pieces(), bytes: body.length }),
+    },
+    links: {
+      baseUrl: route.provider.baseUrl,
+      place: `${ownOrigin(exchange, gateway.config.server)}/p/${target.provider}`,
     },
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],

@@ -32,7 +32,7 @@ const hopByHop = [
 export const acceptIdentity = ["accept-encoding", "identity"] as const;
 
 // Sluice sends its own length, id, date, limits and target; the rest is about the provider's own
-// site, and the operator's account there.
+// site, with addresses there, and the operator's account.
 const notForClients = [
   ...hopByHop,
   "content-length",
@@ -46,6 +46,15 @@ const notForClients = [
   "openai-organization",
   "openai-project",
   "anthropic-organization-id",
+  // Rewritten for passthrough (`upstream/provider-links.ts`).
+  "location",
+  "content-location",
+  "link",
+  "refresh",
+  "operation-location",
+  "azure-asyncoperation",
+  "x-goog-upload-url",
+  "x-goog-upload-control-url",
 ] as const;
 
 /** `Access-Control-`: which pages may read an answer is Sluice's to say. */

@@ -4,7 +4,7 @@
  * charged is returned, not acted on.
  */
 
-import { heldHeadMs, heldResponseBytesMax } from "../../shared/bounds.js";
+import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { append } from "../../shared/long-lists.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
@@ -100,7 +100,8 @@ class Forwarding extends AnswerRelay {
     if (meter.isStream) return this.#onEvents(chunk);
     meter.keep(chunk);
     if (this.exchange.begun) return this.write(chunk);
-    const isHeld = meter.bytes <= heldResponseBytesMax && !meter.isFull;
+    const bytesMax = this.#what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
+    const isHeld = meter.bytes <= bytesMax && !meter.isFull;
     if (isHeld && !this.#passesAtOnce) return;
     if (this.status >= 300) {
       // An error page this long isn't read to its end.
@@ -158,7 +159,12 @@ class Forwarding extends AnswerRelay {
       finish: () =>
         this.exchange.begun
           ? this.exchange.end()
-          : this.exchange.reply(this.status, this.#headers, text, "latin1"),
+          : this.exchange.reply(
+              this.status,
+              this.#headers,
+              this.#what.rewrite?.(text) ?? text,
+              "latin1",
+            ),
     });
   }
 

@@ -25,6 +25,8 @@ export interface ForwardRequest {
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
+  /** Rewrites the JSON of a successful answer, which is held for it; null: it passes as it is. */
+  readonly rewrite?: ((json: string) => string) | null;
   /**
    * Another target can take over: the head of a stream is held until an answer begins, so that
    * nothing is sent before.

@@ -13,9 +13,9 @@ import { readUsage, type UsageReading } from "./read-usage.js";
 /**
  * The places in an event that can matter: usage as an object, an error as an object or a text, and
  * text of the answer, which follows one of the names in `texts`; `more` is a dialect's own. A name
- * in plain quotes can't come from inside a text, where quotes are escaped. One expression over the Latin-1 reading
- * takes a sixth of the time of JSON.parse, or of searching the Buffer for each name. Whatever it
- * finds is only a reason to parse the event.
+ * in plain quotes can't come from inside a text, where quotes are escaped. One expression over the
+ * Latin-1 reading takes a sixth of the time of JSON.parse, or of searching the Buffer for each
+ * name. Whatever it finds is only a reason to parse the event.
  */
 function placesWith(texts: readonly string[], { usage = "usage", more = "" } = {}): Places {
   const alternatives = [

@@ -1,7 +1,7 @@
 /**
  * Meters one response while it passes: the events of a stream; of any other the bytes, which are
- * kept as long as they are held, and read as they pass once they aren't. Once it has ended, in whichever way, it says what the response
- * is charged.
+ * kept as long as they are held, and read as they pass once they aren't. Once it has ended, in
+ * whichever way, it says what the response is charged.
  *
  * Not here: what the client gets of it, and when.
  */

@@ -17,6 +17,7 @@ import type { RequestContext } from "../../request-context.js";
 import { unansweredFailure } from "../../upstream/errors/provider-failure.js";
 import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
 import { upstreamPath } from "../../upstream/upstream-path.js";
+import { rewriteOf } from "./send-object-request.js";
 
 /** So many pages, of a hundred each, are looked at for one answer. */
 const pagesMax = 20;
@@ -69,7 +70,9 @@ export async function listOwnObjects(
     const ids = items.flatMap((item) => madeIds(operation, item));
     await rememberOwner(gateway, { operation, provider: name, userPath: caller.userPath, ids });
     record.end(200, "complete");
-    return replyJson(exchange, 200, ownPage, headers);
+    const rewrite = rewriteOf(gateway, exchange, operation);
+    const shown = rewrite === null ? ownPage : parseJson(rewrite(JSON.stringify(ownPage)));
+    return replyJson(exchange, 200, shown, headers);
   }
 }
 

@@ -21,9 +21,11 @@ import { madeIds, type NamedIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
 import { forward } from "../../upstream/forward.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
+import { relinkedBatches } from "../../upstream/provider-links.js";
 import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
 import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
 import { noForm } from "../multipart-call.js";
+import { ownOrigin } from "../own-origin.js";
 import { denialOfDense } from "../refuse-caller.js";
 
 export type BatchOperation = Extract<Operation, "batches" | "message_batches">;
@@ -142,6 +144,7 @@ export async function sendObjectRequest(
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 0,
+    rewrite: rewriteOf(gateway, exchange, operation),
     hasFallback,
     monoMs: gateway.monoMs,
   });
@@ -149,6 +152,16 @@ export async function sendObjectRequest(
   // The client may ask for it next.
   await remembered;
   return forwarded;
+}
+
+/** Of message batches, which say where their results are; not of the results. */
+export function rewriteOf(
+  { config }: Pick<RequestContext<"config">["gateway"], "config">,
+  exchange: Exchange,
+  operation: Operation,
+): ((json: string) => string) | null {
+  if (operation !== "message_batches" || exchange.path.endsWith("/results")) return null;
+  return (json) => relinkedBatches(ownOrigin(exchange, config.server), json);
 }
 
 /** Requests without an id make an object; a batch and an upload make files later. */

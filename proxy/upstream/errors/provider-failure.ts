@@ -37,6 +37,12 @@ export function unansweredFailure(
   };
 }
 
+/** A redirect to an address that isn't the provider's. */
+export function redirectsElsewhere(provider: string, status: number): Failure {
+  const what = `answered ${status} with an address at another host, where clients would send their key`;
+  return { ...failure("provider_unavailable", `provider ${provider} ${what}`), provider };
+}
+
 /** A successful response that isn't an answer. `given`: its status, and what came with it. */
 export function noAnswer(provider: string, given: string): Failure {
   return { ...failure("provider_unavailable", `provider ${provider} answered ${given}`), provider };

@@ -4,7 +4,7 @@
  * returned, not acted on; the last bytes of an answer wait for the settle.
  */
 
-import { heldResponseBytesMax } from "../../../shared/bounds.js";
+import { heldResponseBytesMax, readableResponseBytesMax } from "../../../shared/bounds.js";
 import { append } from "../../../shared/long-lists.js";
 import type { Operation } from "../../../shared/operation.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
@@ -13,10 +13,11 @@ import { replyFailure } from "../../http/respond.js";
 import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
 import { AnswerRelay } from "../answer-relay.js";
-import { unansweredFailure } from "../errors/provider-failure.js";
+import { redirectsElsewhere, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forwarded.js";
+import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
 import type { UpstreamCall } from "../upstream.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
@@ -24,6 +25,7 @@ export interface RelayRequest {
   readonly upstream: PassthroughUpstream;
   readonly provider: string;
   readonly request: PassthroughRequest;
+  readonly links: ProviderLinks;
   /** The headers of our limits; they are sent where the provider sends none of its own. */
   readonly limits: readonly string[];
   /** Headers of every response, besides the request id. */
@@ -49,6 +51,9 @@ class Relaying extends AnswerRelay {
   #headers: string[] = [];
   /** The provider's Content-Length; empty without one. */
   #length = "";
+  /** How much is held: more of what may have addresses, which are rewritten. */
+  #heldBytesMax = heldResponseBytesMax;
+  #mayHaveLinks = false;
   /** The piece that completes the announced length. */
   #last: Buffer | null = null;
 
@@ -72,6 +77,9 @@ class Relaying extends AnswerRelay {
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
     this.#headers.push("x-request-id", this.exchange.id);
     append(this.#headers, what.headers);
+    const relinked = relinkedHeaders(what.links, status, rawHeaders);
+    if (relinked === null) return this.#refuseRedirect();
+    append(this.#headers, relinked);
     this.#length = headerOf(rawHeaders, "content-length");
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const coding = headerOf(rawHeaders, "content-encoding");
@@ -85,11 +93,18 @@ class Relaying extends AnswerRelay {
       this.meter.beginStream(false);
       return this.#begin();
     }
+    this.#mayHaveLinks =
+      /^application\/json\b/.test(contentType) &&
+      status < 300 &&
+      what.operation === null &&
+      !isContent(what.request.path);
+    if (this.#mayHaveLinks && what.request.method === "GET")
+      this.#heldBytesMax = readableResponseBytesMax;
     // What may have to be changed, or is small enough to wait for its settle, is held.
     const isHeld =
       isReadable &&
       (isJson || status >= 400) &&
-      Number(this.#length) <= heldResponseBytesMax &&
+      Number(this.#length) <= this.#heldBytesMax &&
       what.request.method !== "HEAD";
     if (!mayReportUsage) this.meter.beginBody("unmetered", isHeld);
     else if (isReadable) this.meter.beginBody(isJson ? "json" : "bytes", isHeld);
@@ -118,7 +133,11 @@ class Relaying extends AnswerRelay {
   }
 
   #hold(): void {
-    if (this.meter.bytes <= heldResponseBytesMax && !this.meter.isFull) return;
+    if (this.meter.bytes <= this.#heldBytesMax && !this.meter.isFull) return;
+    if (this.#heldBytesMax > heldResponseBytesMax && this.meter.isFull) {
+      this.abortCall();
+      return this.failed({ kind: "broken", reason: "there is no memory for its addresses" });
+    }
     this.#begin();
     for (const kept of this.meter.release()) this.write(kept);
   }
@@ -144,7 +163,11 @@ class Relaying extends AnswerRelay {
   #finishBody(text: string): void {
     if (this.exchange.begun) return this.#finishBegun();
     if (this.meter.bytes > 0) {
-      const body = this.status >= 400 ? this.#what.upstream.redact(text) : text;
+      const body = this.#mayHaveLinks
+        ? relinkedJson(this.#what.links, text)
+        : this.status >= 400
+          ? this.#what.upstream.redact(text)
+          : text;
       return this.exchange.reply(this.status, this.#headers, body, "latin1");
     }
     this.#begin();
@@ -154,6 +177,21 @@ class Relaying extends AnswerRelay {
   #finishBegun(): void {
     if (this.#last !== null) this.exchange.write(this.#last);
     this.exchange.end();
+  }
+
+  /** Some clients would send their key along. */
+  #refuseRedirect(): void {
+    this.abortCall();
+    const failure = redirectsElsewhere(this.#what.provider, this.status);
+    const headers = ["x-should-retry", "false", ...this.ownHeaders()];
+    this.end(
+      { usage: null, estimated: false, note: "the provider redirects to another host" },
+      {
+        status: failure.status,
+        outcome: "upstream_error",
+        finish: () => replyFailure(this.exchange, "model", failure, headers),
+      },
+    );
   }
 
   protected failed(upstreamFailure: UpstreamFailure): void {
@@ -172,4 +210,9 @@ class Relaying extends AnswerRelay {
       },
     );
   }
+}
+
+/** Whether a path has what somebody has stored, which passes as it is. */
+function isContent(path: string): boolean {
+  return /\/(?:content|results)(?:\?|$)|:download\b|[?&]alt=media(?:&|$)/i.test(path);
 }

@@ -93,6 +93,15 @@ export const serverSettings = {
     meaning:
       "A port of its own for /admin and the dashboard, which server.port then doesn't serve; 0 chooses any free one.",
   }),
+  publicUrl: setting<string | null>({
+    path: "server.public_url",
+    env: "SLUICE_PUBLIC_URL",
+    kind: baseUrl,
+    defaultValue: null,
+    example: "https://gateway.example.com",
+    meaning:
+      "Where clients find the proxy, for the addresses in answers that lead back to it; by default the host that each request names.",
+  }),
   allowOpen: setting({
     path: "server.allow_open",
     env: "SLUICE_ALLOW_OPEN",

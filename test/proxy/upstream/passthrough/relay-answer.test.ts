@@ -25,6 +25,7 @@ class Relaying extends RequestUnderWay<PassthroughRequest> {
           close: () => {},
         },
         provider: "test",
+        links: { baseUrl: "https://api.test.example/v1", place: "http://localhost:8080/p/test" },
         request: { method, path: "/v1/any", headers: [], body: null },
         limits,
         headers: ["x-sluice-target", "test/m"],
@@ -78,7 +79,7 @@ t.test(
       ],
       [
         "a redirect",
-        () => new Relaying().head(302, ["location", "https://x.example"]).end(),
+        () => new Relaying().head(302, ["location", "/v1/other"]).end(),
         302,
         "",
         ["begin", "end"],

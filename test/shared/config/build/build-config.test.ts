@@ -25,6 +25,7 @@ const builtIn: Config = {
     admin: null,
     masterKey: null,
     masterKeyFile: null,
+    publicUrl: null,
     allowOpen: false,
     allowedHosts: [],
     corsOrigins: [],

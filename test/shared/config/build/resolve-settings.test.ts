@@ -71,6 +71,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     adminPort: ["9", 8, 9],
     masterKey: ["mk", "other", "mk"],
     masterKeyFile: ["/a", "/b", "/a"],
+    publicUrl: ["https://gw.example/", "http://gw.example", "https://gw.example"],
     allowOpen: ["yes", false, true],
     allowedHosts: ["a.example, B.example", ["c"], ["a.example", "b.example"]],
     corsOrigins: ["https://a.example", [], ["https://a.example"]],

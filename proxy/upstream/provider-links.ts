@@ -1,0 +1,108 @@
+/**
+ * Addresses of a provider in its answers, as addresses of Sluice's: a client that follows one sends
+ * its own credential there, as the official SDKs do with `results_url` and upload addresses.
+ *
+ * What is at another host, such as a picture on a CDN, is followed without a credential and stays
+ * (docs/security.md); but for a redirect, on which some clients send their key along. The address
+ * of a Google file (`uri`) names it in later requests and isn't followed, so it stays as well.
+ */
+import { passedQuery } from "./passthrough-path.js";
+
+export interface ProviderLinks {
+  /** The provider's base URL. */
+  readonly baseUrl: string;
+  /** Where clients find the provider's origin: `https://gateway.example/p/openai`. */
+  readonly place: string;
+}
+
+/** Headers that are followed within the provider's API, whatever host a relay leaves in them. */
+const apiHeaders: ReadonlySet<string> = new Set([
+  "x-goog-upload-url",
+  "x-goog-upload-control-url",
+  "operation-location",
+  "azure-asyncoperation",
+]);
+/** Headers that may lead anywhere. */
+const anyHeaders: ReadonlySet<string> = new Set(["location", "content-location", "link"]);
+
+/**
+ * The headers of an answer that hold addresses, rewritten; those that lead elsewhere are left out.
+ * Null: it is a redirect to elsewhere.
+ */
+export function relinkedHeaders(
+  links: ProviderLinks,
+  status: number,
+  rawHeaders: readonly (Buffer | string)[],
+): string[] | null {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toString().toLowerCase();
+    if (!apiHeaders.has(name) && !anyHeaders.has(name)) continue;
+    const value = rawHeaders[i + 1]!.toString();
+    const own =
+      name === "link" ? relinkedList(links, value) : ownAddress(links, value, apiHeaders.has(name));
+    if (own !== null) kept.push(name, own);
+    else if (name === "location" && status >= 300 && status < 400) return null;
+  }
+  return kept;
+}
+
+/** `<https://…>; rel="next", <…>`. */
+function relinkedList(links: ProviderLinks, value: string): string | null {
+  const parts = value.split(/,(?=\s*<)/).flatMap((part) => {
+    const match = /^\s*<([^<>]*)>(.*)$/.exec(part);
+    const own = match === null ? null : ownAddress(links, match[1]!, false);
+    return own === null ? [] : [`<${own}>${match![2]!}`];
+  });
+  return parts.length === 0 ? null : parts.join(", ");
+}
+
+/** Null: it is at another host. `ofAnyHost`: its host doesn't matter. */
+function ownAddress({ baseUrl, place }: ProviderLinks, text: string, ofAnyHost: boolean) {
+  if (!URL.canParse(text.trim(), baseUrl)) return null;
+  const url = new URL(text.trim(), baseUrl);
+  if (!/^https?:$/.test(url.protocol) || (!ofAnyHost && url.host !== new URL(baseUrl).host))
+    return null;
+  return place + url.pathname + passedQuery(url.search.slice(1), null);
+}
+
+/**
+ * A JSON text whose strings that are addresses at the provider are rewritten, in whichever of its
+ * members; `results_url` of a batch whatever its host. The text may be in Latin-1.
+ */
+export function relinkedJson(links: ProviderLinks, text: string): string {
+  const { host } = new URL(links.baseUrl);
+  if (!text.includes(host) && !text.includes('"results_url"')) return text;
+  return text.replace(addressInJson, (whole, name: string | undefined, raw: string) => {
+    const address = raw.replaceAll("\\/", "/");
+    const isName = name !== undefined && fileNames.test(name) && !address.includes(":download");
+    const own = isName ? null : ownAddress(links, address, name === "results_url");
+    return own === null ? whole : `${whole.slice(0, -raw.length - 1)}${jsonText(own)}"`;
+  });
+}
+
+/** A string that is an address as a whole, with the name of its member, if it is one. */
+const addressInJson =
+  /(?:"([A-Za-z_]{1,64})"\s{0,64}:\s{0,64})?"(https?:(?:\\?\/){2}(?:[\x21\x23-\x5b\x5d-\x7e]|\\\/){1,4096})"/g;
+const fileNames = /^(?:uri|fileUri|file_uri)$/;
+
+function jsonText(address: string): string {
+  return JSON.stringify(address).slice(1, -1);
+}
+
+/**
+ * The JSON of message batches, whose results are at Sluice's own endpoint below `origin`. One whose
+ * address isn't understood has none.
+ */
+export function relinkedBatches(origin: string, text: string): string {
+  return text.replace(
+    /"results_url"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){0,4096})"/g,
+    (_, raw: string) => {
+      const id = /\/messages\/batches\/([\w-]{1,256})\/results(?:\?|$)/.exec(
+        raw.replaceAll("\\/", "/"),
+      )?.[1];
+      const own = id === undefined ? null : `${origin}/v1/messages/batches/${id}/results`;
+      return `"results_url":${JSON.stringify(own)}`;
+    },
+  );
+}
