@@ -74,7 +74,6 @@ const soleImporters = {
   ioredis: "limiterd/cluster/engine/open-client.ts",
   pg: "bin/usage/sinks/postgres-sink.ts",
   "js-yaml": "shared/config/file/parse-yaml.ts",
-  valibot: "shared/config/file/read-fields.ts",
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",
 };
 
@@ -204,8 +203,6 @@ t.test("a program is one file: where a module of it lies, only these ask", async
       // To find packages.
       "proxy/upstream/client/connection-pool.ts",
       "proxy/upstream/passthrough/http-proxy-upstream.ts",
-      // Whether the program is in one file, and which.
-      "shared/config/kept/kept-configuration.ts",
     ],
   );
 });

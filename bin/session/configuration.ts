@@ -1,6 +1,5 @@
 /** Finds the configuration that a command works with. `shared/config/` defines what is valid. */
 import type { Config } from "../../shared/config/config.js";
-import type { KeptConfiguration } from "../../shared/config/kept/kept-configuration.js";
 import { loadConfig } from "../../shared/config/load-config.js";
 import { adminSocketBeside } from "../../shared/socket/socket-place.js";
 import { configurationFailure } from "./command-failure.js";
@@ -41,7 +40,6 @@ type LoadedConfiguration = ReturnType<typeof loadConfig>;
 export function readConfiguration(
   session: Session,
   flags: ConfigurationFlags,
-  kept?: KeptConfiguration,
 ): LoadedConfiguration {
   const { config, ...ofSettings } = flags;
   return loadConfig({
@@ -50,7 +48,6 @@ export function readConfiguration(
     env: session.env,
     cwd: session.cwd,
     uid: session.uid,
-    kept,
   });
 }
 
@@ -59,9 +56,8 @@ export function requireConfiguration(
   session: Session,
   flags: ConfigurationFlags,
   onWarning: (warning: string) => void,
-  kept?: KeptConfiguration,
 ): Config {
-  const loaded = readConfiguration(session, flags, kept);
+  const loaded = readConfiguration(session, flags);
   if (!loaded.ok) throw configurationFailure(loaded.file, loaded.problems);
   for (const warning of loaded.warnings) onWarning(warning);
   return loaded.config;

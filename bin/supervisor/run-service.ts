@@ -6,7 +6,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
-import { KeptConfiguration } from "../../shared/config/kept/kept-configuration.js";
 import { createLog, type Log } from "../../shared/log.js";
 import type { InheritedSockets } from "../../shared/supervision/inherited-sockets.js";
 import { takeProxyName } from "../../shared/supervision/proxy-name.js";
@@ -92,11 +91,10 @@ export async function runService(service: Service): Promise<never> {
   let config: Config;
   let sockets: InheritedSockets;
   const warnings: string[] = [];
-  const kept = new KeptConfiguration(service.process);
   try {
     const note = (warning: string): void => void warnings.push(warning);
     sockets = takeSockets(service.socketNames);
-    config = requireConfiguration(session, parseFlags(service, session), note, kept);
+    config = requireConfiguration(session, parseFlags(service, session), note);
   } catch (error) {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
@@ -121,7 +119,6 @@ export async function runService(service: Service): Promise<never> {
     config,
     sockets,
     name,
-    kept,
     log,
     session,
     requests,
@@ -148,7 +145,6 @@ async function serve(
     readonly config: Config;
     readonly sockets: InheritedSockets;
     readonly name: string;
-    readonly kept: KeptConfiguration;
     readonly log: Log;
     readonly session: Session;
     readonly requests: ServiceRequests;
@@ -158,7 +154,7 @@ async function serve(
     readonly check: () => void;
   },
 ): Promise<number> {
-  const { config, sockets, name, kept, log, session, requests, lastResort, notices } = options;
+  const { config, sockets, name, log, session, requests, lastResort, notices } = options;
   let started: StartedService;
   try {
     started = await service.start({ config, log, sockets, name });
@@ -169,12 +165,6 @@ async function serve(
   lastResort.survives = (error) => started.survives?.(error) === true;
   // If the parent died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
-  // On a full disk the next start takes its time, too.
-  const keeping = kept
-    .write(config)
-    .catch(({ message }: Error) =>
-      log.info({ reason: message }, "what was parsed of the configuration can't be kept"),
-    );
   const isSuccessor = sockets.from === "handed-over";
   const watchdogMs = watchdogMsOf(session.env, { pid: process.pid, isSuccessor });
   const heartbeat = beat(started, watchdogMs, { notices, log });
@@ -193,7 +183,6 @@ async function serve(
     await (end === undefined
       ? endReplaced(started, requests.stop, log)
       : endNow(started, end, log));
-    await keeping;
     return exitCodes.ok;
   } catch (error) {
     log.error({ err: error }, "the stop failed");

@@ -3,10 +3,8 @@
  * (docs/configuration.md). What is checked is in `build/build-config.ts`.
  */
 import { buildConfig, type ConfigResult } from "./build/build-config.js";
-import { directoryOf } from "./build/default-paths.js";
 import type { Environment } from "./environment.js";
 import { decodeText, readConfigFile } from "./file/read-config-file.js";
-import type { KeptConfiguration } from "./kept/kept-configuration.js";
 import type { Flags } from "./settings/setting.js";
 
 interface ConfigInput {
@@ -16,29 +14,19 @@ interface ConfigInput {
   readonly env: Environment;
   readonly cwd: string;
   readonly uid: number;
-  /** What was kept of a file that was parsed before, and is to be. */
-  readonly kept?: KeptConfiguration | undefined;
 }
 
 /** Finds, reads and checks the configuration. Mistakes of the operator are values, not errors. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const read = readConfigFile(input);
   if (read.kind === "failed") return failed(read.path, read.problem);
-  const { flags = {}, env, cwd, uid, kept } = input;
+  const { flags = {}, env, cwd, uid } = input;
   const process = { flags, env, cwd, uid };
   if (read.kind === "none") return buildConfig({ file: null, ...process });
   const { path, bytes } = read;
-  const parsed = kept?.find(bytes, { ...process, fileDirectory: directoryOf(path) }) ?? null;
-  if (parsed !== null) {
-    const result = buildConfig({ file: { path, parsed }, ...process });
-    // Of a mistake the text has the place.
-    if (result.ok) return result;
-  }
   const text = decodeText(bytes);
   if (text === null) return failed(path, "the file isn't UTF-8 text");
-  const result = buildConfig({ file: { path, text }, ...process });
-  if (result.ok && result.parsed !== null) kept?.note(bytes, result.parsed);
-  return result;
+  return buildConfig({ file: { path, text }, ...process });
 }
 
 function failed(path: string, message: string): ConfigResult {

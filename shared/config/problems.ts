@@ -41,8 +41,75 @@ export function problemList(problems: Problems, file: string | null): readonly P
   );
 }
 
+/** One with its own position, such as of a text that isn't YAML. */
+export function fileProblem(
+  { message, position }: Required<Pick<Problem, "message" | "position">>,
+  file: string | null,
+): Problem {
+  return { kind: "file", place: file ?? "environment", message, position };
+}
+
 /** The problem as one line for people. */
 export function problemLine({ place, message, position }: Problem): string {
   const at = position === undefined ? "" : `:${position.line}:${position.column}`;
   return `${place}${at}: ${message.replaceAll("\n", " ")}`;
+}
+
+/** The offset at which a value, or the key that it has, begins in the text. */
+export interface Place {
+  readonly at: number;
+  readonly below: Places;
+}
+
+/** In a mapping by its keys, in a list by their numbers; null for any other value. */
+export type Places = ReadonlyMap<string | number, Place> | null;
+
+/** Where each of the offsets is, which ascend. */
+export function positionsOf(text: string, offsets: readonly number[]): readonly Position[] {
+  let line = 1;
+  let lineStart = 0;
+  return offsets.map((at) => {
+    for (
+      let end = text.indexOf("\n", lineStart);
+      end !== -1 && end < at;
+      end = text.indexOf("\n", lineStart)
+    ) {
+      line++;
+      lineStart = end + 1;
+    }
+    return { line, column: at - lineStart + 1 };
+  });
+}
+
+/** The problems, those of the file with their positions. */
+export function locateProblems(
+  problems: readonly Problem[],
+  { text, places }: { readonly text: string; readonly places: Places },
+): readonly Problem[] {
+  const offsets = problems.map(({ kind, message }) =>
+    kind === "file" ? placeOf(message, places) : null,
+  );
+  const ascending = [...new Set(offsets)].flatMap((at) => at ?? []).sort((a, b) => a - b);
+  const positions = positionsOf(text, ascending);
+  return problems.map((problem, i) => {
+    const at = offsets[i];
+    return at == null ? problem : { ...problem, position: positions[ascending.indexOf(at)]! };
+  });
+}
+
+/** Where the longest path that a text begins with and the file holds is; null without one. */
+export function placeOf(text: string, places: Places): number | null {
+  /** A key, or a place of a list. */
+  const step = /\.?([\w-]+)|\[(?:(\d+)|("(?:[^"\\]|\\.)*"))\]/y;
+  let found: number | null = null;
+  let below = places;
+  for (let match = step.exec(text); match !== null && below !== null; match = step.exec(text)) {
+    const [, key, index, quoted] = match;
+    const name: unknown = quoted === undefined ? (key ?? Number(index)) : JSON.parse(quoted);
+    const place = below.get(name as string | number);
+    if (place === undefined) break;
+    found = place.at;
+    below = place.below;
+  }
+  return found;
 }

@@ -5,7 +5,6 @@
  */
 import { isObject } from "../checked.js";
 import type { Environment } from "../config/environment.js";
-import { locateProblems } from "../config/file/locate-problems.js";
 import { parseYaml } from "../config/file/parse-yaml.js";
 import {
   budgetSection,
@@ -18,7 +17,7 @@ import { budgetForm } from "../config/limits/budget-limits.js";
 import { readFileLimits } from "../config/limits/file-limits.js";
 import type { LimitForm, PeriodLimit } from "../config/limits/limit-form.js";
 import { ruleForm } from "../config/limits/rule-limits.js";
-import type { Problem } from "../config/problems.js";
+import { fileProblem, locateProblems, type Problem } from "../config/problems.js";
 import { type Mapping, readMapping } from "../config/read-mapping.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { RuleDefinition } from "../domain/rule.js";
@@ -50,8 +49,17 @@ const entitled = { perChildEntitled: true };
 /** All that is wrong at once, each with its line and column. */
 export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
   const yaml = parseYaml(text);
-  const problems = [...yaml.problems];
-  const failed = (): LimitsFileRead => ({ ok: false, problems: placed(file, text, problems) });
+  const problems: string[] = [];
+  const failed = (): LimitsFileRead => ({
+    ok: false,
+    problems: [
+      ...yaml.problems.map((problem) => fileProblem(problem, file)),
+      ...locateProblems(
+        problems.map((message) => ({ kind: "file", place: file, message })),
+        { text, places: yaml.places },
+      ),
+    ],
+  });
   if (yaml.document === undefined) return failed();
   const top = readTop(substituteVariables(yaml.document, env, problems), problems);
   const read = <S extends string, L extends PeriodLimit>(
@@ -68,9 +76,9 @@ export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
   };
   const rules = read(ruleSection, ruleForm);
   const budgets = read(budgetSection, budgetForm);
-  if (rules === null && budgets === null && problems.length === 0)
+  if (rules === null && budgets === null && problems.length + yaml.problems.length === 0)
     problems.push("the file has neither rate_limits nor budgets");
-  if (problems.length > 0) return failed();
+  if (problems.length > 0 || yaml.problems.length > 0) return failed();
   return {
     ok: true,
     rules: rules?.limits ?? null,
@@ -87,8 +95,8 @@ export function placed(
   messages: readonly string[],
 ): readonly Problem[] {
   return locateProblems(
-    text,
     messages.map((message) => ({ kind: "file", place: file, message })),
+    { text, places: parseYaml(text).places },
   );
 }
 

@@ -1,5 +1,5 @@
 /** Rules and budgets as a file that `read-limits-file.ts` reads. Pure. */
-import { plainScalar } from "../config/file/plain-scalar.js";
+import { plainScalar } from "../config/file/parse-yaml.js";
 import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
 import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";

@@ -5,24 +5,18 @@
  */
 
 import { buildCluster } from "../../cluster/cluster-config.js";
-import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
-import type { RuleDefinition } from "../../domain/rule.js";
-import { append } from "../../long-lists.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
-import { placeLimits } from "../file/limit-lines.js";
-import { locateProblems } from "../file/locate-problems.js";
 import { parseShape } from "../file/parse-shape.js";
-import { type ItemStarts, parseYaml } from "../file/parse-yaml.js";
-import { type ParsedFile, parsedFile } from "../file/parsed-file.js";
+import { parseYaml } from "../file/parse-yaml.js";
 import { substituteVariables } from "../file/substitute-variables.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
-import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
+import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { typesOf } from "../model-name.js";
-import { noProblems, type Problem, problemList } from "../problems.js";
+import { fileProblem, locateProblems, noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
 import { type SettingValues, serverSettings, settings } from "../settings/settings.js";
 import { withKnownSampler } from "../variables/telemetry-variables.js";
@@ -46,21 +40,12 @@ import { buildVirtualModels } from "./virtual-models.js";
 
 /** A valid configuration with warnings about it, or every problem. */
 export type ConfigResult =
-  | {
-      readonly ok: true;
-      readonly config: Config;
-      readonly warnings: readonly string[];
-      /** What the file says, for the next start; null if it depends on more than the file. */
-      readonly parsed: ParsedFile | null;
-    }
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
 
 export interface ConfigSources {
-  /** The file and its text, or what it says; null for the built-in default. */
-  readonly file:
-    | { readonly path: string; readonly text: string }
-    | { readonly path: string; readonly parsed: ParsedFile }
-    | null;
+  /** Null for the built-in default. */
+  readonly file: { readonly path: string; readonly text: string } | null;
   readonly flags: Flags;
   readonly env: Environment;
   /** What relative paths of flags and variables start from; those of the file from where it is. */
@@ -73,19 +58,14 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   const { env, warnings: samplerWarnings } = withKnownSampler(given.env);
   const sources = { ...given, env };
   const { file } = sources;
-  const known = file !== null && "parsed" in file ? file.parsed : null;
-  const itemStarts: ItemStarts = new Map();
-  const text = file !== null && "text" in file ? file.text : null;
-  const yaml =
-    text === null
-      ? { document: known?.document ?? null, problems: [] }
-      : parseYaml(text, { itemStarts });
+  const text = file?.text ?? "";
+  const yaml = parseYaml(text);
   const problems = noProblems();
-  append(problems.file, yaml.problems);
   const failed = (): ConfigResult => {
     const path = file?.path ?? null;
-    const list = problemList(problems, path);
-    return { ok: false, file: path, problems: text === null ? list : locateProblems(text, list) };
+    const ofYaml = yaml.problems.map((problem) => fileProblem(problem, path));
+    const others = locateProblems(problemList(problems, path), { text, places: yaml.places });
+    return { ok: false, file: path, problems: [...ofYaml, ...others] };
   };
   // If the text isn't YAML, nothing in it can be checked.
   if (yaml.document === undefined) return failed();
@@ -111,24 +91,22 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   const jwtIssuers = buildIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
-  const fileRules =
-    known === null
-      ? readFileLimits(ruleForm, shape.rules, entitled, problems.file)
-      : requireEntitled(known.rules, entitled, problems.file);
+  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
   const envRules = readEnvLimits(ruleForm, env, entitled, problems.environment);
   const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems.file);
   const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
-  if (Object.values(problems).some((messages) => messages.length > 0)) return failed();
+  if (yaml.problems.length > 0 || Object.values(problems).some((each) => each.length > 0))
+    return failed();
 
-  const declaredIn = known ?? placeLimits({ text, document: yaml.document, itemStarts }, shape);
+  const inFile = { text, places: yaml.places };
   const { limits: rules, declaredAt } = mergeLimits(
     ruleForm,
-    { limits: fileRules, declaredAt: declaredIn.declaredAt },
+    { limits: fileRules, declaredAt: placesInFile(shape.rules, inFile) },
     envRules,
   );
   const { limits: budgets, declaredAt: budgetsAt } = mergeLimits(
     budgetForm,
-    { limits: fileBudgets, declaredAt: declaredIn.budgetsAt },
+    { limits: fileBudgets, declaredAt: placesInFile(shape.budgets, inFile) },
     envBudgets,
   );
   const config: Config = {
@@ -163,7 +141,6 @@ export function buildConfig(given: ConfigSources): ConfigResult {
   return {
     ok: true,
     config,
-    parsed: known ?? parsedFile(yaml.document, fileRules, declaredIn),
     warnings: [
       ...variableWarnings(env),
       ...samplerWarnings,
@@ -180,18 +157,6 @@ export function buildConfig(given: ConfigSources): ConfigResult {
 function buildServer(values: SettingValues): Config["server"] {
   const { adminHost, adminPort, ...server } = valuesOf(serverSettings, values);
   return { ...server, admin: adminPort === null ? null : { host: adminHost, port: adminPort } };
-}
-
-/** Rules that were found valid before: what they need beside the file may be gone. */
-function requireEntitled(
-  rules: readonly RuleDefinition[],
-  { perChildEntitled }: { readonly perChildEntitled: boolean },
-  problems: string[],
-): readonly RuleDefinition[] {
-  const template = perChildEntitled ? undefined : rules.find(({ perChild }) => perChild);
-  if (template !== undefined)
-    problems.push(`${notEntitled(template.subject).message}: add the line ${entitlementLine}`);
-  return rules;
 }
 
 function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {

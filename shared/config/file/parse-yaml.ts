@@ -1,29 +1,25 @@
 /**
- * Parses the text of a configuration file into plain values. It knows YAML (1.2, one document,
- * unique keys that are texts, no tags), but not what the values mean. The package splits the text
- * into events, and the composer here builds values from them: a tree of nodes in between would take
- * ten times as long. Plain scalars are in `plain-scalar.ts`, messages in `yaml-fault.ts`.
+ * Parses the text of a configuration file into plain values, and notes where each begins. It knows
+ * YAML (1.2, one document, unique keys that are texts, no tags), but not what the values mean.
+ * js-yaml splits the text into events; the composer here builds values from them. js-yaml's own
+ * `load` reads the key 1.0 as the number 1, stops at the first repeated key, doesn't bound what
+ * aliases expand to, and has no positions.
  */
 import {
+  boolCoreTag,
   EVENT_ID,
   type Event,
+  floatCoreTag,
   getScalarValue,
+  intCoreTag,
+  NOT_RESOLVED,
+  nullCoreTag,
   parseEvents,
   SCALAR_STYLE,
   type ScalarEvent,
   YAMLException,
 } from "js-yaml";
-import { keyPath } from "../read-mapping.js";
-import { plainScalar } from "./plain-scalar.js";
-import {
-  aliasFault,
-  FatalFault,
-  type Fault,
-  parserFault,
-  repeatedKey,
-  tagFault,
-  withPlaces,
-} from "./yaml-fault.js";
+import { type Place, type Places, type Position, positionsOf } from "../problems.js";
 
 /**
  * How many values all aliases together may stand for: aliases may be used often, but must not make
@@ -31,37 +27,38 @@ import {
  */
 const aliasedValuesMax = 10_000;
 
-/** Where each value, or the key that it has, begins in the text, by the value's path. */
-export type Places = Map<string, number>;
+interface YamlProblem {
+  readonly message: string;
+  readonly position: Position;
+}
 
-/** Where mappings that stand in lists begin in the text. */
-export type ItemStarts = Map<object, number>;
-
-/**
- * Parses a text, and fills the maps of `notes`. Problems name line and column. `document` is
- * undefined if the text is not valid YAML; duplicate keys are reported, and the rest is returned.
- */
-export function parseYaml(
-  text: string,
-  notes: Notes = {},
-): {
+interface ParsedYaml {
+  /** Undefined if the text isn't valid YAML. With repeated keys, the rest is here. */
   readonly document: unknown;
-  readonly problems: readonly string[];
-} {
+  readonly places: Places;
+  readonly problems: readonly YamlProblem[];
+}
+
+export function parseYaml(text: string): ParsedYaml {
   const faults: Fault[] = [];
   let document: unknown;
+  let places: Places = null;
   try {
-    document = new Composer(text, faults, notes).document();
+    ({ document, places } = new Composer(text, faults).document());
   } catch (error) {
     if (error instanceof FatalFault) faults.push(error.fault);
     else if (error instanceof YAMLException)
       faults.push(parserFault(error.reason, text, error.mark?.position ?? 0));
     else throw error;
   }
-  return { document, problems: withPlaces(text, faults) };
+  faults.sort((a, b) => a.at - b.at);
+  const positions = positionsOf(
+    text,
+    faults.map(({ at }) => at),
+  );
+  const problems = faults.map(({ what }, i) => ({ message: what, position: positions[i]! }));
+  return { document, places, problems };
 }
-
-type Notes = { readonly places?: Places; readonly itemStarts?: ItemStarts };
 
 interface Anchor {
   readonly value: unknown;
@@ -77,24 +74,23 @@ class Composer {
   readonly #text: string;
   readonly #events: readonly Event[];
   readonly #faults: Fault[];
-  readonly #notes: Notes;
-  #path = "";
+  /** The places in the collection that was read last; null after any other value. */
+  #below: Places = null;
   readonly #anchors = new Map<string, Anchor>();
   #next = 0;
   #values = 0;
   #aliased = 0;
   #unknownAliases = 0;
 
-  constructor(text: string, faults: Fault[], notes: Notes) {
+  constructor(text: string, faults: Fault[]) {
     this.#text = text;
     this.#events = parseEvents(text, {});
     this.#faults = faults;
-    this.#notes = notes;
   }
 
   /** The only document, null when there is none. */
-  document(): unknown {
-    if (this.#events.length === 0) return null;
+  document(): Pick<ParsedYaml, "document" | "places"> {
+    if (this.#events.length === 0) return { document: null, places: null };
     this.#next = 1;
     const value = this.#isEnd() ? null : this.#value();
     this.#next++;
@@ -103,8 +99,7 @@ class Composer {
         at: this.#startOfNext(),
         what: "the file holds several documents (---): one is expected",
       });
-    if (this.#unknownAliases > 0) return undefined;
-    return value;
+    return { document: this.#unknownAliases > 0 ? undefined : value, places: this.#below };
   }
 
   #value(): unknown {
@@ -124,13 +119,10 @@ class Composer {
         this.#refuseTag(event.tagStart);
         const list: unknown[] = [];
         return this.#anchored(event, list, () => {
-          while (!this.#isEnd()) {
-            const from = this.#events[this.#next]!;
-            const item = this.#placed(from, list.length);
-            if (from.type === EVENT_ID.MAPPING)
-              this.#notes.itemStarts?.set(item as object, from.start);
-            list.push(item);
-          }
+          const places = new Map<number, Place>();
+          while (!this.#isEnd())
+            list.push(this.#placed(this.#events[this.#next]!, list.length, places));
+          this.#below = places;
         });
       }
       case EVENT_ID.MAPPING: {
@@ -146,10 +138,11 @@ class Composer {
   }
 
   #readPairs(mapping: Record<string, unknown>): void {
+    const places = new Map<string, Place>();
     while (!this.#isEnd()) {
       const event = this.#events[this.#next]!;
       const key = this.#key(event);
-      const value = this.#placed(event, key);
+      const value = this.#placed(event, key, places);
       if (Object.hasOwn(mapping, key)) this.#faults.push(repeatedKey(this.#text, startOf(event)));
       // A plain assignment would set the prototype of the mapping.
       if (key === "__proto__")
@@ -161,17 +154,14 @@ class Composer {
         });
       else mapping[key] = value;
     }
+    this.#below = places;
   }
 
-  /** The next value, which `from` begins, or its key. */
-  #placed(from: Event, key: string | number): unknown {
-    const { places } = this.#notes;
-    if (places === undefined) return this.#value();
-    const above = this.#path;
-    this.#path = typeof key === "number" ? `${above}[${key}]` : keyPath(above, key);
-    places.set(this.#path, startOf(from));
+  /** The next value, which `from` begins, or its key; its place is added to those beside it. */
+  #placed(from: Event, key: string | number, beside: Map<typeof key, Place>): unknown {
+    this.#below = null;
     const value = this.#value();
-    this.#path = above;
+    beside.set(key, { at: startOf(from), below: this.#below });
     return value;
   }
 
@@ -257,4 +247,93 @@ function startOf(event: Event): number {
     default:
       return 0;
   }
+}
+
+/** The core schema of YAML 1.2, by the first character that its values begin with. */
+const coreTags = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
+const tagsByFirstChar = new Map(
+  [...new Set(coreTags.flatMap(({ implicitFirstChars }) => implicitFirstChars ?? []))].map(
+    (char) => [char, coreTags.filter((tag) => tag.implicitFirstChars?.includes(char))] as const,
+  ),
+);
+
+/** The value of a text without quotes: null, a boolean, a number, or the text itself. */
+export function plainScalar(text: string): unknown {
+  for (const tag of tagsByFirstChar.get(text.charAt(0)) ?? []) {
+    const value: unknown = tag.resolve(text, false, tag.tagName);
+    if (value !== NOT_RESOLVED) return value;
+  }
+  return text;
+}
+
+interface Fault {
+  /** The offset of the character. */
+  readonly at: number;
+  readonly what: string;
+}
+
+/** Ends the parsing: what follows the fault can't be read. */
+class FatalFault extends Error {
+  override name = "FatalFault";
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.what);
+    this.fault = fault;
+  }
+}
+
+const tagFault = "a tag can't be used (a value that begins with ! must be in quotes)";
+
+function aliasFault(what: string): string {
+  return `${what} (a value that begins with * must be in quotes)`;
+}
+
+/**
+ * The parser's reason in plain words, told from what stands where it gave up. It quotes no value:
+ * one that begins with `!`, `*` or `|` may be a password that lacks its quotes.
+ */
+function parserFault(reason: string, text: string, at: number): Fault {
+  return { at, what: plainFault(reason, text, at) };
+}
+
+function plainFault(reason: string, text: string, at: number): string {
+  if (/\btags?\b/.test(reason)) return tagFault;
+  if (/\balias\b/.test(reason)) return aliasFault("an alias without a name");
+  if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";
+  if (reason === "deficient indentation")
+    return "too little indentation, or a quote, [ or { that isn't closed";
+  if (reason.startsWith("unexpected end of the stream within a"))
+    return "a quote that isn't closed";
+  if (/\bcomma\b/.test(reason))
+    return "a comma is missing, or a ${NAME} within { } or [ ] isn't in quotes";
+  if (/\bescape\b|\bhexadecimal\b/.test(reason))
+    return "an unknown escape: within double quotes a backslash is written \\\\";
+  if (reason.startsWith("bad indentation of a mapping entry")) return misplaced(text, at);
+  if (reason.startsWith("can not read a block mapping entry"))
+    return "a key without a colon and a space behind it";
+  if (reason.startsWith("end of the stream or a document separator"))
+    return "this can't follow what stands above: a key without its colon, or keys and - mixed";
+  return reason.replace(/[:"(].*$/s, "").trim();
+}
+
+/** Why a mapping can't go on at a character, which is all that the parser knows. */
+function misplaced(text: string, at: number): string {
+  const char = text.charAt(at);
+  if (char !== "" && "@`%".includes(char))
+    return `a value that begins with ${char} must be in quotes`;
+  if (char === "}" || char === "]") return `a ${char} that nothing has opened`;
+  const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  if (/:[ \t]+["'].*["'][ \t]*$/.test(before))
+    return 'text behind the closing quote: within \'…\' a \' is written twice, within "…" a " is \\"';
+  if (char !== ":") return "wrong indentation";
+  return /:[ \t]/.test(before)
+    ? "a value with a colon and a space in it must be in quotes"
+    : "wrong indentation, or the line above lacks its colon and the space behind it";
+}
+
+/** The key that begins at an offset is there before. */
+function repeatedKey(text: string, at: number): Fault {
+  const key = /^[^\s:,{}[\]]{1,60}/.exec(text.slice(at, at + 60))?.[0] ?? "";
+  return { at, what: `the key ${key} appears twice` };
 }

@@ -1,21 +1,19 @@
 /**
  * Reads the fields of one mapping in the file, each by itself, so that a wrong one hides no other.
- * The only file that knows valibot. Which fields a mapping has is in `parse-shape.ts` and
- * `read-limit-lists.ts`.
+ * Which fields a mapping has is in `parse-shape.ts` and `read-limit-lists.ts`.
  */
-
-import * as v from "valibot";
 import { isAbsent, isObject, show, showKind } from "../../checked.js";
-import { append } from "../../long-lists.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { keyPath, readMapping } from "../read-mapping.js";
 import type { ReadFields } from "./config-file.js";
 
-/** How one field is checked; the type is that of its value. */
-type FieldSchema<T = unknown> = v.GenericSchema<unknown, T>;
+/** The value, or what is wrong with it, as the end of a sentence that its path begins. */
+type FieldSchema<T = unknown> = (
+  raw: unknown,
+) => { readonly value: T } | { readonly wrong: string };
 export type FieldSchemas = Readonly<Record<string, FieldSchema>>;
 type Fields<S extends FieldSchemas> = ReadFields<{
-  readonly [K in keyof S]: v.InferOutput<S[K]>;
+  readonly [K in keyof S]: S[K] extends FieldSchema<infer T> ? T : never;
 }>;
 
 /** A value in the file and its path. */
@@ -26,19 +24,12 @@ export interface Located {
 
 /** A field that the file must give. */
 export function required<T>(kind: ValueKind<T>): FieldSchema<T> {
-  return v.pipe(
-    v.unknown(),
-    v.check((raw) => !isAbsent(raw), "is required"),
-    ofKind(kind),
-  );
+  return (raw) => (isAbsent(raw) ? { wrong: "is required" } : read(kind, raw));
 }
 
 /** A field that the file may leave out. */
 export function optional<T, D>(kind: ValueKind<T>, defaultValue: D): FieldSchema<T | D> {
-  return ofKind<T | D>({
-    ...kind,
-    parse: (raw) => (isAbsent(raw) ? defaultValue : kind.parse(raw)),
-  });
+  return (raw) => (isAbsent(raw) ? { value: defaultValue } : read(kind, raw));
 }
 
 /** A required list; its items are read by themselves. */
@@ -46,14 +37,12 @@ export function listField(
   expected: string,
   range: { readonly min: number; readonly max: number; readonly what: string },
 ): FieldSchema<readonly unknown[]> {
-  const wrongLength: v.ErrorMessage<v.BaseIssue<unknown>> = ({ received }) =>
-    `must hold from ${range.min} to ${range.max} ${range.what}, not ${received}`;
-  return v.pipe(
-    v.unknown(),
-    v.array(v.unknown(), wrongType(expected)),
-    v.minLength(range.min, wrongLength),
-    v.maxLength(range.max, wrongLength),
-  );
+  return (raw) => {
+    if (!Array.isArray(raw)) return wrongType(expected, raw);
+    return raw.length >= range.min && raw.length <= range.max
+      ? { value: raw }
+      : { wrong: `must hold from ${range.min} to ${range.max} ${range.what}, not ${raw.length}` };
+  };
 }
 
 /** As `listField`, but the file may leave it out. */
@@ -61,7 +50,8 @@ export function optionalList(
   expected: string,
   range: Parameters<typeof listField>[1],
 ): FieldSchema<readonly unknown[]> {
-  return v.nullish(listField(expected, range), []);
+  const given = listField(expected, range);
+  return (raw) => (isAbsent(raw) ? { value: [] } : given(raw));
 }
 
 /** One of `words`, letter case included; the file may leave it out. */
@@ -70,30 +60,27 @@ export function optionalWord<T extends string>(
   expected: string,
   defaultWord: T,
 ): FieldSchema<T> {
-  return v.nullish(v.picklist(words, wrongType(expected)), () => defaultWord);
+  return (raw) => {
+    const value = isAbsent(raw) ? defaultWord : words.find((word) => word === raw);
+    return value === undefined ? wrongType(expected, raw) : { value };
+  };
 }
 
 /** A required text, unchanged. */
 export function textField(expected: string): FieldSchema<string> {
-  return v.string(wrongType(expected));
+  return (raw) => (typeof raw === "string" ? { value: raw } : wrongType(expected, raw));
 }
 
-function ofKind<T>(kind: ValueKind<T>): FieldSchema<T> {
-  return v.pipe(
-    v.unknown(),
-    v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const value = kind.parse(dataset.value);
-      if (value !== undefined) return value;
-      addIssue({ message: kindProblem(kind, "", dataset.value).trimStart() });
-      return NEVER;
-    }),
-  );
+function read<T>(kind: ValueKind<T>, raw: unknown): ReturnType<FieldSchema<T>> {
+  const value = kind.parse(raw);
+  return value === undefined ? { wrong: kindProblem(kind, "", raw).trimStart() } : { value };
 }
 
-/** The end of a message that quotes the value: `must be a list, not 5`. */
-function wrongType(expected: string): (issue: v.BaseIssue<unknown>) => string {
-  return ({ input }) =>
-    isAbsent(input) ? "is required" : `${expected}, not ${show(input)}${listAdvice(input)}`;
+/** Quotes the value: `must be a list, not 5`. */
+function wrongType(expected: string, raw: unknown): { readonly wrong: string } {
+  return {
+    wrong: isAbsent(raw) ? "is required" : `${expected}, not ${show(raw)}${listAdvice(raw)}`,
+  };
 }
 
 /** What to write where a list is expected and a mapping was given. */
@@ -111,13 +98,9 @@ export function readFields<S extends FieldSchemas>(
   if (entries === null) return null;
   const fields: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries(schemas)) {
-    const result = v.safeParse(schema, entries[key], { abortPipeEarly: true });
-    fields[key] = result.success ? result.output : undefined;
-    if (!result.success)
-      append(
-        problems,
-        result.issues.map((issue) => `${keyPath(at, key)} ${issue.message}`),
-      );
+    const result = schema(entries[key]);
+    fields[key] = "value" in result ? result.value : undefined;
+    if ("wrong" in result) problems.push(`${keyPath(at, key)} ${result.wrong}`);
   }
   // Every key of the schemas was set above.
   return fields as Fields<S>;

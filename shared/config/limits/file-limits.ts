@@ -5,6 +5,7 @@
 import { show } from "../../checked.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import type { DeclaredAt } from "../../domain/rule.js";
+import { type Places, placeOf, positionsOf } from "../problems.js";
 import type { Mapping } from "../read-mapping.js";
 import { placeInFile } from "./declared-at.js";
 import type { EnvLimits } from "./env-limits.js";
@@ -71,19 +72,25 @@ function withValues<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * Where the file declares the limits of entries that are valid, in the order of these. `lines`: of
- * each limit, as `limitLines` finds them; empty where they aren't known.
+ * Where the file declares the limits of entries that are valid, in the order of these. What an
+ * alias stands for is where the alias is.
  */
 export function placesInFile<S extends string>(
   entries: readonly DeclaredLimits<S>[],
-  lines: readonly number[],
+  { text, places }: { readonly text: string; readonly places: Places },
 ): readonly DeclaredAt[] {
+  const limits = entries.flatMap((entry) => entry.limits);
+  const offsets = limits.map(({ at }) => placeOf(at, places));
+  const ascending = offsets.flatMap((at) => at ?? []).sort((a, b) => a - b);
+  const lines = new Map(positionsOf(text, ascending).map(({ line }, i) => [ascending[i]!, line]));
   const seen = new Map<S, number>();
   let count = 0;
-  return entries.flatMap(({ scope, limits }) => {
+  return entries.flatMap(({ scope, limits: ofEntry }) => {
     const entry = seen.get(scope) ?? 0;
     seen.set(scope, entry + 1);
-    return limits.map((_, limit) => placeInFile(entry, limit, lines[count++] ?? 0));
+    return ofEntry.map((_, limit) =>
+      placeInFile(entry, limit, lines.get(offsets[count++] ?? -1) ?? 0),
+    );
   });
 }
 

@@ -2,8 +2,19 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { parseDocument, stringify } from "yaml";
-import { parseYaml } from "../../../../shared/config/file/parse-yaml.js";
+import { parseYaml as parse } from "../../../../shared/config/file/parse-yaml.js";
 import { anyText } from "../../../support/any-text.js";
+
+/** The document, and the problems as texts. */
+function parseYaml(text: string): { readonly document: unknown; readonly problems: string[] } {
+  const { document, problems } = parse(text);
+  return {
+    document,
+    problems: problems.map(
+      ({ message, position: { line, column } }) => `line ${line}, column ${column}: ${message}`,
+    ),
+  };
+}
 
 t.test("YAML becomes plain values", async (t) => {
   for (const [text, document] of [
@@ -12,6 +23,19 @@ t.test("YAML becomes plain values", async (t) => {
     ["a: 1\nb: [x, 'y']\nc: {d: null}\n", { a: 1, b: ["x", "y"], c: { d: null } }],
     ["\ufeffa: yes\n", { a: "yes" }],
     ["1: a\n2.5: b\n", { 1: "a", "2.5": "b" }],
+    ["1.0: a\n007: b\n~: c\n", { "1.0": "a", "007": "b", "~": "c" }],
+    [
+      "a: [1, 01, 0o17, 0x1F, 1e3, .inf, -.5, ~, True]\n",
+      {
+        a: [1, 1, 15, 31, 1000, Infinity, -0.5, null, true],
+      },
+    ],
+    [
+      "a: ['1', \"true\", 1_000, 0o8, 1e, yes, nULL]\n",
+      {
+        a: ["1", "true", "1_000", "0o8", "1e", "yes", "nULL"],
+      },
+    ],
     ["a: &x [1]\nb: *x\n", { a: [1], b: [1] }],
   ] as const) {
     t.same(parseYaml(text), { document, problems: [] }, JSON.stringify(text));

@@ -253,7 +253,7 @@ t.test("everything wrong with a limit is reported with its place", async (t) => 
   }
 });
 
-t.test("the line of a limit is its own, also behind an alias, of budgets too", async (t) => {
+t.test("the line of a limit is its own, of an alias where that is, of budgets too", async (t) => {
   const text = `
 budgets:
   user_paths:
@@ -278,7 +278,7 @@ rate_limits:
 `;
   const { rateLimits, budgets } = accepted(text).config;
   t.same(rateLimits.declaredAt.map(declaredLine), [18, 20]);
-  t.same(budgets.declaredAt.map(declaredLine), [7, 9, 7]);
+  t.same(budgets.declaredAt.map(declaredLine), [7, 9, 11]);
 });
 
 t.test("property: a place says its entry, its limit and its line", async (t) => {
