@@ -1,6 +1,6 @@
 /**
- * Holds the README's and the API page's tables of endpoints and providers to what is really asked
- * of them.
+ * Holds the API page's tables of endpoints and providers to what is really asked of them, and the
+ * README to its length.
  */
 import { readFileSync } from "node:fs";
 import t from "tap";
@@ -44,8 +44,12 @@ function works(asked: Operation, offered: ReadonlySet<Operation>): string {
   return dialect === null ? "–" : dialect.translation === null ? "yes" : "translated";
 }
 
-t.test("the README shows what works at which type of provider", async (t) => {
-  const page = read("README.md");
+t.test("the README is read in minutes", async (t) => {
+  t.ok(read("README.md").split(/\s+/).length <= 900);
+});
+
+t.test("the API's page shows what works at which type of provider", async (t) => {
+  const page = read("docs/http-api.md");
   const types: readonly ProviderType[] = [
     "openai",
     "azure",
