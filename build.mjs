@@ -1,0 +1,150 @@
+/**
+ * Builds into dist/, and only what isn't up to date: `node build.mjs programs` what runs,
+ * `node build.mjs` that and the compiled modules and tests.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const bundled = {
+  bundle: true,
+  format: "esm",
+  outdir: "dist/programs",
+  entryNames: "[name]",
+  logLevel: "warning",
+};
+const forNode = {
+  ...bundled,
+  platform: "node",
+  target: "node20.19",
+  sourcemap: true,
+  sourcesContent: false,
+};
+const forBrowsers = {
+  ...bundled,
+  minify: true,
+  target: "es2022",
+  outdir: "dist/programs/dashboard",
+  entryNames: "[name]-[hash]",
+};
+
+/** Which packages a bundle holds, for the licences that are shipped with it. */
+const writeMetafile = (name, { metafile }) =>
+  writeFileSync(`dist/${name}.json`, JSON.stringify(metafile));
+
+async function buildPrograms() {
+  mkdirSync("dist/programs", { recursive: true });
+  for (const name of readdirSync("dist/programs"))
+    if (/^sluice-.*-.*\.js/.test(name)) rmSync(`dist/programs/${name}`);
+  const [, spans] = await Promise.all([
+    build({
+      ...forNode,
+      entryPoints: [
+        "bin/sluice-proxy.ts",
+        "bin/sluice-limiterd.ts",
+        "limiterd/store/lmdb/check-process.ts",
+        "limiterd/maintenance/store-process.ts",
+      ],
+      packages: "external",
+      external: ["*/otel-spans.js"],
+    }),
+    build({
+      ...forNode,
+      entryPoints: ["proxy/metrics/spans/otel-spans.ts"],
+      mainFields: ["module", "main"],
+      metafile: true,
+    }),
+    build({
+      ...forNode,
+      entryPoints: ["bin/sluice.ts"],
+      packages: "external",
+      splitting: true,
+      chunkNames: "sluice-[name]-[hash]",
+    }),
+  ]);
+  writeMetafile("spans", spans);
+}
+
+async function buildDashboard() {
+  rmSync("dist/programs/dashboard", { recursive: true, force: true });
+  const [pages] = await Promise.all([
+    build({
+      ...forBrowsers,
+      entryPoints: ["proxy/dashboard/web/main.tsx"],
+      splitting: true,
+      chunkNames: "[name]-[hash]",
+      metafile: true,
+    }),
+    build({
+      ...forBrowsers,
+      entryPoints: ["proxy/dashboard/web/chosen-theme.ts"],
+      format: "iife",
+    }),
+  ]);
+  writeMetafile("pages", pages);
+}
+
+/** The schema of the configuration for editors, and the manual page. */
+function describeCommands() {
+  const sluice = (...args) => execFileSync(process.execPath, ["dist/programs/sluice.js", ...args]);
+  writeFileSync("dist/programs/sluice.schema.json", sluice("config", "schema"));
+  writeFileSync("dist/programs/sluice.1", sluice("man"));
+}
+
+const compile = (project) =>
+  new Promise((resolve, reject) => {
+    const tsc = spawn(process.execPath, ["node_modules/typescript/bin/tsc", "-p", project], {
+      stdio: "inherit",
+    });
+    tsc.on("error", reject);
+    tsc.on("exit", (code) => (code === 0 ? resolve() : process.exit(code ?? 1)));
+  });
+
+/** When the newest file below these was changed, in milliseconds; a folder counts for its names. */
+function changedAtMs(paths) {
+  let newest = 0;
+  for (const path of paths) {
+    const { mtimeMs } = statSync(path);
+    if (mtimeMs > newest) newest = mtimeMs;
+    for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
+      const { mtimeMs } = statSync(`${entry.parentPath}/${entry.name}`);
+      if (mtimeMs > newest) newest = mtimeMs;
+    }
+  }
+  return newest;
+}
+
+const settings = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json"];
+const sources = ["bin", "limiterd", "proxy", "shared"];
+const targets = [
+  {
+    name: "programs",
+    from: sources,
+    steps: async () => {
+      await Promise.all([buildPrograms(), buildDashboard()]);
+      describeCommands();
+    },
+  },
+  {
+    name: "modules and tests",
+    from: [...sources, "test"],
+    steps: () => Promise.all([compile("tsconfig.json"), compile("proxy/dashboard/web")]),
+  },
+];
+
+process.chdir(import.meta.dirname);
+mkdirSync("dist", { recursive: true });
+for (const { name, from, steps } of process.argv[2] === "programs" ? targets.slice(0, 1) : targets) {
+  const stamp = `dist/.${name.split(" ")[0]}-built`;
+  const startedMs = Date.now();
+  const builtAtMs = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const newestMs = Math.max(changedAtMs(from), ...settings.map((file) => statSync(file).mtimeMs));
+  if (newestMs < builtAtMs) continue;
+  process.stderr.write(`building ${name} … `);
+  rmSync(stamp, { force: true });
+  await steps();
+  // A file that changed meanwhile is newer than the start.
+  writeFileSync(stamp, "");
+  utimesSync(stamp, startedMs / 1000, startedMs / 1000);
+  process.stderr.write(`${((Date.now() - startedMs) / 1000).toFixed(1)} s\n`);
+}
