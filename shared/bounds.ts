@@ -169,6 +169,11 @@ export const recordsPerTurn = 1000;
  */
 export const tokensPerResponseMax = 1_000_000_000;
 /**
+ * The most output of a request that names no maximum, at a model whose maximum isn't known, where
+ * its usage never came: more than any model gives at once.
+ */
+export const outputTokensAssumed = 1_000_000;
+/**
  * What one response may cost, in pico-dollars: 9,000 USD, the largest round amount that is a safe
  * integer. More is invalid and isn't charged.
  */

@@ -54,6 +54,7 @@ export function recordOf(
     keyId: record.keyId,
     requestedModel: record.requestedModel,
     details: record.details,
+    atMost: record.atMost ?? null,
   };
 }
 
@@ -88,9 +89,11 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.latencyMs,
       r.firstByteMs,
     ];
-    // Most records have neither; those of earlier releases have no place for them.
-    if (r.requestedModel !== "" || r.details !== null)
+    const { atMost = null } = r;
+    // Most records have none of them.
+    if (r.requestedModel !== "" || r.details !== null || atMost !== null)
       stored.push(r.requestedModel, detailsToFlat(r.details));
+    if (atMost !== null) stored.push(atMost.tokens, atMost.cost);
     value.push(stored);
   }
   return value;
@@ -103,7 +106,7 @@ export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | nu
   for (let i = 1; i < value.length; i++) {
     const item = value[i];
     const record =
-      Array.isArray(item) && (item.length === 22 || item.length === 24)
+      Array.isArray(item) && (item.length === 22 || item.length === 24 || item.length === 26)
         ? recordFromStored(item as unknown[])
         : null;
     if (record === null) return null;
@@ -138,6 +141,8 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     firstByteMs,
     requestedModel = "",
     rawDetails = [],
+    tokensAtMost = null,
+    costAtMost = null,
   ] = item;
   const details = detailsFromFlat(rawDetails);
   if (
@@ -174,6 +179,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     !isCount(rewriteTokensSaved)
   )
     return null;
+  if (!(tokensAtMost === null || isCount(tokensAtMost)) || !isCost(costAtMost)) return null;
   if (!isCost(inputCost) || !isCost(outputCost) || !isCost(totalCost) || !isCost(rewriteCostSaved))
     return null;
   return {
@@ -201,6 +207,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     firstByteMs,
     requestedModel,
     details,
+    atMost: tokensAtMost === null ? null : { tokens: tokensAtMost, cost: costAtMost },
   };
 }
 

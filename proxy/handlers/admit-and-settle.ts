@@ -140,16 +140,41 @@ export function settleRequest(
 }
 
 /** What it takes to make a usage record. */
-type RecordingParts = "config" | "metrics" | "prices" | "providers" | "recordedModels" | "monoMs";
+export type RecordingParts =
+  | "config"
+  | "metrics"
+  | "prices"
+  | "providers"
+  | "recordedModels"
+  | "monoMs";
+
+/**
+ * Charges an attempt that failed after the request had left, and that another one follows: its
+ * provider may have worked. At the admission's target. Returns the attempt without what it is
+ * charged.
+ */
+export function settleAttempt(
+  context: RequestContext<RecordingParts | "limiter">,
+  attempt: Forwarded,
+): Forwarded {
+  const { record } = context;
+  const { usage, estimated, atMost = null } = attempt;
+  if (usage === null || record.admission === null) return attempt;
+  const { target } = record;
+  record.target = record.admission.target;
+  settleProgress(context, record.admission, { usage, estimated, atMost });
+  record.target = target;
+  return { ...attempt, usage: null, estimated: false, atMost: null };
+}
 
 /** Charges what a request that goes on has used since it was last charged. */
 export function settleProgress(
   context: RequestContext<RecordingParts | "limiter">,
   admission: Admission,
-  { usage, estimated }: SpentTokens,
+  { usage, estimated, atMost = null }: SpentTokens,
 ): void {
   const { gateway, record } = context;
-  const part = { usage, status: interimStatus, executed: true, firstByteMonoMs: null };
+  const part = { usage, atMost, status: interimStatus, executed: true, firstByteMonoMs: null };
   const execution = executionOf(context, part);
   assert(isCount(usage.totalTokens), "a count of tokens is an integer");
   record.progressed({ usage, estimated }, execution?.totalCost ?? null);

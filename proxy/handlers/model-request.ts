@@ -8,6 +8,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
+import { outputTokensMaxOf } from "../dialects/variants/target-traits.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
@@ -229,6 +230,7 @@ function send(
     translator,
     hideUsageChunk,
     promptBytes: () => call.promptBytes - savedBytes,
+    modelOutputMax: () => outputTokensMaxOf(provider, target.model),
     hasFallback,
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,

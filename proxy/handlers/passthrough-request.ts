@@ -14,6 +14,7 @@ import {
 } from "../body/passed/passthrough-model.js";
 import { PeekedBody } from "../body/passed/peeked-body.js";
 import { requestPieces } from "../capacity/memory-ledger.js";
+import { outputTokensMaxOf } from "../dialects/variants/target-traits.js";
 import type { Gateway } from "../gateway.js";
 import {
   NoMemory,
@@ -86,6 +87,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
     promptBytes: () => body?.bytes ?? 0,
+    modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
     monoMs: gateway.monoMs,
   });
   const endedMonoMs = gateway.monoMs();

@@ -11,11 +11,14 @@
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
 import { providerRequestId } from "../http/tracing/provider-request-id.js";
-import type { MeteredUsage } from "../usage/count-usage.js";
+import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
+import type { Usage } from "../usage/read-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
+import { added, noUsage } from "../usage/session-usage.js";
+import { type SentRequest, usageBound } from "../usage/usage-bound.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
-import { type Forwarded, goneEnding, isGone } from "./forwarded.js";
+import { type Forwarded, goneEnding } from "./forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** What the client gets at the end. */
@@ -54,6 +57,8 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected abstract completed(): void;
   /** Not after `end`. */
   protected abstract failed(failure: UpstreamFailure): void;
+  /** What was sent, for the bound of a usage that isn't known. */
+  protected abstract sentRequest(): SentRequest;
   /** Headers of ours that every answer carries, besides the request id. */
   protected abstract ownHeaders(): readonly string[];
 
@@ -143,6 +148,28 @@ export abstract class AnswerRelay implements UpstreamSink {
     }
   }
 
+  /** Whether the provider has all of the request: it may be at work, and bill it. */
+  protected get isSent(): boolean {
+    return this.#call?.isSent === true;
+  }
+
+  /**
+   * What a request is charged whose answer hasn't come, or not to its end: nothing if it hasn't
+   * left, or the provider has refused it; else what was seen of it.
+   */
+  protected chargedWithoutEnd(why: string | null): MeteredUsage {
+    if (this.status >= 300 || (this.status === 0 && !this.isSent))
+      return { ...unmetered, note: why };
+    const charged =
+      this.status === 0 ? this.meter.chargedWhenUnanswered(why) : this.meter.chargedWhenCut(why);
+    return this.bounded(charged);
+  }
+
+  protected bounded(charged: MeteredUsage): MeteredUsage {
+    const { usage } = charged;
+    return usage === null ? charged : { ...charged, atMost: usageBound(usage, this.sentRequest()) };
+  }
+
   protected abortCall(): void {
     this.#call?.abort();
   }
@@ -159,9 +186,8 @@ export abstract class AnswerRelay implements UpstreamSink {
     this.end(this.chargedWhenGone(), { ...goneEnding(this.exchange), finish: () => {} });
   }
 
-  /** What a client is charged that has left: what the meter has seen. */
   protected chargedWhenGone(): MeteredUsage {
-    return this.meter.chargedWhenCut(null);
+    return this.chargedWithoutEnd(null);
   }
 
   /** Whose fault it is that there is no response, or no end of it, before anything was sent. */
@@ -179,7 +205,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       outcome: "upstream_cut",
       finish: () => this.exchange.cut(),
     };
-    this.end(this.meter.chargedWhenCut(reason), ending, { timedOut: kind === "timed_out" });
+    this.end(this.chargedWithoutEnd(reason), ending, { timedOut: kind === "timed_out" });
   }
 
   /**
@@ -187,16 +213,17 @@ export abstract class AnswerRelay implements UpstreamSink {
    * twentieth of the proxy's CPU.
    */
   protected end(
-    { usage, estimated, note }: MeteredUsage,
+    { usage, estimated, atMost = null, note }: MeteredUsage,
     { status, outcome, finish }: Ending,
     { failed = null, bug = null, timedOut = false }: Ended = nothingElse,
   ): void {
     this.ended = true;
-    const executed = this.status !== 0 || isGone(outcome);
+    const executed = this.status !== 0 || this.isSent;
     this.#resolve({
       status,
       usage,
       estimated,
+      atMost: this.#call?.isResent === true ? this.#withLost(atMost ?? usage) : atMost,
       executed,
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
@@ -207,5 +234,11 @@ export abstract class AnswerRelay implements UpstreamSink {
       bug,
       finish,
     });
+  }
+
+  /** The provider may have worked at the one that was lost, too. */
+  #withLost(atMost: Usage | null): Usage {
+    const lost = usageBound(noUsage, this.sentRequest());
+    return atMost === null ? lost : added(atMost, lost);
   }
 }

@@ -11,8 +11,9 @@ import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-hea
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { bodyForm, mustBeJson } from "../usage/body-form.js";
-import type { MeteredUsage } from "../usage/count-usage.js";
+import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
 import { ResponseMeter } from "../usage/response-meter.js";
+import type { SentRequest } from "../usage/usage-bound.js";
 import { AnswerRelay } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
@@ -37,7 +38,8 @@ export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwa
 /** A failure before anything has gone to the client. */
 interface Failing {
   readonly outcome: "upstream_error" | "upstream_cut" | "overloaded";
-  readonly note: string | null;
+  /** Nothing, unless the provider may have worked. */
+  readonly charged: MeteredUsage;
   /** Why another target may answer instead; null: any other target would fail too. */
   readonly why: string | null;
   /** Whether this target may answer if it is asked again soon. */
@@ -64,6 +66,16 @@ class Forwarding extends AnswerRelay {
 
   protected send(): UpstreamCall {
     return this.#what.upstream.send(this.#what.request, this);
+  }
+
+  protected sentRequest(): SentRequest {
+    const { operation, request, promptBytes, modelOutputMax } = this.#what;
+    return {
+      operation,
+      body: request.body,
+      promptBytes: promptBytes(),
+      modelOutputMax: modelOutputMax?.() ?? null,
+    };
   }
 
   protected ownHeaders(): readonly string[] {
@@ -173,7 +185,7 @@ class Forwarding extends AnswerRelay {
     const head = this.#head;
     if (head !== null) {
       if (this.meter.errorSeen) return this.#endWithError(errorInEvents(head.text()));
-      if (!head.end()) return this.failed({ kind: "broken", reason: "an empty stream" });
+      if (!head.end()) return this.#endEmpty();
       this.#releaseHead(head);
     }
     this.end(this.meter.charged(), {
@@ -190,9 +202,20 @@ class Forwarding extends AnswerRelay {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
     if (this.exchange.begun) return this.endCut(failure);
+    this.#endUnanswered(failure, this.chargedWithoutEnd(reason));
+  }
+
+  /** No model's answer, as in `#endWithoutAnswer`. */
+  #endEmpty(): void {
+    const reason = "an empty stream";
+    this.#endUnanswered({ kind: "broken", reason }, { ...unmetered, note: reason });
+  }
+
+  #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
+    const { kind, reason } = failure;
     this.#fail(unansweredFailure(this.#what.provider, this.status !== 0, failure), {
       outcome: this.unansweredOutcome(failure),
-      note: reason,
+      charged,
       // What we lack ourselves, we lack for every target.
       why: kind === "exhausted" ? null : reason,
       // One that was silent for as long as it may be isn't given as much time again.
@@ -216,11 +239,6 @@ class Forwarding extends AnswerRelay {
     this.end(charged, { status: failure.status, outcome, finish });
   }
 
-  protected override chargedWhenGone(): MeteredUsage {
-    const mayBeAtWork: MeteredUsage = { usage: null, estimated: true, note: null };
-    return this.status === 0 ? mayBeAtWork : super.chargedWhenGone();
-  }
-
   /** `body`: the provider's error, as bytes in Latin-1. */
   #endWithError(body: string): void {
     const { upstream, provider, translator } = this.#what;
@@ -231,7 +249,7 @@ class Forwarding extends AnswerRelay {
     const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
     this.#fail(failure, {
       outcome: "upstream_error",
-      note,
+      charged: { ...unmetered, note },
       why: failoverReason(failure),
       worthRetrying:
         isTransient(failure) && headerOf(this.#headers, "x-should-retry").toLowerCase() !== "false",
@@ -243,13 +261,13 @@ class Forwarding extends AnswerRelay {
     const given = `${this.status} with ${describeNoAnswer(text)}`;
     this.#fail(noAnswer(this.#what.provider, given), {
       outcome: "upstream_error",
-      note: given,
+      charged: { ...unmetered, note: given },
       why: given,
       worthRetrying: true,
     });
   }
 
-  #fail(failure: Failure, { outcome, note, why, worthRetrying }: Failing): void {
+  #fail(failure: Failure, { outcome, charged, why, worthRetrying }: Failing): void {
     const { status } = failure;
     const credentials = isRefusal(failure);
     const answered = this.status !== 0;
@@ -260,7 +278,6 @@ class Forwarding extends AnswerRelay {
     const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
     const headers = [...retry, ...this.#what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
-    const metered = { usage: null, estimated: false, note };
-    this.end(metered, { status, outcome, finish }, { failed });
+    this.end(charged, { status, outcome, finish }, { failed });
   }
 }

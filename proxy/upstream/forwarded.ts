@@ -27,6 +27,8 @@ export interface ForwardRequest {
   readonly promptBytes: () => number;
   /** Rewrites the JSON of a successful answer, which is held for it; null: it passes as it is. */
   readonly rewrite?: ((json: string) => string) | null;
+  /** As in `SentRequest`; called only where the usage isn't known. */
+  readonly modelOutputMax?: () => number | null;
   /**
    * Another target can take over: the head of a stream is held until an answer begins, so that
    * nothing is sent before.

@@ -41,7 +41,12 @@ function playPlain(plain: Buffer, pauseMs: number, sink: UpstreamSink): Upstream
     sink.onData(plain);
     sink.onEnd();
   }, pauseMs);
-  return { pause: () => {}, resume: () => {}, abort: () => clearTimeout(timer) };
+  return {
+    isSent: true,
+    pause: () => {},
+    resume: () => {},
+    abort: () => clearTimeout(timer),
+  };
 }
 
 function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSink): UpstreamCall {
@@ -56,6 +61,7 @@ function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSi
     sink.onEnd();
   }, pauseMs);
   return {
+    isSent: true,
     pause() {
       paused = true;
     },

@@ -53,6 +53,16 @@ export interface UpstreamSink {
 }
 
 export interface UpstreamCall {
+  /**
+   * Whether all of the request has left for the provider, which may be at work from then on,
+   * whatever becomes of the connection.
+   */
+  readonly isSent: boolean;
+  /**
+   * Whether it was lost on a kept-alive connection, all of it, and sent again: the provider may
+   * have worked at it twice.
+   */
+  readonly isResent?: boolean;
   pause(): void;
   resume(): void;
   /** Ends the call and frees its connection; the sink gets no further call. */

@@ -10,6 +10,8 @@ export interface MeteredUsage {
   /** Null: no model worked at it, or what it did isn't known. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
+  /** What it may be at most; null, or absent: `usage` is what it is. */
+  readonly atMost?: Usage | null;
   /** For the log: what was corrected, ignored or refused. */
   readonly note: string | null;
 }

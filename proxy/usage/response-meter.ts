@@ -206,6 +206,16 @@ export class ResponseMeter {
     };
   }
 
+  /** What a request is charged of which nothing has come: its prompt. */
+  chargedWhenUnanswered(why: string | null): MeteredUsage {
+    const { usage, estimated, note } = countUsage(absentUsage, {
+      operation: this.#request.operation,
+      promptBytes: this.#request.promptBytes,
+      contentChars: 0,
+    });
+    return { usage, estimated, note: joinedNotes(why, note) };
+  }
+
   #countCut(tap: StreamTap, untranslatedBytes: number): MeteredUsage {
     const contentChars = tap.contentChars + untranslatedBytes;
     return this.#count(

@@ -22,9 +22,11 @@ export interface SessionCharge {
 export interface SpentTokens {
   readonly usage: Usage;
   readonly estimated: boolean;
+  /** As in `MeteredUsage`. */
+  readonly atMost?: Usage | null;
 }
 
-const nothing: Usage = {
+export const noUsage: Usage = {
   inputTokens: 0,
   outputTokens: 0,
   totalTokens: 0,
@@ -129,7 +131,7 @@ export class SessionUsage {
     const taken = { usage: this.#sum, estimated: this.#estimated };
     this.#sum = null;
     this.#estimated = false;
-    this.#rest = { ...nothing, reportedCost: taken.usage.reportedCost === null ? null : 0 };
+    this.#rest = { ...noUsage, reportedCost: taken.usage.reportedCost === null ? null : 0 };
     return taken;
   }
 

@@ -5,7 +5,7 @@
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Execution } from "../../shared/wire/execution.js";
+import type { Execution, UsageBound } from "../../shared/wire/execution.js";
 import { estimateSavedTokens } from "./estimate-tokens.js";
 import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
 import type { Usage } from "./read-usage.js";
@@ -16,6 +16,8 @@ export interface ProviderResult {
   readonly status: number;
   /** What the request is charged with; null: nothing, as for an error. */
   readonly usage: Usage | null;
+  /** What that may be at most; null, or absent: `usage` is what it is. */
+  readonly atMost?: Usage | null;
   /**
    * Whether a provider worked on it: it answered, or was cut. False when none could be reached, or
    * none responded.
@@ -53,7 +55,7 @@ const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "pri
 
 /** Null when no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(
-  { executed, usage, status, firstByteMonoMs }: ProviderResult,
+  { executed, usage, atMost = null, status, firstByteMonoMs }: ProviderResult,
   what: Executed,
 ): Execution | null {
   if (!executed) return null;
@@ -82,7 +84,13 @@ export function usageRecord(
     keyId: what.keyId,
     requestedModel: what.requestedModel,
     details: usage === null ? null : usage.details,
+    atMost: atMost === null ? null : boundOf(atMost, what.price),
   };
+}
+
+function boundOf(atMost: Usage, price: Price | null): UsageBound {
+  const costs = priceUsage(atMost, price);
+  return { tokens: atMost.totalTokens, cost: costs === null ? null : costs.totalCost };
 }
 
 /**
@@ -111,6 +119,7 @@ export function cachedRecord(usage: Usage, what: Answered): Execution {
     keyId: what.keyId,
     requestedModel: what.requestedModel,
     details: usage.details,
+    atMost: null,
   };
 }
 

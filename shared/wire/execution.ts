@@ -57,6 +57,17 @@ export interface Execution {
   readonly requestedModel: string;
   /** Null: the usage told nothing more. */
   readonly details: UsageDetails | null;
+  /**
+   * The usage isn't known, and the tokens and costs are an estimate: what they may be at most.
+   * Null, or absent: they are known, or all of the answer was seen.
+   */
+  readonly atMost?: UsageBound | null;
+}
+
+/** `cost` null: unpriced. */
+export interface UsageBound {
+  readonly tokens: number;
+  readonly cost: PicoUsd | null;
 }
 
 /**
@@ -69,6 +80,7 @@ const keyIdCharsMax = 64;
 
 export function executionToWire(record: Execution | null): readonly unknown[] {
   if (record === null) return [];
+  const { atMost = null } = record;
   const flat: unknown[] = [
     record.requestId,
     record.endpoint,
@@ -91,8 +103,9 @@ export function executionToWire(record: Execution | null): readonly unknown[] {
     record.keyId,
   ];
   // Left out where they say nothing, as nearly always.
-  if (record.requestedModel !== "" || record.details !== null)
+  if (record.requestedModel !== "" || record.details !== null || atMost !== null)
     flat.push(record.requestedModel, detailsToFlat(record.details));
+  if (atMost !== null) flat.push(atMost.tokens, atMost.cost);
   return flat;
 }
 
@@ -123,6 +136,8 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     // An earlier release doesn't say them.
     requestedModel = "",
     rawDetails = [],
+    tokensAtMost = null,
+    costAtMost = null,
   ]: readonly unknown[] = flat;
   if (
     !isText(requestId) ||
@@ -152,6 +167,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     return undefined;
   if (typeof cacheHit !== "boolean" || !isNumber(latencyMs) || !isNumberOrNull(firstByteMs))
     return undefined;
+  if (!isNumberOrNull(tokensAtMost) || !isNumberOrNull(costAtMost)) return undefined;
   const details = detailsFromFlat(rawDetails);
   if (!isText(requestedModel) || details === undefined) return undefined;
   return {
@@ -176,6 +192,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     keyId,
     requestedModel,
     details,
+    atMost: tokensAtMost === null ? null : { tokens: tokensAtMost, cost: costAtMost },
   };
 }
 
@@ -205,7 +222,13 @@ export function flawOf(record: Execution): string | null {
   if (firstByteMs !== null && !isCount(firstByteMs)) return "firstByteMs";
   if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
     return "requestedModel";
+  const { atMost = null } = record;
+  if (atMost !== null && !isBound(atMost)) return "atMost";
   return flawOfDetails(record.details);
+}
+
+function isBound({ tokens, cost }: UsageBound): boolean {
+  return isCount(tokens) && tokens <= 4 * tokensPerResponseMax && isCost(cost);
 }
 
 function isText(value: unknown): value is string {

@@ -424,6 +424,7 @@ export function executed(changes: Partial<Execution> = {}): Execution {
     firstByteMs: 2,
     requestedModel: "",
     details: null,
+    atMost: null,
     keyId: "",
     ...changes,
   };

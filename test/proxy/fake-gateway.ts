@@ -164,7 +164,7 @@ export function fakeGateway(yaml: string): FakeGateway {
           },
           (error: Error) => sink.onFailure(asUpstreamFailure(error)),
         );
-        return { pause() {}, resume() {}, abort() {} };
+        return { isSent: true, pause() {}, resume() {}, abort() {} };
       },
       redact: (text) => text,
       close: () => Promise.resolve(),

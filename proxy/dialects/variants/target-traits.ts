@@ -95,6 +95,12 @@ export function messagesTraitsOf(
   };
 }
 
+/** The most output that a model gives at once; null: it isn't known. */
+export function outputTokensMaxOf(host: ModelHost, model: string): number | null {
+  const { outputTokensMax } = messagesTraitsOf(host, model) ?? chatTraitsOf(host, model);
+  return outputTokensMax;
+}
+
 /** The name by which a model's family is known: its own, or the one that the operator gives. */
 export function namedLike({ modelTraits }: Pick<ModelHost, "modelTraits">, model: string): string {
   return ownTraits(modelTraits, model)?.like ?? model;

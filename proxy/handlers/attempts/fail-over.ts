@@ -11,6 +11,7 @@ import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
+import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
 
 export interface FailOver {
   readonly admission: Admission;
@@ -28,16 +29,20 @@ export interface FailOver {
  * and our own limits are not.
  */
 export async function failOver(
-  { gateway, exchange, record }: RequestContext<"limiter" | "metrics">,
+  context: RequestContext<RecordingParts | "limiter">,
   { admission, targets, send }: FailOver,
   first: Forwarded,
 ): Promise<Forwarded> {
+  const { gateway, exchange, record } = context;
   let best = first;
   let bestTarget = admission.target;
   let last = first;
   let untried = targets;
   for (;;) {
     const { target } = admission;
+    const uncharged = settleAttempt(context, last);
+    if (last === best) best = uncharged;
+    last = uncharged;
     assert(target !== null && last.failed !== null && best.failed !== null, "a target has failed");
     record.failedAt(target, last.failed.why);
     if (last !== best && isMoreUseful(last.failed, best.failed)) {

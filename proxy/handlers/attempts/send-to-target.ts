@@ -12,6 +12,7 @@ import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
 import type { RequestContext } from "../../request-context.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
+import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
 
 interface TargetSending {
   readonly target: Target;
@@ -23,17 +24,20 @@ interface TargetSending {
   readonly send: (trace: AttemptTrace | null) => Promise<Forwarded>;
 }
 
+type AttemptParts =
+  | RecordingParts
+  | "limiter"
+  | "random"
+  | "setTimer"
+  | "targetHealth"
+  | "targetLoad";
+
 /** The first answer, or the last failure. Each failure before that is noted in the record. */
 export async function sendToTarget(
-  {
-    gateway,
-    exchange,
-    record,
-  }: RequestContext<
-    "metrics" | "providers" | "monoMs" | "random" | "setTimer" | "targetHealth" | "targetLoad"
-  >,
+  context: RequestContext<AttemptParts>,
   { target, isRepeatable, operation, stream, send }: TargetSending,
 ): Promise<Forwarded> {
+  const { gateway, exchange, record } = context;
   const { config, upstream } = providerOf(gateway, target);
   const { targetHealth, targetLoad } = gateway;
   const firstMonoMs = gateway.monoMs();
@@ -63,6 +67,7 @@ export async function sendToTarget(
     const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
     if (waitMs === null) return forwarded;
     record.failedAt(target, forwarded.failed.why);
+    forwarded = settleAttempt(context, forwarded);
     if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
     startedMonoMs = gateway.monoMs();
   }

@@ -27,6 +27,7 @@ export interface CallHandler {
   connection: CallConnection | null;
   onConnect(abort: (error?: Error) => void): void;
   onBodySent(): void;
+  onRequestSent(): void;
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean;
   onData(chunk: Buffer): boolean;
   onComplete(): void;
@@ -47,6 +48,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   idleTicks = 0;
   timeoutTicks = Infinity;
   watchIndex = -1;
+  isSent = false;
+  isResent = false;
   connection: CallConnection | null = null;
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
@@ -134,6 +137,16 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.idleTicks = 0;
   }
 
+  /** undici has written all of it; what the socket still holds hasn't left yet. */
+  onRequestSent(): void {
+    const { socket } = this.connection!;
+    if (socket?.writableNeedDrain !== true) this.isSent = true;
+    else
+      socket.once("drain", () => {
+        this.isSent = true;
+      });
+  }
+
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     // undici asserts that there is none such, where nothing could catch it. What is thrown here, it
     // hands to `onError`.
@@ -179,6 +192,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     if (sendAnew === null || !this.#foundClosed(error))
       return this.#sink.onFailure(asUpstreamFailure(error));
     this.#sendAnew = null;
+    this.isResent = this.isSent;
+    this.isSent = false;
     sendAnew();
   }
 

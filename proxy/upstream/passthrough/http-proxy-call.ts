@@ -26,6 +26,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   idleTicks = 0;
   timeoutTicks = Infinity;
   watchIndex = -1;
+  isSent = false;
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly string[]) => void) | null = null;
   readonly #sink: UpstreamSink;
@@ -117,6 +118,10 @@ export class HttpProxyCall implements UpstreamCall, Watched {
         this.#restartTimeout();
       });
     }
+    outgoing.once("finish", () => {
+      // A connection that fails finishes its writes, too.
+      if (!this.#connecting && outgoing.socket?.destroyed === false) this.isSent = true;
+    });
     // The head needn't wait for a body that hasn't come yet.
     setImmediate(() => {
       if (!this.#over && !outgoing.headersSent) outgoing.flushHeaders();
@@ -157,6 +162,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
     if (sendAnew === null || !this.#foundClosed(error)) return this.#fail(asUpstreamFailure(error));
     this.#sendAnew = null;
     this.#outgoing = null;
+    this.isSent = false;
     this.#deadlines.unwatch(this);
     sendAnew();
   }

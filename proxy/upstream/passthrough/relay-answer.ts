@@ -12,6 +12,7 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
+import type { SentRequest } from "../../usage/usage-bound.js";
 import { AnswerRelay } from "../answer-relay.js";
 import { redirectsElsewhere, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess } from "../errors/success-body.js";
@@ -37,6 +38,8 @@ export interface RelayRequest {
   readonly operation: Operation | null;
   /** How much of the request's body has passed. */
   readonly promptBytes: () => number;
+  /** As in `SentRequest`; called only where the usage isn't known. */
+  readonly modelOutputMax?: () => number | null;
   readonly monoMs: () => number;
 }
 
@@ -64,6 +67,16 @@ class Relaying extends AnswerRelay {
 
   protected send(): UpstreamCall {
     return this.#what.upstream.send(this.#what.request, this);
+  }
+
+  protected sentRequest(): SentRequest {
+    const { operation, request, promptBytes, modelOutputMax } = this.#what;
+    return {
+      operation,
+      body: request.body,
+      promptBytes: promptBytes(),
+      modelOutputMax: modelOutputMax?.() ?? null,
+    };
   }
 
   protected ownHeaders(): readonly string[] {
@@ -197,18 +210,14 @@ class Relaying extends AnswerRelay {
   protected failed(upstreamFailure: UpstreamFailure): void {
     // A body that broke off with its client is no failure of the provider's.
     if (this.exchange.gone) return this.onGone();
-    const { reason } = upstreamFailure;
     if (this.exchange.begun) return this.endCut(upstreamFailure);
     const { provider } = this.#what;
     const failure = unansweredFailure(provider, this.status !== 0, upstreamFailure);
-    this.end(
-      { usage: null, estimated: false, note: reason },
-      {
-        status: failure.status,
-        outcome: this.unansweredOutcome(upstreamFailure),
-        finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),
-      },
-    );
+    this.end(this.chargedWithoutEnd(upstreamFailure.reason), {
+      status: failure.status,
+      outcome: this.unansweredOutcome(upstreamFailure),
+      finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),
+    });
   }
 }
 

@@ -52,7 +52,7 @@ class Provider {
 
   #send(sink: UpstreamSink): UpstreamCall {
     this.sink = sink;
-    return { pause() {}, resume() {}, abort: () => this.abort() };
+    return { isSent: true, pause() {}, resume() {}, abort: () => this.abort() };
   }
 
   abort(): void {

@@ -51,7 +51,7 @@ function call(translator: AnswerTranslator = lower()): {
   const upstream: Upstream = {
     send: (_, sink) => {
       provider = sink;
-      return { pause() {}, resume() {}, abort: () => void aborted++ };
+      return { isSent: true, pause() {}, resume() {}, abort: () => void aborted++ };
     },
     redact: (text) => text.replaceAll("secret", "[redacted]"),
     close: () => Promise.resolve(),

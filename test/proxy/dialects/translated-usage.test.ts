@@ -46,7 +46,7 @@ async function chargedFor({
   const upstream = {
     send: (_: unknown, to: UpstreamSink) => {
       sink = to;
-      return { pause() {}, resume() {}, abort() {} };
+      return { isSent: true, pause() {}, resume() {}, abort() {} };
     },
     redact: (text: string) => text,
     close: () => Promise.resolve(),

@@ -76,7 +76,7 @@ async function run({ body, path, change, play, prepare }: Injection): Promise<Ru
         sink.onData(answer);
         sink.onEnd();
       });
-      return { pause() {}, resume() {}, abort: () => (aborted = true) };
+      return { isSent: true, pause() {}, resume() {}, abort: () => (aborted = true) };
     },
     redact: (text: string) => text,
     close: () => Promise.resolve(),

@@ -2,7 +2,7 @@ import t from "tap";
 import { watchedUpstream } from "../../../proxy/objects/answer-watch.js";
 import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 
-const call = { pause() {}, resume() {}, abort() {} };
+const call = { isSent: true, pause() {}, resume() {}, abort() {} };
 
 /** What was seen of an answer in these pieces, and what passed. */
 function watched(status: number, type: string, pieces: readonly string[]) {

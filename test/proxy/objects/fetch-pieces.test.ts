@@ -15,7 +15,7 @@ function provider() {
       calls.push(request.path);
       sink = to;
       const note = (what: string) => () => void calls.push(what);
-      return { pause: note("pause"), resume: note("resume"), abort: note("abort") };
+      return { isSent: true, pause: note("pause"), resume: note("resume"), abort: note("abort") };
     },
   } as unknown as Upstream;
   let leave = (): void => {};

@@ -6,7 +6,12 @@ import {
   unknownModel,
 } from "../../../proxy/routing/model-catalog.js";
 import { listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
-import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../../../proxy/upstream/upstream.js";
 import type { AliasConfig, Config, ProviderConfig } from "../../../shared/config/config.js";
 import type { ProviderType } from "../../../shared/config/provider-type.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -21,16 +26,13 @@ interface ModelsCall {
 class Provider implements Upstream {
   readonly calls: ModelsCall[] = [];
 
-  send(
-    request: UpstreamRequest,
-    sink: UpstreamSink,
-  ): { pause(): void; resume(): void; abort(): void } {
+  send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
     const call: ModelsCall = { request, sink, aborted: false };
     this.calls.push(call);
     const abort = (): void => {
       call.aborted = true;
     };
-    return { pause: () => {}, resume: () => {}, abort };
+    return { isSent: true, pause: () => {}, resume: () => {}, abort };
   }
 
   redact = (text: string): string => text;

@@ -7,6 +7,7 @@ import {
   heldHeadBytesMax,
   heldHeadMs,
   heldResponseBytesMax,
+  outputTokensAssumed,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../../support/providers/scripted-upstream.js";
@@ -789,6 +790,14 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       false,
     ],
   ];
+  const lost = new Set([
+    "silence",
+    "a plain answer that breaks off",
+    "a plain answer that stops",
+    "a stream that breaks off before its first byte",
+    "a stream that times out",
+    "a comment, and no more",
+  ]);
   for (const [what, fails, why, status, worthRetrying = true] of table) {
     const forwarding = new Forwarding({ hasFallback: true });
     fails(forwarding);
@@ -807,7 +816,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
                 worthRetrying,
                 retryAfterMs: what === "too many requests" ? 7000 : null,
               },
-        usage: null,
+        usage: lost.has(what) ? { inputTokens: estimate(0) } : null,
       },
       what,
     );
@@ -861,9 +870,9 @@ t.test(
         await forwarding.finished(),
         {
           status,
-          usage: null,
-          estimated: false,
-          executed: false,
+          usage: kind === "unreachable" ? null : { inputTokens: estimate(0), outputTokens: 0 },
+          estimated: kind !== "unreachable",
+          executed: kind !== "unreachable",
           outcome: "upstream_error",
           note: "ECONNREFUSED",
           firstByteMonoMs: null,
@@ -887,7 +896,8 @@ t.test(
     const forwarding = new Forwarding().head(200).data('{"choices":[').fail("broken");
     t.match(await forwarding.finished(), {
       status: 502,
-      usage: null,
+      usage: { totalTokens: estimate(12) },
+      estimated: true,
       executed: true,
       outcome: "upstream_cut",
       note: "ECONNRESET",
@@ -935,20 +945,23 @@ t.test("a large plain answer that is cut after it began is cut for the client to
 });
 
 t.test(
-  "a client that leaves before the head ends the upstream and is charged nothing",
+  "a client that leaves before the head ends the upstream, and is charged the prompt if that had left",
   async (t) => {
-    const forwarding = new Forwarding();
-    forwarding.exchange.leave();
-    t.equal(forwarding.aborted, true);
-    t.match(await forwarding.finished(), {
-      status: 499,
-      usage: null,
-      estimated: true,
-      executed: true,
-      outcome: "client_gone",
-      firstByteMonoMs: null,
-    });
-    t.same(forwarding.exchange.calls, []);
+    for (const isSent of [true, false]) {
+      const forwarding = new Forwarding();
+      forwarding.isSent = isSent;
+      forwarding.exchange.leave();
+      t.equal(forwarding.aborted, true);
+      t.match(await forwarding.finished(), {
+        status: 499,
+        usage: isSent ? { inputTokens: estimate(0), outputTokens: 0 } : null,
+        estimated: isSent,
+        executed: isSent,
+        outcome: "client_gone",
+        firstByteMonoMs: null,
+      });
+      t.same(forwarding.exchange.calls, []);
+    }
   },
 );
 
@@ -986,7 +999,7 @@ t.test(
 
 t.test("a client that a stopping proxy cuts off is charged alike, and isn't blamed", async (t) => {
   const stages: readonly (readonly [string, Forwarding, usage: object | null])[] = [
-    ["before the head", new Forwarding(), null],
+    ["before the head", new Forwarding(), { totalTokens: estimate(0) }],
     ["after it", new Forwarding().head(200, eventStream), { totalTokens: estimate(0) }],
     [
       "in the middle",
@@ -1000,6 +1013,39 @@ t.test("a client that a stopping proxy cuts off is charged alike, and isn't blam
     const ended = { status: 599, outcome: "shutdown", executed: true, estimated: true, usage };
     t.match(await forwarding.finished(), ended, name);
   }
+});
+
+t.test("what isn't known has a bound: the body, and the most output", async (t) => {
+  const body = Buffer.from('{"max_tokens":50,"n":2,"messages":[]}');
+  const request = { method: "POST", path: "/x", headers: [], body, isRepeatable: true } as const;
+  const open = Buffer.from('{"messages":[]}');
+  const gemini = Buffer.from('{"generationConfig":{"maxOutputTokens":7,"candidateCount":3}}');
+  const cases: readonly (readonly [what: Partial<ForwardRequest>, output: number])[] = [
+    [{ request }, 100],
+    [{ request: { ...request, body: open }, modelOutputMax: () => 16_384 }, 16_384],
+    [{ request: { ...request, body: open } }, outputTokensAssumed],
+    [{ request: { ...request, body: gemini } }, 21],
+    [{ request, operation: "embeddings" }, 0],
+  ];
+  for (const [what, output] of cases) {
+    const atMost = { inputTokens: promptBytes, outputTokens: output };
+    const ends: readonly ((it: Forwarding) => void)[] = [
+      (it) => it.exchange.leave(),
+      (it) => it.head(200, eventStream).exchange.leave(),
+      (it) => void it.fail("timed_out"),
+      (it) => void it.head(200, eventStream).data(chunk("ab")).fail("broken"),
+    ];
+    for (const end of ends) {
+      const it = new Forwarding(what);
+      end(it);
+      t.match(await it.finished(), { atMost, estimated: true }, JSON.stringify(output));
+    }
+  }
+  const whole = new Forwarding({ request }).head(200).data(completion(30, "a")).end();
+  t.match(await whole.finished(), { atMost: null });
+  const long = new Forwarding({ request }).head(200, eventStream).data(chunk("x".repeat(4000)));
+  long.exchange.leave();
+  t.match(await long.finished(), { atMost: { outputTokens: 1000 } }, "what was seen is the least");
 });
 
 t.test("of a stream that reported its usage at the start, the rest is estimated", async (t) => {

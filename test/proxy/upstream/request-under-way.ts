@@ -7,11 +7,16 @@ import type { FakeExchange } from "../fake-exchange.js";
 export const limits = ["x-ratelimit-limit-requests", "10"];
 export const json = ["content-type", "application/json"];
 
+/** What a connection suffers after it has taken the request. */
+const mayBeSent: ReadonlySet<UpstreamFailure["kind"]> = new Set(["timed_out", "broken"]);
+
 export class RequestUnderWay<Request> {
   readonly exchange: FakeExchange;
   request: Request | null = null;
   sink!: UpstreamSink;
   aborted = false;
+  /** Whether it has left for the provider. */
+  isSent = true;
   paused = false;
   forwarded: Forwarded | null = null;
   readonly #promise: Promise<Forwarded>;
@@ -25,7 +30,11 @@ export class RequestUnderWay<Request> {
     this.#promise = start((request, sink) => {
       this.request = request;
       this.sink = sink;
+      const it = this;
       return {
+        get isSent() {
+          return it.isSent;
+        },
         pause: () => {
           this.paused = true;
         },
@@ -58,6 +67,7 @@ export class RequestUnderWay<Request> {
   }
 
   fail(kind: UpstreamFailure["kind"], reason = "ECONNRESET"): this {
+    if (!mayBeSent.has(kind)) this.isSent = false;
     this.sink.onFailure({ kind, reason });
     return this;
   }

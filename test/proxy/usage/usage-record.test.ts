@@ -65,6 +65,7 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     keyId: "",
     requestedModel: "",
     details: null,
+    atMost: null,
   });
 });
 

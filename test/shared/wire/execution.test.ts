@@ -43,7 +43,7 @@ t.test(
       const kinds = ["text", 5, true, null, undefined, {}, [], 1n].filter(
         (value) =>
           typeof value !== typeof item &&
-          !(value === null && [10, 11, 12, 15, 17].includes(at)) &&
+          !(value === null && [10, 11, 12, 15, 17, 21, 22].includes(at)) &&
           !(value === undefined && at > 18),
       );
       t.same(
@@ -55,7 +55,7 @@ t.test(
     t.same(recordIn(settleWith([...executedFlat, 1])), executed, "one more is a later release's");
     t.same(
       recordIn(settleWith(executedFlat.slice(0, 19))),
-      { ...executed, requestedModel: "", details: null },
+      { ...executed, requestedModel: "", details: null, atMost: null },
       "an earlier release's has no more",
     );
     t.equal(parseToDaemon(settleWith(executedFlat.slice(0, 18))), null, "one less");
@@ -92,6 +92,8 @@ t.test(
       [17, "firstByteMs", notCounts],
       [18, "keyId", ["x".repeat(65)]],
       [19, "requestedModel", [long, "m\u0000"]],
+      [21, "atMost", [...notCounts, 5 * tokensPerResponseMax]],
+      [22, "atMost", notCosts],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, value])],
       [20, "webSearches", [[null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

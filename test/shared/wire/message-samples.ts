@@ -77,6 +77,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       firstByteMs: fc.option(count),
       keyId: fc.stringMatching(/^\w{0,64}$/),
       requestedModel: fc.oneof(name, fc.constant("")),
+      atMost: fc.option(fc.record({ tokens, cost: fc.option(cost) })),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom(...serviceTiers)),
@@ -339,6 +340,7 @@ export const executed: Execution = {
   keyId: "key_1",
   requestedModel: "smart",
   details: detailsOf("flex", { cacheWrite1hTokens: 2, audioInputTokens: 1 }),
+  atMost: { tokens: 90, cost: 700 },
 };
 
 export const executedFlat = [
@@ -363,6 +365,8 @@ export const executedFlat = [
   "key_1",
   "smart",
   ["flex", 2, 1],
+  90,
+  700,
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -1,7 +1,6 @@
 import t from "tap";
 import { failOver } from "../../../../proxy/handlers/attempts/fail-over.js";
 import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
-import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import type { TargetFailure } from "../../../../proxy/upstream/errors/failover-reason.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
@@ -99,7 +98,7 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
   if (leavesDuring === "start") exchange.leave();
   const first = ended(ends["a"]!, "a");
   const result = await failOver(
-    { gateway, exchange, record } as unknown as RequestContext<"limiter" | "metrics">,
+    { gateway, exchange, record } as unknown as Parameters<typeof failOver>[0],
     {
       admission,
       targets,

@@ -105,7 +105,7 @@ t.test("a client that leaves meanwhile ends the reading, and nothing is submitte
         send(request: unknown) {
           sent.push(request);
           setImmediate(() => (context.exchange as FakeExchange).leave());
-          return { pause() {}, resume() {}, abort() {} };
+          return { isSent: true, pause() {}, resume() {}, abort() {} };
         },
       });
       return submitBatch(context, "batches");

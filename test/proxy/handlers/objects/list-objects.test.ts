@@ -42,7 +42,7 @@ function providerOf(count: number, nth: number): FakeGateway {
         Buffer.from(JSON.stringify({ object: "list", data, ...ids, has_more: to < count })),
       );
       sink.onEnd();
-      return { pause() {}, resume() {}, abort() {} };
+      return { isSent: true, pause() {}, resume() {}, abort() {} };
     },
   };
   Object.assign(fake.gateway.providers.get("one")!.upstream, upstream);

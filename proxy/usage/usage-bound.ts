@@ -1,0 +1,77 @@
+/**
+ * The most that a request can use at its provider, for a response whose usage never came: all of
+ * its body as input, a token for each byte, and the most output that it asks for or that its model
+ * gives. Not bounded: what a provider adds to a prompt by itself, such as a stored conversation or
+ * the results of a search.
+ */
+import { outputTokensAssumed, tokensPerResponseMax } from "../../shared/bounds.js";
+import { isCount, isObject, parseJson } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+import type { RequestBody } from "../upstream/upstream.js";
+import type { Usage } from "./read-usage.js";
+
+/** They generate nothing. */
+const withoutOutput: ReadonlySet<Operation> = new Set<Operation>([
+  "embeddings",
+  "embed_content",
+  "batch_embed_contents",
+  "moderations",
+  "rerank",
+]);
+
+const caps = ["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"];
+const choices = ["n", "best_of", "candidateCount"];
+
+/** A request as it was sent. */
+export interface SentRequest {
+  /** Null: it isn't known. */
+  readonly operation: Operation | null;
+  readonly body: RequestBody;
+  /** For a body that wasn't held. */
+  readonly promptBytes: number;
+  /** The most output that the model gives at once; null: it isn't known. */
+  readonly modelOutputMax: number | null;
+}
+
+/** `charged`: what is known or estimated of it already. */
+export function usageBound(charged: Usage, sent: SentRequest): Usage {
+  const inputTokens = Math.max(charged.inputTokens, bytesOf(sent));
+  const outputTokens = Math.max(charged.outputTokens, outputMax(sent));
+  const input = Math.min(inputTokens, tokensPerResponseMax);
+  const output = Math.min(outputTokens, tokensPerResponseMax);
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + output,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    reportedCost: null,
+    details: charged.details,
+  };
+}
+
+/** No token is less than a byte. */
+function bytesOf({ body, promptBytes }: SentRequest): number {
+  if (body === null) return promptBytes;
+  return Math.max(promptBytes, Buffer.isBuffer(body) ? body.length : (body.bytes ?? 0));
+}
+
+function outputMax({ operation, body, modelOutputMax }: SentRequest): number {
+  if (operation !== null && withoutOutput.has(operation)) return 0;
+  const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
+  const perChoice = largestOf(fields, caps) ?? modelOutputMax ?? outputTokensAssumed;
+  return perChoice * Math.max(1, largestOf(fields, choices) ?? 1);
+}
+
+/** The largest of the counts of these names, at the top or in Gemini's `generationConfig`. */
+function largestOf(fields: unknown, names: readonly string[]): number | null {
+  if (!isObject(fields)) return null;
+  const config = fields["generationConfig"] ?? fields["generation_config"];
+  const places = isObject(config) ? [fields, config] : [fields];
+  const counts = places.flatMap((place) => names.map((name) => place[name])).filter(isCounted);
+  return counts.length === 0 ? null : Math.max(...counts);
+}
+
+function isCounted(value: unknown): value is number {
+  return isCount(value, 1);
+}
