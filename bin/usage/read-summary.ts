@@ -11,7 +11,10 @@ import { unreadableAnswer } from "../session/daemon-answer.js";
 /** What is shown of the totals. */
 export type ShownTotals = Pick<
   UsageTotals,
-  (typeof totalCounts)[number] | (typeof totalCosts)[number] | "rewrite_cost_saved"
+  | (typeof totalCounts)[number]
+  | (typeof totalCosts)[number]
+  | (typeof unknownUsage)[number]
+  | "rewrite_cost_saved"
 >;
 
 export interface ShownSummary {
@@ -39,6 +42,7 @@ const groupCounts = [
   "total_tokens",
   "unpriced_requests",
 ] as const;
+const unknownUsage = ["unknown_calls", "unknown_tokens_at_most", "unknown_cost_at_most"] as const;
 
 /** The fields that are shown; throws `CommandFailure` if the answer has another form. */
 export function readSummary(body: unknown): ShownSummary {
@@ -77,8 +81,13 @@ function isTotals(value: unknown): value is ShownTotals {
   return (
     totalCounts.every((name) => isCount(fields[name])) &&
     totalCosts.every((name) => isAmount(fields[name])) &&
-    (saved === undefined || isAmount(saved))
+    (saved === undefined || isAmount(saved)) &&
+    hasUnknown(fields)
   );
+}
+
+function hasUnknown(fields: Readonly<Record<string, unknown>>): boolean {
+  return unknownUsage.every((name) => fields[name] === undefined || isAmount(fields[name]));
 }
 
 function isGroup(value: unknown): value is UsageGroup {
@@ -87,7 +96,8 @@ function isGroup(value: unknown): value is UsageGroup {
     typeof fields["key"] === "string" &&
     groupCounts.every((name) => isCount(fields[name])) &&
     (isAbsent(fields["name"]) || typeof fields["name"] === "string") &&
-    isAmount(fields["total_cost"])
+    isAmount(fields["total_cost"]) &&
+    hasUnknown(fields)
   );
 }
 

@@ -17,6 +17,7 @@ export function renderGroups(
       0,
     ),
   );
+  const someUnknown = groups.some(({ unknown_calls: calls = 0 }) => calls > 0);
   const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
   const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({
     title,
@@ -43,6 +44,12 @@ export function renderGroups(
         text: (group) =>
           group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals),
       },
+      ...(someUnknown
+        ? [
+            count("UNKNOWN", ({ unknown_calls: calls = 0 }) => calls),
+            count("AT MOST", ({ unknown_tokens_at_most: tokens = 0 }) => tokens),
+          ]
+        : []),
       ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
     ],
     groups,

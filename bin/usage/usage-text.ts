@@ -55,6 +55,11 @@ function renderHosts(hosts: ReportHosts): readonly string[] {
 }
 
 function renderTotals(usage: ShownTotals): string {
+  const {
+    unknown_calls: unknown = 0,
+    unknown_tokens_at_most: tokensAtMost = 0,
+    unknown_cost_at_most: costAtMost = 0,
+  } = usage;
   const decimals = usdDecimals(usage.total_cost);
   const usd = (amount: number): string => formatUsd(amount, decimals);
   const allUnpriced = usage.total_requests > 0 && usage.unpriced_requests === usage.total_requests;
@@ -88,6 +93,15 @@ function renderTotals(usage: ShownTotals): string {
             "unpriced requests",
             formatCount(usage.unpriced_requests),
             "without a price: not in the cost",
+          ] as const,
+        ]
+      : []),
+    ...(unknown > 0
+      ? [
+          [
+            "usage unknown",
+            formatCount(unknown),
+            `estimated above; at most ${formatCount(tokensAtMost)} tokens, ${formatUsd(costAtMost, usdDecimals(costAtMost))}`,
           ] as const,
         ]
       : []),

@@ -42,6 +42,8 @@ create table if not exists sluice_usage_records (
   image_output_tokens bigint,
   web_searches bigint,
   file_searches bigint,
+  tokens_at_most bigint,
+  cost_at_most numeric(24, 12),
   primary key (store_id, record_id, time)
 ) partition by range (time);
 

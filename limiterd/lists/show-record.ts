@@ -26,7 +26,7 @@ export function recordItem(
   id: string,
   record: UsageRecord,
 ): RecordItem {
-  const { keyId, requestedModel, details } = record;
+  const { keyId, requestedModel, details, atMost = null } = record;
   const number = keyNumber(keyId);
   const dollars = (cost: number | null): number | null => (cost === null ? null : costUsd(cost));
   return {
@@ -52,6 +52,8 @@ export function recordItem(
     rewrite_cost_saved: dollars(record.rewriteCostSaved),
     cache_hit: record.cacheHit,
     estimated: record.estimated,
+    tokens_at_most: atMost === null ? null : atMost.tokens,
+    cost_at_most: atMost === null ? null : dollars(atMost.cost),
     latency_ms: record.latencyMs,
     first_byte_ms: record.firstByteMs,
     requested_model: requestedModel || record.model || null,

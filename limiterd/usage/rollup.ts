@@ -42,6 +42,10 @@ export interface Rollup {
   readonly outputCost: MoneySum;
   readonly totalCost: MoneySum;
   readonly rewriteCostSaved: MoneySum;
+  /** Records whose usage isn't known, and what it may be at most. */
+  unknownCalls: number;
+  tokensAtMost: number;
+  readonly costAtMost: MoneySum;
 }
 
 /** One to be read: its parts may be those of others too. */
@@ -63,6 +67,9 @@ export function emptyRollup(): Rollup {
     outputCost: emptySum(),
     totalCost: emptySum(),
     rewriteCostSaved: emptySum(),
+    unknownCalls: 0,
+    tokensAtMost: 0,
+    costAtMost: emptySum(),
   };
 }
 
@@ -74,7 +81,7 @@ export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }
 
 /** The sum of one record. */
 export function rollupOf(record: UsageRecord): ReadRollup {
-  const { inputCost, outputCost, totalCost, rewriteCostSaved } = record;
+  const { inputCost, outputCost, totalCost, rewriteCostSaved, atMost = null } = record;
   const unpriced = inputCost === null || outputCost === null || totalCost === null;
   const requests = record.status === interimStatus ? 0 : 1;
   return {
@@ -92,6 +99,9 @@ export function rollupOf(record: UsageRecord): ReadRollup {
     outputCost: sumOf(unpriced ? 0 : outputCost),
     totalCost: sumOf(unpriced ? 0 : totalCost),
     rewriteCostSaved: sumOf(rewriteCostSaved ?? 0),
+    unknownCalls: atMost === null ? 0 : 1,
+    tokensAtMost: atMost === null ? 0 : atMost.tokens,
+    costAtMost: sumOf(atMost?.cost ?? 0),
   };
 }
 
@@ -125,6 +135,9 @@ export function addRollup(sum: Rollup, other: ReadRollup): boolean {
   addSum(sum.inputCost, other.inputCost);
   addSum(sum.outputCost, other.outputCost);
   addSum(sum.rewriteCostSaved, other.rewriteCostSaved);
+  sum.unknownCalls = bounded(sum.unknownCalls + other.unknownCalls);
+  sum.tokensAtMost = bounded(sum.tokensAtMost + other.tokensAtMost);
+  addSum(sum.costAtMost, other.costAtMost);
   return addSum(sum.totalCost, other.totalCost);
 }
 
@@ -141,7 +154,8 @@ function bounded(count: number): number {
 
 /**
  * `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last
- * records that may be in it: it holds all up to there. Behind them the details, if there are any.
+ * records that may be in it: it holds all up to there. Then what isn't known, and the details, if
+ * there are any.
  */
 export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
   return [
@@ -163,12 +177,16 @@ export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown
     sum.rewriteCostSaved.microUsd,
     sum.rewriteCostSaved.picoUsd,
     recordKey,
+    sum.unknownCalls,
+    sum.tokensAtMost,
+    sum.costAtMost.microUsd,
+    sum.costAtMost.picoUsd,
     ...(sum.details === null ? [] : detailNames.map((name) => sum.details![name])),
   ];
 }
 
 /** Before the details. */
-const fixedFields = 18;
+const fixedFields = 22;
 
 /** Null for what `rollupToStored` never wrote. */
 export function rollupFromStored(value: readonly unknown[]): Rollup | null {
@@ -209,6 +227,9 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
     outputCost: money(11),
     totalCost: money(13),
     rewriteCostSaved: money(15),
+    unknownCalls: counts[18]!,
+    tokensAtMost: counts[19]!,
+    costAtMost: money(20),
   };
 }
 

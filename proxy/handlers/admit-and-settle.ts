@@ -178,13 +178,15 @@ export function settleProgress(
   const execution = executionOf(context, part);
   assert(isCount(usage.totalTokens), "a count of tokens is an integer");
   record.progressed({ usage, estimated }, execution?.totalCost ?? null);
-  countCharge(context, { usage, estimated, status: 200 }, execution);
+  countCharge(context, { usage, estimated, atMost, status: 200 }, execution);
   gateway.limiter.progress(admission, { tokens: usage.totalTokens, estimated, record: execution });
 }
 
+type Counted = Pick<Forwarded, "usage" | "estimated" | "status" | "atMost">;
+
 function countCharge(
   { gateway, record }: RequestContext<"metrics">,
-  { usage, estimated, status }: Pick<Forwarded, "usage" | "estimated" | "status">,
+  { usage, estimated, status, atMost = null }: Counted,
   execution: Execution | null,
 ): void {
   const { target, userPath } = record;
@@ -192,7 +194,7 @@ function countCharge(
   const cost = execution?.totalCost ?? null;
   const isUnpriced = execution !== null && cost === null;
   const answered = status >= 200 && status < 300;
-  const charge = { target, userPath, usage, estimated, cost, isUnpriced, answered };
+  const charge = { target, userPath, usage, estimated, cost, isUnpriced, atMost, answered };
   gateway.metrics.counts.charged(charge);
   const saved = execution?.rewriteTokensSaved ?? 0;
   if (saved > 0) gateway.metrics.counts.tokensSaved(saved);

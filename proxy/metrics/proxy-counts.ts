@@ -51,6 +51,8 @@ interface ChargedUsage {
   /** Null: it has no price, or usage is off. */
   readonly cost: PicoUsd | null;
   readonly isUnpriced: boolean;
+  /** What the usage may be at most; null: it is known. */
+  readonly atMost: Usage | null;
   readonly answered: boolean;
 }
 
@@ -136,7 +138,16 @@ export class ProxyCounts {
     count(at.requests(endpoint, status, stream));
   }
 
-  charged({ target, userPath, usage, estimated, cost, isUnpriced, answered }: ChargedUsage): void {
+  charged({
+    target,
+    userPath,
+    usage,
+    estimated,
+    cost,
+    isUnpriced,
+    atMost,
+    answered,
+  }: ChargedUsage): void {
     const series = this.#targets.of(target, answered);
     const at = series.at(this.#paths.labelOf(userPath));
     const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
@@ -147,6 +158,7 @@ export class ProxyCounts {
     if (outputTokens > 0) count(at.tokens(3, estimated), outputTokens);
     if (cost !== null) count(at.cost, costUsd(cost));
     if (isUnpriced) count(series.unpriced);
+    if (atMost !== null) count(series.unknownTokens, atMost.totalTokens);
   }
 
   attemptEnded(attempt: EndedAttempt): void {

@@ -9,8 +9,16 @@ import type { Series, SeriesTable } from "../../shared/metrics/series.js";
 import { type ModelLabels, other } from "./bounded-labels.js";
 import { providerName } from "./gen-ai-names.js";
 
-const { requests, tokens, cost, unpriced, operationDuration, firstChunk, tokenUsage } =
-  proxyMetrics;
+const {
+  requests,
+  tokens,
+  cost,
+  unpriced,
+  unknownTokens,
+  operationDuration,
+  firstChunk,
+  tokenUsage,
+} = proxyMetrics;
 
 const tokenTypes = ["input", "cached_input", "cache_write_input", "output"] as const;
 
@@ -23,6 +31,7 @@ export class TargetSeries {
   readonly #byPath = new Map<string, PathSeries>();
   readonly #generations = new Map<string, GenerationSeries>();
   #unpriced: Series | null = null;
+  #unknownTokens: Series | null = null;
 
   constructor(table: SeriesTable, provider: string, type: ProviderType | null, model: string) {
     this.#table = table;
@@ -49,6 +58,11 @@ export class TargetSeries {
       this.#generations.set(operation, found);
     }
     return found;
+  }
+
+  get unknownTokens(): Series {
+    this.#unknownTokens ??= this.#table.add(unknownTokens, [this.#provider, this.#model]);
+    return this.#unknownTokens;
   }
 
   get unpriced(): Series {

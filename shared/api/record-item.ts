@@ -34,6 +34,10 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly cache_hit: boolean;
   /** The tokens were estimated: the provider reported none. */
   readonly estimated: boolean;
+  /** The usage isn't known: what the tokens may be at most; null: it is known. */
+  readonly tokens_at_most: number | null;
+  /** The same of the total cost; null also if there was no price. */
+  readonly cost_at_most: number | null;
   readonly latency_ms: number;
   /** Null if there was no answer. */
   readonly first_byte_ms: number | null;

@@ -9,8 +9,18 @@ import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RulePeriod } from "./rule-item.js";
 
+/** Usage that isn't known; left out without any. */
+export interface UnknownUsage {
+  /** Calls of providers whose usage isn't known: the sums have an estimate of it. */
+  readonly unknown_calls?: number;
+  /** What their tokens may be at most. */
+  readonly unknown_tokens_at_most?: number;
+  /** What they may cost at most, in US dollars, as far as they have a price. */
+  readonly unknown_cost_at_most?: number;
+}
+
 /** What the requests of some days used. A detail is left out while it is 0. */
-export interface UsageTotals extends Readonly<Partial<Record<DetailField, number>>> {
+export interface UsageTotals extends UnknownUsage, Readonly<Partial<Record<DetailField, number>>> {
   /** Days in UTC, both included. */
   readonly start_date: string;
   readonly end_date: string;
@@ -53,7 +63,7 @@ export interface ReportHosts extends CountedHosts {
   readonly parts?: readonly ReportHost[];
 }
 
-export interface UsageGroup {
+export interface UsageGroup extends UnknownUsage {
   /**
    * A day, a model as `provider/model`, a provider, a path, a key's id or a label; `(none)` for
    * what has no key or label, `other` for all groups that are too many.

@@ -58,6 +58,8 @@ export const recordFields = [
   ["image_output_tokens", "later count"],
   ["web_searches", "later count"],
   ["file_searches", "later count"],
+  ["tokens_at_most", "count or null"],
+  ["cost_at_most", "usd"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];

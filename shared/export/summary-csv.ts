@@ -9,6 +9,9 @@ const counts = [
   "total_tokens",
   "unpriced_requests",
   "total_cost",
+  "unknown_calls",
+  "unknown_tokens_at_most",
+  "unknown_cost_at_most",
 ] as const;
 
 /** With a header; `name` is empty for what isn't a key with a name. Costs are US dollars. */
@@ -19,7 +22,7 @@ export function summaryCsv(groups: readonly UsageGroup[]): string {
       lineOfCells([
         textCell(group.key),
         textCell(group.name ?? ""),
-        ...counts.map((field) => plainNumber(group[field])),
+        ...counts.map((field) => plainNumber(group[field] ?? 0)),
       ]),
     ),
   ].join("");

@@ -59,6 +59,12 @@ export const proxyMetrics = metricsOf("proxy", {
     labels: target,
     help: "Requests with usage whose model has no price.",
   },
+  unknownTokens: {
+    name: "sluice_unknown_tokens_total",
+    kind: "counter",
+    labels: target,
+    help: "Tokens that requests whose usage isn't known may have used at most; what they were charged is in the tokens.",
+  },
   refused: {
     name: "sluice_refused_total",
     kind: "counter",

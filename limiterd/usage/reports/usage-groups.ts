@@ -7,6 +7,7 @@ import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
 import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
 import { addRollup, copyRollup, emptyRollup, isEmptyRollup, type Rollup } from "../rollup.js";
 import type { UsageReader } from "../usage-reader.js";
+import { unknownIn } from "./usage-totals.js";
 
 export type Group = [key: string, sum: Rollup];
 
@@ -29,6 +30,9 @@ export function differenceOfSums(total: Rollup, below: Rollup): Rollup {
   own.inputTokens = Math.max(0, total.inputTokens - below.inputTokens);
   own.outputTokens = Math.max(0, total.outputTokens - below.outputTokens);
   own.unpricedRequests = Math.max(0, total.unpricedRequests - below.unpricedRequests);
+  own.unknownCalls = Math.max(0, total.unknownCalls - below.unknownCalls);
+  own.tokensAtMost = Math.max(0, total.tokensAtMost - below.tokensAtMost);
+  addSum(own.costAtMost, differenceOf(total.costAtMost, below.costAtMost));
   addSum(own.totalCost, differenceOf(total.totalCost, below.totalCost));
   return own;
 }
@@ -62,6 +66,7 @@ export function groupItem([key, sum]: Group): UsageGroup {
     total_tokens: sum.inputTokens + sum.outputTokens,
     total_cost: sumUsd(sum.totalCost),
     unpriced_requests: sum.unpricedRequests,
+    ...unknownIn(sum),
   };
 }
 

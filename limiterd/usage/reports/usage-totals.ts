@@ -1,5 +1,5 @@
 /** All that a path used, as the API names it: of this host, and of those that share their usage. */
-import type { ReportHosts, UsageTotals } from "../../../shared/api/usage-report.js";
+import type { ReportHosts, UnknownUsage, UsageTotals } from "../../../shared/api/usage-report.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import {
   type DetailField,
@@ -61,10 +61,22 @@ export function usageTotals(sum: Rollup, { fromDay, toDay }: Days): UsageTotals 
     total_output_cost: sumUsd(sum.outputCost),
     total_cost: sumUsd(sum.totalCost),
     unpriced_requests: sum.unpricedRequests,
+    ...unknownIn(sum),
     rewrite_tokens_saved: sum.rewriteTokensSaved,
     ...detailFieldsOf(sum),
     ...(sum.rewritesPriced > 0 ? { rewrite_cost_saved: sumUsd(sum.rewriteCostSaved) } : {}),
   };
+}
+
+/** What isn't known, where there is such usage. */
+export function unknownIn(sum: Rollup): UnknownUsage {
+  return sum.unknownCalls === 0
+    ? {}
+    : {
+        unknown_calls: sum.unknownCalls,
+        unknown_tokens_at_most: sum.tokensAtMost,
+        unknown_cost_at_most: sumUsd(sum.costAtMost),
+      };
 }
 
 /** What answers told beside their tokens, where they told anything. */

@@ -130,8 +130,8 @@ t.test("a file holds all of them, and no text in it is a formula", async (t) => 
   );
   t.match(groups.headers.get("content-disposition"), /sluice-usage-2026-03-01-2026-03-01\.csv/);
   t.same((await groups.text()).split("\r\n").slice(0, 2), [
-    "key,name,requests,input_tokens,output_tokens,total_tokens,unpriced_requests,total_cost",
-    "test/gpt-4o,,27000,270000,27000,297000,0,0",
+    "key,name,requests,input_tokens,output_tokens,total_tokens,unpriced_requests,total_cost,unknown_calls,unknown_tokens_at_most,unknown_cost_at_most",
+    "test/gpt-4o,,27000,270000,27000,297000,0,0,0,0,0",
   ]);
 });
 

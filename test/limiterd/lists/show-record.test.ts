@@ -48,6 +48,8 @@ const shown = {
   key_name: null,
   labels: ["none"],
   service_tier: null,
+  tokens_at_most: null,
+  cost_at_most: null,
   ...noDetails,
 };
 
@@ -75,6 +77,8 @@ t.test("a record is shown with what its key is called now, and its costs in doll
       { inputCost: null, outputCost: null, totalCost: null },
       { input_cost: null, output_cost: null, total_cost: null },
     ],
+    [{ atMost: { tokens: 9, cost: null } }, { tokens_at_most: 9 }],
+    [{ atMost: { tokens: 9, cost: 5 } }, { tokens_at_most: 9, cost_at_most: 5e-12 }],
     [{ details }, { service_tier: "flex", [detailFields[detailNames[0]]]: 8 }],
   ] as const)
     t.strictSame(

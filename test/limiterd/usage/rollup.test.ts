@@ -31,6 +31,9 @@ const sum: Rollup = {
   outputCost: money(12, 13),
   totalCost: money(14, 15),
   rewriteCostSaved: money(16, 17),
+  unknownCalls: 19,
+  tokensAtMost: 20,
+  costAtMost: money(21, 22),
 };
 
 t.test("a record's sum holds its counts and costs", async (t) => {
@@ -61,6 +64,14 @@ t.test("a record's sum holds its counts and costs", async (t) => {
     outputCost: money(0, 2),
     totalCost: money(1, 3),
     rewriteCostSaved: money(0, 9),
+    unknownCalls: 0,
+    tokensAtMost: 0,
+    costAtMost: money(0, 0),
+  });
+  t.match(rollupOf({ ...record, atMost: { tokens: 50, cost: 1_000_007 } }), {
+    unknownCalls: 1,
+    tokensAtMost: 50,
+    costAtMost: money(1, 7),
   });
   t.match(rollupOf({ ...record, rewriteCostSaved: null }), {
     rewritesPriced: 0,
@@ -103,7 +114,7 @@ t.test(
     const stored = rollupToStored(sum, 18);
     t.same(
       stored,
-      Array.from({ length: 18 }, (_, i) => i + 1),
+      Array.from({ length: 22 }, (_, i) => i + 1),
     );
     t.same(rollupFromStored(stored), sum);
     t.equal(recordKeyIn(stored), 18);
@@ -133,7 +144,7 @@ t.test("what answers tell beside their tokens is added up, where there is any", 
   const thought = { ...recordOn("/a"), details: detailsOf(null, { reasoningTokens: 7 }) };
   addRollup(total, rollupOf({ ...recordOn("/a"), details: detailsOf("flex", {}) }));
   t.equal(total.details, null, "a tier alone is nothing to add up");
-  t.equal(rollupToStored(total, 5).length, 18, "and takes no room");
+  t.equal(rollupToStored(total, 5).length, 22, "and takes no room");
   for (const record of [searched, thought, searched]) addRollup(total, rollupOf(record));
   t.match(total.details, { webSearches: 4, reasoningTokens: 7, fileSearches: 0 });
   t.equal(searched.details?.counts.webSearches, 2, "the records stay as they were");

@@ -35,6 +35,7 @@ const charge = {
   estimated: false,
   cost: 1_500_000,
   isUnpriced: false,
+  atMost: null,
   answered: true,
 };
 const attempt: EndedAttempt = {

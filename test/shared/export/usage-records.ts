@@ -52,6 +52,8 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     rewrite_tokens_saved: 0,
     rewrite_cost_saved: null,
     cache_hit: false,
+    tokens_at_most: null,
+    cost_at_most: null,
     estimated: false,
     latency_ms: 812,
     first_byte_ms: 97,

@@ -546,6 +546,8 @@ t.test("an export holds every record once, page by page, in the order of recordi
       rewrite_cost_saved: null,
       cache_hit: false,
       estimated: false,
+      tokens_at_most: null,
+      cost_at_most: null,
       latency_ms: 5,
       first_byte_ms: 2,
       requested_model: "gpt-4o",
