@@ -227,7 +227,7 @@ t.test(
         (path) => chat(proxy.ready, { path }),
         502,
         /content-encoding gzip is broken/,
-        0,
+        -1,
       ],
       [
         "/zip/unknown",
