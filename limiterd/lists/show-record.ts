@@ -52,8 +52,6 @@ export function recordItem(
     rewrite_cost_saved: dollars(record.rewriteCostSaved),
     cache_hit: record.cacheHit,
     estimated: record.estimated,
-    tokens_at_most: atMost === null ? null : atMost.tokens,
-    cost_at_most: atMost === null ? null : dollars(atMost.cost),
     latency_ms: record.latencyMs,
     first_byte_ms: record.firstByteMs,
     requested_model: requestedModel || record.model || null,
@@ -61,5 +59,7 @@ export function recordItem(
     labels: labelsOf(keyId),
     service_tier: details === null ? null : details.serviceTier,
     ...fieldsOfDetails(details?.counts ?? noDetailCounts),
+    tokens_at_most: atMost === null ? null : atMost.tokens,
+    cost_at_most: atMost === null ? null : dollars(atMost.cost),
   };
 }
