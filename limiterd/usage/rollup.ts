@@ -154,8 +154,8 @@ function bounded(count: number): number {
 
 /**
  * `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last
- * records that may be in it: it holds all up to there. Then what isn't known, and the details, if
- * there are any.
+ * records that may be in it: it holds all up to there. Then the details, and what isn't known, if
+ * there is any of it.
  */
 export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
   return [
@@ -177,23 +177,26 @@ export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown
     sum.rewriteCostSaved.microUsd,
     sum.rewriteCostSaved.picoUsd,
     recordKey,
-    sum.unknownCalls,
-    sum.tokensAtMost,
-    sum.costAtMost.microUsd,
-    sum.costAtMost.picoUsd,
-    ...(sum.details === null ? [] : detailNames.map((name) => sum.details![name])),
+    ...(sum.details === null && sum.unknownCalls === 0
+      ? []
+      : detailNames.map((name) => sum.details?.[name] ?? 0)),
+    ...(sum.unknownCalls === 0
+      ? []
+      : [sum.unknownCalls, sum.tokensAtMost, sum.costAtMost.microUsd, sum.costAtMost.picoUsd]),
   ];
 }
 
 /** Before the details. */
-const fixedFields = 22;
+const fixedFields = 18;
+const unknownFrom = fixedFields + detailNames.length;
 
 /** Null for what `rollupToStored` never wrote. */
 export function rollupFromStored(value: readonly unknown[]): Rollup | null {
   if (value.length < fixedFields || !value.every((item) => isCount(item))) return null;
   const counts = value as readonly number[];
-  const details = counts.slice(fixedFields);
-  if (details.length > detailNames.length) return null;
+  const details = counts.slice(fixedFields, unknownFrom);
+  if (counts.length > unknownFrom + 4) return null;
+  const [unknownCalls = 0, tokensAtMost = 0, microUsd = 0, picoUsd = 0] = counts.slice(unknownFrom);
   const money = (at: number): MoneySum => ({ microUsd: counts[at]!, picoUsd: counts[at + 1]! });
   const [
     requests,
@@ -216,20 +219,19 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
     rewriteTokensSaved,
     rewritesPriced,
     models,
-    details:
-      details.length === 0
-        ? null
-        : (Object.fromEntries(detailNames.map((name, i) => [name, details[i] ?? 0])) as Record<
-            DetailName,
-            number
-          >),
+    details: details.every((count) => count === 0)
+      ? null
+      : (Object.fromEntries(detailNames.map((name, i) => [name, details[i] ?? 0])) as Record<
+          DetailName,
+          number
+        >),
     inputCost: money(9),
     outputCost: money(11),
     totalCost: money(13),
     rewriteCostSaved: money(15),
-    unknownCalls: counts[18]!,
-    tokensAtMost: counts[19]!,
-    costAtMost: money(20),
+    unknownCalls,
+    tokensAtMost,
+    costAtMost: { microUsd, picoUsd },
   };
 }
 
