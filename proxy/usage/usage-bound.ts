@@ -6,6 +6,7 @@
  */
 import { outputTokensAssumed, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
+import { greatest } from "../../shared/long-lists.js";
 import type { Operation } from "../../shared/operation.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { Usage } from "./read-usage.js";
@@ -69,7 +70,7 @@ function largestOf(fields: unknown, names: readonly string[]): number | null {
   const config = fields["generationConfig"] ?? fields["generation_config"];
   const places = isObject(config) ? [fields, config] : [fields];
   const counts = places.flatMap((place) => names.map((name) => place[name])).filter(isCounted);
-  return counts.length === 0 ? null : Math.max(...counts);
+  return counts.length === 0 ? null : greatest(counts);
 }
 
 function isCounted(value: unknown): value is number {
