@@ -1,6 +1,6 @@
 /** Whether a daemon of the system runs beside that of a user, who may have meant it. */
 import { statSync } from "node:fs";
-import { defaultSocket } from "../../shared/config/build/default-paths.js";
+import { defaultSocket } from "../../shared/config/resolve/limiter.js";
 
 /** `hidden`: this user may not look into its directory. */
 type Presence = "there" | "absent" | "hidden";

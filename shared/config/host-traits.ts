@@ -24,7 +24,7 @@ export type OptionalChatField =
   | "service_tier"
   | "parallel_tool_calls";
 
-/** What a host refuses in a message, whoever has written it. */
+/** What a host refuses in a message, from any client. */
 export interface NativeRules {
   /** Whether a field that it doesn't know, in a request or in a message, is refused. */
   readonly refusesUnknown: boolean;

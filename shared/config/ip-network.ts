@@ -40,7 +40,7 @@ export function parseIpAddress(text: string): IpAddress | null {
 
 function parseV4(text: string): IpAddress | null {
   const bytes = text.split(".");
-  // Of a leading zero nobody knows whether it means octal.
+  // Leading zeros are ambiguous: they may mean octal.
   if (!bytes.every((byte) => Number(byte) <= 255 && String(Number(byte)) === byte)) return null;
   return { bits: 32, address: bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) };
 }

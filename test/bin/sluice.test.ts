@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
-import { configSchema } from "../../shared/config/schema/config-schema.js";
+import { configSchema } from "../../shared/config/config-schema.js";
 import { version } from "../../shared/version.js";
 import { exactly } from "../support/patterns/exactly.js";
 import { programPath } from "../support/processes/program-path.js";

@@ -31,7 +31,7 @@ import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstrea
 import type { Target } from "../../shared/domain/target-name.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { type ObjectOwner, parseMadeObjects } from "../../shared/wire/stored-object.js";
-import { accepted } from "../shared/config/build-sample.js";
+import { accepted } from "../shared/config/resolve-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
 import { fakeMetrics } from "./fake-metrics.js";
 

@@ -1,6 +1,6 @@
 /** `sluice config schema`: prints the JSON Schema of `sluice.yaml`, for editors. */
 import type { Command } from "commander";
-import { configSchema } from "../../../shared/config/schema/config-schema.js";
+import { configSchema } from "../../../shared/config/config-schema.js";
 import type { Session } from "../../session/terminal.js";
 
 /** Adds `schema` to `sluice config`. */

@@ -1,7 +1,7 @@
 /**
  * A configuration file whose shape was checked, but not yet how its values fit together: the result
- * of `parse-shape.ts`, which `../limits/` and `../build/` check further. Values that were wrong are
- * already reported and left out, so that the rest can be checked too.
+ * of `parse-shape.ts`, which `../limits/` and `../resolve/` check further. Values that were wrong
+ * are already reported and left out, so that the rest can be checked too.
  */
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";

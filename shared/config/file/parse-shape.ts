@@ -1,7 +1,7 @@
 /**
  * The shape of `sluice.yaml`: which keys it has at which place, and the kind of each value. It
  * reports every unknown key and wrong value with its path. How rules, targets, presets and other
- * values fit together is checked in `../limits/` and `../build/`.
+ * values fit together is checked in `../limits/` and `../resolve/`.
  */
 import { candidatesMax } from "../../bounds.js";
 import { isAbsent, isObject, show, showKind } from "../../checked.js";

@@ -290,7 +290,7 @@ function aliasFault(what: string): string {
 }
 
 /**
- * The parser's reason in plain words, told from what stands where it gave up. It quotes no value:
+ * The parser's reason in plain words, from the text at which it stopped. It quotes no value:
  * one that begins with `!`, `*` or `|` may be a password that lacks its quotes.
  */
 function parserFault(reason: string, text: string, at: number): Fault {
@@ -313,7 +313,7 @@ function plainFault(reason: string, text: string, at: number): string {
   if (reason.startsWith("can not read a block mapping entry"))
     return "a key without a colon and a space behind it";
   if (reason.startsWith("end of the stream or a document separator"))
-    return "this can't follow what stands above: a key without its colon, or keys and - mixed";
+    return "this can't follow the lines above: a key without its colon, or keys and - mixed";
   return reason.replace(/[:"(].*$/s, "").trim();
 }
 

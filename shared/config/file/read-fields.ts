@@ -1,5 +1,5 @@
 /**
- * Reads the fields of one mapping in the file, each by itself, so that a wrong one hides no other.
+ * Reads the fields of one mapping in the file, one by one, so that a wrong one hides no other.
  * Which fields a mapping has is in `parse-shape.ts` and `read-limit-lists.ts`.
  */
 import { isAbsent, isObject, show, showKind } from "../../checked.js";
@@ -32,7 +32,7 @@ export function optional<T, D>(kind: ValueKind<T>, defaultValue: D): FieldSchema
   return (raw) => (isAbsent(raw) ? { value: defaultValue } : read(kind, raw));
 }
 
-/** A required list; its items are read by themselves. */
+/** A required list; its items are read separately. */
 export function listField(
   expected: string,
   range: { readonly min: number; readonly max: number; readonly what: string },

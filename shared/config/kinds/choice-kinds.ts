@@ -28,7 +28,7 @@ export const boolean: ValueKind<boolean> = {
   schema: orVariable({ type: "boolean" }, { enum: ["yes", "no", "on", "off", 1, 0] }),
 };
 
-/** Who may use passthrough: nobody, the master key (and an open gateway's callers), everybody. */
+/** Who may use passthrough: no caller, the master key (and an open gateway's callers), all. */
 export const passthroughAccess: ValueKind<PassthroughAccess> = {
   label: "off, master_key, all",
   expected: "must be off, master_key or all (false is off, true is all)",

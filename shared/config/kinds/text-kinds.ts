@@ -58,7 +58,7 @@ export const filePath: ValueKind<string | null> = {
   label: "path",
   isPath: true,
   expected:
-    "must be a path, absolute or relative to the file that it stands in (a leading ~ isn't expanded: write ${HOME})",
+    "must be a path, absolute or relative to the file that holds it (a leading ~ isn't expanded: write ${HOME})",
   quotable: always,
   parse: (raw) =>
     typeof raw === "string" &&

@@ -1,6 +1,6 @@
 /**
- * Where a configuration declares a limit, for whoever wants to change it there. Of 100,000 limits
- * in a file the places are numbers.
+ * Where a configuration declares a limit, for people who want to change it there. A place in the
+ * file is packed into one number.
  */
 import type { DeclaredAt } from "../../domain/rule.js";
 

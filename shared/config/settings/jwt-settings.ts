@@ -1,6 +1,6 @@
 /**
  * The fields of a JWT issuer in the file. Which fields an issuer needs depends on its type and on
- * its kind of key: `../build/jwt-issuers.ts` checks that.
+ * its kind of key: `../resolve/jwt-issuers.ts` checks that.
  */
 import { choice } from "../kinds/choice-kinds.js";
 import { allowedModels, list, names } from "../kinds/list-kinds.js";

@@ -1,7 +1,7 @@
 /**
  * The fields of an entry of a provider's `model_traits` in the file: what models take of a
  * translated request; and those of an entry of `per_model`: how requests to models are sent.
- * `../build/own-model-traits.ts` and `../build/build-overrides.ts` check how they fit together.
+ * `../resolve/providers.ts` checks how they fit together.
  */
 import { tokensPerResponseMax } from "../../bounds.js";
 import { operations } from "../../operation.js";

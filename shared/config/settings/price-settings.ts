@@ -1,6 +1,6 @@
 /**
  * The fields of a price and of its tiers in the file. `../../domain/price.ts` computes costs from
- * them; `../build/prices.ts` checks the declared prices together.
+ * them; `../resolve/prices.ts` checks the declared prices together.
  */
 import { tokensPerResponseMax } from "../../bounds.js";
 import { isObject } from "../../checked.js";

@@ -1,6 +1,6 @@
 /**
  * The fields of a provider in the file. How declared providers, keys in the environment and presets
- * become one list is in `../build/provider-configs.ts`.
+ * become one list is in `../resolve/providers.ts`.
  */
 import { type Operation, operations } from "../../operation.js";
 import { choice, passthroughAccess } from "../kinds/choice-kinds.js";

@@ -224,7 +224,7 @@ export const serverSettings = {
 
 /**
  * Of the daemon, and of the connection to it. `Config.limiter` has them by these names. The
- * defaults of the paths depend on the user: `../build/default-paths.ts` computes them.
+ * defaults of the paths depend on the user: `../resolve/limiter.ts` computes them.
  */
 export const limiterSettings = {
   socket: setting({

@@ -14,7 +14,7 @@ import type { HostFacts } from "../../../bin/checks/host-facts.js";
 import { readInstalledUnits } from "../../../bin/checks/installed-units.js";
 import { secretFilesOf } from "../../../bin/checks/secret-files-of.js";
 import { tryWrite } from "../../../bin/checks/try-write.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted } from "../../shared/config/resolve-sample.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";

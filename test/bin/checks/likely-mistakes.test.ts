@@ -1,11 +1,11 @@
 import t from "tap";
 import { likelyMistakes } from "../../../bin/checks/likely-mistakes.js";
-import { buildConfig } from "../../../shared/config/build/build-config.js";
+import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 function mistakesIn(text: string): readonly string[] {
   const file = { path: "/etc/sluice/sluice.yaml", text };
-  const built = buildConfig({ file, flags: {}, env: {}, cwd: "/", uid: 0 });
+  const built = resolveConfig({ file, flags: {}, env: {}, cwd: "/", uid: 0 });
   if (!built.ok) throw new Error(built.problems.map(({ message }) => message).join("\n"));
   return likelyMistakes(built.config);
 }

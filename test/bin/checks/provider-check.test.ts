@@ -3,12 +3,12 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import { askProvider } from "../../../bin/checks/ask-provider.js";
 import { judgeProvider } from "../../../bin/checks/provider-check.js";
-import { buildConfig } from "../../../shared/config/build/build-config.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
 
 function provider(yaml: string): ProviderConfig {
   const text = `providers: { p: { ${yaml} } }`;
-  const built = buildConfig({
+  const built = resolveConfig({
     file: { path: "/s.yaml", text },
     flags: {},
     env: {},

@@ -1,6 +1,6 @@
 import t from "tap";
 import { resolveTargets } from "../../../bin/session/resolve-targets.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted } from "../../shared/config/resolve-sample.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const at = 'base_url: "http://127.0.0.1:1/v1"';

@@ -7,7 +7,7 @@ import { filePath } from "../../../shared/config/kinds/text-kinds.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { settings } from "../../../shared/config/settings/settings.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted } from "../../shared/config/resolve-sample.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 /** What Sluice itself makes. */

@@ -9,7 +9,7 @@ import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer
 import { UntranslatableAnswer } from "../../../proxy/dialects/translation/translation.js";
 import { parseObjectText } from "../../../proxy/objects/object-body.js";
 import { passedQuery, queryProblem } from "../../../proxy/upstream/passthrough-path.js";
-import { buildConfig } from "../../../shared/config/build/build-config.js";
+import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
 import { readLimitsFile } from "../../../shared/limit-files/read-limits-file.js";
 import type { Operation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
@@ -128,7 +128,7 @@ const entrances: Readonly<Record<string, Entrance>> = {
   "an event of a stream": (names) => translateAnswer(names, true),
   "keys of the configuration": (names) => {
     const text = `providers:\n${rows(names, (name) => `  "${name}": 1\n`)}`;
-    buildConfig({ file: { path: "/f", text }, flags: {}, env: {}, cwd: "/", uid: 0 });
+    resolveConfig({ file: { path: "/f", text }, flags: {}, env: {}, cwd: "/", uid: 0 });
   },
   "a file of limits": (names) => {
     const text = `rate_limits:\n  - user_path: /a\n${rows(names, (name) => `    "${name}": 1\n`)}`;

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildConfig } from "../../../shared/config/build/build-config.js";
 import { problemLine } from "../../../shared/config/problems.js";
+import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
 import type { Random } from "../../sim/random.js";
 import { root } from "../../tidy/source-tree.js";
 import { type FuzzTarget, must } from "../fuzz-target.js";
@@ -87,7 +87,13 @@ function tryConfiguration(random: Random): number {
   const env = environmentOf(random);
   const file = random.chance(0.95) ? { path: "/srv/sluice.yaml", text: fileOf(random) } : null;
   const flags = random.chance(0.1) ? { port: oddYaml(random) } : {};
-  const result = buildConfig({ file, flags, env, cwd: "/srv", uid: random.chance(0.5) ? 0 : 1000 });
+  const result = resolveConfig({
+    file,
+    flags,
+    env,
+    cwd: "/srv",
+    uid: random.chance(0.5) ? 0 : 1000,
+  });
   if (result.ok) {
     JSON.stringify(result.config);
     return 1;

@@ -1,6 +1,6 @@
 import t from "tap";
 import { claimedIssuer, looksLikeJwt, pathFromClaims } from "../../../proxy/auth/jwt-path.js";
-import { kubernetesDefaults } from "../../../shared/config/build/jwt-issuers.js";
+import { kubernetesDefaults } from "../../../shared/config/resolve/jwt-issuers.js";
 
 const kubernetes = {
   iss: "https://kubernetes.default.svc.cluster.local",

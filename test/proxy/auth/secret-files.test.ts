@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { withSecrets } from "../../../proxy/auth/secret-files.js";
 import { isUnlocked } from "../../../shared/config/open-gateway.js";
-import { accepted, refused } from "../../shared/config/build-sample.js";
+import { accepted, refused } from "../../shared/config/resolve-sample.js";
 
 const directory = mkdtempSync(join(tmpdir(), "sluice-secrets-"));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import t from "tap";
 import { createCapacity } from "../../../proxy/capacity/create-capacity.js";
 import { createLog } from "../../../shared/log.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted } from "../../shared/config/resolve-sample.js";
 
 t.test("bodies of callers whose key isn't checked yet may fill a sixteenth of the memory", (t) => {
   const { server } = accepted(

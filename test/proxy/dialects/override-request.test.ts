@@ -2,7 +2,7 @@ import t from "tap";
 import { overrideRequest, overridesFor } from "../../../proxy/dialects/override-request.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Operation } from "../../../shared/operation.js";
-import { accepted, refused } from "../../shared/config/build-sample.js";
+import { accepted, refused } from "../../shared/config/resolve-sample.js";
 
 const providerWith = (entries: string): ProviderConfig =>
   accepted(`providers: { a: { base_url: "http://a", models: ["*"], per_model: ${entries} } }`)

@@ -12,7 +12,7 @@ import { buildCatalog, listModels, resolveModel } from "../../../proxy/routing/r
 import { createInertReason } from "../../../shared/config/inert-rule.js";
 import { typesOf } from "../../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted } from "../../shared/config/resolve-sample.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const table: readonly (readonly [

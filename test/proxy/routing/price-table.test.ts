@@ -4,7 +4,7 @@ import type { PriceList } from "../../../proxy/routing/price-list.js";
 import { createPriceTable, needsPriceList } from "../../../proxy/routing/price-table.js";
 import { pricedTargetsMax } from "../../../shared/bounds.js";
 import type { Price } from "../../../shared/domain/price.js";
-import { accepted } from "../../shared/config/build-sample.js";
+import { accepted } from "../../shared/config/resolve-sample.js";
 
 const priced = (input: number): Price => ({
   rates: { input, output: null, cachedInput: null, cacheWrite: null },

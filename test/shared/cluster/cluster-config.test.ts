@@ -1,6 +1,6 @@
 import t from "tap";
 import { exactly } from "../../support/patterns/exactly.js";
-import { accepted, refused } from "../config/build-sample.js";
+import { accepted, refused } from "../config/resolve-sample.js";
 
 const cluster = (text: string, env = {}) =>
   accepted(`cluster: { ${text} }\n`, { env }).config.cluster;

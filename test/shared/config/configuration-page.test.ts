@@ -4,9 +4,9 @@
  */
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { buildConfig } from "../../../shared/config/build/build-config.js";
 import type { ValueKind } from "../../../shared/config/kinds/value-kind.js";
 import { problemLine } from "../../../shared/config/problems.js";
+import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
 import {
   jwtSettings,
   publicKeyAlgorithms,
@@ -20,8 +20,8 @@ import { priceSettings, tierSettings } from "../../../shared/config/settings/pri
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
 import { configFileVariable, settings } from "../../../shared/config/settings/settings.js";
-import { accepted } from "./build-sample.js";
 import { exampleFile, pages, withTables } from "./reference.js";
+import { accepted } from "./resolve-sample.js";
 
 // The compiled test is four directories below the repository.
 const docs = new URL("../../../../docs/", import.meta.url);
@@ -114,7 +114,7 @@ t.test("the values of the example that repeat a default repeat it right", async 
 
 t.test("the samples of mistakes are what a start really prints", async (t) => {
   const report = (text: string, env: Record<string, string>): string => {
-    const result = buildConfig({
+    const result = resolveConfig({
       file: { path: "/etc/sluice/sluice.yaml", text },
       flags: {},
       env,

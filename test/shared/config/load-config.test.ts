@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { searchOrder } from "../../../shared/config/file/read-config-file.js";
-import { loadConfig } from "../../../shared/config/load-config.js";
+import { loadConfig, searchOrder } from "../../../shared/config/load-config.js";
 
 t.test("the file is looked for in the order of the contract", async (t) => {
   const system = { path: "/etc/sluice/sluice.yaml", namedBy: null };

@@ -1,6 +1,6 @@
 import t from "tap";
 import { isLoopback, openBeyondLoopback } from "../../../shared/config/open-gateway.js";
-import { accepted } from "./build-sample.js";
+import { accepted } from "./resolve-sample.js";
 
 t.test(
   "an address is loopback if only this host can reach it; names aren't looked up",

@@ -69,7 +69,7 @@ t.test("what isn't YAML is reported with line and column, without quoting the te
     ["a: 1\nb\n", "line 3, column 1: a key without a colon and a space behind it"],
     [
       "a\n  b: 1\n",
-      "line 2, column 4: this can't follow what stands above: a key without its colon, or keys and - mixed",
+      "line 2, column 4: this can't follow the lines above: a key without its colon, or keys and - mixed",
     ],
     [
       "models: [*]\n",

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
 import { exactly } from "../../../support/patterns/exactly.js";
-import { accepted, refused } from "../build-sample.js";
+import { accepted, refused } from "../resolve-sample.js";
 
 const budget = (
   subject: string,

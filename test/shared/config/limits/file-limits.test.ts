@@ -6,7 +6,7 @@ import {
   placeInFile,
 } from "../../../../shared/config/limits/declared-at.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
-import { accepted, refused } from "../build-sample.js";
+import { accepted, refused } from "../resolve-sample.js";
 
 const rule = (
   scope: RuleDefinition["scope"],

@@ -1,0 +1,325 @@
+/**
+ * The JSON Schema of `sluice.yaml` (docs/configuration.md, "In an editor"), made of the tables of
+ * settings: editors complete its keys, show what they mean and mark wrong ones. What values mean
+ * together is for `sluice config check`.
+ */
+import { candidatesMax, periodSecondsMax } from "../bounds.js";
+import { amountUsdMax } from "../domain/budget.js";
+import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
+import { boolean } from "./kinds/choice-kinds.js";
+import { numberSchema } from "./kinds/number-kinds.js";
+import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/value-kind.js";
+import { presets } from "./presets.js";
+import { jwtSettings } from "./settings/jwt-settings.js";
+import { modelTraitsSettings, perModelSettings } from "./settings/model-traits-settings.js";
+import { priceLists, priceSettings, tierSettings } from "./settings/price-settings.js";
+import { providerLists, providerSettings } from "./settings/provider-settings.js";
+import { rewriterSettings } from "./settings/rewriter-settings.js";
+import { flagName, type Setting } from "./settings/setting.js";
+import { sectionMeanings, settings } from "./settings/settings.js";
+
+/** A plain object, ready to be printed. */
+export function configSchema(): JsonSchema {
+  const { sections, top } = scalarSettings();
+  const limits = limitSchemas();
+  for (const [name, lists] of Object.entries(limits))
+    sections[name] = { ...sections[name], ...lists };
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "sluice.yaml",
+    description: "The configuration of Sluice.",
+    ...mapping({
+      ...Object.fromEntries(
+        Object.entries(sections).map(([name, properties]) => [
+          name,
+          {
+            ...mapping(properties),
+            description: sectionMeanings[name as keyof typeof sectionMeanings],
+          },
+        ]),
+      ),
+      ...top,
+      ...namedEntries,
+    }),
+    definitions,
+  };
+}
+
+/** The scalar settings: those of each section, and those at the top. */
+function scalarSettings(): { sections: Record<string, Properties>; top: Properties } {
+  const sections: Record<string, Properties> = {};
+  const top: Record<string, JsonSchema> = {};
+  const nested: Record<string, Record<string, JsonSchema>> = {};
+  for (const setting of Object.values<Setting<unknown>>(settings)) {
+    const [section, name, inner] = setting.path.split(".") as [string, string?, string?];
+    if (name === undefined) top[section] = settingSchema(setting);
+    else if (inner === undefined)
+      sections[section] = { ...sections[section], [name]: settingSchema(setting) };
+    else {
+      const at = `${section}.${name}`;
+      nested[at] = { ...nested[at], [inner]: settingSchema(setting) };
+    }
+  }
+  for (const [path, properties] of Object.entries(nested)) {
+    const [section, name] = path.split(".") as [string, string];
+    sections[section] = { ...sections[section], [name]: mapping(properties) };
+  }
+  return { sections, top };
+}
+
+function settingSchema({ env, flag, ...row }: Setting<unknown>): JsonSchema {
+  const elsewhere = [
+    ...(env === null ? [] : [`the variable ${env}`]),
+    ...(flag === null ? [] : [`the flag ${flagName(flag)}`]),
+  ].join(" and ");
+  return rowSchema({
+    ...row,
+    meaning: elsewhere === "" ? row.meaning : `${row.meaning} Overridden by ${elsewhere}.`,
+  });
+}
+
+interface Row {
+  readonly kind: ValueKind<unknown>;
+  readonly meaning: string;
+  readonly defaultText: string | null;
+  readonly defaultValue?: unknown;
+}
+
+/** A row of any of the tables. */
+function rowSchema({ kind, meaning, defaultText, defaultValue }: Row): JsonSchema {
+  const words = defaultText === null ? "" : ` Default: ${withUnit(defaultText, kind)}.`;
+  // No list is an empty mapping in the file.
+  const inFile = kind.label === "mapping" ? null : defaultInFile(defaultValue, defaultText);
+  return {
+    description: `${meaning}${words}`,
+    ...(inFile === null ? {} : { default: inFile }),
+    ...kind.schema,
+  };
+}
+
+/** The default as the file would have it; null: the file can't say it. */
+function defaultInFile(value: unknown, text: string | null): unknown {
+  if (value === undefined || value === null) return null;
+  // Milliseconds are seconds there.
+  return typeof value === "number" ? Number(text) : value;
+}
+
+function tableSchemas(table: Readonly<Record<string, Row>>): Properties {
+  return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, rowSchema(row)]));
+}
+
+function requiredOf(table: Readonly<Record<string, Row>>): readonly string[] {
+  return Object.keys(table).filter((key) => table[key]!.defaultText === null);
+}
+
+const reference = (name: string): JsonSchema => ({ $ref: `#/definitions/${name}` });
+
+const definitions: Readonly<Record<string, JsonSchema>> = {
+  provider: mapping({
+    ...tableSchemas(providerSettings),
+    model_traits: {
+      description: providerLists.model_traits.meaning,
+      ...listOf(mapping(tableSchemas(modelTraitsSettings), requiredOf(modelTraitsSettings)), {
+        max: providerLists.model_traits.entriesMax,
+      }),
+    },
+    per_model: {
+      description: providerLists.per_model.meaning,
+      ...listOf(mapping(tableSchemas(perModelSettings), requiredOf(perModelSettings)), {
+        max: providerLists.per_model.entriesMax,
+      }),
+    },
+  }),
+  virtual_model: mapping(
+    {
+      strategy: {
+        description: "Which target is tried first. Default: round_robin.",
+        default: "round_robin",
+        ...orVariable({ enum: ["round_robin", "cost", "latency", "least_busy", "failover"] }),
+      },
+      affinity: {
+        description: "Whether a conversation stays at one target. Default: none.",
+        default: "none",
+        ...orVariable({ enum: ["none", "conversation"] }),
+      },
+      targets: {
+        description: "The models that it stands for.",
+        ...listOf(
+          mapping(
+            {
+              model: {
+                description: "provider/id of a configured provider.",
+                type: "string",
+              },
+              weight: {
+                description: "Its share, for round_robin and least_busy. Default: 1.",
+                default: 1,
+                ...numberSchema("integer", { min: 1, max: 1000 }),
+              },
+            },
+            ["model"],
+          ),
+          { min: 1, max: candidatesMax },
+        ),
+      },
+    },
+    ["targets"],
+  ),
+  price: mapping(
+    {
+      ...tableSchemas(priceSettings),
+      tiers: {
+        description: priceLists.tiers.meaning,
+        ...listOf(mapping(tableSchemas(tierSettings), requiredOf(tierSettings)), {
+          max: priceLists.tiers.entriesMax,
+        }),
+      },
+    },
+    requiredOf(priceSettings),
+  ),
+  issuer: mapping(tableSchemas(jwtSettings)),
+  rewriter: mapping(tableSchemas(rewriterSettings), requiredOf(rewriterSettings)),
+};
+
+/** What the operator names. */
+const namedEntries: Properties = {
+  providers: {
+    description: "The providers, by names of your own; some names are known with their addresses.",
+    type: ["object", "null"],
+    properties: Object.fromEntries(presets.map(({ name }) => [name, reference("provider")])),
+    additionalProperties: reference("provider"),
+  },
+  virtual_models: {
+    description: "Names for several targets, by the names that callers use.",
+    type: ["object", "null"],
+    additionalProperties: reference("virtual_model"),
+  },
+  aliases: {
+    description:
+      "Other names for models, each with provider/model, provider/* or the name of a virtual model.",
+    type: ["object", "null"],
+    additionalProperties: { type: "string" },
+  },
+  prices: {
+    description: "Prices by provider/model or provider/*, in US dollars.",
+    type: ["object", "null"],
+    additionalProperties: reference("price"),
+  },
+  jwt: {
+    description: "Who may sign tokens for callers.",
+    ...listOf(reference("issuer")),
+  },
+  rewriters: {
+    description: "What is removed from prompts, in this order.",
+    ...listOf(reference("rewriter")),
+  },
+};
+
+type Section = typeof ruleSection | typeof budgetSection;
+
+/** By the section that they stand in. */
+function limitSchemas(): Readonly<Record<string, Properties>> {
+  return {
+    [ruleSection.name]: listsOf(ruleSection, ruleLimit),
+    [budgetSection.name]: listsOf(budgetSection, budgetLimit),
+  };
+}
+
+function listsOf(section: Section, limit: JsonSchema): Properties {
+  return Object.fromEntries(
+    section.lists.map(({ list, scope, subjectKey, expected }) => {
+      const subject = { type: "string", description: `Whom it limits: it ${expected}.` };
+      const limits = {
+        description: "The limits, each for a period.",
+        ...listOf(limit, { min: 1, max: 1000 }),
+      };
+      const perChild = scope === "user_path" ? { per_child: perChildSchema } : {};
+      const entry = mapping({ [subjectKey]: subject, ...perChild, limits }, [subjectKey, "limits"]);
+      return [list, { description: listMeanings[list]!, ...listOf(entry) }];
+    }),
+  );
+}
+
+const listMeanings: Readonly<Record<string, string>> = {
+  user_paths: "By user path: each covers everything below it.",
+  providers: "By provider.",
+  models: "By model: provider/id for one provider's, id for every provider's.",
+  labels: "By the label of managed keys.",
+};
+
+const perChildSchema: JsonSchema = {
+  description:
+    "Each direct child of the path has the limits for itself; needs the entitlement quota_templates. Default: false.",
+  default: false,
+  ...boolean.schema,
+};
+
+const cap = numberSchema("integer", { min: 1, max: Number.MAX_SAFE_INTEGER });
+
+/** A period by name, or by its seconds in a text. */
+function period(names: readonly string[]): JsonSchema {
+  return {
+    description: "The period; in its place period_seconds says another.",
+    ...orVariable({ enum: names }, { type: "string", pattern: "^\\s*\\d+\\s*$" }),
+  };
+}
+
+function seconds(min: number): JsonSchema {
+  const schema = numberSchema("integer", { min, max: periodSecondsMax });
+  return { description: "The length of the period.", ...schema };
+}
+
+const ruleLimit = mapping({
+  period: period(["minute", "hour", "day", "concurrent"]),
+  period_seconds: seconds(0),
+  max_requests: {
+    description: "Requests in the period; for concurrent, requests in flight.",
+    ...cap,
+  },
+  max_tokens: { description: "Tokens in the period; not for concurrent.", ...cap },
+  host_only: {
+    description:
+      "Each host counts by it alone, although it shares its limits with others (cluster.url). Default: false.",
+    default: false,
+    ...boolean.schema,
+  },
+});
+
+const budgetLimit = mapping(
+  {
+    period: period(["hourly", "daily", "weekly", "monthly"]),
+    period_seconds: seconds(1),
+    amount: {
+      description: "US dollars.",
+      type: ["number", "string"],
+      exclusiveMinimum: 0,
+      maximum: amountUsdMax,
+    },
+  },
+  ["amount"],
+);
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+/** A mapping of these keys and no others; an empty one may be left out. */
+function mapping(properties: Properties, required: readonly string[] = []): JsonSchema {
+  return {
+    type: required.length === 0 ? ["object", "null"] : "object",
+    ...(required.length === 0 ? {} : { required }),
+    properties,
+    additionalProperties: false,
+  };
+}
+
+/** One that must have an item can't be empty. */
+function listOf(
+  items: JsonSchema,
+  { min = 0, max }: { readonly min?: number; readonly max?: number } = {},
+): JsonSchema {
+  return {
+    type: min === 0 ? ["array", "null"] : "array",
+    ...(min === 0 ? {} : { minItems: min }),
+    ...(max === undefined ? {} : { maxItems: max }),
+    items,
+  };
+}

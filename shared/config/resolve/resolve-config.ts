@@ -1,0 +1,191 @@
+/**
+ * Builds the checked configuration from the text of a file, the environment and the flags, or
+ * reports everything that is wrong. Finding and reading the file is in
+ * `../load-config.ts`.
+ */
+
+import { buildCluster } from "../../cluster/cluster-config.js";
+import type { Config } from "../config.js";
+import type { Environment } from "../environment.js";
+import { type ConfigFile, validFields } from "../file/config-file.js";
+import { parseShape } from "../file/parse-shape.js";
+import { parseYaml } from "../file/parse-yaml.js";
+import { substituteVariables } from "../file/substitute-variables.js";
+import { budgetForm } from "../limits/budget-limits.js";
+import { readEnvLimits } from "../limits/env-limits.js";
+import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
+import { ruleForm } from "../limits/rule-limits.js";
+import { typesOf } from "../model-name.js";
+import { fileProblem, locateProblems, noProblems, type Problem, problemList } from "../problems.js";
+import type { Flags } from "../settings/setting.js";
+import { type SettingValues, serverSettings, settings } from "../settings/settings.js";
+import { resolveAliases } from "./aliases.js";
+import {
+  budgetWarnings,
+  clusterWarnings,
+  providerWarnings,
+  tokenRuleWarnings,
+  variableWarnings,
+} from "./config-warnings.js";
+import { resolveIssuers } from "./jwt-issuers.js";
+import { resolveLimiter } from "./limiter.js";
+import { readProxyVariables, withEgress } from "./outbound-proxies.js";
+import { resolvePrices } from "./prices.js";
+import { resolveProviders } from "./providers.js";
+import {
+  decidedBy,
+  describeSettings,
+  directoryOf,
+  resolveSettings,
+  valuesOf,
+} from "./resolve-settings.js";
+import { resolveMetrics, resolveTracing, withKnownSampler } from "./telemetry.js";
+import { resolveVirtualModels } from "./virtual-models.js";
+
+/** A valid configuration with warnings about it, or every problem. */
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
+
+export interface ConfigSources {
+  /** Null for the built-in default. */
+  readonly file: { readonly path: string; readonly text: string } | null;
+  readonly flags: Flags;
+  readonly env: Environment;
+  /** What relative paths of flags and variables start from; those of the file from where it is. */
+  readonly cwd: string;
+  /** The user who runs Sluice: decides where the socket and the store are by default. */
+  readonly uid: number;
+}
+
+export function resolveConfig(given: ConfigSources): ConfigResult {
+  const { env, warnings: samplerWarnings } = withKnownSampler(given.env);
+  const sources = { ...given, env };
+  const { file } = sources;
+  const text = file?.text ?? "";
+  const yaml = parseYaml(text);
+  const problems = noProblems();
+  const failed = (): ConfigResult => {
+    const path = file?.path ?? null;
+    const ofYaml = yaml.problems.map((problem) => fileProblem(problem, path));
+    const others = locateProblems(problemList(problems, path), { text, places: yaml.places });
+    return { ok: false, file: path, problems: [...ofYaml, ...others] };
+  };
+  // If the text isn't YAML, nothing in it can be checked.
+  if (yaml.document === undefined) return failed();
+  const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
+
+  const fileDirectory = file === null ? sources.cwd : directoryOf(file.path);
+  const placed = { ...sources, file: shape.settings, fileDirectory };
+  const values = resolveSettings(placed, problems);
+  const limiter = resolveLimiter(values, placed, problems);
+  const { tracing, warnings: spansWarnings } = resolveTracing(values, env);
+  const cluster = buildCluster(values, (setting, problem) => {
+    const { name, place } = decidedBy(settings[setting], placed);
+    problems[place].push(`${name} ${problem}`);
+  });
+  const proxies = readProxyVariables(env, problems.environment);
+  const { providers: built, names, warnings } = resolveProviders(shape.providers, env, problems);
+  const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
+  const types = typesOf(providers);
+  const virtualModels = resolveVirtualModels(shape.virtualModels, { names, types }, problems.file);
+  const targets = { names, types, sources: virtualModels.map(({ source }) => source) };
+  const aliases = resolveAliases(shape.aliases, targets, problems.file);
+  const prices = resolvePrices(shape.prices, types, problems.file);
+  const jwtIssuers = resolveIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
+  const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
+  const entitled = { perChildEntitled: quotaTemplatesEntitled };
+  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
+  const envRules = readEnvLimits(ruleForm, env, entitled, problems.environment);
+  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems.file);
+  const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
+  if (yaml.problems.length > 0 || Object.values(problems).some((each) => each.length > 0))
+    return failed();
+
+  const inFile = { text, places: yaml.places };
+  const { limits: rules, declaredAt } = mergeLimits(
+    ruleForm,
+    { limits: fileRules, declaredAt: placesInFile(shape.rules, inFile) },
+    envRules,
+  );
+  const { limits: budgets, declaredAt: budgetsAt } = mergeLimits(
+    budgetForm,
+    { limits: fileBudgets, declaredAt: placesInFile(shape.budgets, inFile) },
+    envBudgets,
+  );
+  const config: Config = {
+    file: file?.path ?? null,
+    server: resolveServer(values),
+    limiter,
+    providers,
+    virtualModels,
+    aliases,
+    prices,
+    jwtIssuers,
+    cache: resolveCache(values),
+    metrics: resolveMetrics(values),
+    cluster,
+    tracing,
+    rewriters: resolveRewriters(shape),
+    usageEnabled: values.usageEnabled,
+    usageRetentionDays: values.usageRetentionDays,
+    storeBytesMax: values.storeBytesMax,
+    quotaTemplatesEntitled,
+    rateLimits: {
+      enabled: values.rateLimitsEnabled,
+      flushIntervalMs: values.flushIntervalMs,
+      rules,
+      declaredAt,
+    },
+    budgets: { enabled: values.budgetsEnabled, budgets, declaredAt: budgetsAt },
+    logLevel: values.logLevel,
+    logging: { format: values.logFormat, sample: values.logSample },
+    settings: describeSettings(placed, limiter),
+  };
+  return {
+    ok: true,
+    config,
+    warnings: [
+      ...variableWarnings(env),
+      ...samplerWarnings,
+      ...spansWarnings,
+      ...warnings,
+      ...tokenRuleWarnings(rules, values.usageEnabled),
+      ...budgetWarnings(budgets, values.usageEnabled),
+      ...providerWarnings(rules, prices, names),
+      ...clusterWarnings(config),
+    ],
+  };
+}
+
+function resolveServer(values: SettingValues): Config["server"] {
+  const { adminHost, adminPort, ...server } = valuesOf(serverSettings, values);
+  return { ...server, admin: adminPort === null ? null : { host: adminHost, port: adminPort } };
+}
+
+function resolveRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
+  return rewriters.flatMap(({ fields }) => {
+    const valid = fields === null ? null : validFields(fields);
+    return valid === null || valid.name === null
+      ? []
+      : [{ name: valid.name, paths: valid.paths, models: valid.models }];
+  });
+}
+
+function resolveCache({
+  cacheEnabled,
+  cacheTtlMs,
+  cacheEntriesMax,
+  cacheBytesMax,
+  cacheEntryBytesMax,
+  cacheSharedAcrossPaths,
+}: SettingValues): Config["cache"] {
+  if (!cacheEnabled) return null;
+  return {
+    ttlMs: cacheTtlMs,
+    entriesMax: cacheEntriesMax,
+    bytesMax: cacheBytesMax,
+    entryBytesMax: Math.min(cacheEntryBytesMax, cacheBytesMax),
+    shareAcrossPaths: cacheSharedAcrossPaths,
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * The value of each scalar setting: a flag overrides the environment, the environment overrides the
+ * file, the file overrides the default (docs/configuration.md).
+ */
+import { isAbsent } from "../../checked.js";
+import type { DerivedPath, EffectiveSetting } from "../config.js";
+import { type Environment, variable } from "../environment.js";
+import { kindProblem, never, withUnit } from "../kinds/value-kind.js";
+import type { Problems } from "../problems.js";
+import { type Flags, flagName, type Setting } from "../settings/setting.js";
+import { type SettingValues, settings } from "../settings/settings.js";
+
+export interface SettingSources {
+  readonly flags: Flags;
+  readonly env: Environment;
+  /** Raw values by their paths in the file. */
+  readonly file: ReadonlyMap<string, unknown>;
+}
+
+interface PlacedSources extends SettingSources {
+  /** Where relative paths of flags and variables start, and those of the file. */
+  readonly cwd: string;
+  readonly fileDirectory: string;
+}
+
+/** One source that gives a setting a value; messages call it by `name`. */
+interface Given {
+  readonly name: string;
+  readonly place: keyof Problems;
+  readonly raw: unknown;
+}
+
+/**
+ * Resolves every setting; paths are absolute. A wrong value is a problem even if a stronger source
+ * overrides it.
+ */
+export function resolveSettings(sources: PlacedSources, problems: Problems): SettingValues {
+  const values: Record<string, unknown> = {};
+  for (const [key, setting] of Object.entries<Setting<unknown>>(settings)) {
+    let value: unknown;
+    for (const { name, place, raw } of givenFor(setting, sources)) {
+      const parsed = setting.kind.parse(raw);
+      if (parsed === undefined) problems[place].push(kindProblem(setting.kind, name, raw));
+      value ??=
+        setting.kind.isPath && typeof parsed === "string"
+          ? absolutePath(parsed, place === "file" ? sources.fileDirectory : sources.cwd)
+          : parsed;
+    }
+    values[key] = value ?? setting.defaultValue;
+  }
+  // The table gave both the keys and the types.
+  const all = values as SettingValues;
+  return {
+    ...all,
+    ...keyOrFile(all, ["masterKey", "masterKeyFile"], sources, problems),
+    ...keyOrFile(all, ["metricsToken", "metricsTokenFile"], sources, problems),
+    ...keyOrFile(all, ["tracingHeaders", "tracingHeadersFile"], sources, problems),
+    ...keyOrFile(all, ["clusterPassword", "clusterPasswordFile"], sources, problems),
+  };
+}
+
+/**
+ * Of a key and its file, one; what the environment says is in place of the configuration's. What is
+ * returned changes the values.
+ */
+function keyOrFile(
+  values: SettingValues,
+  [keyName, fileName]:
+    | readonly ["masterKey", "masterKeyFile"]
+    | readonly ["metricsToken", "metricsTokenFile"]
+    | readonly ["tracingHeaders", "tracingHeadersFile"]
+    | readonly ["clusterPassword", "clusterPasswordFile"],
+  sources: SettingSources,
+  problems: Problems,
+): Partial<SettingValues> {
+  if (values[keyName] === null || values[fileName] === null) return {};
+  const key = decidedBy(settings[keyName], sources);
+  const file = decidedBy(settings[fileName], sources);
+  if (key.place === file.place)
+    problems[key.place].push(`${key.name} and ${file.name} are both set: keep one of them`);
+  return key.place === "file" ? { [keyName]: null } : { [fileName]: null };
+}
+
+/** The values of one table. */
+export function valuesOf<Table extends Partial<typeof settings>>(
+  table: Table,
+  values: SettingValues,
+): Pick<SettingValues, keyof Table & keyof SettingValues> {
+  const names = Object.keys(table) as (keyof SettingValues)[];
+  return Object.fromEntries(names.map((name) => [name, values[name]])) as Pick<
+    SettingValues,
+    keyof Table & keyof SettingValues
+  >;
+}
+
+/** What is in force where the defaults depend on the user and on other settings. */
+type DerivedPaths = Readonly<Record<DerivedPath, string>>;
+
+/**
+ * Each setting as it is in force, and where that comes from. A value that messages must not quote
+ * is a secret: only whether it is set is shown. The sources are without problems.
+ */
+export function describeSettings(
+  sources: SettingSources,
+  { socket, adminSocket, dataDir, spoolDir }: DerivedPaths,
+): readonly EffectiveSetting[] {
+  const derived = new Map(Object.entries({ socket, adminSocket, dataDir, spoolDir }));
+  return Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
+    const { path, meaning, kind, defaultText } = setting;
+    const given = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
+    const isSecret = kind.quotable === never;
+    const byDefault = derived.get(key) ?? defaultText;
+    const shown =
+      given === undefined ? byDefault : kind.quotable(given.raw) ? textOfRaw(given.raw) : "set";
+    const value = isSecret ? (given === undefined ? "not set" : "set") : shown;
+    return {
+      path,
+      value,
+      source: given === undefined ? "default" : sourceNames[given.place],
+      name: given === undefined || given.place === "file" ? null : given.name,
+      unit: withUnit(value, kind) === value ? null : setting.unit,
+      secret: isSecret,
+      meaning,
+    };
+  });
+}
+
+const sourceNames = { flags: "flag", environment: "variable", file: "file" } as const;
+
+function textOfRaw(raw: unknown): string {
+  if (typeof raw === "string") return raw.trim();
+  return Array.isArray(raw) ? raw.map(textOfRaw).join(", ") : JSON.stringify(raw);
+}
+
+/** The sources that give a setting a value, strongest first. A blank variable or key gives none. */
+function givenFor(
+  setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
+  { flags, env, file }: SettingSources,
+): readonly Given[] {
+  const given: Given[] = [];
+  const flag = setting.flag === null ? undefined : flags[setting.flag];
+  if (setting.flag !== null && flag !== undefined)
+    given.push({ name: flagName(setting.flag), place: "flags", raw: flag });
+  const text = setting.env === null ? null : variable(env, setting.env);
+  if (setting.env !== null && text !== null)
+    given.push({ name: setting.env, place: "environment", raw: text });
+  const raw = file.get(setting.path);
+  if (!isAbsent(raw)) given.push({ name: setting.path, place: "file", raw });
+  return given;
+}
+
+/** The source that decided a setting, for messages about it; its path if it is the default. */
+export function decidedBy(
+  setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
+  sources: SettingSources,
+): Omit<Given, "raw"> {
+  return givenFor(setting, sources)[0] ?? { name: setting.path, place: "file" };
+}
+
+/** The directory of a file with an absolute path. */
+export function directoryOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf("/")));
+}
+
+/** A path of the configuration; a relative one starts from `directory`. */
+export function absolutePath(path: string, directory: string): string {
+  if (path.startsWith("/")) return path;
+  return `${directory.replace(/\/+$/, "")}/${path.replace(/^(?:\.\/+)+/, "")}`;
+}

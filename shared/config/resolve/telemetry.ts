@@ -1,0 +1,168 @@
+/**
+ * The settings of /metrics and of traces, and OpenTelemetry's variables that are no settings of
+ * ours. These are read as its specification says: blank is unset, letters of any case, and what
+ * isn't known is ignored with a warning that names it.
+ */
+import type { TraceProtocol } from "../../metrics/telemetry-config.js";
+import type { Config } from "../config.js";
+import { type Environment, variable } from "../environment.js";
+import { parseHeaderList } from "../kinds/secret-kinds.js";
+import { type SettingValues, settings } from "../settings/settings.js";
+
+export function resolveMetrics(values: SettingValues): Config["metrics"] {
+  return {
+    token: values.metricsToken,
+    tokenFile: values.metricsTokenFile,
+    seriesMax: values.metricsSeriesMax,
+    rulesMax: values.metricsRulesMax,
+    userPathDepth: values.metricsUserPathDepth,
+  };
+}
+
+/** With what OpenTelemetry's variables say that deserves a warning. */
+export function resolveTracing(
+  values: SettingValues,
+  env: Environment,
+): { readonly tracing: Config["tracing"]; readonly warnings: readonly string[] } {
+  const { tracingEndpoint: base, tracesEndpoint: whole } = values;
+  // OpenTelemetry: the signal's own address as it is, before the common one.
+  const endpoint = whole ?? (base === null ? null : `${base}/v1/traces`);
+  const variables = readTelemetryVariables(env, endpoint !== null);
+  const tracing = {
+    propagate: values.tracePropagation,
+    endpoint: variables.off ? null : endpoint,
+    protocol: variables.protocol,
+    headers: values.tracingHeaders,
+    headersFile: values.tracingHeadersFile,
+    spanHeaders: variables.headers,
+    sampler: values.tracingSampler,
+    sample: values.tracingSample,
+  };
+  return { tracing, warnings: variables.warnings };
+}
+
+/** Off by OpenTelemetry's own switch: `true`, in any letters, and nothing else. */
+const disabledVariable = "OTEL_SDK_DISABLED";
+const exporterVariable = "OTEL_TRACES_EXPORTER";
+const headersVariable = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
+/** The signal's own goes before the common one. */
+const protocolVariables = [
+  "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+  "OTEL_EXPORTER_OTLP_PROTOCOL",
+] as const;
+/** Longer values are cut in a warning. */
+const valueCharsMax = 60;
+
+/** All of them, for the page (docs/tracing.md). */
+export const telemetryVariables = [
+  disabledVariable,
+  exporterVariable,
+  headersVariable,
+  ...protocolVariables,
+] as const;
+
+interface TelemetryVariables {
+  /** Spans aren't sent, whatever else is set. */
+  readonly off: boolean;
+  readonly protocol: TraceProtocol;
+  /** Before the common headers; null: there are none. */
+  readonly headers: string | null;
+  readonly warnings: readonly string[];
+}
+
+/** `hasEndpoint`: there is an address that spans would be sent to. */
+export function readTelemetryVariables(env: Environment, hasEndpoint: boolean): TelemetryVariables {
+  const disabled = readDisabled(env);
+  const exporter = readExporter(env, hasEndpoint);
+  const protocol = readProtocol(env);
+  const headers = readHeaders(env);
+  const off = disabled.value || exporter.value;
+  // No warnings about spans when tracing is off.
+  const ofSpans = off || !hasEndpoint ? [] : [...protocol.warnings, ...headers.warnings];
+  return {
+    off,
+    protocol: protocol.value,
+    headers: headers.value,
+    warnings: [...disabled.warnings, ...(disabled.value ? [] : exporter.warnings), ...ofSpans],
+  };
+}
+
+/**
+ * The environment without a sampler, or a part of requests, that only other programs know: a host's
+ * variables are for all of them, and the specification wants a warning, no end of the start.
+ */
+export function withKnownSampler(env: Environment): {
+  readonly env: Environment;
+  readonly warnings: readonly string[];
+} {
+  const { tracingSampler: sampler, tracingSample: sample } = settings;
+  const odd = ({ env: name, kind }: typeof sampler | typeof sample): string | null => {
+    const written = variable(env, name ?? "");
+    return written !== null && kind.parse(written) === undefined ? written : null;
+  };
+  const [name, part] = [odd(sampler), odd(sample)];
+  const without = (...names: readonly (string | null)[]): Environment =>
+    Object.fromEntries(Object.entries(env).filter(([each]) => !names.includes(each)));
+  if (name !== null)
+    return {
+      env: without(sampler.env, sample.env),
+      warnings: [`${sampler.env} is ignored: it ${sampler.kind.expected}, not ${shown(name)}`],
+    };
+  if (part === null) return { env, warnings: [] };
+  const warning = `${sample.env} is ignored: it ${sample.kind.expected}, not ${shown(part)}`;
+  return { env: without(sample.env), warnings: [warning] };
+}
+
+interface Read<T> {
+  readonly value: T;
+  readonly warnings: readonly string[];
+}
+
+function readDisabled(env: Environment): Read<boolean> {
+  const value = variable(env, disabledVariable)?.toLowerCase() ?? "false";
+  const warning = `${disabledVariable} must be true or false, and is taken for false`;
+  return { value: value === "true", warnings: ["true", "false"].includes(value) ? [] : [warning] };
+}
+
+/** True: `none`, and not `otlp` beside it. */
+function readExporter(env: Environment, hasEndpoint: boolean): Read<boolean> {
+  const written = variable(env, exporterVariable);
+  if (written === null) return { value: false, warnings: [] };
+  const names = written.split(",").map((name) => name.trim().toLowerCase());
+  if (names.some((name) => name !== "otlp" && name !== "none" && name !== ""))
+    return {
+      value: false,
+      warnings: [
+        `${exporterVariable} is ${shown(written)}: Sluice knows otlp and none alone, and takes it for unset`,
+      ],
+    };
+  const off = !names.includes("otlp") && names.includes("none");
+  const nowhere = `${exporterVariable} is ${shown(written)}, but no spans are made: set OTEL_EXPORTER_OTLP_ENDPOINT, or tracing.endpoint`;
+  return { value: off, warnings: off || hasEndpoint ? [] : [nowhere] };
+}
+
+function readProtocol(env: Environment): Read<TraceProtocol> {
+  const name = protocolVariables.find((each) => variable(env, each) !== null);
+  const written = name === undefined ? null : variable(env, name);
+  const value = written?.toLowerCase() ?? "http/json";
+  if (value === "http/json" || value === "http/protobuf") return { value, warnings: [] };
+  return {
+    value: "http/json",
+    warnings: [
+      `${name} is ${shown(written ?? "")}: Sluice sends spans by http/json or http/protobuf, and takes the first; the address must be one for OTLP over HTTP, usually at port 4318`,
+    ],
+  };
+}
+
+/** The value may be a key, so it isn't shown. */
+function readHeaders(env: Environment): Read<string | null> {
+  const written = variable(env, headersVariable);
+  if (written === null || parseHeaderList(written) !== null)
+    return { value: written, warnings: [] };
+  const warning = `${headersVariable} must be name=value, several with commas between, values percent-encoded: it is left out`;
+  return { value: null, warnings: [warning] };
+}
+
+function shown(value: string): string {
+  return JSON.stringify(value.slice(0, valueCharsMax));
+}

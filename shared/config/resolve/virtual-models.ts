@@ -1,0 +1,87 @@
+/** Checks the virtual models of the file; their targets are configured providers' models. */
+import { show } from "../../checked.js";
+import { parseSubject } from "../../domain/rule.js";
+import { didYouMean } from "../closest-name.js";
+import type { VirtualModelConfig } from "../config.js";
+import type { DeclaredTarget, DeclaredVirtualModel } from "../file/config-file.js";
+import { modelName, type ProviderTypes } from "../model-name.js";
+
+/** Checks sources, and targets against the names of the configured providers. */
+export function resolveVirtualModels(
+  declared: readonly DeclaredVirtualModel[],
+  { names: providerNames, types }: KnownProviders,
+  problems: string[],
+): readonly VirtualModelConfig[] {
+  const sources = new Set(declared.map(({ source }) => source));
+  return declared.map(({ at, source, strategy, affinity, targets }) => {
+    const name = parseSubject("model", source, at);
+    if (!name.ok || name.value !== source)
+      problems.push(
+        `${at} must be named with a model id: without a leading or trailing slash or white space`,
+      );
+    if (affinity !== "none" && (strategy === "failover" || strategy === "cost"))
+      problems.push(
+        `${at}.affinity must be none with the strategy ${strategy}, which has the same order for all conversations`,
+      );
+    return {
+      source,
+      strategy: strategy ?? "round_robin",
+      ...(affinity === "none" ? {} : { affinity }),
+      targets: targets.flatMap((target) => {
+        const names = { source, sources, providerNames, types };
+        return resolveTarget(target, names, problems) ?? [];
+      }),
+    };
+  });
+}
+
+interface KnownProviders {
+  /** Also those that are declared wrongly: a reference to one is no further problem. */
+  readonly names: readonly string[];
+  readonly types: ProviderTypes;
+}
+
+interface Names {
+  /** The virtual model of the target, and all of them. */
+  readonly source: string;
+  readonly sources: ReadonlySet<string>;
+  readonly providerNames: readonly string[];
+  readonly types: ProviderTypes;
+}
+
+function resolveTarget(
+  target: DeclaredTarget,
+  { source, sources, providerNames, types }: Names,
+  problems: string[],
+): VirtualModelConfig["targets"][number] | null {
+  const at = `${target.at}.model`;
+  // A name with a slash may be both a source and a provider's model; a target always means the
+  // provider's.
+  if (sources.has(target.model) && (target.model !== source || !target.model.includes("/"))) {
+    problems.push(
+      `${at} must be provider/model, not the virtual model ${show(target.model)}: a virtual model can't be a target`,
+    );
+    return null;
+  }
+  const slash = target.model.indexOf("/");
+  const [provider, model] = [
+    target.model.slice(0, Math.max(slash, 0)),
+    target.model.slice(slash + 1),
+  ];
+  const id = parseSubject("model", model, at);
+  if (provider === "" || !id.ok) {
+    problems.push(`${at} must be provider/model, not ${show(target.model)}`);
+    return null;
+  }
+  if (!providerNames.includes(provider)) {
+    const hint = didYouMean(provider, providerNames);
+    problems.push(`${at} names the provider ${show(provider)}, which isn't configured${hint}`);
+    return null;
+  }
+  const type = types.get(provider);
+  return {
+    provider,
+    model: type === undefined ? id.value : modelName(type, id.value),
+    weight: target.weight,
+  };
+}
