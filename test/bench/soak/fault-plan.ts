@@ -3,6 +3,10 @@
 export type Fault =
   /** kill −9 of the process of this name. */
   | { readonly kind: "kill"; readonly process: string }
+  /** SIGTERM, after which the supervisor starts it again. */
+  | { readonly kind: "stop"; readonly process: string }
+  /** Nothing more fits on the store's file system for so many seconds. */
+  | { readonly kind: "full disk"; readonly seconds: number }
   /** SIGSTOP, and SIGCONT after so many seconds. */
   | { readonly kind: "pause"; readonly process: string; readonly seconds: number }
   | {
@@ -31,6 +35,7 @@ export function planFaults(seconds: number, proxies: number): readonly PlannedFa
     { kind: "kill", process: "limiterd" },
     { kind: "kill", process: proxy(1) },
     { kind: "reload" },
+    { kind: "stop", process: "limiterd" },
     { kind: "kill", process: proxy(2) },
   ];
   const weather = (kind: "fails" | "limits" | "breaks" | "hangs"): Fault => ({
@@ -44,7 +49,9 @@ export function planFaults(seconds: number, proxies: number): readonly PlannedFa
     { kind: "kill", process: proxy(0) },
     weather("limits"),
     { kind: "idle connections" },
+    { kind: "full disk", seconds: 5 },
     { kind: "pause", process: proxy(1), seconds: 3 },
+    { kind: "stop", process: proxy(0) },
     weather("fails"),
     { kind: "backup" },
     { kind: "broken requests" },
@@ -67,6 +74,10 @@ export function faultText(fault: Fault): string {
   switch (fault.kind) {
     case "kill":
       return `kill −9 of ${fault.process}`;
+    case "stop":
+      return `SIGTERM to ${fault.process}`;
+    case "full disk":
+      return `the disk is full for ${fault.seconds} s`;
     case "pause":
       return `${fault.process} stands still for ${fault.seconds} s`;
     case "weather":

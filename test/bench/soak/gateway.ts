@@ -2,9 +2,9 @@
  * The gateway of the soak: `sluice up` with several proxies, as it is shipped, its processes and
  * its log.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { programPath } from "../../support/processes/program-path.js";
@@ -73,6 +73,8 @@ export interface LogCounts {
 export interface Gateway {
   readonly url: string;
   readonly socket: string;
+  /** A file system of its own where one can be mounted, so that it can be filled. */
+  readonly dataDirectory: string;
   readonly supervisor: ChildProcess;
   readonly log: LogCounts;
   /** By `up`, `limiterd`, `proxy-1`, …; one that a reload has replaced is `proxy-1 before`. */
@@ -88,12 +90,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { directory } = options;
   writeFileSync(join(directory, "sluice.yaml"), configurationYaml(options));
   const socket = join(directory, "l.sock");
+  const dataDirectory = join(directory, "data");
+  mountSmall(dataDirectory);
   const env = {
     PATH: process.env["PATH"],
     HOME: directory,
     TMPDIR: directory,
     SLUICE_SOCKET: socket,
-    SLUICE_DATA_DIR: join(directory, "data"),
+    SLUICE_DATA_DIR: dataDirectory,
   };
   const child = spawn(process.execPath, [programPath("sluice"), "up", "--verbose", "--port=0"], {
     cwd: directory,
@@ -123,6 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url,
     socket,
+    dataDirectory,
     supervisor: child,
     log,
     processes: () => processesOf(child.pid!),
@@ -152,6 +157,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return (await ended)[0];
     },
   };
+}
+
+/** By root alone; elsewhere the disk is never full. */
+function mountSmall(directory: string): void {
+  mkdirSync(directory, { mode: 0o700 });
+  if (process.getuid?.() !== 0) return;
+  const mount = ["-t", "tmpfs", "-o", "size=2g,mode=0700", "sluice-soak", directory];
+  if (spawnSync("mount", mount).status === 0)
+    process.prependOnceListener("exit", () => void spawnSync("umount", ["--lazy", directory]));
 }
 
 /** A managed key for each tenant; every second one is labelled. */

@@ -56,14 +56,15 @@ for (const [minutes, proxies] of [
     t.same(
       watched.filter(
         ({ fault }) =>
-          fault.kind === "reload" || (fault.kind === "kill" && fault.process === "limiterd"),
+          fault.kind === "reload" ||
+          ((fault.kind === "kill" || fault.kind === "stop") && fault.process === "limiterd"),
       ),
       [],
       "while memory is watched, the daemon lives",
     );
     const names = new Set(plan.map(({ fault }) => faultText(fault)));
     t.ok(names.has("kill −9 of limiterd"));
-    if (minutes === 60 && proxies === 3) t.equal(names.size, 15, [...names].join(", "));
+    if (minutes === 60 && proxies === 3) t.equal(names.size, 18, [...names].join(", "));
   });
 
 t.test("a scrape tells of the heap of each proxy", async (t) => {

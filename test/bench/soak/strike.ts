@@ -1,5 +1,7 @@
 /** Carries the faults of a plan out, on real processes. */
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { rmSync, statfsSync, statSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,8 +22,11 @@ export async function strike(fault: Fault, struck: Struck): Promise<string | nul
   const { gateway, directory, setWeather } = struck;
   switch (fault.kind) {
     case "kill":
+    case "stop":
     case "pause":
       return signalled(fault, gateway);
+    case "full disk":
+      return fillDisk(gateway.dataDirectory, fault.seconds);
     case "weather":
       await setWeather(fault.weather);
       await delay(fault.seconds * 1000);
@@ -48,19 +53,33 @@ export async function strike(fault: Fault, struck: Struck): Promise<string | nul
 }
 
 async function signalled(
-  fault: Extract<Fault, { readonly kind: "kill" | "pause" }>,
+  fault: Extract<Fault, { readonly kind: "kill" | "stop" | "pause" }>,
   gateway: Gateway,
 ): Promise<string | null> {
   const pid = gateway.processes().get(fault.process);
   if (pid === undefined) return `there was no ${fault.process}`;
-  if (fault.kind === "kill") {
-    process.kill(pid, "SIGKILL");
+  if (fault.kind !== "pause") {
+    process.kill(pid, fault.kind === "kill" ? "SIGKILL" : "SIGTERM");
     return null;
   }
   process.kill(pid, "SIGSTOP");
   await delay(fault.seconds * 1000);
   process.kill(pid, "SIGCONT");
   return null;
+}
+
+/** Takes all that is free on the store's own file system; null where it has none of its own. */
+async function fillDisk(dataDirectory: string, seconds: number): Promise<string | null> {
+  if (statSync(dataDirectory).dev === statSync(join(dataDirectory, "..")).dev) return null;
+  const file = join(dataDirectory, "filler");
+  try {
+    const { bavail, bsize } = statfsSync(dataDirectory);
+    execFileSync("fallocate", ["--length", String(bavail * bsize), file]);
+    await delay(seconds * 1000);
+    return null;
+  } finally {
+    rmSync(file, { force: true });
+  }
 }
 
 /** Opens many, sends this on each and nothing more, and leaves without a word. */
