@@ -23,6 +23,7 @@ import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
 import { type LastResort, onLastResort } from "./last-resort.js";
+import { type Predecessor, takePredecessors, untilEnded } from "./reload/predecessors.js";
 import { startSelfReload } from "./reload/self-reload.js";
 import {
   onServiceRequests,
@@ -84,6 +85,7 @@ const flushDeadlineMs = 1_000;
 /** Runs the service until it stops, then ends the process with a code of `exit-code.ts`. */
 export async function runService(service: Service): Promise<never> {
   const proxyName = takeProxyName(process.env);
+  const predecessors = takePredecessors(process.env);
   const session = processSession();
   const requests = onServiceRequests();
   // A supervisor of Sluice reloads it: that is none of this process's business.
@@ -118,6 +120,7 @@ export async function runService(service: Service): Promise<never> {
   const served = serve(service, {
     config,
     sockets,
+    predecessors,
     name,
     log,
     session,
@@ -144,6 +147,7 @@ async function serve(
   options: {
     readonly config: Config;
     readonly sockets: InheritedSockets;
+    readonly predecessors: readonly Predecessor[];
     readonly name: string;
     readonly log: Log;
     readonly session: Session;
@@ -155,6 +159,7 @@ async function serve(
   },
 ): Promise<number> {
   const { config, sockets, name, log, session, requests, lastResort, notices } = options;
+  const { predecessors } = options;
   let started: StartedService;
   try {
     started = await service.start({ config, log, sockets, name });
@@ -170,6 +175,10 @@ async function serve(
   const heartbeat = beat(started, watchdogMs, { notices, log });
   const reload = await startSelfReload({ ...options, process: service.process });
   const { broken = new Promise<never>(() => {}) } = started;
+  // They have been asked to stop, too, and have no grace.
+  const alone = requests.stop.then(() =>
+    untilEnded(predecessors, config.server.drainMs + stopGraceMs),
+  );
   const end = await Promise.race([requests.stop, requests.replaced, broken]);
   reload.stop();
   if (end instanceof Error) {
@@ -182,7 +191,7 @@ async function serve(
   try {
     await (end === undefined
       ? endReplaced(started, requests.stop, log)
-      : endNow(started, end, log));
+      : endNow(started, end, log).then(() => alone));
     return exitCodes.ok;
   } catch (error) {
     log.error({ err: error }, "the stop failed");

@@ -1,20 +1,31 @@
 /**
- * A service that replaces itself, under a supervisor that follows it: a new process on the same
- * sockets, started by this one, which is told of the successor (`MAINPID=` of systemd) once that is
- * ready. Then this one finishes. Of the proxies of a supervisor of Sluice, `proxy-slots.ts` does
- * the same from outside.
+ * A service that replaces itself, under systemd: a new process on the same sockets, of which
+ * systemd is told (`MAINPID=`) once it is ready. Then this one finishes. Of the proxies of a
+ * supervisor of Sluice, `proxy-slots.ts` does the same from outside.
+ *
+ * systemd waits for the end of its own children alone: of another main process it doesn't learn
+ * that it has ended, and where control groups are of version 1 it kills it at a stop instead of
+ * waiting. So a shell starts the successor and ends before systemd is told, by which the successor
+ * becomes a child of whatever started this process.
  */
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import {
   handOverVariables,
   type InheritedSockets,
 } from "../../../shared/supervision/inherited-sockets.js";
+import { processStat } from "../../../shared/supervision/process-stat.js";
 import type { SupervisorNotices } from "../../../shared/supervision/supervisor-notices.js";
 import { exitCodes } from "../../session/exit-code.js";
+import { type Predecessor, predecessorsVariable } from "./predecessors.js";
 import type { ReloadOutcome } from "./reload-outcome.js";
 
 /** How long a successor may take until it is ready. */
 export const successorReadyMs = 60_000;
+
+/** Of the shell: its status is the successor's, until a signal ends it. */
+const startAndWait = '"$@" & wait $!';
 
 /** What the successor is told once it is the service: it outlives this process. */
 const released = { released: true } as const;
@@ -28,6 +39,8 @@ interface HandOverOptions {
   readonly script: string;
   readonly args: readonly string[];
   readonly sockets: InheritedSockets;
+  /** Those that this process has replaced. */
+  readonly predecessors: readonly Predecessor[];
   readonly notices: SupervisorNotices;
   /** Resolves when this process is told to stop. */
   readonly stopped: Promise<unknown>;
@@ -42,34 +55,67 @@ interface HandOverOptions {
 export async function handOver(options: HandOverOptions): Promise<ReloadOutcome> {
   const { script, args, sockets, notices } = options;
   const given = [...sockets.byName].flatMap(([name, fds]) => fds.map((fd) => ({ name, fd })));
-  const successor = fork(script, [...args], {
-    env: { ...process.env, ...handOverVariables(given.map(({ name }) => name)) },
+  const shell = fork(script, [...args], {
+    execPath: "/bin/sh",
+    execArgv: ["-c", startAndWait, "sh", process.execPath, ...process.execArgv],
+    env: {
+      ...process.env,
+      ...handOverVariables(given.map(({ name }) => name)),
+      ...predecessorsVariable(options.predecessors, process.pid),
+    },
     stdio: ["ignore", "inherit", "inherit", ...given.map(({ fd }) => fd), "ipc"],
   });
+  // The channel is the successor's. It may have taken connections: without the channel it finishes.
+  const giveUp = (): void => {
+    if (shell.connected) shell.disconnect();
+  };
   let isService = false;
   void options.stopped.then(() => {
-    if (!isService) successor.kill("SIGTERM");
+    if (!isService) giveUp();
   });
-  const failure = await untilReady(successor);
+  const failure = await untilReady(shell);
   if (failure !== null) {
-    // It may have taken connections: it is told to finish, not killed.
-    successor.kill("SIGTERM");
+    giveUp();
     return failure;
   }
-  if (!(await notices.send({ mainPid: successor.pid! }))) {
-    successor.kill("SIGTERM");
-    return failed(exitCodes.failed, "error: the supervisor couldn't be told of the new process");
+  const pid = childOf(shell.pid!);
+  const problem = (await leaveToSupervisor(shell, pid)) ?? (await tellOf(notices, pid));
+  if (problem !== null) {
+    giveUp();
+    return failed(exitCodes.failed, `error: ${problem}`);
   }
   isService = true;
-  if (options.isAskedAgain()) successor.kill("SIGHUP");
-  successor.send(released, () => {
-    if (successor.connected) successor.disconnect();
-  });
-  successor.unref();
-  return { ok: true, lines: [`process ${successor.pid} has taken over from ${process.pid}`] };
+  if (options.isAskedAgain()) process.kill(pid, "SIGHUP");
+  shell.send(released, giveUp);
+  return { ok: true, lines: [`process ${pid} has taken over from ${process.pid}`] };
 }
 
-function untilReady(successor: ChildProcess): Promise<(ReloadOutcome & { ok: false }) | null> {
+/** 0: it has none that runs. */
+function childOf(parentPid: number): number {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return Number(pids.find((pid) => processStat(Number(pid))?.parentPid === parentPid) ?? 0);
+}
+
+/** Ends the shell. Returns why the successor isn't the supervisor's child then. */
+async function leaveToSupervisor(shell: ChildProcess, pid: number): Promise<string | null> {
+  const ended = shell.exitCode ?? shell.signalCode ?? once(shell, "exit");
+  shell.kill("SIGTERM");
+  await ended;
+  const parentPid = processStat(pid)?.parentPid;
+  if (parentPid === undefined) return "the new process has ended";
+  // The manager of a user is this one's parent; the first process is systemd, unless it is this one.
+  const isSupervisor = parentPid === process.ppid || (parentPid === 1 && process.pid !== 1);
+  return isSupervisor
+    ? null
+    : `the new process would be a child of process ${parentPid}, not of systemd, which wouldn't wait for it: start the service without a program around it`;
+}
+
+async function tellOf(notices: SupervisorNotices, mainPid: number): Promise<string | null> {
+  const isTold = await notices.send({ mainPid });
+  return isTold ? null : "the supervisor couldn't be told of the new process";
+}
+
+function untilReady(shell: ChildProcess): Promise<(ReloadOutcome & { ok: false }) | null> {
   return new Promise((resolve) => {
     const end = (outcome: (ReloadOutcome & { ok: false }) | null): void => {
       clearTimeout(late);
@@ -79,18 +125,19 @@ function untilReady(successor: ChildProcess): Promise<(ReloadOutcome & { ok: fal
       () => end(failed(exitCodes.failed, `error: it isn't ready after ${successorReadyMs} ms`)),
       successorReadyMs,
     );
-    successor.once("error", ({ message }) =>
+    shell.once("error", ({ message }) =>
       end(failed(exitCodes.failed, `error: it couldn't be started: ${message}`)),
     );
-    successor.once("exit", (code) =>
+    shell.once("exit", (code) =>
       end(
         failed(
-          code === null || code === exitCodes.ok ? exitCodes.failed : code,
+          // A shell says 128 and more of a signal.
+          code === null || code === exitCodes.ok || code >= 128 ? exitCodes.failed : code,
           "error: the new process ended before it was ready; its reason is in the log",
         ),
       ),
     );
-    successor.once("message", () => end(null));
+    shell.once("message", () => end(null));
   });
 }
 

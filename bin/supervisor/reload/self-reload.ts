@@ -11,6 +11,7 @@ import { CommandFailure } from "../../session/command-failure.js";
 import type { Session } from "../../session/terminal.js";
 import { controlSocketPath, listenForReloads } from "./control-socket.js";
 import { handOver } from "./hand-over.js";
+import type { Predecessor } from "./predecessors.js";
 import type { ReloadOutcome } from "./reload-outcome.js";
 import { Reloads } from "./reloads.js";
 import type { ServiceRequests } from "./service-requests.js";
@@ -21,6 +22,7 @@ interface SelfReloadOptions {
   /** Reads and checks the configuration as it is now. Throws `CommandFailure`. */
   readonly check: () => void;
   readonly sockets: InheritedSockets;
+  readonly predecessors: readonly Predecessor[];
   readonly notices: SupervisorNotices;
   readonly requests: ServiceRequests;
   readonly session: Session;
@@ -69,7 +71,7 @@ export async function startSelfReload(options: SelfReloadOptions): Promise<SelfR
 }
 
 async function reloadOnce(
-  { check, sockets, notices, requests, ...service }: SelfReloadOptions,
+  { check, sockets, predecessors, notices, requests, ...service }: SelfReloadOptions,
   isAskedAgain: () => boolean,
 ): Promise<ReloadOutcome> {
   try {
@@ -85,6 +87,7 @@ async function reloadOnce(
     script: script!,
     args,
     sockets,
+    predecessors,
     notices,
     stopped: requests.stop,
     isAskedAgain,

@@ -213,6 +213,8 @@ export const cases: readonly Case[] = [
   {
     name: "the watchdog ends a proxy that spins, one that is stopped, and a daemon that is stopped",
     async play(machine) {
+      // Of a successor systemd expects signs of life, too.
+      machine.sh("systemctl reload sluice-proxy");
       const spinning = mainPid(machine, "sluice-proxy");
       const stopped = ["sluice-proxy@8081", "sluice-limiterd"].map((unit) => ({
         unit,

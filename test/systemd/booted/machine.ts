@@ -3,7 +3,13 @@
  * Debian's packages, with the Node that runs this and the repository at /opt/sluice. It has no
  * network but its own loopback, and control groups of its own.
  */
-import { execFileSync, type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import {
+  type ChildProcess,
+  execFileSync,
+  type SpawnSyncReturns,
+  spawn,
+  spawnSync,
+} from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -20,6 +26,13 @@ import { debianRoot } from "../../artefacts/debian-root.js";
 import { notInstalled } from "../../artefacts/run.js";
 
 const packages = ["systemd", "systemd-sysv", "libstdc++6", "procps"];
+/**
+ * How the control groups are laid out: of version 2; of version 1 with those of systemd in version 2;
+ * of version 1 alone. By what nspawn has for it.
+ */
+const layouts = { unified: "1", hybrid: null, legacy: "0" } as const;
+export type Layout = keyof typeof layouts;
+
 /** Where systemd wants its control groups: the first is that of version 1 beside 2. */
 const hierarchies = ["/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"];
 const bootMsMax = 60_000;
@@ -37,13 +50,15 @@ export interface Machine {
   try(script: string): SpawnSyncReturns<string>;
   /** What starts a program in it, for `spawn`. */
   readonly enter: readonly string[];
+  /** Boots it again, as its own systemd does. */
+  reboot(): Promise<void>;
   /** Copies a file into it. */
   copyIn(file: string, to: string): void;
   stop(): Promise<void>;
 }
 
-/** Boots one. Rejects when systemd doesn't come up here. */
-export async function bootMachine(repository: string): Promise<Machine> {
+/** Boots one. Rejects when systemd doesn't come up here, or not in this layout. */
+export async function bootMachine(repository: string, layout: Layout | null): Promise<Machine> {
   const directory = mkdtempSync(join(tmpdir(), "sluice-machine-"));
   const root = join(directory, "root");
   mkdirSync(join(root, "opt/sluice"), { recursive: true });
@@ -57,49 +72,89 @@ export async function bootMachine(repository: string): Promise<Machine> {
   const groups = hierarchies
     .filter((hierarchy) => existsSync(join(hierarchy, "cgroup.procs")))
     .map((hierarchy) => join(hierarchy, `sluice-test-${process.pid}`));
-  for (const group of groups) mkdirSync(group);
   const log = join(directory, "console");
   // Under a systemd the container has a scope of its own; elsewhere the groups are made here.
   const options = existsSync("/run/systemd/system") ? [] : ["--keep-unit"];
-  const nspawn = spawn(
-    "sh",
-    [
-      "-c",
-      `${groups.map((group) => `echo $$ > ${group}/cgroup.procs; `).join("")}exec "$@" > ${log} 2>&1 < /dev/null`,
+  const wanted = layout === null ? null : layouts[layout];
+  const start = (): Nspawn => {
+    for (const group of groups) mkdirSync(group, { recursive: true });
+    const child = spawn(
       "sh",
-      ...["systemd-nspawn", "--quiet", "--boot", "--register=no", ...options],
-      ...["--private-network", "--console=pipe", `--directory=${root}`],
-      `--bind-ro=${repository}:/opt/sluice`,
-    ],
-    { stdio: "ignore", detached: true },
-  );
-  const ended = new Promise<void>((resolve) => nspawn.once("exit", () => resolve()));
-  const remove = async (): Promise<void> => {
+      [
+        "-c",
+        `${groups.map((group) => `echo $$ > ${group}/cgroup.procs; `).join("")}exec "$@" >> ${log} 2>&1 < /dev/null`,
+        "sh",
+        ...["systemd-nspawn", "--quiet", "--boot", "--register=no", ...options],
+        ...["--private-network", "--console=pipe", `--directory=${root}`],
+        `--bind-ro=${repository}:/opt/sluice`,
+      ],
+      {
+        stdio: "ignore",
+        detached: true,
+        env: {
+          ...process.env,
+          ...(wanted === null ? {} : { SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: wanted }),
+        },
+      },
+    );
+    return { child, ended: new Promise((resolve) => child.once("exit", () => resolve())) };
+  };
+  const remove = async ({ child, ended }: Nspawn): Promise<void> => {
     // The first process of the container takes all others with it; without nspawn it would run on.
-    for (const pid of childrenOf(nspawn.pid)) process.kill(pid, "SIGKILL");
-    nspawn.kill("SIGKILL");
+    for (const pid of childrenOf(child.pid)) process.kill(pid, "SIGKILL");
+    child.kill("SIGKILL");
     await ended;
     // A group is removed once its last process is.
     for (let tries = 0; tries < 50 && !groups.every(removeGroup); tries++) await delay(100);
     rmSync(directory, { recursive: true, force: true });
   };
-  const enter = (leader: number): readonly string[] => [
-    ...["nsenter", "--target", String(leader), "--all", "--"],
-  ];
-  try {
-    const leader = await waitFor(bootMsMax, () => {
-      if (nspawn.exitCode !== null) throw new Error(readFileSync(log, "utf8").slice(-2000));
-      const [pid] = childrenOf(nspawn.pid);
-      if (pid === undefined) return null;
+  const booted = ({ child }: Nspawn, before: number): Promise<number> =>
+    waitFor(bootMsMax, () => {
+      if (child.exitCode !== null) throw new Error(readFileSync(log, "utf8").slice(-2000));
+      const [pid] = childrenOf(child.pid);
+      if (pid === undefined || pid === before) return null;
       const [program, ...args] = [...enter(pid), "systemctl", "is-system-running"];
       const state = spawnSync(program!, args, { encoding: "utf8" });
       return /^(?:running|degraded)/.test(state.stdout) ? pid : null;
     });
-    return machineOf(enter(leader), root, remove);
+  let nspawn = start();
+  try {
+    let leader = await booted(nspawn, 0);
+    const machine = machineOf(() => enter(leader), root, {
+      stop: () => remove(nspawn),
+      async reboot() {
+        machine.try("systemctl reboot");
+        // As a part of another unit it leaves the next start to that.
+        if (options.length > 0) {
+          await nspawn.ended;
+          nspawn = start();
+        }
+        leader = await booted(nspawn, leader);
+      },
+    });
+    const found = layoutOf(machine);
+    if (layout !== null && found !== layout)
+      throw new Error(`its control groups are ${found}, not ${layout}`);
+    return machine;
   } catch (error) {
-    await remove();
+    await remove(nspawn);
     throw error;
   }
+}
+
+interface Nspawn {
+  readonly child: ChildProcess;
+  readonly ended: Promise<void>;
+}
+
+function enter(leader: number): readonly string[] {
+  return ["nsenter", "--target", String(leader), "--all", "--"];
+}
+
+export function layoutOf(machine: Machine): Layout {
+  const of = (path: string): string => machine.try(`stat -f -c %T ${path}`).stdout.trim();
+  if (of("/sys/fs/cgroup") === "cgroup2fs") return "unified";
+  return of("/sys/fs/cgroup/unified") === "cgroup2fs" ? "hybrid" : "legacy";
 }
 
 function childrenOf(parent: number | undefined): readonly number[] {
@@ -107,15 +162,21 @@ function childrenOf(parent: number | undefined): readonly number[] {
   return stdout.split("\n").filter(Boolean).map(Number);
 }
 
-function machineOf(enter: readonly string[], root: string, stop: () => Promise<void>): Machine {
+function machineOf(
+  entering: () => readonly string[],
+  root: string,
+  power: Pick<Machine, "stop" | "reboot">,
+): Machine {
   const attempt = (script: string): SpawnSyncReturns<string> => {
-    const [program, ...args] = [...enter, "/bin/bash", "-c", script];
+    const [program, ...args] = [...entering(), "/bin/bash", "-c", script];
     // Scripts come by an argument, their input is empty.
     return spawnSync(program!, args, { encoding: "utf8", input: "", timeout: 300_000, cwd: "/" });
   };
   return {
-    enter,
-    stop,
+    ...power,
+    get enter() {
+      return entering();
+    },
     try: attempt,
     copyIn: (file, to) => copyFileSync(file, join(root, to)),
     sh(script) {

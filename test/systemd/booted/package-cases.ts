@@ -2,7 +2,7 @@
  * The Debian package in the machine: installed, upgraded under load, removed, purged. They come
  * last, where nothing of the other installation is left but the operator's own.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { debianVersion, packDebian, repackDebian } from "../../artefacts/debian-package.js";
@@ -20,11 +20,14 @@ import {
 
 const next = `${debianVersion}+next`;
 
-/** The package that the folder of `SLUICE_ARTEFACTS` has, or one that is made now. */
+/** The package that the folder of `SLUICE_ARTEFACTS` has, or one that is made there, by way of `folder`. */
 export async function packageFile(folder: string): Promise<string> {
-  const kept = process.env["SLUICE_ARTEFACTS"] ?? "";
-  const name = kept === "" ? undefined : readdirSync(kept).find((file) => file.endsWith(".deb"));
-  return name === undefined ? packDebian(folder) : join(kept, name);
+  const kept = process.env["SLUICE_ARTEFACTS"]!;
+  const name = readdirSync(kept).find((file) => file.endsWith(".deb"));
+  if (name !== undefined) return join(kept, name);
+  const file = join(kept, `sluice_${debianVersion}_amd64.deb`);
+  copyFileSync(await packDebian(folder), file);
+  return file;
 }
 
 function installedVersion(machine: Machine): string {

@@ -8,7 +8,15 @@ import { type Machine, waitFor } from "./machine.js";
 export interface Case {
   readonly name: string;
   /** Returns what there is to say of it; rejects when it isn't so. */
-  play(machine: Machine, texts: { readonly page: string }): Promise<string>;
+  play(machine: Machine, given: Given): Promise<string>;
+}
+
+export interface Given {
+  /** docs/systemd.md. */
+  readonly page: string;
+  /** How many stops are drawn at random in this machine, and from which seed. */
+  readonly stops: number;
+  readonly seed: number;
 }
 
 export const sluice = "node /opt/sluice/dist/programs/sluice.js";

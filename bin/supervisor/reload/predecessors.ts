@@ -1,0 +1,43 @@
+/**
+ * The processes that a service has replaced and that may still run: each hands the list to its
+ * successor. Whoever is the service waits for them before it ends, since systemd may kill what is
+ * left of a unit as soon as its main process has ended.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { processStat } from "../../../shared/supervision/process-stat.js";
+
+/** A process by its id and its start, as `PID.TICKS`. */
+export type Predecessor = string;
+
+const variable = "SLUICE_PREDECESSORS";
+const lookEveryMs = 50;
+
+/** Reads and removes the variable, so that no process started later takes them for its own. */
+export function takePredecessors(env: Record<string, string | undefined>): readonly Predecessor[] {
+  const listed = env[variable] ?? "";
+  delete env[variable];
+  return listed.split(" ").filter((each) => /^\d{1,10}\.\d{1,20}$/.test(each));
+}
+
+/** The variable of a successor to `pid`: that process, and those before it that still run. */
+export function predecessorsVariable(
+  before: readonly Predecessor[],
+  pid: number,
+): Readonly<Record<string, string>> {
+  const own = `${pid}.${processStat(pid)?.startTicks}`;
+  return { [variable]: [...before.filter(isRunning), own].join(" ") };
+}
+
+/** Resolves when none of them runs, or after `msMax`. */
+export async function untilEnded(
+  predecessors: readonly Predecessor[],
+  msMax: number,
+): Promise<void> {
+  const until = performance.now() + msMax;
+  while (performance.now() < until && predecessors.some(isRunning)) await delay(lookEveryMs);
+}
+
+function isRunning(predecessor: Predecessor): boolean {
+  const [pid, ticks] = predecessor.split(".");
+  return processStat(Number(pid))?.startTicks === ticks;
+}
