@@ -75,6 +75,7 @@ function tellStatus(
     ...(store.bytes === null ? [] : [told("storeBytes", [], store.bytes)]),
     told("journalBytes", [], store.journal_bytes),
     told("snapshotAge", [], Math.max(0, nowMs - (lastSnapshotAtMs ?? startedAtMs)) / 1000),
+    told("backupsSince", [], lastBackup.sinceMs / 1000),
     ...(lastBackup.atMs === null ? [] : [told("lastBackup", [], lastBackup.atMs / 1000)]),
     told("droppedRecords", [], status.dropped_records),
     ...tellHosts(status),

@@ -93,6 +93,12 @@ export const limiterMetrics = metricsOf("limiter", {
     unit: "seconds",
     help: "When the last backup was made that was kept.",
   },
+  backupsSince: {
+    name: "sluice_limiter_backups_since_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "Since when backups of this store are noted: from its first start on.",
+  },
   loopLag: {
     name: "sluice_limiter_loop_lag_seconds",
     kind: "summary",

@@ -1,7 +1,7 @@
 /** What `/proc` says of a process of this host. */
 import { readFileSync } from "node:fs";
 
-export interface ProcessStat {
+interface ProcessStat {
   /** The process that systemd, or another, would be told of its end. */
   readonly parentPid: number;
   /** When it started, in clock ticks since the boot: tells it from a later one of the same id. */

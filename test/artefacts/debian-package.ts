@@ -95,7 +95,7 @@ function placeUnits(lib: string, root: string): void {
     const file = join(lib, "systemd", name);
     if (!statSync(file).isFile() || name.startsWith("debian/")) continue;
     const text = readFileSync(file, "utf8");
-    if (/\.(?:service|socket|target)$|\.service\.d\//.test(name)) {
+    if (/\.(?:service|socket|timer|target)$|\.service\.d\//.test(name)) {
       const unit = debianUnit(text);
       writeFileSync(file, unit);
       // Drop-ins are for administrators to take.

@@ -14,9 +14,11 @@ import { adminSocketBeside } from "../../shared/socket/socket-place.js";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const proxies = ["sluice-proxy.service", "sluice-proxy@.service"];
 const worker = "sluice-proxy-worker@.service";
+/** Its timer starts it. */
+const backup = "sluice-backup.service";
 const services = ["sluice-limiterd.service", ...proxies, worker];
 const unitFiles = readdirSync(join(root, "systemd")).filter((file) =>
-  /\.(?:service|socket|target)$/.test(file),
+  /\.(?:service|socket|timer|target)$/.test(file),
 );
 const textOf = (file: string): string => readFileSync(join(root, "systemd", file), "utf8");
 
@@ -156,6 +158,26 @@ t.test("a stuck service is ended, and a service that isn't stuck has time to say
   }
 });
 
+t.test("a backup is shut off as the daemon is, and is made where it may write", async (t) => {
+  const hardening = (unit: string): readonly string[] => {
+    const text = textOf(unit);
+    return settings(unit).slice(
+      settings(unit).indexOf("NoNewPrivileges=yes"),
+      text.includes("[Install]") ? -1 : undefined,
+    );
+  };
+  t.same(hardening(backup), hardening("sluice-limiterd.service"));
+  t.equal(settingOf(backup, "User"), "sluice");
+  const directory = /SLUICE_BACKUP_DIR=(\S+)/.exec(textOf(backup))![1]!;
+  t.equal(settingOf(backup, "ReadWritePaths"), `-${directory}`);
+  t.match(textOf("sluice.tmpfiles.conf"), `d ${directory} 0700 sluice sluice -`);
+  t.match(
+    settingOf(backup, "ExecStart"),
+    / backup --keep \$\{SLUICE_BACKUP_KEEP\} \$\{SLUICE_BACKUP_DIR\}$/,
+  );
+  t.equal(settingOf("sluice-backup.timer", "Persistent"), "yes");
+});
+
 t.test("sockets have the names, places and modes that the programs ask for", async (t) => {
   const daemon = ["sluice-limiterd.socket", "sluice-limiterd-admin.socket"];
   const socket = "/run/sluice/limiterd.sock";
@@ -187,8 +209,10 @@ t.test(
         .match(/^Wants=.*$/gm)
         ?.join(" ") ?? "";
     for (const unit of unitFiles.filter((unit) => unit !== "sluice.target")) {
-      if (!unit.includes("@")) t.ok(wanted.includes(unit), `the target wants ${unit}`);
-      t.equal(settingOf(unit, "WantedBy"), "sluice.target");
+      if (unit !== backup) {
+        if (!unit.includes("@")) t.ok(wanted.includes(unit), `the target wants ${unit}`);
+        t.equal(settingOf(unit, "WantedBy"), "sluice.target");
+      }
       const stops = unit.endsWith(".socket") ? "StopPropagatedFrom" : "PartOf";
       t.equal(settingOf(unit, stops), "sluice.target", unit);
     }

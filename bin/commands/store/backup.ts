@@ -1,4 +1,8 @@
-/** `sluice backup`: writes a copy of a running daemon's store to a file, or to standard output. */
+/**
+ * `sluice backup`: writes a copy of a running daemon's store to a file, to standard output, or
+ * among others in a directory, of which it keeps the last ones.
+ */
+
 import type { Command } from "commander";
 import type { StoreReport } from "../../../limiterd/maintenance/store-report.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
@@ -7,6 +11,7 @@ import { withSystemErrors } from "../../session/system-errors.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { backupPieces, noteKept } from "../../store/backup-pieces.js";
+import { keptPath, removeOlder } from "../../store/kept-backups.js";
 import { storeBody, storeText } from "../../store/store-text.js";
 import { damage, progressOf, verifiedReport } from "../../store/verified-report.js";
 import { formatBytes } from "../../text/number-text.js";
@@ -15,6 +20,7 @@ import { withOutputErrors } from "../../usage/output-errors.js";
 
 interface BackupFlags extends CommandFlags {
   readonly verify: boolean;
+  readonly keep?: string;
 }
 
 /** It holds names, paths and usage: for its owner alone. */
@@ -25,13 +31,46 @@ export function addBackup(program: Command, session: Session): void {
   program
     .command("backup")
     .description("write a consistent copy of the daemon's store, while it runs")
-    .argument("<file>", "the file to write; - for standard output")
+    .argument("<file>", "the file to write; - for standard output; with --keep a directory")
     .option("--no-verify", "don't read the copy to see that it is whole")
+    .option("--keep <n>", "write it into a directory, and keep the last n backups there")
     .addOption(jsonOption("print what is in it as JSON"))
     .action((file: string, _options, command: Command) => {
       const flags = command.optsWithGlobals<BackupFlags>();
+      if (flags.keep !== undefined) return backupAmongOthers(session, file, flags);
       return file === "-" ? backupToOutput(session, flags) : backupToFile(session, file, flags);
     });
+}
+
+const keptMax = 10_000;
+
+/** The older ones go once this one is whole: what fails removes nothing. */
+async function backupAmongOthers(
+  session: Session,
+  directory: string,
+  flags: BackupFlags,
+): Promise<void> {
+  const keep = /^\d{1,5}$/.test(flags.keep!) ? Number(flags.keep) : 0;
+  if (keep < 1 || keep > keptMax)
+    throw usageFailure([
+      {
+        message: `--keep must be a number from 1 to ${keptMax}, not ${JSON.stringify(flags.keep)}`,
+        param: "--keep",
+      },
+    ]);
+  if (!flags.verify || directory === "-")
+    throw usageFailure([
+      {
+        message: flags.verify
+          ? "--keep needs a directory: standard output keeps nothing"
+          : "--keep removes older backups, and so needs a verified one: leave out --no-verify",
+        param: "--keep",
+      },
+    ]);
+  const made = keptPath(directory, session.nowMs());
+  await backupToFile(session, made, flags);
+  const removed = await withSystemErrors(directory, () => removeOlder(made, keep));
+  if (flags.json !== true) for (const each of removed) session.terminal.out(`removed: ${each}`);
 }
 
 /** The file has its name only once it is whole; the one that had it before stays until then. */

@@ -103,11 +103,11 @@ async function leaveToSupervisor(shell: ChildProcess, pid: number): Promise<stri
   await ended;
   const parentPid = processStat(pid)?.parentPid;
   if (parentPid === undefined) return "the new process has ended";
-  // The manager of a user is this one's parent; the first process is systemd, unless it is this one.
+  // A user's systemd is this one's parent; the system's is the first process.
   const isSupervisor = parentPid === process.ppid || (parentPid === 1 && process.pid !== 1);
   return isSupervisor
     ? null
-    : `the new process would be a child of process ${parentPid}, not of systemd, which wouldn't wait for it: start the service without a program around it`;
+    : `process ${parentPid} has taken in the new process, and systemd wouldn't wait for it: start the service without a program around it`;
 }
 
 async function tellOf(notices: SupervisorNotices, mainPid: number): Promise<string | null> {

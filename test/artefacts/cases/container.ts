@@ -19,6 +19,9 @@ interface Mounts {
 }
 
 interface Contained extends Mounts {
+  readonly name: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
   readonly image: string;
   readonly securityContext: Readonly<Record<string, unknown>>;
 }
@@ -41,8 +44,9 @@ t.test("each example runs the image closed, with its volumes, and gives it time 
     for (const pod of podsOf(file)) {
       const all = [...(pod.initContainers ?? []), ...(pod.containers ?? [])];
       const ours = all.filter(({ image }) => image.startsWith("sluice:"));
-      t.equal(ours.length, 1, file);
-      for (const { image, securityContext, volumeMounts } of ours) {
+      const isOfNode = file.includes("/node/");
+      t.equal(ours.length, isOfNode ? 2 : 1, file);
+      for (const { name, image, securityContext, volumeMounts } of ours) {
         t.equal(image, `sluice:${packageJson.version}`);
         t.match(
           securityContext,
@@ -57,7 +61,8 @@ t.test("each example runs the image closed, with its volumes, and gives it time 
         const mounted = volumeMounts.map(({ mountPath }) => mountPath);
         t.same(
           volumes.filter((volume) => !mounted.includes(volume)),
-          [],
+          // The store is the daemon's alone.
+          name === "backup" ? ["/var/lib/sluice"] : [],
         );
       }
       // drain_grace_seconds (2), drain_seconds (25) and five seconds of grace.
@@ -117,6 +122,17 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
           container.exec("node", "/opt/sluice/dist/programs/sluice.js", "status"),
           /connected/,
         );
+        // As the container beside it does each day, on the socket that they share.
+        const { command, args } = podsOf("kubernetes/node/daemonset.yaml")
+          .flatMap(({ containers = [] }) => containers)
+          .find(({ name }) => name === "backup")!;
+        const [node, flag, , ...rest] = [...command!, "", ...args!].filter((each) => each !== "");
+        t.same([node, flag], ["/opt/sluice/node/bin/node", "-e"]);
+        const atOnce = command![2]!.replaceAll("3600 * 1000", "1").replace("setInterval", "void");
+        const backup = rest
+          .filter((each) => each !== "--config" && each !== "/etc/sluice/sluice.yaml")
+          .map((each) => each.replace("/var/backups/sluice", "/tmp"));
+        t.match(container.exec(node!, flag!, atOnce, ...backup), /verified/);
         // Whatever dies is started again and reaped: process 1 is `up`.
         const script = `
         const { readdirSync, readFileSync, writeFileSync } = require("node:fs");

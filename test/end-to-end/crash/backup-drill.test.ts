@@ -57,6 +57,32 @@ const used = async (): Promise<readonly number[]> => {
   return [rule.requests_used, rule.tokens_used];
 };
 
+t.test("of the backups in a directory the last ones are kept", async (t) => {
+  const kept = join(site.directory, "kept");
+  mkdirSync(kept);
+  const old = ["limiterd-20260101T000000Z.mdb", "limiterd-20260102T000000Z.mdb"];
+  for (const name of [...old, "mine.mdb"]) writeFileSync(join(kept, name), "");
+  for (const [args, said] of [
+    [["--keep", "0"], /--keep must be a number from 1 to 10000, not "0"/],
+    [["--keep", "x"], /--keep must be a number from 1 to 10000, not "x"/],
+    [["--keep", "2", "--no-verify"], /leave out --no-verify/],
+  ] as const)
+    t.match(await sluice("backup", kept, ...args), { exitCode: 2, err: said });
+  t.match(await sluice("backup", join(kept, "no"), "--keep", "2"), {
+    exitCode: 1,
+    err: /kept\/no/,
+  });
+  t.equal(readdirSync(kept).length, 3, "what fails removes nothing");
+  const { exitCode, out } = await sluice("backup", kept, "--keep", "2");
+  t.equal(exitCode, 0);
+  t.match(out, `removed: ${join(kept, old[0]!)}`);
+  const [made, ...others] = readdirSync(kept).filter((name) => !`${old} mine.mdb`.includes(name));
+  t.match(made, /^limiterd-\d{8}T\d{6}Z\.mdb$/);
+  t.same(others, []);
+  t.same(readdirSync(kept).sort(), [old[1], made, "mine.mdb"].sort());
+  t.match(await sluice("verify-store", join(kept, made!)), { exitCode: 0 });
+});
+
 t.test("requests go on during backups, one of which exists at a time", async (t) => {
   for (let n = 0; n < 3; n++) t.equal(await request(), 200);
   const client = await connectDaemon({ socketPath: site.socket });

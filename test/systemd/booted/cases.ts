@@ -123,6 +123,52 @@ export const cases: readonly Case[] = [
     },
   },
   {
+    name: "the timer makes a backup each day, and keeps the last ones",
+    async play(machine) {
+      const directory = "/var/backups/sluice";
+      const next = property(machine, "sluice-backup.timer", "NextElapseUSecRealtime");
+      requireThat(next !== "", "the timer has no next time");
+      // As after days on which the machine was off.
+      machine.sh("systemctl stop sluice-backup.timer");
+      machine.sh("touch -d '3 days ago' /var/lib/systemd/timers/stamp-sluice-backup.timer");
+      machine.sh(
+        "mkdir -p /run/systemd/system/sluice-backup.timer.d; printf '[Timer]\\nRandomizedDelaySec=0\\n' > /run/systemd/system/sluice-backup.timer.d/now.conf; systemctl daemon-reload; systemctl start sluice-backup.timer",
+      );
+      const list = (): readonly string[] =>
+        machine.sh(`ls ${directory} | grep '^limiterd-' || true`).split("\n").filter(Boolean);
+      await waitFor(60_000, () => (list().length > 0 ? true : null));
+      await waitFor(60_000, () =>
+        property(machine, "sluice-backup", "ActiveState") === "inactive" ? true : null,
+      );
+      // Older ones, of which one is somebody else's, and one that can't be made.
+      const older = Array.from({ length: 9 }, (_, i) => `limiterd-2020010${i + 1}T000000Z.mdb`);
+      machine.sh(`cd ${directory} && touch ${older.join(" ")} mine.mdb limiterd-old.mdb`);
+      machine.sh(
+        "systemctl stop sluice-limiterd-admin.socket sluice-limiterd.socket sluice-limiterd",
+      );
+      requireThat(machine.try("systemctl start sluice-backup").status !== 0, "it must fail");
+      requireThat(
+        list().length === 11,
+        `a backup that failed has removed some: ${list().join(" ")}`,
+      );
+      machine.sh("systemctl start sluice.target sluice-limiterd && systemctl start sluice-backup");
+      const kept = list();
+      requireThat(
+        kept.length === 8 && kept.includes("limiterd-old.mdb"),
+        `it has kept ${kept.join(" ")}`,
+      );
+      const newest = kept.filter((name) => name !== "limiterd-old.mdb").at(-1)!;
+      machine.sh(`test -e ${directory}/mine.mdb && ${sluice} verify-store ${directory}/${newest}`);
+      requireThat(
+        machine.sh(`stat -c '%a %U' ${directory} ${directory}/${newest}`) ===
+          "700 sluice\n600 sluice\n",
+        "others may read it",
+      );
+      machine.sh(`${sluice} status | grep -q 'last backup at'`);
+      return `next at ${next}`;
+    },
+  },
+  {
     name: "the daemon restarts under load",
     play: (machine) => underLoad(machine, restarts, "systemctl restart sluice-limiterd"),
   },

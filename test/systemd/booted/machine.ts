@@ -27,8 +27,8 @@ import { notInstalled } from "../../artefacts/run.js";
 
 const packages = ["systemd", "systemd-sysv", "libstdc++6", "procps"];
 /**
- * How the control groups are laid out: of version 2; of version 1 with those of systemd in version 2;
- * of version 1 alone. By what nspawn has for it.
+ * How the control groups are laid out: of version 2; of version 1 with those of systemd in
+ * version 2; of version 1 alone. By what nspawn has for it.
  */
 const layouts = { unified: "1", hybrid: null, legacy: "0" } as const;
 export type Layout = keyof typeof layouts;

@@ -20,7 +20,7 @@ import {
 
 const next = `${debianVersion}+next`;
 
-/** The package that the folder of `SLUICE_ARTEFACTS` has, or one that is made there, by way of `folder`. */
+/** The package in the folder of `SLUICE_ARTEFACTS`, or one made there by way of `folder`. */
 export async function packageFile(folder: string): Promise<string> {
   const kept = process.env["SLUICE_ARTEFACTS"]!;
   const name = readdirSync(kept).find((file) => file.endsWith(".deb"));

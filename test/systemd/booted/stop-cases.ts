@@ -40,7 +40,7 @@ interface Act {
   readonly act: string | ((machine: Machine) => Promise<void>);
 }
 
-/** As many streams on each process that was reloaded as on the last one; none of them may be cut. */
+/** As many streams on each process that was reloaded as on the last one; none may be cut. */
 function underStreams({ name, reloads, alone = false, act }: Act): Case {
   return {
     name,
@@ -186,7 +186,7 @@ export const stopCases: readonly Case[] = [
 /** So many proxies run beside each other, each on a port of its own. */
 const ports = [8081, 8082, 8083, 8084, 8085, 8086, 8087, 8088];
 
-/** Each is reloaded, once or twice, and then stopped or restarted, under streams and at any time. */
+/** Each is reloaded, once or twice, and then stopped or restarted, under streams. */
 async function randomStops(machine: Machine, stops: number, seed: number): Promise<string> {
   const random = createRandom(seed);
   const unitOf = (port: number): string => `sluice-proxy@${port}`;

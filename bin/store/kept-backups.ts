@@ -1,0 +1,33 @@
+/**
+ * The backups of a directory of which the last ones are kept. Files of other names, whoever has
+ * written them, stay.
+ */
+import { readdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+const own = /^limiterd-\d{8}T\d{6}Z\.mdb$/;
+/** What a backup has left that was killed: see `beginExportFile`. */
+const partial = /^\.limiterd-\d{8}T\d{6}Z\.mdb\.[0-9a-f]{8}\.partial$/;
+
+/** Names are in the order of their times. */
+export function keptPath(directory: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, "");
+  return join(directory, `limiterd-${time}.mdb`);
+}
+
+/**
+ * Removes all backups but `made`, which has just been made and verified, and the latest others, so
+ * that `keep` are left. Whatever the clock was, `made` stays. Resolves with the removed files.
+ */
+export async function removeOlder(made: string, keep: number): Promise<readonly string[]> {
+  const directory = dirname(made);
+  const files = (await readdir(directory, { withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+  const others = files.filter((name) => own.test(name) && name !== basename(made)).sort();
+  const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
+  const left = files.filter((name) => partial.test(name));
+  const paths = [...older, ...left].map((name) => join(directory, name));
+  for (const path of paths) await rm(path);
+  return paths;
+}
