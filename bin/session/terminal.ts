@@ -2,7 +2,7 @@
  * The terminal or script that runs a command: what the command prints to, and reads answers from.
  * Commands receive it as an argument, so that tests can read what a person would.
  */
-import { realpathSync } from "node:fs";
+import { readlinkSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
@@ -60,7 +60,7 @@ export function processSession(): Session {
   return {
     terminal: processTerminal(),
     env: process.env,
-    cwd: process.cwd(),
+    cwd: workingDirectory(),
     uid: process.getuid?.() ?? 0,
     // npm puts links to the programs elsewhere.
     programs: dirname(realpathSync(process.argv[1]!)),
@@ -68,6 +68,15 @@ export function processSession(): Session {
     monoMs: () => performance.now(),
     pause: (ms) => delay(ms),
   };
+}
+
+/** One that was removed has its name with the kernel's remark, in every message about a path. */
+function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return readlinkSync("/proc/self/cwd");
+  }
 }
 
 function processTerminal(): Terminal {

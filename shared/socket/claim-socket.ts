@@ -8,7 +8,6 @@ import {
   chmodSync,
   constants,
   lstatSync,
-  mkdirSync,
   realpathSync,
   statSync,
   unlinkSync,
@@ -16,6 +15,7 @@ import {
 import net from "node:net";
 import { basename, dirname, join } from "node:path";
 import { socketPathBytesMax } from "../bounds.js";
+import { makeDirectory } from "../make-directory.js";
 import { noDirectoryReason } from "../text/system-reason.js";
 import { type Owned, placeProblem, SocketUntrustedError } from "./socket-place.js";
 
@@ -32,7 +32,7 @@ export class SocketTakenError extends Error {
 export async function claimSocket(path: string, directoryMode: number): Promise<void> {
   if (Buffer.byteLength(path) > socketPathBytesMax)
     throw new Error(`the socket path ${path} is longer than ${socketPathBytesMax} bytes`);
-  makeDirectory(dirname(path), directoryMode);
+  makeSocketDirectory(dirname(path), directoryMode);
   requireTrustedPlace(path);
   await clearStaleSocket(path);
 }
@@ -41,9 +41,9 @@ export async function claimSocket(path: string, directoryMode: number): Promise<
  * A directory that exists keeps its mode: it may be shared, and the socket's own mode keeps others
  * out.
  */
-function makeDirectory(path: string, mode: number): void {
+function makeSocketDirectory(path: string, mode: number): void {
   try {
-    const made = mkdirSync(path, { recursive: true, mode });
+    const made = makeDirectory(path, mode);
     // The mask of the process may have taken bits away.
     if (made !== undefined) chmodSync(path, mode);
   } catch (error) {

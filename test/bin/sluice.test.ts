@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,6 +31,27 @@ t.test(
     });
   },
 );
+
+t.test("in a directory that is gone every command still says what it has to say", async (t) => {
+  const gone = `${temporaryDirectory(t)}/gone`;
+  const shell = 'mkdir "$0" && cd "$0" && rmdir "$0" && exec "$@"';
+  for (const [program, args, exitCode, said] of [
+    [script, ["status", "--socket", "/nowhere.sock"], 69, /^error: no daemon listens on/m],
+    [script, ["--help"], 0, /Usage: sluice/],
+    [script, ["config", "check"], 0, /./],
+    [programPath("sluice-limiterd"), ["--config", "x.yaml"], 78, /gone \(deleted\)\/x\.yaml/],
+    [programPath("sluice-proxy"), ["--config", "x.yaml"], 78, /gone \(deleted\)\/x\.yaml/],
+  ] as const) {
+    const { status, stdout, stderr } = spawnSync(
+      "sh",
+      ["-c", shell, gone, process.execPath, program, ...args],
+      { encoding: "utf8", env: { PATH: process.env["PATH"] } },
+    );
+    t.equal(status, exitCode, `${args.join(" ")}: ${stdout}${stderr}`);
+    t.match(stdout + stderr, said);
+    t.notMatch(stdout + stderr, /^ {4}at /m, "without a stack");
+  }
+});
 
 t.test("a command talks to the daemon of its socket and leaves with its exit code", async (t) => {
   const { socket } = await startFakeDaemon(t);

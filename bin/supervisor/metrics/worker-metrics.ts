@@ -4,13 +4,14 @@
  * they share. Nothing is added up, since nobody would know what was counted by one that has ended:
  * each series has the label of its process.
  */
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { basename, dirname, join } from "node:path";
 import type { ProxyGroup } from "../../../proxy/metrics/metrics.js";
 import { socketPathBytesMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { serviceVariables } from "../../../shared/config/settings/settings.js";
+import { makeDirectory } from "../../../shared/make-directory.js";
 import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
 import { type Heard, OddAnswers } from "./odd-answers.js";
 import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
@@ -79,7 +80,7 @@ export function workerMetrics({
     },
     async serves(onOdd) {
       report = new OddAnswers(onOdd);
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory, 0o700);
       const place = workerPlace(name, nowMs(), pid);
       served = { place, server: await answerOn(join(directory, place.file), read, answerMs) };
     },

@@ -2,16 +2,9 @@
  * The store's file and those beside it: how a new store gets to its place as a complete file, and
  * what is removed that a killed process has left. What is in the file is LMDB's.
  */
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { makeDirectory } from "../../../shared/make-directory.js";
 import { noDirectoryReason } from "../../../shared/text/system-reason.js";
 import { StoreUnreadableError } from "../store.js";
 import { plainReason, probeDisk } from "./probe-disk.js";
@@ -45,12 +38,15 @@ export async function prepareStoreFile(dataDir: string): Promise<string> {
  */
 export function makeStoreDirectory(dataDir: string): string | undefined {
   try {
-    return mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return makeDirectory(dataDir, 0o700);
   } catch (error) {
     const reason = noDirectoryReason(error, plainReason);
-    throw new StoreUnreadableError(`the data directory ${dataDir} can't be made: ${reason}`, {
-      cause: error,
-    });
+    throw new StoreUnreadableError(
+      `the data directory ${dataDir} (limiter.data_dir) can't be made: ${reason}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

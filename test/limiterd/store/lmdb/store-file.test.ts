@@ -52,7 +52,7 @@ t.test("a data directory that can't be made is named, with the reason", async (t
   for (const directory of [file, join(file, "below")])
     await t.rejects(prepareStoreFile(directory), {
       name: "StoreUnreadableError",
-      message: `the data directory ${directory} can't be made: not a directory`,
+      message: `the data directory ${directory} (limiter.data_dir) can't be made: not a directory`,
     });
 });
 
