@@ -65,9 +65,7 @@ export async function startLimiterd({
   nowMs = Date.now,
   usageFlushMs = usageFlushMsDefault,
 }: LimiterdOptions): Promise<Limiterd> {
-  const store = await openLmdbStore(config.limiter.dataDir, (table, key) =>
-    log.error({ table, key }, "a key of the store can't be read: its entry is passed over"),
-  );
+  const store = await openLmdbStore(config.limiter.dataDir);
   let end: (reason: Error) => void = () => {};
   const broken = new Promise<Error>((resolve) => {
     end = resolve;

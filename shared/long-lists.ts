@@ -95,16 +95,6 @@ export class SortedList<K, T extends Defined<K>> {
   }
 }
 
-/** Its first items; no more of it is read than they. */
-export function* firstOf<T>(items: Iterable<T>, limit: number): Iterable<T> {
-  let left = limit;
-  if (left > 0)
-    for (const item of items) {
-      yield item;
-      if (--left === 0) return;
-    }
-}
-
 /** Work of any length that yields whenever a turn of the event loop is over. */
 export type SlicedWork<T> = Generator<void, T>;
 

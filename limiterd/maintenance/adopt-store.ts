@@ -10,7 +10,7 @@ import { restore } from "../lifecycle/restore.js";
 import { epochChange, type HostUptime } from "../lifecycle/stored-epoch.js";
 import { lostChange } from "../store/epochs.js";
 import { hostBoot } from "../store/lmdb/host-boot.js";
-import { type Meta, openRoot, storedSchema } from "../store/lmdb/lmdb-file.js";
+import { openMeta, openRoot, openTables, storedSchema } from "../store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../store/lmdb/lmdb-store.js";
 import { refuseNewerSchema } from "../store/migrations.js";
 import type { Store } from "../store/store.js";
@@ -26,9 +26,10 @@ export async function adoptStore(
 ): Promise<{ readonly adopted: true }> {
   process.umask(0o077);
   const root = openRoot(file);
-  const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
-  refuseNewerSchema(file, storedSchema(meta));
-  const store = new LmdbStore(file, { root, meta, lock: null, owned: true }, () => {});
+  const meta = openMeta(file, root);
+  refuseNewerSchema(file, storedSchema(file, meta));
+  const tables = openTables(file, root);
+  const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });
   const uptime = { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) };
   const beforeLsn = replaced === null ? 0 : await nextLsnOf(replaced, uptime);
   await store.commit([

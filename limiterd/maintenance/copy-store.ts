@@ -9,9 +9,9 @@
  */
 import { rmSync, statSync, symlinkSync } from "node:fs";
 import { resolve } from "node:path";
-import { requireStoreFile } from "../store/lmdb/check-store-file.js";
+import { DamagedStoreError, requireStoreFile } from "../store/lmdb/check-store-file.js";
 import { openRoot, type Root } from "../store/lmdb/lmdb-file.js";
-import { plainReason } from "../store/lmdb/probe-disk.js";
+import { damageReason, plainReason } from "../store/lmdb/probe-disk.js";
 import { StoreUnreadableError } from "../store/store.js";
 
 /** LMDB's word for free pages that don't add up: it can copy them then, but not leave them out. */
@@ -31,7 +31,10 @@ export async function copyStore(file: string, to: string): Promise<{ readonly by
     return { bytes: statSync(to).size };
   } catch (error) {
     rmSync(to, { force: true });
-    throw new StoreUnreadableError(plainReason(error), { cause: error });
+    const damage = damageReason(error);
+    throw damage === null
+      ? new StoreUnreadableError(plainReason(error), { cause: error })
+      : new DamagedStoreError(file, damage);
   } finally {
     await root.close();
   }

@@ -5,16 +5,16 @@
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { requireStoreFile } from "../store/lmdb/check-store-file.js";
+import { requireStorePages } from "../store/lmdb/check-store-file.js";
 import {
-  type Meta,
+  openMeta,
   openRoot,
-  openTablesThere,
+  openTables,
   storedSchema,
   tableSize,
   unreadable,
 } from "../store/lmdb/lmdb-file.js";
-import { LmdbStore, type OnUnreadableKey } from "../store/lmdb/lmdb-store.js";
+import { LmdbStore } from "../store/lmdb/lmdb-store.js";
 import { type Store, StoreUnreadableError } from "../store/store.js";
 
 interface ReadStore {
@@ -27,27 +27,20 @@ interface ReadStore {
 }
 
 /** Throws `StoreUnreadableError`. `directory`: from `readingDirectory`. */
-export function readLmdbStore(
-  file: string,
-  directory: string,
-  onUnreadableKey: OnUnreadableKey = () => {},
-): ReadStore {
-  requireStoreFile(file);
+export function readLmdbStore(file: string, directory: string): ReadStore {
+  requireStorePages(file);
   // LMDB makes its lock file beside the name by which it opens a file.
   const name = join(directory, "store.mdb");
   symlinkSync(resolve(file), name);
   const root = openRoot(name, { readOnly: true });
   try {
-    const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
-    const tables = openTablesThere(root);
+    const meta = openMeta(file, root);
+    const schema = storedSchema(file, meta);
+    const tables = openTables(file, root);
     let entries = 0;
     for (const table of tables.values()) entries += tableSize(table).entries;
-    const store = new LmdbStore(
-      file,
-      { root, meta, lock: null, owned: true, tables },
-      onUnreadableKey,
-    );
-    return { store, schema: storedSchema(meta), entries, close: () => root.close() };
+    const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });
+    return { store, schema, entries, close: () => root.close() };
   } catch (error) {
     void root.close();
     throw error instanceof StoreUnreadableError ? error : unreadable(file, error);

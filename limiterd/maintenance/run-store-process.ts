@@ -44,7 +44,7 @@ export function resultOf(file: string, said: unknown, code: unknown): unknown {
   if (typeof problem === "string") throw new StoreUnreadableError(problem);
   if (result === undefined || code !== 0)
     throw new StoreUnreadableError(
-      `${file} can't be read: it is damaged or incomplete: reading it ends the process that tries`,
+      `${file} can't be read: it is damaged or incomplete: reading it ends the process that tries. Restore a backup that is whole`,
     );
   return result;
 }

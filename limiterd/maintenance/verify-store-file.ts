@@ -11,15 +11,11 @@ export async function verifyStoreFile(
   onProgress: (ratio: number) => void,
 ): Promise<StoreReport> {
   const reading = readingDirectory();
-  const unreadableKeys: string[] = [];
   try {
-    const { store, schema, entries, close } = readLmdbStore(file, reading.directory, (table, key) =>
-      unreadableKeys.push(`a key of ${table} can't be read: ${key}`),
-    );
+    const { store, schema, entries, close } = readLmdbStore(file, reading.directory);
     try {
       refuseNewerSchema(file, schema);
-      const report = verifyStore(store, { schema, entries, nowMs: Date.now(), onProgress });
-      return { ...report, problems: [...report.problems, ...unreadableKeys] };
+      return verifyStore(store, { schema, entries, nowMs: Date.now(), onProgress });
     } finally {
       await close();
     }

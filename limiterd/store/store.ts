@@ -111,6 +111,6 @@ export class StoreLockedError extends Error {
 /** Throws for an entry that can be read but doesn't have the form of its table. */
 export function throwMalformed({ file }: Store, table: Table, key: string | number): never {
   throw new StoreUnreadableError(
-    `${file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`,
+    `${file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be. Restore a backup that is whole`,
   );
 }

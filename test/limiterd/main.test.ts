@@ -34,7 +34,7 @@ t.test("a window that is damaged ends the daemon when it is read, after the star
   const config = configIn(t);
   const options = { config, log: createLog("limiterd", "silent") };
   await (await startLimiterd(options)).stop();
-  const store = await openLmdbStore(config.limiter.dataDir, () => {});
+  const store = await openLmdbStore(config.limiter.dataDir);
   const key = "user_path\n/team\n86400\n";
   await store.commit([{ table: "windows", key, value: ["damaged"] }, writtenChange(1)]);
   await store.close();

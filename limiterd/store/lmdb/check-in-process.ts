@@ -1,13 +1,13 @@
 /**
  * Checks a store in a process of its own before the daemon opens it, which a damaged file could end
  * without a word. It takes time, so it is left out where the file is as the last owner left it:
- * that owner has read and written it without trouble. What the process does is in
- * `check-process.ts`, how the last owner left the file in `store-mark.ts`.
+ * that owner has read and written it without trouble, and the check of its pages is enough. What
+ * the process does is in `check-process.ts`, how the last owner left the file in `store-mark.ts`.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { StoreUnreadableError } from "../store.js";
-import { damaged } from "./check-store-file.js";
+import { DamagedStoreError } from "./check-store-file.js";
 
 /** Rejects with `StoreUnreadableError` when the file can't be read completely. */
 export async function checkInProcess(file: string): Promise<void> {
@@ -25,15 +25,26 @@ export async function checkInProcess(file: string): Promise<void> {
   if (problem !== null) throw problem;
 }
 
+/** One of them is what the process says. */
+interface Verdict {
+  readonly readable: boolean;
+  /** Of a damaged store. */
+  readonly flaw: string;
+  readonly problem: string;
+}
+
 /** What the process's end means. `code`: its exit code, null when a signal ended it. */
 export function problemOf(
   file: string,
   said: unknown,
   code: number | null,
 ): StoreUnreadableError | null {
-  const { readable, problem } = (said ?? {}) as { readable?: boolean; problem?: string };
+  const { readable, flaw, problem } = (said ?? {}) as Partial<Verdict>;
   if (readable === true && code === 0) return null;
   return problem === undefined
-    ? damaged(file, "it is damaged or incomplete: reading it ends the process that tries")
+    ? new DamagedStoreError(
+        file,
+        flaw ?? "it is damaged or incomplete: reading it ends the process that tries",
+      )
     : new StoreUnreadableError(problem);
 }

@@ -1,20 +1,57 @@
 /**
- * Whether a file is LMDB's, checked before LMDB opens it: a foreign one isn't always a clean error.
- * Only its head is read. Whether all of its pages are there is checked by reading them in a process
- * of its own (`check-in-process.ts`): the file's length doesn't say, because pages at the end that
- * a transaction took and gave back again are counted but never written.
+ * Whether a file is a whole store, checked before LMDB opens it: its head, then each page
+ * (`check-pages.ts`) and each entry. How it is laid out says nothing about what a start needs:
+ * whether a table is missing is found when it is opened.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { StoreUnreadableError } from "../store.js";
-import { plainReason } from "./probe-disk.js";
+import { StoreUnreadableError, type Table, tables } from "../store.js";
+import { checkPages, DamagedPagesError } from "./check-pages.js";
+import { keyFromBytes } from "./key-bytes.js";
+import { isIoError, plainReason } from "./probe-disk.js";
+import { isSealed } from "./sealed-value.js";
 
 /**
- * Throws `StoreUnreadableError` for a file that isn't a store, the operating system's error for one
+ * Throws `DamagedStoreError` for a file that isn't a store, the operating system's error for one
  * that can't be read at all.
  */
 export function checkStoreFile(file: string): void {
   const flaw = flawOfStoreFile(file);
-  if (flaw !== null) throw damaged(file, flaw);
+  if (flaw !== null) throw new DamagedStoreError(file, flaw);
+}
+
+/**
+ * Throws `StoreUnreadableError` unless all that is in a file is as a store wrote it. `skipped`:
+ * tables whose entries aren't read.
+ */
+export function checkWholeStore(
+  file: string,
+  options: { readonly skipped?: ReadonlySet<Table> } = {},
+): void {
+  withReason(file, () => {
+    checkStoreFile(file);
+    checkPagesOf(file, { ...options, tables: tableNames, onEntry: requireWholeEntry });
+  });
+}
+
+function checkPagesOf(file: string, options: Parameters<typeof checkPages>[1]): void {
+  try {
+    checkPages(file, options);
+  } catch (error) {
+    if (error instanceof DamagedPagesError) throw new DamagedStoreError(file, error.message);
+    throw error;
+  }
+}
+
+const tableNames: ReadonlySet<string> = new Set([...tables, "meta"]);
+
+function requireWholeEntry(table: string, keyBytes: Buffer, sealed: Buffer): void {
+  // What is known of the store itself has a form of its own.
+  if (table === "meta") return;
+  const key = keyFromBytes(keyBytes);
+  if (key === null || !isSealed(table as Table, keyBytes, sealed))
+    throw new DamagedPagesError(
+      `the entry ${key === null ? keyBytes.toString("hex") : JSON.stringify(key)} of ${table} is damaged`,
+    );
 }
 
 /** Why a file can't be a store; null: it may be one. Throws the operating system's error. */
@@ -43,22 +80,47 @@ export function flawOfOpenFile(descriptor: number): string | null {
 
 /** Throws `StoreUnreadableError` for a file that can't be read, or isn't a store. */
 export function requireStoreFile(file: string): void {
-  const flaw = flawOf(file);
-  if (flaw !== null) throw new StoreUnreadableError(`${file} can't be read: ${flaw}`);
+  withReason(file, () => checkStoreFile(file));
 }
 
-function flawOf(file: string): string | null {
+/**
+ * As `requireStoreFile`, of all pages of a file that nobody writes to; its entries are left to who
+ * reads them.
+ */
+export function requireStorePages(file: string): void {
+  withReason(file, () => {
+    checkStoreFile(file);
+    checkPagesOf(file, { tables: tableNames });
+  });
+}
+
+function withReason(file: string, check: () => void): void {
   try {
-    return flawOfStoreFile(file);
+    check();
   } catch (error) {
-    return plainReason(error);
+    if (error instanceof StoreUnreadableError) throw error;
+    // The disk has lost a part of it.
+    if (isIoError(error)) throw new DamagedStoreError(file, plainReason(error));
+    throw new StoreUnreadableError(`${file} can't be read: ${plainReason(error)}`, {
+      cause: error,
+    });
   }
 }
 
-/** What to say of a file that isn't, or is no longer, a store that can be read. */
-export function damaged(file: string, what: string): StoreUnreadableError {
+/** A file that isn't, or is no longer, a whole store. */
+export class DamagedStoreError extends StoreUnreadableError {
+  readonly flaw: string;
+
+  constructor(file: string, flaw: string) {
+    super(`${file} can't be read: ${flaw}. Restore a backup that is whole`);
+    this.flaw = flaw;
+  }
+}
+
+/** What to say of one in its place when a daemon starts. */
+export function damaged(file: string, flaw: string): StoreUnreadableError {
   return new StoreUnreadableError(
-    `${file} can't be read: ${what}. Put a whole copy in its place, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,
+    `${file} can't be read: ${flaw}. Restore a backup with sluice restore, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,
   );
 }
 

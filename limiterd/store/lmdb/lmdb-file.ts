@@ -5,8 +5,8 @@
 import { existsSync } from "node:fs";
 import { ABORT, type Database, open, type RootDatabase } from "lmdb";
 import { StoreUnreadableError, type Table, tables } from "../store.js";
-import { checkStoreFile } from "./check-store-file.js";
-import { plainReason } from "./probe-disk.js";
+import { checkStoreFile, DamagedStoreError } from "./check-store-file.js";
+import { damageReason, plainReason } from "./probe-disk.js";
 
 export type Bytes = Database<Buffer, Buffer>;
 export type Root = RootDatabase<Buffer, string>;
@@ -34,8 +34,16 @@ export function openRoot(file: string, { readOnly = false } = {}): Root {
   }
 }
 
-/** Opens each table, or makes it. */
-export function openTables(root: Root): ReadonlyMap<Table, Bytes> {
+/**
+ * Opens each table. `make`: of a store that is made or migrated, those that aren't there; otherwise
+ * throws `StoreUnreadableError` when one is missing.
+ */
+export function openTables(
+  file: string,
+  root: Root,
+  { make = false } = {},
+): ReadonlyMap<Table, Bytes> {
+  if (!make) requireTables(file, root, tables);
   return new Map(
     tables.map((name) => [
       name,
@@ -44,15 +52,18 @@ export function openTables(root: Root): ReadonlyMap<Table, Bytes> {
   );
 }
 
-/** Those that there are, of a file that is only read: one of an earlier release has fewer. */
-export function openTablesThere(root: Root): ReadonlyMap<Table, Bytes> {
-  const there = new Map<Table, Bytes>();
+/** As `openTables`, what is known of the store itself. */
+export function openMeta(file: string, root: Root, { make = false } = {}): Meta {
+  if (!make) requireTables(file, root, ["meta"]);
+  return root.openDB<Buffer, string>({ name: "meta", encoding: "binary" });
+}
+
+/** LMDB would make an empty one. */
+function requireTables(file: string, root: Root, names: readonly string[]): void {
   // The root's own keys are the names of its tables.
-  const names = new Set(Array.from(root.getKeys(), String));
-  for (const name of tables)
-    if (names.has(name))
-      there.set(name, root.openDB({ name, encoding: "binary", keyEncoding: "binary" }));
-  return there;
+  const there = new Set(root.getKeys());
+  const missing = names.find((name) => !there.has(name));
+  if (missing !== undefined) throw new DamagedStoreError(file, `its table ${missing} is missing`);
 }
 
 /** How much a table holds. */
@@ -71,14 +82,18 @@ export function usedBytes(all: ReadonlyMap<Table, Bytes>, of?: Table): number {
   return bytes;
 }
 
-/** The schema of a store: of one without a number, the first. */
-export function storedSchema(meta: Meta): number {
-  return Number(meta.get("schema")?.toString() ?? 1);
+/** The number of a store's schema. Throws `StoreUnreadableError` when it has none. */
+export function storedSchema(file: string, meta: Meta): number {
+  const schema = meta.get("schema")?.toString() ?? "";
+  if (!/^[1-9]\d{0,4}$/.test(schema))
+    throw new DamagedStoreError(file, "it has lost the number of its schema");
+  return Number(schema);
 }
 
 /** Reads every byte of every table, and what LMDB needs to write; writes nothing. */
 export function readAll(root: Root): void {
-  for (const table of openTables(root).values()) for (const _ of table.getRange({}));
+  for (const name of root.getKeys())
+    for (const _ of root.openDB({ name, encoding: "binary", keyEncoding: "binary" }).getRange({}));
   root.transactionSync(() => {
     root.putSync("check", Buffer.alloc(0));
     return ABORT;
@@ -87,7 +102,10 @@ export function readAll(root: Root): void {
 
 /** That LMDB can't open the file. */
 export function unreadable(file: string, cause: unknown): StoreUnreadableError {
-  return new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause });
+  const damage = damageReason(cause);
+  return damage === null
+    ? new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause })
+    : new DamagedStoreError(file, damage);
 }
 
 /**

@@ -4,7 +4,7 @@
  * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `probe-disk.ts`.
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
-import { firstOf, Turns } from "../../../shared/long-lists.js";
+import { Turns } from "../../../shared/long-lists.js";
 import {
   type Change,
   type Entry,
@@ -12,28 +12,25 @@ import {
   type Store,
   StoreBrokenError,
   StoreFailingError,
-  StoreUnreadableError,
   type Table,
 } from "../store.js";
 import { StorePlace } from "../store-place.js";
+import { DamagedStoreError } from "./check-store-file.js";
 import { keyFromBytes, keyToBytes } from "./key-bytes.js";
 import {
   type Bytes,
   commitFailure,
   type Meta,
-  openTables,
   type Root,
+  tableSize,
   usedBytes,
 } from "./lmdb-file.js";
-import { plainReason, probeDisk, whyUntrusted } from "./probe-disk.js";
+import { damageReason, plainReason, probeDisk, whyUntrusted } from "./probe-disk.js";
 import { type SealedChange, sealChange, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
 import type { StoreLock } from "./store-lock.js";
-import { markClosed, touchMark, touchMs } from "./store-mark.js";
+import { markClosed, markInUse, touchMark, touchMs } from "./store-mark.js";
 import { ownerMark } from "./store-owner.js";
-
-/** Keys that can't be read of which each is reported once. */
-const unreadableKeysMax = 1000;
 
 /**
  * While the disk fails, one commit in so many goes to LMDB whatever the trial finds: one in a
@@ -41,17 +38,13 @@ const unreadableKeysMax = 1000;
  */
 const commitsPerUntried = 60;
 
-/** Called with a table and the bytes of a key in it that can't be read: it is passed over. */
-export type OnUnreadableKey = (table: Table, key: string) => void;
-
 interface Opened {
   readonly root: Root;
   readonly meta: Meta;
   readonly lock: StoreLock | null;
   /** Whether the store says that this process has it. */
   readonly owned: boolean;
-  /** All of them, unless the file is only read. */
-  readonly tables?: ReadonlyMap<Table, Bytes>;
+  readonly tables: ReadonlyMap<Table, Bytes>;
 }
 
 export class LmdbStore implements Store {
@@ -60,16 +53,15 @@ export class LmdbStore implements Store {
   readonly #root: Root;
   readonly #meta: Meta;
   readonly #lock: StoreLock | null;
-  readonly #onUnreadableKey: OnUnreadableKey;
   #owned: boolean;
+  /** The mark says so. */
+  #hasKeys: boolean;
   #touchedAtMs = 0;
-  readonly #unreadableKeys = new Set<string>();
   readonly #tables: ReadonlyMap<Table, Bytes>;
   /** Commits that failed since one succeeded. */
   #failed = 0;
 
-  constructor(file: string, opened: Opened, onUnreadableKey: OnUnreadableKey) {
-    const { root, meta, lock, owned, tables = openTables(root) } = opened;
+  constructor(file: string, { root, meta, lock, owned, tables }: Opened) {
     this.file = file;
     // The file's, which stays the same for as long as it is this file.
     const inode = inodeOf(file);
@@ -78,73 +70,94 @@ export class LmdbStore implements Store {
     this.#meta = meta;
     this.#lock = lock;
     this.#owned = owned;
-    this.#onUnreadableKey = onUnreadableKey;
     this.#tables = tables;
+    this.#hasKeys = tableSize(tables.get("keys")!).entries > 0;
   }
 
-  /** Undefined where the file is only read, and has no such table. */
-  #db(table: Table): Bytes | undefined {
-    return this.#tables.get(table);
+  #db(table: Table): Bytes {
+    return this.#tables.get(table)!;
   }
 
   *entries(table: Table): Iterable<Entry> {
     // A start reads 100,000: one generator, not two.
-    for (const { key: bytes, value } of this.#db(table)?.getRange({}) ?? []) {
-      const key = keyFromBytes(bytes);
-      if (key === null) this.#reportKey(table, bytes);
-      else yield { key, value: this.#unseal(table, key, value) };
+    try {
+      for (const { key, value } of this.#db(table).getRange({}))
+        yield this.#entry(table, key, value);
+    } catch (error) {
+      this.#failRead(error);
     }
   }
 
   get(table: Table, key: string | number): readonly unknown[] | undefined {
-    const sealed = this.#db(table)?.get(keyToBytes(key));
-    return sealed === undefined ? undefined : this.#unseal(table, key, sealed);
+    try {
+      const keyBytes = keyToBytes(key);
+      const sealed = this.#db(table).get(keyBytes);
+      return sealed === undefined ? undefined : this.#entry(table, keyBytes, sealed).value;
+    } catch (error) {
+      return this.#failRead(error);
+    }
   }
 
   range(table: Table, { from, before, limit }: KeyRange): Entry[] {
-    const found = this.#db(table)?.getRange({ start: keyToBytes(from), end: keyToBytes(before) });
-    return Array.from(firstOf(this.#readable(table, found ?? []), limit), ({ key, value }) => ({
-      key,
-      value: this.#unseal(table, key, value),
-    }));
+    const range = { start: keyToBytes(from), end: keyToBytes(before), limit };
+    try {
+      return Array.from(this.#db(table).getRange(range), ({ key, value }) =>
+        this.#entry(table, key, value),
+      );
+    } catch (error) {
+      return this.#failRead(error);
+    }
   }
 
   keys(table: Table, { from, before, limit }: KeyRange): (string | number)[] {
-    const found = this.#db(table)
-      ?.getKeys({ start: keyToBytes(from), end: keyToBytes(before) })
-      .map((key) => ({ key, value: null }));
-    return Array.from(firstOf(this.#readable(table, found ?? []), limit), ({ key }) => key);
+    return this.#keys(table, { start: keyToBytes(from), end: keyToBytes(before), limit });
   }
 
   lastKeys(table: Table, { from, before, limit }: KeyRange): (string | number)[] {
     const [start, end] = [keyToBytes(before), keyToBytes(from)];
-    const found = this.#db(table)
-      ?.getKeys({ start, exclusiveStart: true, end, inclusiveEnd: true, reverse: true })
-      .map((key) => ({ key, value: null }));
-    return Array.from(firstOf(this.#readable(table, found ?? []), limit), ({ key }) => key);
+    return this.#keys(table, {
+      start,
+      exclusiveStart: true,
+      end,
+      inclusiveEnd: true,
+      reverse: true,
+      limit,
+    });
   }
 
-  /**
-   * The entries whose keys can be read. One that can't be is passed over: it is from damage below
-   * our layer, or an earlier release.
-   */
-  *#readable<V>(
-    table: Table,
-    entries: Iterable<{ readonly key: Buffer; readonly value: V }>,
-  ): Iterable<{ readonly key: string | number; readonly value: V }> {
-    for (const { key: bytes, value } of entries) {
-      const key = keyFromBytes(bytes);
-      if (key !== null) yield { key, value };
-      else this.#reportKey(table, bytes);
+  #keys(table: Table, options: Parameters<Bytes["getKeys"]>[0]): (string | number)[] {
+    try {
+      return Array.from(this.#db(table).getKeys(options), (bytes) => this.#key(table, bytes));
+    } catch (error) {
+      return this.#failRead(error);
     }
   }
 
-  #reportKey(table: Table, bytes: Uint8Array): void {
-    const key = Buffer.from(bytes).toString("hex");
-    const known = `${table} ${key}`;
-    if (this.#unreadableKeys.has(known) || this.#unreadableKeys.size >= unreadableKeysMax) return;
-    this.#unreadableKeys.add(known);
-    this.#onUnreadableKey(table, key);
+  #key(table: Table, bytes: Uint8Array): string | number {
+    const key = keyFromBytes(bytes);
+    if (key === null)
+      throw new DamagedStoreError(
+        this.file,
+        `the entry ${Buffer.from(bytes).toString("hex")} of ${table} is damaged`,
+      );
+    return key;
+  }
+
+  #entry(table: Table, bytes: Uint8Array, sealed: Buffer): Entry {
+    const key = this.#key(table, bytes);
+    const value = unsealValue(table, bytes, sealed);
+    if (value === null)
+      throw new DamagedStoreError(
+        this.file,
+        `the entry ${JSON.stringify(key)} of ${table} is damaged`,
+      );
+    return { key, value };
+  }
+
+  /** In words, when it is LMDB that finds the file damaged. */
+  #failRead(error: unknown): never {
+    const damage = damageReason(error);
+    throw damage === null ? error : new DamagedStoreError(this.file, damage);
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
@@ -171,7 +184,7 @@ export class LmdbStore implements Store {
       await this.#root.batch(() => {
         if (!this.#owned) void this.#meta.put("owner", Buffer.from(ownerMark()));
         for (const [i, { table }] of changes.entries()) {
-          const db = this.#db(table)!;
+          const db = this.#db(table);
           const { keyBytes, value } = sealed[i]!;
           void (value === undefined ? db.remove(keyBytes) : db.put(keyBytes, value));
         }
@@ -180,6 +193,10 @@ export class LmdbStore implements Store {
       await this.#root.flushed;
       this.#failed = 0;
       this.#owned = true;
+      if (!this.#hasKeys && changes.some(({ table }) => table === "keys")) {
+        this.#hasKeys = true;
+        markInUse(this.file, true);
+      }
       this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
@@ -239,14 +256,5 @@ export class LmdbStore implements Store {
     await this.#root.close();
     if (this.isInPlace()) markClosed(this.file);
     this.#lock?.release();
-  }
-
-  #unseal(table: Table, key: string | number, sealed: Buffer): readonly unknown[] {
-    const value = unsealValue(sealed);
-    if (value === null)
-      throw new StoreUnreadableError(
-        `${this.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is damaged`,
-      );
-    return value;
   }
 }

@@ -6,11 +6,10 @@
 import { renameSync, rmSync } from "node:fs";
 import type { Migration } from "../migrations.js";
 import { StoreUnreadableError } from "../store.js";
-import { keyToBytes } from "./key-bytes.js";
 import { type Meta, openTables, type Root, storedSchema } from "./lmdb-file.js";
 import { LmdbStore } from "./lmdb-store.js";
 import { plainReason } from "./probe-disk.js";
-import { sealValue } from "./sealed-value.js";
+import { sealChange } from "./sealed-value.js";
 
 /** Rejects with `StoreUnreadableError` when there is no room for the copy: nothing is changed. */
 export async function migrateStore(
@@ -20,19 +19,18 @@ export async function migrateStore(
 ): Promise<void> {
   const last = needed.at(-1);
   if (last === undefined) return;
-  await keepCopy(file, root, storedSchema(meta));
-  const tables = openTables(root);
-  const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables }, () => {});
+  await keepCopy(file, root, storedSchema(file, meta));
+  const tables = openTables(file, root, { make: true });
+  const store = new LmdbStore(file, { root, meta, lock: null, owned: true, tables });
   for (const { to, changes } of needed) {
-    const list = Array.from(changes(store), ({ table, key, value }) => ({
-      db: tables.get(table)!,
-      key: keyToBytes(key),
-      value: value === undefined ? null : sealValue(value),
+    const list = Array.from(changes(store), (change) => ({
+      db: tables.get(change.table)!,
+      ...sealChange(change),
     }));
     root.transactionSync(() => {
-      for (const { db, key, value } of list)
-        if (value === null) db.removeSync(key);
-        else db.putSync(key, value);
+      for (const { db, keyBytes, value } of list)
+        if (value === undefined) db.removeSync(keyBytes);
+        else db.putSync(keyBytes, value);
       meta.putSync("schema", Buffer.from(String(to)));
     });
     await root.flushed;

@@ -5,15 +5,30 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Migration, neededMigrations, schemaAfter, storeMigrations } from "../migrations.js";
-import { type Store, StoreLockedError, StoreUnreadableError } from "../store.js";
+import { type Store, StoreLockedError, StoreUnreadableError, type Table } from "../store.js";
 import { checkInProcess } from "./check-in-process.js";
-import { type Meta, openRoot, storedSchema, unreadable } from "./lmdb-file.js";
-import { LmdbStore, type OnUnreadableKey } from "./lmdb-store.js";
+import { checkWholeStore, DamagedStoreError, damaged } from "./check-store-file.js";
+import {
+  type Meta,
+  openMeta,
+  openRoot,
+  openTables,
+  storedSchema,
+  tableSize,
+  unreadable,
+} from "./lmdb-file.js";
+import { LmdbStore } from "./lmdb-store.js";
 import { migrateStore } from "./migrate-store.js";
 import { isIoError } from "./probe-disk.js";
-import { diskFault, placeStoreFile, prepareStoreFile, removeUnfinished } from "./store-file.js";
+import {
+  diskFault,
+  fileBytes,
+  placeStoreFile,
+  prepareStoreFile,
+  removeUnfinished,
+} from "./store-file.js";
 import { lockDirectory, type StoreLock } from "./store-lock.js";
-import { isAsLeft, markInUse, requireStoreOrNone } from "./store-mark.js";
+import { isAsLeft, markInUse, requireKeys, requireStoreOrNone } from "./store-mark.js";
 import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
 
 /**
@@ -22,7 +37,6 @@ import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
  */
 export async function openLmdbStore(
   dataDir: string,
-  onUnreadableKey: OnUnreadableKey = () => {},
   migrations: readonly Migration[] = storeMigrations,
 ): Promise<Store> {
   const file = await prepareStoreFile(dataDir);
@@ -30,32 +44,55 @@ export async function openLmdbStore(
   try {
     requireStoreOrNone(file);
     if (!existsSync(file)) await makeStore(file);
-    else if (!isAsLeft(file)) await checkInProcess(file);
-    return await takeStore(file, lock, { onUnreadableKey, migrations });
+    else if (isAsLeft(file)) checkAsLeft(file);
+    else await checkInProcess(file);
+    return await takeStore(file, lock, migrations);
   } catch (error) {
     lock?.release();
-    throw error;
+    throw error instanceof DamagedStoreError ? damaged(file, error.flaw) : error;
   }
+}
+
+/** Up to this size all of it is read at each start; it takes some tenths of a second. */
+const alwaysReadBytes = 64 * 1024 * 1024;
+
+/**
+ * What a start doesn't read of a larger one that is as its last owner left it: tables that grow
+ * with the use. Their entries are checked when they are read.
+ */
+const growing: ReadonlySet<Table> = new Set<Table>([
+  "windows",
+  "objects",
+  "usage",
+  "days",
+  "rollups",
+  "spends",
+]);
+
+/** A disk may change what nobody has written. */
+function checkAsLeft(file: string): void {
+  const skipped = (fileBytes(file) ?? 0) > alwaysReadBytes ? { skipped: growing } : {};
+  checkWholeStore(file, skipped);
 }
 
 async function takeStore(
   file: string,
   lock: StoreLock | null,
-  {
-    onUnreadableKey,
-    migrations,
-  }: { onUnreadableKey: OnUnreadableKey; migrations: readonly Migration[] },
+  migrations: readonly Migration[],
 ): Promise<Store> {
   const root = openRoot(file);
   try {
-    const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
-    const needed = neededMigrations(file, storedSchema(meta), migrations);
+    const meta = openMeta(file, root);
+    const needed = neededMigrations(file, storedSchema(file, meta), migrations);
+    const tables = openTables(file, root, { make: needed.length > 0 });
+    const hasKeys = tableSize(tables.get("keys")!).entries > 0;
+    requireKeys(file, hasKeys);
     // One transaction: of two daemons that start at once, the second sees the first.
     const owned = await written(file, lock, () => root.transactionSync(() => claim(file, meta)));
     removeUnfinished(dirname(file));
     await migrateStore(file, { root, meta }, needed);
-    markInUse(file);
-    return new LmdbStore(file, { root, meta, lock, owned }, onUnreadableKey);
+    markInUse(file, hasKeys);
+    return new LmdbStore(file, { root, meta, lock, owned, tables });
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError
@@ -89,9 +126,11 @@ async function makeStore(file: string): Promise<void> {
     await placeStoreFile(file, async (fresh) => {
       const root = openRoot(fresh);
       try {
-        root
-          .openDB<Buffer, string>({ name: "meta", encoding: "binary" })
-          .putSync("schema", Buffer.from(String(schemaAfter(storeMigrations))));
+        openTables(fresh, root, { make: true });
+        openMeta(fresh, root, { make: true }).putSync(
+          "schema",
+          Buffer.from(String(schemaAfter(storeMigrations))),
+        );
         await root.flushed;
       } finally {
         await root.close();

@@ -32,6 +32,16 @@ const ioErrorNumber = 5;
  * in memory stays wrong.
  */
 const wrongStates: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30782, -30779]);
+/** MDB_PAGE_NOTFOUND, MDB_CORRUPTED, MDB_VERSION_MISMATCH and MDB_INVALID. */
+const damages: ReadonlySet<unknown> = new Set([-30797, -30796, -30794, -30793]);
+
+/** What LMDB finds wrong with a file, in words; null: its error is about something else. */
+export function damageReason(error: unknown): string | null {
+  const { code, message = "" } = (error ?? {}) as { readonly code?: unknown; message?: string };
+  if (!damages.has(code)) return null;
+  return `it is damaged, as LMDB finds (${/MDB_\w+/.exec(message)?.[0] ?? String(code)})`;
+}
+
 /** A commit that a full disk cut short may leave one behind, but not several in a row. */
 const wrongStatesMax = 2;
 

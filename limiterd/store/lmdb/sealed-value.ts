@@ -1,10 +1,11 @@
 /**
- * A value as bytes of the store: a version, a checksum, msgpack. What the values of each
- * table mean is declared with their subjects.
+ * A value as bytes of the store: a version, a checksum, msgpack. The checksum is of the entry's
+ * table and key too: one that got to another place is damaged. What the values of each table mean
+ * is declared with their subjects.
  */
 import { crc32 } from "node:zlib";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
-import type { Change } from "../store.js";
+import { type Change, type Table, tables } from "../store.js";
 import { keyToBytes } from "./key-bytes.js";
 
 /** Of this envelope. What the values are, the schema's number says (`migrations.ts`). */
@@ -26,25 +27,38 @@ export function sealChange({ table, key, value }: Change): SealedChange {
   const keyBytes = keyToBytes(key);
   if (keyBytes.length > keyBytesMax)
     throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
-  return { keyBytes, value: value === undefined ? undefined : sealValue(value) };
+  return { keyBytes, value: value === undefined ? undefined : sealValue(table, keyBytes, value) };
 }
 
-export function sealValue(value: readonly unknown[]): Buffer {
+export function sealValue(table: Table, key: Uint8Array, value: readonly unknown[]): Buffer {
   const sealed = encodeValue(value, headBytes);
   sealed[0] = sealVersion;
-  sealed.writeUInt32BE(crc32(sealed.subarray(headBytes)), 1);
+  sealed.writeUInt32BE(checksum(table, key, sealed), 1);
   return sealed;
 }
 
-/** Null for bytes that `sealValue` never made. */
-export function unsealValue(sealed: Buffer): readonly unknown[] | null {
-  const body = sealed.subarray(headBytes);
-  if (
-    sealed.length <= headBytes ||
-    sealed[0] !== sealVersion ||
-    sealed.readUInt32BE(1) !== crc32(body)
-  )
-    return null;
-  const value = decodeValue(body);
+/** Whether `sealValue` has made these bytes, for this place. */
+export function isSealed(table: Table, key: Uint8Array, sealed: Buffer): boolean {
+  return (
+    sealed.length > headBytes &&
+    sealed[0] === sealVersion &&
+    sealed.readUInt32BE(1) === checksum(table, key, sealed)
+  );
+}
+
+/** Null for bytes that `sealValue` never made for this place. */
+export function unsealValue(
+  table: Table,
+  key: Uint8Array,
+  sealed: Buffer,
+): readonly unknown[] | null {
+  if (!isSealed(table, key, sealed)) return null;
+  const value = decodeValue(sealed.subarray(headBytes));
   return Array.isArray(value) ? value : null;
 }
+
+function checksum(table: Table, key: Uint8Array, sealed: Buffer): number {
+  return crc32(sealed.subarray(headBytes), crc32(key, tableSums.get(table)));
+}
+
+const tableSums: ReadonlyMap<Table, number> = new Map(tables.map((name) => [name, crc32(name)]));

@@ -1,9 +1,11 @@
 /**
  * The mark beside a store: that there is one here, so that a data directory whose store is gone
- * doesn't silently begin with an empty one; and how its last owner left the file, so that one that
- * nobody has touched since needn't be checked again.
+ * doesn't silently begin with an empty one; how its last owner left the file, so that not all of a
+ * large one that nobody has touched since is checked again; and that it has had keys, without which
+ * a gateway that only they close would be open.
  */
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { StoreUnreadableError } from "../store.js";
 import { damaged } from "./check-store-file.js";
 import { hostBoot } from "./host-boot.js";
 
@@ -21,9 +23,17 @@ export function requireStoreOrNone(file: string): void {
   throw damaged(file, "it is gone, though this directory has had a store");
 }
 
-/** Notes that there is a store, in use. */
-export function markInUse(file: string): void {
-  writeMark(file, ownedText(file));
+/** Throws `StoreUnreadableError` when a store here has had keys, and this one hasn't. */
+export function requireKeys(file: string, hasKeys: boolean): void {
+  if (hasKeys || !hadKeys(file)) return;
+  throw new StoreUnreadableError(
+    `${file} has no keys, though this directory has had a store with some: a gateway that only they close would be open. Put a backup in its place with sluice restore, or, to go on without them, remove ${markFile(file)}`,
+  );
+}
+
+/** Notes that there is a store, in use, and whether it has keys; that it had some stays. */
+export function markInUse(file: string, hasKeys: boolean): void {
+  writeMark(file, ownedText(file), hasKeys || hadKeys(file));
 }
 
 /** Notes that its owner wrote it just now; to be called every `touchMs` while it does. */
@@ -38,7 +48,7 @@ export function touchMark(file: string): void {
 
 /** Notes that its owner has closed it whole. */
 export function markClosed(file: string): void {
-  writeMark(file, `${stateOf(file)}\n`);
+  writeMark(file, stateOf(file), hadKeys(file));
 }
 
 /**
@@ -48,8 +58,8 @@ export function markClosed(file: string): void {
  */
 export function isAsLeft(file: string): boolean {
   try {
-    const mark = readFileSync(markFile(file), "utf8");
-    if (mark === `${stateOf(file)}\n`) return true;
+    const [mark] = readMark(file);
+    if (mark === stateOf(file)) return true;
     return (
       mark === ownedText(file) &&
       isUntouched(statSync(file).ctimeMs, statSync(markFile(file)).ctimeMs)
@@ -67,7 +77,7 @@ export function isUntouched(fileMs: number, markMs: number): boolean {
 
 function ownedText(file: string): string {
   const { dev, ino } = statSync(file, { bigint: true });
-  return `in use ${hostBoot()} ${dev} ${ino}\n`;
+  return `in use ${hostBoot()} ${dev} ${ino}`;
 }
 
 function stateOf(file: string): string {
@@ -75,11 +85,28 @@ function stateOf(file: string): string {
   return `closed ${dev} ${ino} ${size} ${mtimeNs}`;
 }
 
+/** Behind how the file was left. */
+const keysLine = "keys";
+
+function hadKeys(file: string): boolean {
+  try {
+    return readMark(file).includes(keysLine);
+  } catch {
+    // No mark.
+    return false;
+  }
+}
+
+/** Its lines. Throws without a mark. */
+function readMark(file: string): readonly string[] {
+  return readFileSync(markFile(file), "utf8").split("\n");
+}
+
 /** In one step: half a mark would be one. On a disk without room the old one stays. */
-function writeMark(file: string, text: string): void {
+function writeMark(file: string, state: string, keys: boolean): void {
   const fresh = `${markFile(file)}.new`;
   try {
-    writeFileSync(fresh, text, { mode: 0o600 });
+    writeFileSync(fresh, `${state}\n${keys ? `${keysLine}\n` : ""}`, { mode: 0o600 });
     renameSync(fresh, markFile(file));
   } catch {
     // A full disk: the file is checked at the next start; a mark that is there still says that

@@ -6,6 +6,7 @@
 import * as lmdb from "lmdb";
 import { connect, disconnect, receive } from "../../../limiterd/handlers/connection.js";
 import { sweepChildren, sweepSpends } from "../../../limiterd/lifecycle/sweep.js";
+import { keyToBytes } from "../../../limiterd/store/lmdb/key-bytes.js";
 import { sealValue, unsealValue } from "../../../limiterd/store/lmdb/sealed-value.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
@@ -42,7 +43,12 @@ function faithfulStore(): MemoryStore {
       const back = bufferToKeyValue(Buffer.from(keyValueToBuffer(key)));
       must(back === key, () => `${table}: the key ${JSON.stringify(key)} is read ${String(back)}`);
       if (value === undefined) continue;
-      must(unsealValue(sealValue(value)) !== null, () => `${table}: a value that can't be read`);
+      const keyBytes = keyToBytes(key);
+      const sealed = sealValue(table, keyBytes, value);
+      must(
+        unsealValue(table, keyBytes, sealed) !== null,
+        () => `${table}: a value that can't be read`,
+      );
     }
     return commit(changes);
   };

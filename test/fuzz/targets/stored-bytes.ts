@@ -69,10 +69,19 @@ function tryKey(random: Random): void {
 
 function tryValue(random: Random): void {
   const value = Array.from({ length: random.int(0, 5) }, () => oddValue(random) ?? null);
-  const sealed = sealValue(value);
-  must(unsealValue(sealed) !== null, "it can be read");
+  const key = keyToBytes(oddText(random));
+  const sealed = sealValue("usage", key, value);
+  must(unsealValue("usage", key, sealed) !== null, "it can be read");
   const changed = mutateBytes(sealed, random);
-  must(changed.equals(sealed) || unsealValue(changed) === null, "what was changed is refused");
+  must(
+    changed.equals(sealed) || unsealValue("usage", key, changed) === null,
+    "what was changed is refused",
+  );
+  const otherKey = mutateBytes(key, random);
+  must(
+    otherKey.equals(key) || unsealValue("usage", otherKey, sealed) === null,
+    "what is under another key is refused",
+  );
 }
 
 const trials = [trySettleFile, tryFileName, tryKey, tryValue];

@@ -45,7 +45,7 @@ async function storeOfSchema1(directory: string): Promise<string> {
 }
 
 const opened = (directory: string, list: readonly Migration[]): ReturnType<typeof openLmdbStore> =>
-  openLmdbStore(directory, () => {}, list);
+  openLmdbStore(directory, list);
 
 t.test("a store is brought from its schema to the newest, step by step, and once", async (t) => {
   const directory = temporary(t);

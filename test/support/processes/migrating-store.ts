@@ -2,7 +2,7 @@
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../../limiterd/store/store.js";
 
-await openLmdbStore(process.argv[2]!, () => {}, [
+await openLmdbStore(process.argv[2]!, [
   { to: 2, changes: () => [{ table: "rules", key: "a", value: [2] }] },
   {
     to: 3,

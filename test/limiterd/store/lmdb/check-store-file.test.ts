@@ -56,7 +56,7 @@ t.test(
     t.ok(refused instanceof StoreUnreadableError);
     t.match(
       refused?.message,
-      /limiterd\.mdb can't be read: it is empty: .* Put a whole copy in its place, or, to begin with a new store .*, move it away and remove .*limiterd\.mdb\.mark$/,
+      /limiterd\.mdb can't be read: it is empty: .* Restore a backup with sluice restore, or, to begin with a new store .*, move it away and remove .*limiterd\.mdb\.mark$/,
     );
     t.equal(statSync(file).size, 0, "untouched");
     rmSync(file);

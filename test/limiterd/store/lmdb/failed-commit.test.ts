@@ -8,6 +8,7 @@ import {
   commitFailure,
   type Meta,
   openRoot,
+  openTables,
   type Root,
 } from "../../../../limiterd/store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../../../../limiterd/store/lmdb/lmdb-store.js";
@@ -43,7 +44,8 @@ async function bench(t: Test, owned = true): Promise<Bench> {
       return typeof value === "function" ? value.bind(target) : value;
     },
   }) as Root;
-  const store = new LmdbStore(file, { root: failing, meta, lock: null, owned }, () => {});
+  const tables = openTables(file, root);
+  const store = new LmdbStore(file, { root: failing, meta, lock: null, owned, tables });
   t.teardown(() => store.close());
   const made: Bench = { store, meta, trial: trialFile(file), failure: null, batches: 0 };
   return made;
@@ -169,7 +171,8 @@ t.test("a close takes back its own mark alone", async (t) => {
     const root = openRoot(file);
     const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
     await meta.put("owner", Buffer.from(mark));
-    await new LmdbStore(file, { root, meta, lock: null, owned: true }, () => {}).close();
+    const tables = openTables(file, root);
+    await new LmdbStore(file, { root, meta, lock: null, owned: true, tables }).close();
     const again = openRoot(file);
     const found: Meta = again.openDB({ name: "meta", encoding: "binary" });
     t.equal(found.get("owner")?.toString(), left);

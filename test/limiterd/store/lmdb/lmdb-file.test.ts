@@ -4,9 +4,9 @@ import t from "tap";
 import {
   type Bytes,
   type Meta,
+  openMeta,
   openRoot,
   openTables,
-  openTablesThere,
   storedSchema,
   tableSize,
   usedBytes,
@@ -34,27 +34,39 @@ t.test("a table takes its pages of every kind, and a store those of its tables",
   t.equal(usedBytes(all, "keys"), 0);
 });
 
-t.test("a store without the number of its schema has the first", async (t) => {
-  const metaOf = (value: Buffer | undefined): Meta => ({ get: () => value }) as unknown as Meta;
-  t.equal(storedSchema(metaOf(undefined)), 1);
-  t.equal(storedSchema(metaOf(Buffer.from("7"))), 7);
+t.test("a store without the number of its schema has lost it", async (t) => {
+  const metaOf = (value: string | undefined): Meta =>
+    ({ get: () => (value === undefined ? undefined : Buffer.from(value)) }) as unknown as Meta;
+  t.equal(storedSchema("/x", metaOf("7")), 7);
+  for (const value of [undefined, "", "0", "01", "q", "-1", "123456"])
+    t.throws(() => storedSchema("/x", metaOf(value)), {
+      name: "StoreUnreadableError",
+      message:
+        "/x can't be read: it has lost the number of its schema. Restore a backup that is whole",
+    });
 });
 
-t.test("of a file that is only read there are the tables that it has", async (t) => {
+t.test("a table that is missing is made only where that is wanted", async (t) => {
   const file = join(temporary(t), "limiterd.mdb");
-  const old = openRoot(file);
-  old.openDB({ name: "rules", encoding: "binary" }).putSync("a", Buffer.of(1));
-  await old.close();
+  const lacking = openRoot(file);
   for (const name of [file, `${file}-lock`])
     t.equal((statSync(name).mode & 0o777).toString(8), "600", name);
-  const reading = openRoot(file, { readOnly: true });
-  t.same([...openTablesThere(reading).keys()], ["rules"]);
-  t.same([...openTablesThere(reading).get("rules")!.getKeys()], [Buffer.from("a")]);
-  await reading.close();
-  const whole = openRoot(await filledStore(temporary(t)));
-  t.same([...openTablesThere(whole).keys()].sort(), [...tables].sort());
-  t.same([...openTables(whole).keys()], tables);
-  await whole.close();
+  lacking.openDB({ name: "rules", encoding: "binary" }).putSync("a", Buffer.of(1));
+  for (const readOnly of [false, true]) {
+    const root = openRoot(file, { readOnly });
+    t.throws(() => openTables(file, root), {
+      name: "StoreUnreadableError",
+      message: /limiterd\.mdb can't be read: its table windows is missing\. Restore a backup/,
+    });
+    t.throws(() => openMeta(file, root), { message: /its table meta is missing/ });
+    await root.close();
+  }
+  t.same([...lacking.getKeys()], ["rules"], "nor is one made by the look");
+  t.same([...openTables(file, lacking, { make: true }).keys()], tables);
+  openMeta(file, lacking, { make: true });
+  t.same([...openTables(file, lacking).get("rules")!.getKeys()], [Buffer.from("a")]);
+  openMeta(file, lacking);
+  await lacking.close();
 });
 
 t.test("the files that a process makes afterwards are as its own mask says", async (t) => {

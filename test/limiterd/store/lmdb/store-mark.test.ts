@@ -16,10 +16,13 @@ import {
   isUntouched,
   markClosed,
   markInUse,
+  requireKeys,
   requireStoreOrNone,
   touchMark,
 } from "../../../../limiterd/store/lmdb/store-mark.js";
 import { temporary } from "./store-fixture.js";
+
+const markUsed = (file: string): void => markInUse(file, false);
 
 function madeFile(t: Test): { file: string; mark: string } {
   const file = join(temporary(t), "limiterd.mdb");
@@ -30,17 +33,17 @@ function madeFile(t: Test): { file: string; mark: string } {
 t.test("a file is as it was left until it is another one, or somebody writes to it", async (t) => {
   for (const [leave, change, expected] of [
     [markClosed, () => {}, true],
-    [markInUse, () => {}, true],
+    [markUsed, () => {}, true],
     [markClosed, (file: string) => writeFileSync(file, "Content"), false],
     [markClosed, (file: string) => writeFileSync(file, "content, more"), false],
     [markClosed, (file: string) => utimesSync(file, 1, 1), false],
-    [markInUse, (file: string) => utimesSync(file, 1, 1), true],
+    [markUsed, (file: string) => utimesSync(file, 1, 1), true],
     [markClosed, replace, false],
-    [markInUse, replace, false],
+    [markUsed, replace, false],
     [markClosed, (file: string) => rmSync(`${file}.mark`), false],
-    [markInUse, (file: string) => rmSync(`${file}.mark`), false],
-    [markInUse, (file: string) => writeFileSync(`${file}.mark`, "closed"), false],
-    [markInUse, (file: string) => rmSync(file), false],
+    [markUsed, (file: string) => rmSync(`${file}.mark`), false],
+    [markUsed, (file: string) => writeFileSync(`${file}.mark`, "closed"), false],
+    [markUsed, (file: string) => rmSync(file), false],
   ] as const) {
     const { file } = madeFile(t);
     // Long ago, so that what is written now has another time.
@@ -73,7 +76,7 @@ t.test("a touch moves the mark's time, and makes no mark", async (t) => {
   const { file, mark } = madeFile(t);
   touchMark(file);
   t.notOk(existsSync(mark));
-  markInUse(file);
+  markInUse(file, false);
   const text = readFileSync(mark, "utf8");
   utimesSync(mark, 1, 1);
   const beforeMs = Date.now();
@@ -87,7 +90,7 @@ t.test("only a directory that has a mark and no store has lost one", async (t) =
   const { file, mark } = madeFile(t);
   const gone = /it is gone, though this directory has had a store/;
   requireStoreOrNone(file);
-  markInUse(file);
+  markInUse(file, false);
   requireStoreOrNone(file);
   rmSync(file);
   t.throws(() => requireStoreOrNone(file), { name: "StoreUnreadableError", message: gone });
@@ -97,9 +100,28 @@ t.test("only a directory that has a mark and no store has lost one", async (t) =
 
 t.test("a mark that can't be written leaves the old one, and nobody fails", async (t) => {
   const { file, mark } = madeFile(t);
-  markInUse(file);
+  markInUse(file, false);
   const text = readFileSync(mark, "utf8");
   mkdirSync(`${mark}.new`);
   markClosed(file);
   t.equal(readFileSync(mark, "utf8"), text);
+});
+
+t.test("that a store has had keys stays in its mark, however the store is left", async (t) => {
+  const { file, mark } = madeFile(t);
+  requireKeys(file, false);
+  markInUse(file, false);
+  requireKeys(file, false);
+  markInUse(file, true);
+  markClosed(file);
+  t.ok(isAsLeft(file));
+  markInUse(file, false);
+  t.ok(isAsLeft(file));
+  requireKeys(file, true);
+  t.throws(() => requireKeys(file, false), {
+    name: "StoreUnreadableError",
+    message: `${file} has no keys, though this directory has had a store with some: a gateway that only they close would be open. Put a backup in its place with sluice restore, or, to go on without them, remove ${mark}`,
+  });
+  rmSync(mark);
+  requireKeys(file, false);
 });

@@ -1,0 +1,442 @@
+/**
+ * Reads the pages of a store's file as LMDB lays them out, without LMDB, which maps its file and
+ * trusts it: a wrong number in it ends the process, or leads to a store with less in it. Here each
+ * number is compared with the others that it must agree with: a page with its place and its parent,
+ * a table's head with its pages and entries, keys with their order, free pages with those in use.
+ * What an entry means isn't looked at: `onEntry` gets each.
+ *
+ * The layout is that of the version of `lmdb` in `package.json`, with 64 bits, the low byte first.
+ */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { hostBoot } from "./host-boot.js";
+
+/** Why a file isn't a whole store. */
+export class DamagedPagesError extends Error {
+  override name = "DamagedPagesError";
+}
+
+interface CheckOptions {
+  /** The names that its tables may have. */
+  readonly tables: ReadonlySet<string>;
+  /** Called with each entry of each table; the bytes are valid within the call. */
+  onEntry?(table: string, key: Buffer, value: Buffer): void;
+  /** The pages that hold the entries of these tables aren't read. */
+  readonly skipped?: ReadonlySet<string>;
+}
+
+/** Throws `DamagedPagesError`, or the operating system's error. */
+export function checkPages(file: string, options: CheckOptions): void {
+  const descriptor = openSync(file, "r");
+  try {
+    new PageCheck(descriptor, options).check();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The head of one of LMDB's trees. */
+interface Tree {
+  readonly pad: number;
+  readonly flags: number;
+  readonly depth: number;
+  readonly branchPages: number;
+  readonly leafPages: number;
+  readonly overflowPages: number;
+  readonly entries: number;
+  /** Null: it is empty. */
+  readonly root: number | null;
+}
+
+const treeBytes = 48;
+
+/** What a commit left. */
+interface Snapshot {
+  readonly free: Tree;
+  readonly main: Tree;
+  readonly lastPage: number;
+  readonly txn: number;
+  readonly boot: bigint;
+  readonly isFlushed: boolean;
+  /** Of a copy that LMDB made, and that nobody has written to: its pages have no numbers. */
+  readonly isCopy: boolean;
+}
+
+/** Where a page is in its tree. */
+interface Place {
+  readonly level: number;
+  /** The number of the commit that wrote the page above. */
+  readonly txn: number;
+  /** Its keys are from this one on. */
+  readonly from: Buffer | null;
+  /** And before this one. */
+  readonly before: Buffer | null;
+}
+
+interface Walk {
+  readonly name: string;
+  readonly tree: Tree;
+  readonly isSkipped: boolean;
+  compare(a: Buffer, b: Buffer): number;
+  onNode(flags: number, key: Buffer, value: Buffer): void;
+  /** What was met. */
+  branchPages: number;
+  leafPages: number;
+  overflowPages: number;
+  entries: number;
+}
+
+const headBytes = 24;
+const pageKinds = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
+const nodeHeadBytes = 8;
+/** Where a long value is: its first page, its commit, its pages. */
+const bigValueBytes = 24;
+const nodeFlags = { big: 1, tree: 2 } as const;
+/** Of a tree with many more levels than any that fits on a disk. */
+const depthMax = 32;
+
+class PageCheck {
+  readonly #descriptor: number;
+  readonly #options: CheckOptions;
+  readonly #pageBytes: number;
+  readonly #snapshot: Snapshot;
+  readonly #filePages: number;
+  /** 1 for a page that was met. */
+  readonly #met: Uint8Array;
+  /** Those behind the file's end: they were taken and given back in one commit. */
+  readonly #metBehind = new Set<number>();
+  #metCount = 0;
+  /** One page of each level of a tree is looked at. */
+  readonly #pages: Buffer[] = [];
+
+  constructor(descriptor: number, options: CheckOptions) {
+    this.#descriptor = descriptor;
+    this.#options = options;
+    const size = fstatSync(descriptor).size;
+    const head = Buffer.alloc(headBytes + metaBytes);
+    this.#readInto(head, 0);
+    this.#pageBytes = head.readUInt32LE(headBytes + metaAt.free);
+    must([4096, 8192, 16_384, 32_768, 65_536].includes(this.#pageBytes), "its head is damaged");
+    must(size >= 2 * this.#pageBytes, "it was cut short");
+    this.#snapshot = this.#pickSnapshot();
+    this.#filePages = Math.floor(size / this.#pageBytes);
+    this.#met = new Uint8Array(this.#filePages);
+  }
+
+  check(): void {
+    const { main, free, lastPage, txn } = this.#snapshot;
+    const trees = new Map<string, Tree>();
+    this.#walk("its tables", main, compareBytes, (flags, key, value) => {
+      must(key.at(-1) === 0, "the name of a table is damaged");
+      const name = key.toString("latin1", 0, key.length - 1);
+      must(flags === nodeFlags.tree && value.length === treeBytes, `the table ${name} is damaged`);
+      must(this.#options.tables.has(name), `its table ${name} is none of a store's`);
+      trees.set(name, readTree(value, 0));
+    });
+    for (const [name, tree] of trees) {
+      must(tree.flags === 0 && tree.pad === 0, `the table ${name} is damaged`);
+      this.#walk(name, tree, compareBytes, (flags, key, value) => {
+        must(flags === 0, `an entry of ${name} is damaged`);
+        this.#options.onEntry?.(name, key, value);
+      });
+    }
+    this.#walk("its free pages", free, compareNumbers, (flags, key, value) => {
+      // By the commit that freed them.
+      const freed = key.length === 8 ? readCount(key, 0) : 0;
+      must(flags === 0 && freed > 0 && freed <= txn, "the list of its free pages is damaged");
+      for (const { first, pages } of freePages(value)) this.#meet(first, pages);
+    });
+    const isAllRead = ![...trees.keys()].some((name) => this.#isSkipped(name));
+    // The first two are its head.
+    must(
+      !isAllRead || this.#metCount === lastPage - 1,
+      "some of its pages are neither used nor free",
+    );
+  }
+
+  #isSkipped(name: string): boolean {
+    return this.#options.skipped?.has(name) === true;
+  }
+
+  /** As LMDB picks one when it opens the file. */
+  #pickSnapshot(): Snapshot {
+    const even = this.#readSnapshot(0);
+    const odd = this.#readSnapshot(this.#pageBytes);
+    const [older, latest] = even.txn > odd.txn ? [odd, even] : [even, odd];
+    const flushed = this.#readSnapshot(this.#pageBytes / 2);
+    // What is flushed is a copy of one of them, or of one before.
+    must(flushed.txn <= latest.txn, "the numbers of its last commits are damaged");
+    for (const head of [even, odd])
+      must(head.txn !== flushed.txn || isSame(head, flushed), "its heads contradict each other");
+    if (latest.isFlushed || latest.boot === bootOfLmdb()) {
+      // The two are written in turns; a copy begins with one.
+      const isCopy = older.txn === 0 && older.main.root === null;
+      must(
+        isCopy || (latest.txn - older.txn === 1 && even.txn % 2 === 0),
+        "the numbers of its last commits are damaged",
+      );
+      return { ...latest, isCopy };
+    }
+    // The host has booted since: what was flushed before.
+    return flushed.txn > 0 ? flushed : older;
+  }
+
+  #readSnapshot(at: number): Snapshot {
+    const bytes = Buffer.alloc(headBytes + metaBytes);
+    must(this.#readInto(bytes, at) === bytes.length, "it was cut short");
+    const meta = bytes.subarray(headBytes);
+    const free = readTree(meta, metaAt.free);
+    const main = readTree(meta, metaAt.main);
+    const txn = readCount(meta, metaAt.txn);
+    // The copy of the flushed one is within the first page, without a head, and may not be there.
+    const isCopy = at % this.#pageBytes !== 0;
+    must(
+      isCopy ||
+        (bytes.readUInt16LE(18) === pageKinds.meta &&
+          meta.readUInt32LE(0) === lmdbMagic &&
+          meta.readUInt32LE(4) === lmdbDataVersion),
+      "its head is damaged",
+    );
+    must(
+      (isCopy && txn === 0) ||
+        (free.pad === this.#pageBytes &&
+          (free.flags & ~freeFlagsMask) === 0 &&
+          (free.flags & freeFlags.integerKeys) !== 0 &&
+          main.flags === 0 &&
+          main.pad === 0),
+      "its head is damaged",
+    );
+    return {
+      free,
+      main,
+      lastPage: readCount(meta, metaAt.lastPage),
+      txn,
+      boot: meta.readBigUInt64LE(metaAt.boot),
+      isFlushed: (free.flags & freeFlags.unflushed) === 0,
+      isCopy: false,
+    };
+  }
+
+  #walk(name: string, tree: Tree, compare: Walk["compare"], onNode: Walk["onNode"]): void {
+    const isSkipped = this.#isSkipped(name);
+    const walk: Walk = {
+      name,
+      tree,
+      isSkipped,
+      compare,
+      onNode,
+      branchPages: 0,
+      leafPages: 0,
+      overflowPages: 0,
+      entries: 0,
+    };
+    must(
+      (tree.root === null) === (tree.depth === 0) && tree.depth <= depthMax,
+      `the head of ${name} is damaged`,
+    );
+    const { txn } = this.#snapshot;
+    if (tree.root !== null)
+      this.#visit(walk, tree.root, { level: 1, txn, from: null, before: null });
+    must(
+      walk.branchPages === tree.branchPages && walk.leafPages === tree.leafPages,
+      `the head of ${name} is damaged`,
+    );
+    if (isSkipped && tree.depth > 1) return;
+    must(walk.overflowPages === tree.overflowPages, `the head of ${name} is damaged`);
+    must(
+      walk.entries === tree.entries,
+      `${name} should have ${tree.entries} entries, and ${walk.entries} are there`,
+    );
+  }
+
+  #visit(walk: Walk, at: number, place: Place): void {
+    const isLeaf = place.level === walk.tree.depth;
+    this.#meet(at, 1);
+    if (isLeaf) walk.leafPages++;
+    else walk.branchPages++;
+    if (isLeaf && walk.isSkipped && place.level > 1) return;
+    this.#pages[place.level] ??= Buffer.allocUnsafe(this.#pageBytes);
+    const page = this.#pages[place.level]!;
+    const txn = this.#readHead(page, at, isLeaf ? pageKinds.leaf : pageKinds.branch);
+    // Each commit writes the first page of the tables, so that no other passes for the latest.
+    const { main, isCopy } = this.#snapshot;
+    const isLatest = walk.tree === main && place.level === 1 && !isCopy;
+    must(isLatest ? txn === place.txn : txn <= place.txn, damagedPage(at));
+    const nodes = readNodes(page, isLeaf);
+    if (nodes === null) return fail(damagedPage(at));
+    let { from } = place;
+    for (const [n, node] of nodes.entries()) {
+      const { key } = node;
+      // The first one of a branch has no key of its own.
+      if (isLeaf || n > 0) {
+        const isAbove = from === null || walk.compare(key, from) > (isLeaf && n === 0 ? -1 : 0);
+        const isBelow = place.before === null || walk.compare(key, place.before) < 0;
+        must(isAbove && isBelow, `the entries of ${walk.name} are out of order in page ${at}`);
+        from = key;
+      }
+      if (isLeaf) {
+        walk.entries++;
+        walk.onNode(node.flags & ~nodeFlags.big, key, this.#valueOf(walk, node, txn));
+      } else {
+        const before = nodes[n + 1]?.key ?? place.before;
+        this.#visit(walk, node.page, { level: place.level + 1, txn, from, before });
+      }
+    }
+  }
+
+  /** A long value has pages of its own. */
+  #valueOf(walk: Walk, { flags, value, valueBytes }: PageNode, leafTxn: number): Buffer {
+    if ((flags & nodeFlags.big) === 0) return value;
+    const at = readCount(value, 0);
+    const txn = readCount(value, 8);
+    const pages = readCount(value, 16);
+    must(pages * this.#pageBytes >= headBytes + valueBytes, damagedPage(at));
+    this.#meet(at, pages);
+    walk.overflowPages += pages;
+    const bytes = Buffer.allocUnsafe(headBytes + valueBytes);
+    must(
+      this.#readHead(bytes, at, pageKinds.overflow) === txn &&
+        txn <= leafTxn &&
+        bytes.readUInt32LE(20) === pages,
+      damagedPage(at),
+    );
+    return bytes.subarray(headBytes);
+  }
+
+  /** Notes that pages are used, or free; none is twice. */
+  #meet(first: number, pages: number): void {
+    must(Number.isSafeInteger(first + pages), `there is no page ${first}`);
+    for (let at = first; at < first + pages; at++) {
+      must(at > 1 && at <= this.#snapshot.lastPage, `there is no page ${at}`);
+      const isBehind = at >= this.#filePages;
+      must(isBehind ? !this.#metBehind.has(at) : this.#met[at] === 0, `page ${at} is used twice`);
+      if (isBehind) this.#metBehind.add(at);
+      else this.#met[at] = 1;
+      this.#metCount++;
+    }
+  }
+
+  /** Reads a page; the number of the commit that wrote it. */
+  #readHead(page: Buffer, at: number, kind: number): number {
+    must(this.#readInto(page, at * this.#pageBytes) === page.length, "it was cut short");
+    must(readCount(page, 0) === at && page.readUInt16LE(18) === kind, damagedPage(at));
+    return readCount(page, 8);
+  }
+
+  #readInto(bytes: Buffer, at: number): number {
+    return readSync(this.#descriptor, bytes, 0, bytes.length, at);
+  }
+}
+
+/** What an entry of a page is, in a leaf; in a branch, the page below. */
+interface PageNode {
+  readonly flags: number;
+  readonly key: Buffer;
+  /** Of a long one, where it is. */
+  readonly value: Buffer;
+  readonly valueBytes: number;
+  readonly page: number;
+}
+
+/** Null when they don't fill the page as its head says. */
+function readNodes(page: Buffer, isLeaf: boolean): readonly PageNode[] | null {
+  // All that a page says is counted from the end of its head.
+  const body = page.subarray(headBytes);
+  const lower = page.readUInt16LE(20);
+  const upper = page.readUInt16LE(22);
+  if (lower % 2 !== 0 || lower > upper || upper > body.length) return null;
+  const nodes: PageNode[] = [];
+  let left = body.length - upper;
+  for (let slot = 0; slot < lower; slot += 2) {
+    const at = body.readUInt16LE(slot);
+    if (at < upper || at % 2 !== 0 || at + nodeHeadBytes > body.length) return null;
+    const low = body.readUInt32LE(at);
+    const flags = body.readUInt16LE(at + 4);
+    const keyEnd = at + nodeHeadBytes + body.readUInt16LE(at + 6);
+    const valueBytes = isLeaf ? low : 0;
+    const end = keyEnd + (isLeaf && (flags & nodeFlags.big) !== 0 ? bigValueBytes : valueBytes);
+    if (end > body.length) return null;
+    nodes.push({
+      flags,
+      key: body.subarray(at + nodeHeadBytes, keyEnd),
+      value: body.subarray(keyEnd, end),
+      valueBytes,
+      page: low + flags * 2 ** 32,
+    });
+    left -= end - at + ((end - at) % 2);
+  }
+  return left === 0 && nodes.length >= (isLeaf ? 1 : 2) ? nodes : null;
+}
+
+/** A list of free pages: how long it is, then each one, none, or how many there are from one on. */
+function* freePages(list: Buffer): Iterable<{ readonly first: number; readonly pages: number }> {
+  const damaged = "the list of its free pages is damaged";
+  must(list.length % 8 === 0 && list.length >= 8, damaged);
+  const length = readCount(list, 0);
+  must(8 * (length + 1) <= list.length, damaged);
+  for (let n = 1; n <= length; n++) {
+    const entry = list.readBigInt64LE(8 * n);
+    if (entry > 0n) yield { first: readCount(list, 8 * n), pages: 1 };
+    if (entry >= 0n) continue;
+    must(++n <= length, damaged);
+    yield { first: readCount(list, 8 * n), pages: Number(-entry) };
+  }
+}
+
+/** Where a snapshot has what, behind the head of its page. */
+const metaAt = { free: 24, main: 72, lastPage: 120, txn: 128, boot: 136 } as const;
+const metaBytes = 144;
+const lmdbMagic = 0xbeefc0de;
+const lmdbDataVersion = 2;
+/** NOSUBDIR, which LMDB keeps, is one of them. */
+const freeFlags = { integerKeys: 8, unflushed: 0x1000, noSubdirectory: 0x4000 } as const;
+const freeFlagsMask = freeFlags.integerKeys | freeFlags.unflushed | freeFlags.noSubdirectory;
+
+function readTree(bytes: Buffer, at: number): Tree {
+  const isEmpty = bytes.readBigInt64LE(at + 40) === -1n;
+  return {
+    pad: bytes.readUInt32LE(at),
+    flags: bytes.readUInt16LE(at + 4),
+    depth: bytes.readUInt16LE(at + 6),
+    branchPages: readCount(bytes, at + 8),
+    leafPages: readCount(bytes, at + 16),
+    overflowPages: readCount(bytes, at + 24),
+    entries: readCount(bytes, at + 32),
+    root: isEmpty ? null : readCount(bytes, at + 40),
+  };
+}
+
+function isSame(a: Snapshot, b: Snapshot): boolean {
+  const told = ({ free, main, lastPage }: Snapshot): string =>
+    JSON.stringify([{ ...free, flags: free.flags & ~freeFlags.unflushed }, main, lastPage]);
+  return a.txn === 0 || told(a) === told(b);
+}
+
+/** A number of 64 bits; above what is exact, one that is too large for all that it may count. */
+function readCount(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
+}
+
+/** What LMDB keeps of the host's boot: the first group of its digits. */
+function bootOfLmdb(): bigint {
+  return BigInt(`0x${hostBoot().split("-")[0]}`);
+}
+
+function compareBytes(a: Buffer, b: Buffer): number {
+  return Buffer.compare(a, b);
+}
+
+function compareNumbers(a: Buffer, b: Buffer): number {
+  return readCount(a, 0) - readCount(b, 0);
+}
+
+function damagedPage(at: number): string {
+  return `its page ${at} is damaged`;
+}
+
+function must(isTrue: boolean, what: string): asserts isTrue {
+  if (!isTrue) fail(what);
+}
+
+function fail(what: string): never {
+  throw new DamagedPagesError(what);
+}
