@@ -113,6 +113,9 @@ export function checkCluster(status: Fields, isConfigured: boolean): readonly Fi
           "cluster",
           `the engine isn't reached (${String(failing ?? engine)}), so cluster.failure_mode ${String(mode)} decides: cluster.url, the engine, the network between (docs/several-hosts.md)`,
         ),
+    ...(engine === "connected" && cluster["changes_heard"] === false
+      ? [warning("cluster", "what other hosts change isn't heard at once, and is read each second")]
+      : []),
     ...hosts
       .filter((host) => host["alive"] === false)
       .map((host) =>

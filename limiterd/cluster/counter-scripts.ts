@@ -11,6 +11,9 @@
 
 import type { EngineScript } from "./engine/engine.js";
 
+/** How far ahead of the engine's clock a moment in a counter may be: clocks are set back. */
+const aheadMsMax = 60_000;
+
 /** Lua 5.1 has doubles alone: every number here is an integer of at most 2^53 − 1. */
 const common = `
 local most = 9007199254740991
@@ -24,11 +27,22 @@ local function numbersIn(text)
   return numbers
 end
 
+-- What can't be was written by somebody else, or damaged: it is taken as lost.
+local function isCount(number, max)
+  return number ~= nil and number >= 0 and number <= max and number == math.floor(number)
+end
+local soon, later = now + ${aheadMsMax}, now + 2 * ${aheadMsMax}
+
 -- Of a row: format start seq at window current previous frozen frozenBefore tokens tokensBefore
 -- slots slotsUntil frozenSlots frozenSlotsUntil.
 local function row(text)
+  if #text > 300 then return nil end
   local numbers = numbersIn(text)
   if numbers[1] ~= 1 or #numbers ~= 15 then return nil end
+  for _, number in ipairs(numbers) do
+    if not isCount(number, most) then return nil end
+  end
+  if numbers[4] > soon or numbers[13] > later or numbers[15] > later then return nil end
   return {
     start = numbers[2], seq = numbers[3], at = numbers[4], window = numbers[5],
     current = numbers[6], previous = numbers[7],
@@ -67,17 +81,28 @@ local function sums(rows, window)
   return all
 end
 
-local counter = { rows = {} }
-local stored = redis.call('HGETALL', KEYS[1])
+-- Bad fields are lost; a counter is damaged when others may have counted more than it says.
+local counter, bad, isDamaged = { rows = {} }, {}, false
+local stored = redis.pcall('HGETALL', KEYS[1])
+if stored.err then
+  if not string.find(stored.err, 'WRONGTYPE', 1, true) then return stored end
+  redis.call('DEL', KEYS[1])
+  stored = {}
+end
+local maxOf = { g = now * 1000 + 86400000000, b = soon, s = soon }
 for i = 1, #stored, 2 do
   local field, value = stored[i], stored[i + 1]
   if string.sub(field, 1, 2) == 'h:' then
-    local each = row(value)
-    if not each then return redis.error_reply('FOREIGN ' .. field .. ' of the key "' .. string.gsub(KEYS[1], '%c', ' ') .. '" must be a row of this release') end
-    counter.rows[string.sub(field, 3)] = each
-  else
-    counter[field] = tonumber(value)
-  end
+    counter.rows[string.sub(field, 3)] = row(value)
+    if counter.rows[string.sub(field, 3)] == nil then bad[#bad + 1] = field end
+  elseif maxOf[field] then
+    local number = tonumber(value)
+    if isCount(number, maxOf[field]) then counter[field] = number else isDamaged = true end
+  else bad[#bad + 1] = field end
+end
+if not counter.g and next(counter.rows) then
+  -- Whether they were counted before or after a reset isn't known.
+  isDamaged = true
 end
 `;
 
@@ -109,12 +134,14 @@ local slotsValid, settle, leftSlots = given[20], given[21], given[22]
 local window = windowOf(period)
 local kept = 2 * period + slotsValid
 
--- Left alone by what is too late.
+if not counter.g and next(counter.rows) then counter.g = generation end
+
+-- Left alone by what is too late. That is over in a moment.
 local own = counter.rows[host]
 local status = 0
 if counter.g and generation < counter.g then
   status = 2
-elseif own and generation == counter.g then
+elseif own and generation == counter.g and now - own.at < slotsValid then
   if start < own.start then status = 3
   elseif start == own.start and seq <= own.seq then status = 1 end
 end
@@ -125,7 +152,10 @@ if status ~= 0 then
 end
 
 -- Rows that no longer count: of a lower generation, and of hosts that are long gone.
-local gone = {}
+local gone = bad
+for _, field in ipairs(bad) do
+  if field ~= 'h:' .. host then isDamaged = true end
+end
 for name, each in pairs(counter.rows) do
   if name ~= host and (generation > counter.g or each.at + kept <= now) then
     gone[#gone + 1] = 'h:' .. name
@@ -139,6 +169,7 @@ for _, field in ipairs(gone) do counter.rows[string.sub(field, 3)] = nil end
 
 -- Has the engine lost what it told this host? Then nothing is granted for a while.
 local born, settles = counter.b or now, counter.s or 0
+if isDamaged then settles = now + settle end
 if synced > 0 and synced + kept > now then
   if not own then
     if now < born + settle then settles = math.max(settles, born + settle) end
@@ -146,6 +177,9 @@ if synced > 0 and synced + kept > now then
     settles = now + settle
   end
 end
+
+-- The clock may have been set back since.
+settles = math.min(settles, now + settle)
 
 -- What an earlier start of the host's daemon was granted counts as used; its slots until whoever
 -- holds them has surely taken them again.

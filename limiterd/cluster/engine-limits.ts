@@ -3,6 +3,8 @@
  * them travel together. What the scripts do is in `counter-scripts.ts`.
  */
 
+import { isCount } from "../../shared/checked.js";
+import { isMoment } from "../../shared/time.js";
 import { leftSlotsMs, settleMs, slotsValidMs } from "./cluster-bounds.js";
 import { readScript, syncScript } from "./counter-scripts.js";
 import {
@@ -62,7 +64,7 @@ export function createEngineLimits(
         async (question) => {
           const key = counterKey(clusterName, question);
           const words = [hostId, `${start} ${numbersOf(question).join(" ")}`];
-          return syncReply(await connection.call(syncScript, [key], words));
+          return syncReply(await connection.call(syncScript, [key], words), question);
         },
         ports,
       ),
@@ -73,7 +75,7 @@ export function createEngineLimits(
           const key = counterKey(clusterName, counter);
           const words = [counter.periodMs, counter.generation];
           const told = await connection.call(readScript, [key], words);
-          return totalsOf(integers(told, 7));
+          return totalsOf(counts(told, 7), counter.periodMs, told);
         },
         ports,
       ),
@@ -130,27 +132,40 @@ function numbersOf({ units, tokens, slots, ...question }: SyncQuestion): readonl
   ];
 }
 
-function syncReply(value: EngineValue): SyncReply {
-  const numbers = integers(value, 13);
+function syncReply(value: EngineValue, question: SyncQuestion): SyncReply {
+  const numbers = counts(value, 13);
   const status = statuses[numbers[0]!];
-  if (status === undefined) throw unexpected(value);
-  const [granted, slotsGranted, frozen, frozenBefore, settlingMs] = numbers.slice(3);
+  const [granted, slotsGranted, frozen, frozenBefore, settlingMs] = numbers.slice(3) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const isMore =
+    granted > question.units.wanted ||
+    slotsGranted > question.slots.wanted ||
+    settlingMs > settleMs;
+  if (status === undefined || isMore) throw unexpected(value);
+  const told = [...numbers.slice(1, 3), ...numbers.slice(8)];
   return {
     status,
-    granted: granted!,
-    slotsGranted: slotsGranted!,
-    frozen: frozen!,
-    frozenBefore: frozenBefore!,
-    settlingMs: settlingMs!,
-    ...totalsOf([...numbers.slice(1, 3), ...numbers.slice(8)]),
+    granted,
+    slotsGranted,
+    frozen,
+    frozenBefore,
+    settlingMs,
+    ...totalsOf(told, question.periodMs, value),
   };
 }
 
-function totalsOf(numbers: readonly number[]): CounterTotals {
+function totalsOf(numbers: readonly number[], periodMs: number, value: EngineValue): CounterTotals {
   const [nowMs, window, requests, requestsBefore, tokens, tokensBefore, slots] = numbers;
+  const isWindow = window === (periodMs === 0 ? 0 : Math.floor(nowMs! / periodMs));
+  if (!isMoment(nowMs) || !isWindow) throw unexpected(value);
   return {
-    nowMs: nowMs!,
-    window: window!,
+    nowMs,
+    window,
     totals: {
       requests: requests!,
       requestsBefore: requestsBefore!,
@@ -161,8 +176,9 @@ function totalsOf(numbers: readonly number[]): CounterTotals {
   };
 }
 
-function integers(value: EngineValue, count: number): readonly number[] {
-  if (!Array.isArray(value) || value.length !== count || !value.every(Number.isSafeInteger))
+function counts(value: EngineValue, length: number): readonly number[] {
+  const isOne = (each: unknown): each is number => isCount(each);
+  if (!Array.isArray(value) || value.length !== length || !value.every(isOne))
     throw unexpected(value);
   return value;
 }

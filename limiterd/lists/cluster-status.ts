@@ -8,16 +8,19 @@ import type { DaemonState } from "../state.js";
 
 export function clusterStatus(
   { sharedDefinitions, clusterFailing }: Pick<DaemonState, "sharedDefinitions" | "clusterFailing">,
-  { name, failureMode, board, engineState }: ClusterMember,
+  { name, failureMode, board, engineState, reception }: ClusterMember,
   nowMs: number,
 ): ClusterStatus {
   const engine = engineState();
+  const { isConfirmed, subscribers } = reception();
   const { takenAtMs } = board.identity;
   return {
     name,
     host: board.identity.id,
     engine: engine.kind,
     engine_failing: clusterFailing,
+    changes_heard: isConfirmed,
+    changes_subscribers: subscribers,
     failure_mode: failureMode,
     id_taken_at: takenAtMs === null ? null : formatSeconds(takenAtMs),
     definitions_version: sharedDefinitions?.state.order ?? 0,

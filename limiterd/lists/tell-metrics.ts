@@ -111,8 +111,10 @@ function tellHosts({ cluster }: DaemonStatus): ToldSeries[] {
   const alive = living.length;
   const differing = (what: "configuration_differs" | "failure_mode_differs"): number =>
     living.filter((host) => host[what]).length;
-  const { id_taken_at: takenAt } = cluster;
+  const { id_taken_at: takenAt, changes_subscribers: subscribers } = cluster;
   return [
+    told("clusterChangesHeard", [], cluster.changes_heard ? 1 : 0),
+    ...(subscribers === null ? [] : [told("clusterChangesSubscribers", [], subscribers)]),
     told("clusterHosts", ["alive"], alive),
     told("clusterHosts", ["away"], cluster.hosts.length - alive),
     told("clusterDiffering", ["configuration"], differing("configuration_differs")),

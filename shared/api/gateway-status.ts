@@ -91,6 +91,10 @@ export interface ClusterStatus {
   readonly engine: "connecting" | "connected" | "away";
   /** Why it isn't reached, or what it refuses; null if neither. */
   readonly engine_failing: string | null;
+  /** Whether it hears at once what other hosts change; else it reads that each second. */
+  readonly changes_heard: boolean;
+  /** Hosts that listen for changes, as the engine said last; null: it hasn't. */
+  readonly changes_subscribers: number | null;
   readonly failure_mode: string;
   /** When this host took its id because another host had its earlier one; null: it never did. */
   readonly id_taken_at: string | null;

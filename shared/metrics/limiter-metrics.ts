@@ -116,6 +116,16 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     help: "Whether something is wrong with the engine of the cluster, even if it answers: 1, or 0. Not there without a cluster.",
   },
+  clusterChangesHeard: {
+    name: "sluice_cluster_changes_heard",
+    kind: "gauge",
+    help: "Whether this host hears at once what other hosts change, as a word of its own each second shows: 1, or 0, and then it reads changes each second.",
+  },
+  clusterChangesSubscribers: {
+    name: "sluice_cluster_changes_subscribers",
+    kind: "gauge",
+    help: "Hosts that listen for changes, this one included, as the engine says. Not there before it has.",
+  },
   clusterHosts: {
     name: "sluice_cluster_hosts",
     kind: "gauge",

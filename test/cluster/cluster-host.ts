@@ -88,10 +88,15 @@ export async function startHost(
 }
 
 /** Asks again until it is so; returns after how many ms, from the first question on. */
-export async function untilSo(isSo: () => Promise<boolean>, what: string): Promise<number> {
+export async function untilSo(
+  isSo: () => Promise<boolean>,
+  what: string,
+  withinMs = 15_000,
+): Promise<number> {
   const began = performance.now();
   while (!(await isSo())) {
-    if (performance.now() - began > 15_000) throw new Error(`not within 15 seconds: ${what}`);
+    if (performance.now() - began > withinMs)
+      throw new Error(`not within ${withinMs / 1000} seconds: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return performance.now() - began;

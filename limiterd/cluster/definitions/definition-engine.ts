@@ -137,8 +137,24 @@ export function nameOfField(field: string): Pick<Definition, "kind" | "key"> | n
 
 /** Null for what isn't a definition's value. */
 function parseValue(json: string): Pick<Definition, "value"> | null {
-  const value = parseJson(json);
-  return value === null || Array.isArray(value) ? { value } : null;
+  const value = json.length <= valueMax ? parseJson(json) : undefined;
+  if (value === null) return { value };
+  return Array.isArray(value) && depthOf(value, depthMax) <= depthMax ? { value } : null;
+}
+
+/** Of one definition, in characters. */
+const valueMax = 2 ** 20;
+/** What is nested deeper than all definitions are can't be written again as JSON. */
+const depthMax = 10;
+
+/** Looks no deeper than `max`. */
+function depthOf(value: unknown, max: number): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (max === 0) return 1;
+  return (
+    1 +
+    Object.values(value).reduce((most: number, each) => Math.max(most, depthOf(each, max - 1)), 0)
+  );
 }
 
 function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
@@ -160,8 +176,8 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   const isLast = rest.length < 3 * definitionsPerPage;
   return {
     order,
-    sum: Number(sum),
-    live: Number(live),
+    sum: count(sum, answer),
+    live: count(live, answer),
     trimmed,
     clusterId: id === "" || id === undefined ? null : id,
     changed,

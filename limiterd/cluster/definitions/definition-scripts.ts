@@ -18,47 +18,62 @@ import type { EngineScript } from "../engine/engine.js";
 const shared = `
 local defs, order, deleted, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local text = function(n) return string.format('%.0f', n) end
--- What somebody else has put there is named, before anything is changed.
-for i, kind in ipairs({'hash', 'sorted set', 'sorted set', 'hash'}) do
-  local found = redis.pcall(kind == 'hash' and 'HGET' or 'ZSCORE', KEYS[i], 'order')
-  if type(found) == 'table' and found.err then
-    if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
-    return redis.error_reply('FOREIGN the key "' .. KEYS[i] .. '" must be a ' .. kind)
-  end
-end
-for _, name in ipairs({'order', 'sum', 'live', 'trimmed'}) do
-  local value = redis.call('HGET', state, name)
-  if value and not string.find(value, '^%-?%d+$') then
-    return redis.error_reply('FOREIGN the field ' .. name .. ' of "' .. state .. '" must be a count')
-  end
-end
-local read = function(name) return tonumber(redis.call('HGET', state, name) or '0') end
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
 local modulus = 1125899906842624
--- What is no definition counts as a deleted one of long ago.
+-- Above all orders and stamps, also when the engine's clock was once far ahead.
+local top = 9006000000000000
+local is_count = function(value, max)
+  local n = string.find(value, '^%d+$') and #value <= 16 and tonumber(value)
+  return n and n <= max
+end
+-- The stamp and value of an entry; nothing for what is none.
 local parse = function(packed)
   local stamp, value = string.match(packed, '^(%d+):(.*)$')
-  if not stamp then return 0, 'null' end
+  if not stamp or not is_count(stamp, top) then return nil end
+  if value == 'null' then return tonumber(stamp), value end
+  local isJson, list = pcall(cjson.decode, value)
+  if not isJson or type(list) ~= 'table' or string.sub(value, 1, 1) ~= '[' then return nil end
   return tonumber(stamp), value
 end
+-- What can't be was written by somebody else, or damaged. Then all is lost: hosts tell it again.
+local forget = function() redis.call('DEL', defs, order, deleted, state) end
+local is_sound = function()
+  for i, kind in ipairs({'hash', 'sorted set', 'sorted set', 'hash'}) do
+    local found = redis.pcall(kind == 'hash' and 'HGET' or 'ZSCORE', KEYS[i], 'order')
+    if type(found) == 'table' and found.err then
+      if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
+      return false
+    end
+  end
+  for _, name in ipairs({'order', 'trimmed', 'sum', 'live'}) do
+    local value = redis.call('HGET', state, name)
+    if value and not is_count(value, name == 'sum' and modulus or top) then return false end
+  end
+  local last = tonumber(redis.call('HGET', state, 'order') or '0')
+  if tonumber(redis.call('HGET', state, 'trimmed') or '0') > last then return false end
+  if #(redis.call('HGET', state, 'id') or '') > 100 then return false end
+  return #redis.call('ZRANGEBYSCORE', order, text(top), '+inf', 'LIMIT', 0, 1) == 0
+end
+local sound = is_sound()
+if sound == false then forget() elseif sound ~= true then return sound end
+local read = function(name) return tonumber(redis.call('HGET', state, name) or '0') end
 local count = function(stamp, sign)
   redis.call('HSET', state, 'sum', text((read('sum') + sign * (stamp % modulus)) % modulus))
-  redis.call('HINCRBY', state, 'live', sign)
+  redis.call('HSET', state, 'live', text(math.max(0, read('live') + sign)))
 end
 local put = function(field, stamp, value, at)
   local before = redis.call('HGET', defs, field)
   if before then
     local old, was = parse(before)
-    if was ~= 'null' then count(old, -1) end
+    if old and was ~= 'null' then count(old, -1) end
   end
   redis.call('HSET', defs, field, text(stamp) .. ':' .. value)
   redis.call('ZADD', order, text(at), field)
   if value == 'null' then redis.call('ZADD', deleted, text(stamp), field)
   else redis.call('ZREM', deleted, field) count(stamp, 1) end
 end
-local next_order = function(above)
-  local now = redis.call('TIME')
-  return math.max(now[1] * 1000000 + now[2], read('order') + 1, above + 1)
-end
+local next_order = function(above) return math.max(now, read('order') + 1, above + 1) end
 `;
 
 /**
@@ -78,6 +93,10 @@ for i = 3, #ARGV, 2 do
   if at and tonumber(at) > base then return {'conflict'} end
 end
 local at = next_order(base)
+for i = 3, #ARGV, 2 do
+  local stamp = parse(redis.call('HGET', defs, ARGV[i]) or '')
+  if stamp and stamp >= at then at = stamp + 1 end
+end
 for i = 3, #ARGV, 2 do put(ARGV[i], at, ARGV[i + 1], at) end
 redis.call('HSET', state, 'order', text(at))
 redis.call('PUBLISH', ARGV[2], text(at))
@@ -106,9 +125,14 @@ end
 local answer = {text(read('order')), text(read('sum')), text(read('live')), text(read('trimmed')),
   redis.call('HGET', state, 'id') or ''}
 for i = 1, #found, 2 do
+  local packed = redis.call('HGET', defs, found[i])
+  if not packed or not parse(packed) then
+    forget()
+    return {'0', '0', '0', '0', ''}
+  end
   answer[#answer + 1] = found[i]
   answer[#answer + 1] = text(tonumber(found[i + 1]))
-  answer[#answer + 1] = redis.call('HGET', defs, found[i])
+  answer[#answer + 1] = packed
 end
 return answer`,
 };
@@ -125,16 +149,32 @@ export const restateScript: EngineScript = {
 redis.call('HSETNX', state, 'id', ARGV[2])
 if tonumber(ARGV[3]) > read('trimmed') then redis.call('HSET', state, 'trimmed', ARGV[3]) end
 local refused = 0
-local at = next_order(tonumber(ARGV[4]))
+local at = next_order(math.max(tonumber(ARGV[3]), tonumber(ARGV[4])))
 for i = 5, #ARGV, 3 do
   local before = redis.call('HGET', defs, ARGV[i])
   local stamp = tonumber(ARGV[i + 1])
-  local old, was = 0, ''
+  local old, was
   if before then old, was = parse(before) end
-  if stamp > old then
+  if stamp > (old or 0) then
     put(ARGV[i], stamp, ARGV[i + 2], at)
     at = at + 1
-  elseif was ~= ARGV[i + 2] then refused = refused + 1 end
+  else
+    if was ~= ARGV[i + 2] then refused = refused + 1 end
+    if old and tonumber(redis.call('ZSCORE', order, ARGV[i]) or 0) <= 0 then
+      redis.call('ZADD', order, text(at), ARGV[i])
+      at = at + 1
+    end
+  end
+end
+-- One who has nothing to tell, and still compares another sum, is right.
+if #ARGV == 4 then
+  local sum, live, all = 0, 0, redis.call('HGETALL', defs)
+  for i = 1, #all, 2 do
+    local stamp, value = parse(all[i + 1])
+    if not stamp then redis.call('HDEL', defs, all[i]) redis.call('ZREM', order, all[i])
+    elseif value ~= 'null' then sum, live = (sum + stamp % modulus) % modulus, live + 1 end
+  end
+  redis.call('HSET', state, 'sum', text(sum), 'live', text(live))
 end
 redis.call('HSET', state, 'order', text(at))
 redis.call('PUBLISH', ARGV[1], text(at))
@@ -150,10 +190,13 @@ export const trimScript: EngineScript = {
   source: `${shared}
 local gone = redis.call('ZRANGEBYSCORE', deleted, '-inf', '(' .. ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
 for i = 1, #gone, 2 do
-  redis.call('HDEL', defs, gone[i])
-  redis.call('ZREM', order, gone[i])
+  local stamp, value = parse(redis.call('HGET', defs, gone[i]) or '')
   redis.call('ZREM', deleted, gone[i])
-  if tonumber(gone[i + 1]) > read('trimmed') then
+  if not stamp or value == 'null' then
+    redis.call('HDEL', defs, gone[i])
+    redis.call('ZREM', order, gone[i])
+  end
+  if value == 'null' and tonumber(gone[i + 1]) == stamp and stamp > read('trimmed') then
     redis.call('HSET', state, 'trimmed', text(tonumber(gone[i + 1])))
   end
 end

@@ -5,7 +5,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { isCount } from "../../../shared/checked.js";
 import type { Log } from "../../../shared/log.js";
+import { createEcho, type Echo } from "./channel-echo.js";
 import {
   EngineAwayError,
   type EngineConnection,
@@ -13,14 +15,12 @@ import {
   type EngineState,
 } from "./engine.js";
 import type { EngineClient, OpenClient } from "./engine-client.js";
-import { createCommands } from "./engine-commands.js";
+import { commandScript, createCommands } from "./engine-commands.js";
 import {
   type Asked,
-  askedBy,
   EngineFault,
   faultOf,
   isAboutCommand,
-  ofScript,
   refusalOf,
   refusesWrites,
 } from "./engine-faults.js";
@@ -55,6 +55,10 @@ interface Link extends ConnectOptions {
   readonly ended: AbortController;
   readonly watchers: Set<(state: EngineState) => void>;
   readonly channels: Map<string, Set<(message: string) => void>>;
+  /** Whether what is published arrives. */
+  readonly echo: Echo;
+  /** Of each channel, as the engine says. */
+  subscribers: ReadonlyMap<string, number>;
   /** Whatever was warned of and still holds isn't said again. */
   warned: ReadonlySet<string>;
 }
@@ -70,6 +74,8 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     ended: new AbortController(),
     watchers: new Set(),
     channels: new Map(),
+    echo: createEcho(`sluice:{${options.clusterName}}:echo:${randomUUID()}`),
+    subscribers: new Map(),
     warned: new Set(),
   };
   const run = createScriptRunner();
@@ -78,12 +84,21 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     get state() {
       return link.state;
     },
-    commands: createCommands((name, words) =>
-      ask(link, askedBy(name, words), (client) => client.send(name, words)),
-    ),
+    commands: createCommands((name, key, words) => {
+      const keys = key === null ? [] : [key];
+      return ask(link, { what: name, keys }, (client) =>
+        run(client, commandScript, [keys, [name, ...words]]),
+      );
+    }),
     call: (script, keys, args) =>
-      ask(link, ofScript(script.name, keys), (client) => run(client, script, [keys, args])),
+      ask(link, { what: `the script ${script.name}`, keys }, (client) =>
+        run(client, script, [keys, args]),
+      ),
     subscribe: (channel, heard) => subscribe(link, channel, heard),
+    reception: (channel) => ({
+      isConfirmed: link.state.kind === "connected" && link.echo.isHeard,
+      subscribers: link.subscribers.get(channel) ?? null,
+    }),
     watch(changed) {
       link.watchers.add(changed);
       return () => void link.watchers.delete(changed);
@@ -131,6 +146,7 @@ async function oneConnection(
     return { reason: faultOf(error), stood: attempt.stands };
   } finally {
     link.client = null;
+    link.subscribers = new Map();
     giveUp(attempt);
   }
 }
@@ -143,11 +159,12 @@ async function stand(
 ): Promise<EngineClient> {
   const { client, findings } = await openEngine(attempt, link, options);
   warnOf(link, findings.warnings);
-  for (const channel of link.channels.keys()) await client.subscribe(channel);
   if (attempt.isOver) throw new EngineFault("the engine hasn't answered in time");
   link.refusing = null;
   link.replicationIds = new Map();
+  // From here on who subscribes does so on this connection.
   link.client = client;
+  await listen(link, client, false);
   await probe(link, client);
   attempt.stands = true;
   link.log.info({ engine: findings.version }, "the cluster's engine is reached");
@@ -180,6 +197,7 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
     link.refusing = null;
     link.log.info("the cluster's engine takes writes again");
   }
+  await checkReception(link, client);
   // Meanwhile it may have broken.
   if (link.client !== client) return;
   link.replicationIds = replicationIds;
@@ -217,6 +235,8 @@ async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
   try {
     return await work(client);
   } catch (error) {
+    // The answers that come next may be damaged, too.
+    if (error instanceof EngineFault && link.client === client) link.broken(error);
     if (isAboutCommand(error)) throw new EngineRefusedError(refusalOf(error, asked));
     const fault = faultOf(error);
     if (refusesWrites(error) && link.client === client) {
@@ -229,31 +249,64 @@ async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
 
 function heardBy(link: Link): (channel: string, message: string) => void {
   return (channel, message) => {
+    link.echo.heard(channel, message);
     for (const heard of link.channels.get(channel) ?? []) heard(message);
   };
+}
+
+function listen(link: Link, client: EngineClient, isAnew: boolean): Promise<void> {
+  link.echo.clear();
+  return client.subscribe([...link.channels.keys(), link.echo.channel], isAnew);
+}
+
+/**
+ * Publishes a word that only this connection listens for, and looks whether the last one has come;
+ * asks how many listen on each channel. One who hears nothing listens anew.
+ */
+async function checkReception(link: Link, client: EngineClient): Promise<void> {
+  if (link.echo.isLost) await listen(link, client, true);
+  const channels = [...link.channels.keys()];
+  const [, ...counts] = await Promise.all([
+    client.send("PUBLISH", [link.echo.channel, link.echo.next()]),
+    ...channels.map((channel) => countSubscribers(client, channel)),
+  ]);
+  if (link.client === client)
+    link.subscribers = new Map(channels.map((each, i) => [each, counts[i]!]));
+}
+
+/** On all servers: each knows its own. */
+async function countSubscribers(client: EngineClient, channel: string): Promise<number> {
+  const told = await Promise.allSettled(
+    [...client.primaries().values()].map((send) => send("PUBSUB", ["NUMSUB", channel])),
+  );
+  let sum = 0;
+  for (const each of told) {
+    // A server of a Cluster that is away has none.
+    if (each.status === "rejected" && told.length > 1) continue;
+    if (each.status === "rejected") throw each.reason;
+    const count = Array.isArray(each.value) ? Number(each.value[1]) : Number.NaN;
+    if (!isCount(count)) throw new EngineFault("an answer to PUBSUB that isn't understood");
+    sum += count;
+  }
+  return sum;
 }
 
 function subscribe(link: Link, channel: string, heard: (message: string) => void): () => void {
   const all = link.channels.get(channel) ?? new Set();
   const isFirst = all.size === 0;
   link.channels.set(channel, all.add(heard));
-  if (isFirst && link.state.kind === "connected") subscribeNow(link, channel);
+  if (isFirst) subscribeNow(link, channel);
   return () => {
     all.delete(heard);
-    if (all.size > 0) return;
-    link.channels.delete(channel);
-    link.client?.unsubscribe(channel).catch(() => {
-      // The connection is gone, and with it the subscription.
-    });
+    // What is still heard there is nobody's.
+    if (all.size === 0) link.channels.delete(channel);
   };
 }
 
 /** A connection that can't is given up: the next one subscribes before it is used. */
 function subscribeNow(link: Link, channel: string): void {
   const { client } = link;
-  client?.subscribe(channel).catch((error: unknown) => {
-    if (link.client !== client) return;
-    goAway(link, faultOf(error));
-    client.drop();
+  client?.subscribe([channel], false).catch((error: unknown) => {
+    if (link.client === client) link.broken(new EngineFault(faultOf(error)));
   });
 }

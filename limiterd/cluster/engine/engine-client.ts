@@ -21,13 +21,15 @@ export type Send = (name: string, words: readonly (string | number)[]) => Promis
 export interface EngineClient {
   /** Goes where the first key among the words is. Rejects with what the engine or socket said. */
   readonly send: Send;
+  /** The same, answered with bytes in place of texts. */
+  readonly sendForBytes: Send;
   /**
    * The servers that take writes: of a Cluster several, by their addresses, those that are away
    * too; else one, as "".
    */
   primaries(): ReadonlyMap<string, Send>;
-  subscribe(channel: string): Promise<void>;
-  unsubscribe(channel: string): Promise<void>;
+  /** `isAnew`: on another connection than so far, which is closed. */
+  subscribe(channels: readonly string[], isAnew: boolean): Promise<void>;
   /** Closes at once; what waits for an answer is rejected. */
   drop(): void;
 }

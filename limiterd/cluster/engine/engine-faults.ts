@@ -62,6 +62,7 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   ],
   [/^BUSY/, "the engine runs a script that takes long"],
   [/All sentinels/, "no Sentinel answers, or none knows cluster.sentinel_master"],
+  [/^Command queue state error/, "the engine answers what it wasn't asked"],
   [/Protocol error|as reply type byte/, "what answers at the address is no Valkey or Redis"],
   [
     /ECONNRESET|EPIPE|Connection is closed|connection close|Stream isn't writeable/,
@@ -84,36 +85,16 @@ export function faultOf(error: unknown): string {
 
 /** What was asked, for messages about its refusal. */
 export interface Asked {
-  /** The command's name, or the script's. */
+  /** A command's name, or a script's. */
   readonly what: string;
-  readonly isScript: boolean;
   readonly keys: readonly string[];
 }
 
-export function askedBy(command: string, words: readonly (string | number)[]): Asked {
-  return { what: command, isScript: false, keys: words.slice(0, 1).map(String) };
-}
-
-export function ofScript(name: string, keys: readonly string[]): Asked {
-  return { what: name, isScript: true, keys };
-}
-
-/** Commands on keys that aren't hashes, as those of scripts with one key are. */
-const texts = ["GET", "SET"];
-
-/**
- * What an answer that is about one command says. Somebody else may have written under a key of
- * Sluice's: scripts answer `FOREIGN` with a sentence when they find that themselves.
- */
-export function refusalOf(error: unknown, { what, isScript, keys }: Asked): string {
+/** What an answer that is about one command says. */
+export function refusalOf(error: unknown, { what, keys }: Asked): string {
   const said = firstLine(error instanceof Error ? error.message : String(error));
   const key = keys.map((each) => JSON.stringify(each)).join(", ");
-  const [, foreign] = /^FOREIGN (.*)/.exec(said) ?? [];
-  if (foreign !== undefined) return `something else than hosts share is in the engine: ${foreign}`;
-  if (said.startsWith("WRONGTYPE"))
-    return `something else than hosts share is in the engine: the key ${key} must be ${texts.includes(what) ? "a text" : "a hash"}`;
-  if (!isScript) return said;
-  return `the script ${what} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
+  return `${what} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
 }
 
 /** Whether the engine answers, but takes no writes until something changes there. */

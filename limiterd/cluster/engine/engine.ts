@@ -69,6 +69,14 @@ export interface EngineCommands {
   time(): Promise<number>;
 }
 
+/** Whether changes of other hosts are heard of at once. */
+export interface Reception {
+  /** What this host has published a second ago has come back to it. */
+  readonly isConfirmed: boolean;
+  /** Who listens on the channel, this host too, as the engine said last; null: it hasn't. */
+  readonly subscribers: number | null;
+}
+
 export interface EngineConnection {
   readonly state: EngineState;
   readonly commands: EngineCommands;
@@ -83,6 +91,7 @@ export interface EngineConnection {
    * is lost, so ask when `state` says `connected`. Returns what ends it.
    */
   subscribe(channel: string, heard: (message: string) => void): () => void;
+  reception(channel: string): Reception;
   /** Told of each change of `state`, and of no other. Returns what ends it. */
   watch(changed: (state: EngineState) => void): () => void;
   close(): Promise<void>;

@@ -3,6 +3,7 @@
  * what an operator should be warned of. Reads and writes under a key of its own alone.
  */
 import type { EngineClient } from "./engine-client.js";
+import { readTime } from "./engine-commands.js";
 import { EngineFault } from "./engine-faults.js";
 
 export interface EngineFindings {
@@ -22,12 +23,12 @@ const clockMsMax = 10_000;
 /** Every kind of command that is used, in one step: it fails as the first of them does. */
 const tryout = `
 local key = KEYS[1]
+redis.call('DEL', key)
 redis.call('SET', key, '1', 'PX', 10000)
 redis.call('GET', key)
 redis.call('DEL', key)
 redis.call('HSET', key, 'a', '1')
 redis.call('HSETNX', key, 'a', '1')
-redis.call('HINCRBY', key, 'a', 1)
 redis.call('HGET', key, 'a')
 redis.call('HGETALL', key)
 redis.call('HDEL', key, 'a')
@@ -67,6 +68,7 @@ export async function examineEngine(
   await client.send("PUBLISH", [channel, ""]);
   const askedMs = hostNowMs();
   const nowMs = readTime(await client.send("TIME", []));
+  if (nowMs === null) throw new EngineFault("what the engine says of its time isn't understood");
   const aheadMs = nowMs - (askedMs + hostNowMs()) / 2;
   return {
     ...findings,
@@ -89,11 +91,6 @@ export function readInfo(text: unknown): ReadonlyMap<string, string> {
       return at === -1 || line.startsWith("#") ? [] : [[line.slice(0, at), line.slice(at + 1)]];
     }),
   );
-}
-
-export function readTime(value: unknown): number {
-  const [seconds, micros] = Array.isArray(value) ? value.map(Number) : [];
-  return (seconds ?? 0) * 1000 + Math.floor((micros ?? 0) / 1000);
 }
 
 function warningsOf(info: ReadonlyMap<string, string>): readonly string[] {

@@ -3,7 +3,7 @@
  * soon as it was emptied or started again, or another server has taken over.
  */
 import type { EngineClient } from "./engine-client.js";
-import { askedBy, EngineFault, isAboutCommand, refusalOf, refusesWrites } from "./engine-faults.js";
+import { EngineFault, refusesWrites } from "./engine-faults.js";
 import { readInfo } from "./examine-engine.js";
 
 interface Known {
@@ -28,19 +28,30 @@ export async function identifyEngine(
   const key = `sluice:{${clusterName}}:epoch`;
   const [told, { replicationIds, serversAway }] = await Promise.all([
     client.send("GET", [key]).catch((error: unknown) => {
-      if (!isAboutCommand(error)) throw error;
-      throw new EngineFault(refusalOf(error, askedBy("GET", [key])));
+      // Something else is under the key: it is written over.
+      if (String(error).includes("WRONGTYPE")) return undefined;
+      throw error;
     }),
     idsOf(client, known),
   ]);
   let epoch = told;
-  if (typeof epoch !== "string") {
+  if (epoch === null) {
     // Of several hosts, the first one's holds.
     await client.send("SET", [key, newId(), "NX"]);
     epoch = await client.send("GET", [key]);
+  } else if (!isText(epoch)) {
+    await client.send("SET", [key, newId()]);
+    epoch = await client.send("GET", [key]);
   }
-  const ids = [...replicationIds.values()].sort().join(" ");
-  return { epoch: `${String(epoch)} ${ids}`, replicationIds, serversAway };
+  const ids = [...replicationIds.values()].sort();
+  if (![epoch, ...ids].every(isText))
+    throw new EngineFault("what the engine says of itself isn't understood");
+  return { epoch: [epoch, ...ids].join(" "), replicationIds, serversAway };
+}
+
+/** Ids are random, and of some forty characters. */
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value.length <= 100;
 }
 
 /** Asked while the engine has refused a write because of its state. */

@@ -4,12 +4,14 @@
  * keeps what can't be sent now. The package is loaded when the first connection is opened.
  */
 import { readFile } from "node:fs/promises";
-import { isIP } from "node:net";
-import type { ConnectionOptions } from "node:tls";
-import type { Cluster, Redis, RedisOptions } from "ioredis";
+import net, { isIP } from "node:net";
+import tls, { type ConnectionOptions } from "node:tls";
+import type { AbstractConnector, Cluster, Redis, RedisOptions } from "ioredis";
+import { isCount } from "../../../shared/checked.js";
 import type { ClusterConfig } from "../../../shared/cluster/cluster-config.js";
 import type { ClientOptions, EngineClient, OpenClient, Send } from "./engine-client.js";
 import { silentInTls, unreadableFile } from "./engine-faults.js";
+import { guard } from "./guarded-socket.js";
 import { writeTogether } from "./write-together.js";
 
 /** A connection that is silent for so long, while it owes an answer, is broken. */
@@ -71,75 +73,214 @@ function tlsFor(
   return { ...(ca === null ? {} : { ca }), ...(isIP(host) === 0 ? { servername: host } : {}) };
 }
 
+type Connector = new (options: unknown) => AbstractConnector;
+
+interface SocketOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: ConnectionOptions;
+  readonly connectionName?: string;
+  readonly disconnectTimeout: number;
+}
+
+/** As ioredis's own for one server, with sockets whose answers are checked. */
+function guardedConnector(Base: typeof AbstractConnector): Connector {
+  return class extends Base {
+    readonly #place: SocketOptions;
+    #isEnded = false;
+
+    constructor(options: unknown) {
+      const place = options as SocketOptions;
+      super(place.disconnectTimeout);
+      this.#place = place;
+    }
+
+    override async connect(): Promise<net.Socket> {
+      this.connecting = true;
+      this.#isEnded = false;
+      const { host, port, tls: secure, connectionName } = this.#place;
+      const socket =
+        secure === undefined
+          ? net.createConnection({ host, port })
+          : tls.connect({ host, port, ...secure });
+      socket.once("error", (error) => {
+        this.firstError = error;
+      });
+      // The map of a Cluster's slots is asked for on a connection of its own.
+      guard(socket, { onlySlots: connectionName?.includes("refresher") === true });
+      this.stream = socket;
+      return socket;
+    }
+
+    override disconnect(): void {
+      if (this.#isEnded) return;
+      this.#isEnded = true;
+      super.disconnect();
+    }
+  };
+}
+
 async function openOne(
   config: ClusterConfig,
-  { ca, password, sentinelPassword }: Secrets,
-  { attempt, broken, heard }: ClientOptions,
+  secrets: Secrets,
+  options: ClientOptions,
 ): Promise<EngineClient> {
-  const { Redis } = await import("ioredis");
-  const { sentinel, addresses } = config;
-  const address = addresses[attempt % addresses.length]!;
-  const tls = tlsFor(config, ca, address.host);
-  const withTls = tls === undefined ? {} : { tls };
-  const place: RedisOptions =
-    sentinel === null
-      ? { ...address, ...withTls }
-      : {
-          sentinels: [...addresses],
-          name: sentinel.master,
-          ...given("sentinelUsername", sentinel.credentials.username),
-          ...given("sentinelPassword", sentinelPassword),
-          sentinelCommandTimeout: silenceMs,
-          sentinelRetryStrategy: () => null,
-          updateSentinels: false,
-          ...withTls,
-          ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
-        };
-  const ends = { isDropped: false };
-  const connect = async (options: RedisOptions): Promise<Redis> => {
-    const client = new Redis({ ...plain, ...place, ...options, lazyConnect: true });
-    const lastError = await ready(client, config);
-    if (password !== null) await login(client, config.credentials.username, password);
-    client.once("end", () => {
-      if (ends.isDropped) return;
-      drop();
-      broken(lastError());
-    });
-    return client;
+  const { sentinel, addresses, credentials } = config;
+  const address = addresses[options.attempt % addresses.length]!;
+  const place = {
+    ...(sentinel === null ? address : await findPrimary(config, secrets, options.attempt)),
+    tls: tlsFor(config, secrets.ca, address.host),
+    username: credentials.username,
+    password: secrets.password,
   };
-  const client = await connect({});
+  const ends = { isDropped: false };
+  const { client, lastError } = await connectTo(config, place);
+  const ended = (error: Error): void => {
+    if (ends.isDropped) return;
+    drop();
+    options.broken(error);
+  };
+  client.once("end", () => ended(lastError()));
+  const subscriber = createSubscriber(() => connectTo(config, place), {
+    heard: options.heard,
+    ended,
+  });
   const send: Send = (name, words) => {
     writeTogether(client.stream);
     return client.call(name, [...words]);
   };
-  let subscriber: Promise<Redis> | null = null;
   function drop(): void {
     ends.isDropped = true;
     client.disconnect();
-    subscriber?.then(
-      (each) => each.disconnect(),
+    subscriber.drop();
+  }
+  return {
+    send,
+    sendForBytes(name, words) {
+      writeTogether(client.stream);
+      return client.callBuffer(name, [...words]);
+    },
+    primaries: () => new Map([["", send]]),
+    subscribe: subscriber.subscribe,
+    drop,
+  };
+}
+
+/** A server, and as whom it is reached. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: ConnectionOptions | undefined;
+  readonly username: string | null;
+  readonly password: string | null;
+}
+
+interface Connected {
+  readonly client: Redis;
+  readonly lastError: () => Error;
+}
+
+async function connectTo(
+  config: ClusterConfig,
+  { host, port, tls, username, password }: Place,
+  options: RedisOptions = {},
+): Promise<Connected> {
+  const { Redis, AbstractConnector } = await import("ioredis");
+  const client = new Redis({
+    ...plain,
+    ...options,
+    host,
+    port,
+    ...(tls === undefined ? {} : { tls }),
+    Connector: guardedConnector(AbstractConnector),
+    lazyConnect: true,
+  });
+  const lastError = await ready(client, config);
+  client.on("error", (error: Error) => {
+    if (isUnasked(error)) client.disconnect();
+  });
+  if (password !== null) await login(client, username, password);
+  return { client, lastError };
+}
+
+/** The server that takes writes, as the first Sentinel says that answers. */
+async function findPrimary(
+  config: ClusterConfig,
+  { ca, sentinelPassword: password }: Secrets,
+  attempt: number,
+): Promise<{ readonly host: string; readonly port: number }> {
+  const { master, credentials } = config.sentinel!;
+  let last: unknown = "none knows the name";
+  for (const i of config.addresses.keys()) {
+    const address = config.addresses[(attempt + i) % config.addresses.length]!;
+    const tls = tlsFor(config, ca, address.host);
+    try {
+      const place = { ...address, tls, username: credentials.username, password };
+      const { client } = await connectTo(config, place, { commandTimeout: silenceMs });
+      const words = ["GET-MASTER-ADDR-BY-NAME", master];
+      const told = await client.call("SENTINEL", words).finally(() => client.disconnect());
+      const [host, port] = Array.isArray(told) ? (told as readonly unknown[]) : [];
+      if (typeof host === "string" && host !== "" && isPort(Number(port)))
+        return { host, port: Number(port) };
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`All sentinels are unreachable. Last error: ${String(last)}`);
+}
+
+function isPort(port: number): boolean {
+  return isCount(port, 1) && port <= 65_535;
+}
+
+interface Subscriber {
+  readonly subscribe: EngineClient["subscribe"];
+  drop(): void;
+}
+
+/** Listens on a connection of its own: one that listens can't ask. */
+function createSubscriber(
+  connect: () => Promise<Connected>,
+  { heard, ended }: Pick<ClientOptions, "heard"> & { readonly ended: (error: Error) => void },
+): Subscriber {
+  let current: Promise<Connected> | null = null;
+  const close = (connection: Promise<Connected> | null): void =>
+    void connection?.then(
+      ({ client }) => client.disconnect(),
       () => {
         // It never stood.
       },
     );
-  }
-  const openSubscriber = async (): Promise<Redis> => {
-    const opened = await connect({});
-    opened.on("message", heard);
-    if (ends.isDropped) opened.disconnect();
-    return opened;
+  const open = (): Promise<Connected> => {
+    const opening = connect();
+    opening.then(
+      ({ client, lastError }) => {
+        client.on("message", (channel, message) => {
+          if (current === opening) heard(channel, message);
+        });
+        client.once("end", () => {
+          if (current === opening) ended(lastError());
+        });
+      },
+      () => {
+        // Who subscribes hears of it.
+      },
+    );
+    return opening;
   };
   return {
-    send,
-    primaries: () => new Map([["", send]]),
-    async subscribe(channel) {
-      subscriber ??= openSubscriber();
-      await (await subscriber).subscribe(channel);
+    async subscribe(channels, isAnew) {
+      if (isAnew) {
+        close(current);
+        current = null;
+      }
+      current ??= open();
+      await (await current).client.call("subscribe", [...channels]);
     },
-    async unsubscribe(channel) {
-      await (await subscriber)?.unsubscribe(channel);
+    drop() {
+      close(current);
+      current = null;
     },
-    drop,
   };
 }
 
@@ -148,7 +289,7 @@ async function openCluster(
   { ca, password }: Secrets,
   { broken, heard }: ClientOptions,
 ): Promise<EngineClient> {
-  const { Cluster } = await import("ioredis");
+  const { AbstractConnector, Cluster } = await import("ioredis");
   const { addresses, credentials } = config;
   const tls = tlsFor(config, ca, addresses[0]!.host);
   const cluster = new Cluster([...addresses], {
@@ -157,6 +298,7 @@ async function openCluster(
       ...given("username", password === null ? null : credentials.username),
       ...given("password", password),
       ...(tls === undefined ? {} : { tls }),
+      Connector: guardedConnector(AbstractConnector),
     },
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -171,24 +313,40 @@ async function openCluster(
   });
   const lastError = await ready(cluster, config);
   const ends = { isDropped: false };
-  cluster.on("message", heard);
+  cluster.on("node error", (error: Error) => {
+    if (isUnasked(error)) cluster.disconnect();
+  });
   cluster.once("end", () => {
     if (!ends.isDropped) broken(lastError());
   });
+  // What is published on one server is heard on all. Which of them are there changes.
+  const subscriber = createSubscriber(
+    async () => {
+      const nodes = cluster.nodes("master");
+      const node = nodes[Math.floor(Math.random() * nodes.length)];
+      if (node === undefined) throw new Error("Connection is closed.");
+      const { host, port } = node.options;
+      const place = { host: host!, port: port!, tls, username: credentials.username, password };
+      return await connectTo(config, place);
+    },
+    { heard, ended() {} },
+  );
   return {
     send: (name, words) => cluster.call(name, [...words]),
+    sendForBytes: (name, words) => cluster.callBuffer(name, [...words]),
     primaries: () => primariesOf(cluster),
-    async subscribe(channel) {
-      await cluster.subscribe(channel);
-    },
-    async unsubscribe(channel) {
-      await cluster.unsubscribe(channel);
-    },
+    subscribe: subscriber.subscribe,
     drop() {
       ends.isDropped = true;
       cluster.disconnect();
+      subscriber.drop();
     },
   };
+}
+
+/** An answer to nothing that was asked: those that come next can't be told apart any more. */
+function isUnasked(error: Error): boolean {
+  return error.message.startsWith("Command queue state error");
 }
 
 /** One whose connection is lost isn't among the nodes any more, but it has its slots. */

@@ -1,5 +1,5 @@
 /** This host as one of a cluster. */
-import type { EngineCommands, EngineState } from "../engine/engine.js";
+import type { EngineCommands, EngineState, Reception } from "../engine/engine.js";
 import type { HostBoard } from "./host-board.js";
 
 export interface ClusterMember {
@@ -10,4 +10,6 @@ export interface ClusterMember {
   readonly board: HostBoard;
   readonly commands: EngineCommands;
   engineState(): EngineState;
+  /** Of changes to definitions. */
+  reception(): Reception;
 }

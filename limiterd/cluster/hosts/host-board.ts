@@ -3,6 +3,7 @@
  * and what it is, and learns of the others by the answer.
  */
 import { parseJson } from "../../../shared/checked.js";
+import { isMoment } from "../../../shared/time.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { type EngineConnection, EngineRefusedError } from "../engine/engine.js";
 import { rowsOfThree } from "../engine/rows-of-three.js";
@@ -72,7 +73,7 @@ export class HostBoard {
 
   /** The engine's clock, by its last answer: it shows this or more; null before the first. */
   get engineMs(): number | null {
-    if (this.#heardAtMs === null || !Number.isSafeInteger(this.#heardEngineMs)) return null;
+    if (this.#heardAtMs === null) return null;
     return this.#heardEngineMs + Math.floor(this.#ports.monoMs() - this.#heardAtMs);
   }
 
@@ -102,12 +103,14 @@ export class HostBoard {
     if (!Array.isArray(answer))
       throw new EngineRefusedError("an answer about hosts that isn't understood");
     const [status, now, ...rows] = (answer as readonly unknown[]).map(String);
+    const nowMs = Number(now);
+    if (!isMoment(nowMs)) throw new EngineRefusedError("an answer about hosts without a time");
     this.#heardAtMs = monoMs();
-    this.#heardEngineMs = Number(now);
+    this.#heardEngineMs = nowMs;
     const hosts: KnownHost[] = [];
     for (const [id, at, said] of rowsOfThree(rows)) {
       const facts = factsFromText(said);
-      if (facts !== null) hosts.push({ id, ...facts, silentMs: Number(now) - Number(at) });
+      if (facts !== null) hosts.push({ id, ...facts, silentMs: Math.max(0, nowMs - Number(at)) });
     }
     this.#hosts = hosts.sort((a, b) => (a.name + a.id < b.name + b.id ? -1 : 1));
     return status === "taken" ? "taken" : "heard";
@@ -120,7 +123,7 @@ function factsFromText(text: string): HostFacts | null {
   if (!Array.isArray(value)) return null;
   const [name, version, configuration, startedAtMs, mode] = value as unknown[];
   if (typeof name !== "string" || typeof version !== "string") return null;
-  return typeof configuration === "string" && typeof startedAtMs === "number"
+  return typeof configuration === "string" && isMoment(startedAtMs)
     ? {
         name,
         version,

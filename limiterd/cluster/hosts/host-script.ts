@@ -17,12 +17,20 @@ export const hostScript: EngineScript = {
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local text = function(n) return string.format('%.0f', n) end
+-- Nothing for what no host wrote; one that is of later than the clock's last setting would live on.
 local parse = function(row)
   local at, start, mark, said = string.match(row, '^(%d+) (%d+) (%S+) (.*)$')
-  return tonumber(at), tonumber(start), mark, said
+  at, start = tonumber(at), tonumber(start)
+  if not at or #row > 2000 or at > now + tonumber(ARGV[5]) then return nil end
+  return at, start, mark, said
 end
 local status = 'heard'
-local row = redis.call('HGET', KEYS[1], ARGV[1])
+local row = redis.pcall('HGET', KEYS[1], ARGV[1])
+if type(row) == 'table' and row.err then
+  if not string.find(row.err, 'WRONGTYPE', 1, true) then return row end
+  redis.call('DEL', KEYS[1])
+  row = nil
+end
 if row then
   local at, start, mark = parse(row)
   if at and mark ~= ARGV[3] and start >= tonumber(ARGV[2]) and now - at < tonumber(ARGV[5]) then

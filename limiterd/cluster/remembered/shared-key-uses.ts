@@ -36,9 +36,15 @@ export const keyUseScript: EngineScript = {
   source: `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local found = redis.pcall('HGET', KEYS[1], 'key')
+if type(found) == 'table' and found.err then
+  if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
+  redis.call('DEL', KEYS[1])
+end
 for i = 1, #ARGV, 2 do
   local told = math.min(tonumber(ARGV[i + 1]), now)
   local known = tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '') or 0
+  if not (known >= 0 and known <= now) then known = 0 end
   if told > known then redis.call('HSET', KEYS[1], ARGV[i], string.format('%.0f', told)) end
 end
 return 0`,

@@ -17,6 +17,9 @@ const fieldsPerTurn = 100;
 /** Pieces that are asked for in one turn: each has some hundred sums. */
 const piecesPerTurn = 8;
 
+/** Days of hosts with damaged sums that are told apart. */
+const damagedMax = 100;
+
 interface ReaderPorts {
   readonly board: UsageBoard;
   readonly host: string;
@@ -38,6 +41,8 @@ export class OtherUsage implements OtherHostsUsage {
   readonly #ports: ReaderPorts;
   /** As they were last seen: an engine that has lost its data doesn't know them at once. */
   readonly #seen = new Map<string, PublishedHost>();
+  /** What was said of damaged sums. */
+  readonly #damaged = new Set<string>();
 
   constructor(ports: ReaderPorts) {
     this.#ports = ports;
@@ -165,9 +170,10 @@ export class OtherUsage implements OtherHostsUsage {
   #take(host: string, place: Parameters<typeof keyOf>[0], text: string, each: EachSum): void {
     const sum = rollupFromText(text);
     if (sum !== null) return each(keyOf(place), sum);
-    this.#ports.onUnreadable(
-      new Error(`a sum of ${place.day} that the host ${host} has published is damaged`),
-    );
+    const flaw = `a sum of ${place.day} that the host ${host} has published is damaged`;
+    if (this.#damaged.size >= damagedMax || this.#damaged.has(flaw)) return;
+    this.#damaged.add(flaw);
+    this.#ports.onUnreadable(new Error(flaw));
   }
 }
 

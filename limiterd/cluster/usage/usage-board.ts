@@ -4,6 +4,7 @@
  * under the host's own id, so that a repeat changes nothing.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
+import { isMoment } from "../../../shared/time.js";
 import { dayMs, parseDay } from "../../../shared/utc-day.js";
 import type { EngineCommands } from "../engine/engine.js";
 import type { SumPlace } from "./usage-pieces.js";
@@ -124,7 +125,6 @@ function hostFromText(host: string, text: string): PublishedHost | null {
   const said = parseJson(text);
   if (!isObject(said)) return null;
   const { name, asOfMs, complete } = said;
-  if (typeof name !== "string" || typeof asOfMs !== "number" || typeof complete !== "boolean")
-    return null;
+  if (typeof name !== "string" || !isMoment(asOfMs) || typeof complete !== "boolean") return null;
   return { host, name, asOfMs, complete };
 }

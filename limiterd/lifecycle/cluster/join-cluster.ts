@@ -4,6 +4,7 @@
  */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
+import { definitionsChannel } from "../../cluster/definitions/definition-engine.js";
 import {
   EngineAwayError,
   type EngineConnection,
@@ -56,12 +57,14 @@ export async function joinCluster(
   const { engine, clusterName, failureMode } = ports;
   let refusing: string | null = null;
   let partSaid: string | null = null;
+  let deafBeats = 0;
   const heardState = (): void => {
     const now = engine.state;
     const part = now.kind === "connected" && now.serversAway.length > 0 ? partAway(now) : null;
     if (part !== null && part !== partSaid) ports.log.refused(part);
     partSaid = part;
-    noteClusterState(state, now.kind === "away" ? now.reason : (refusing ?? part));
+    const deaf = deafBeats >= deafBeatsMax ? deafness : null;
+    noteClusterState(state, now.kind === "away" ? now.reason : (refusing ?? part ?? deaf));
   };
   const { refused, check } = refusals({
     ...ports,
@@ -80,6 +83,7 @@ export async function joinCluster(
     board,
     commands,
     engineState: () => engine.state,
+    reception: () => engine.reception(definitionsChannel(clusterName)),
   };
   let saidDiffering = "";
   const beat = (): void => {
@@ -109,6 +113,9 @@ export async function joinCluster(
     }),
     ports.every(beatMs, () => {
       check();
+      const isDeaf = engine.state.kind === "connected" && !state.cluster?.reception().isConfirmed;
+      deafBeats = isDeaf ? deafBeats + 1 : 0;
+      heardState();
       beat();
     }),
     shareDefinitions(state, { ...ports, log }),
@@ -129,6 +136,10 @@ export async function joinCluster(
     await engine.close();
   };
 }
+
+/** So many beats may pass before it is said that nothing is heard of other hosts. */
+const deafBeatsMax = 5;
+const deafness = "what other hosts change isn't heard at once, and is read each second";
 
 function partAway({ serversAway }: { readonly serversAway: readonly string[] }): string {
   return `a part of the engine's Cluster is away: ${serversAway.join(", ")}`;

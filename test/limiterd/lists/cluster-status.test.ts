@@ -30,6 +30,7 @@ function statusOf({
   const member = {
     ...{ name: "eu", failureMode: "open", board },
     engineState: () => ({ kind: "connected" }),
+    reception: () => ({ isConfirmed: true, subscribers: 2 }),
   } as never;
   return clusterStatus(state, member, nowMs);
 }
@@ -53,6 +54,8 @@ t.test("the status says which hosts there are, which lives, and how each differs
     host: "h1",
     engine: "connected",
     engine_failing: "gone",
+    changes_heard: true,
+    changes_subscribers: 2,
     failure_mode: "open",
     id_taken_at: null,
     definitions_version: 0,

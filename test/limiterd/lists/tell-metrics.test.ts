@@ -188,6 +188,8 @@ t.test("each number is told under its name", async (t) => {
   });
   const cluster = {
     engine: "connected",
+    changes_heard: true,
+    changes_subscribers: 4,
     hosts: [host(true), host(true, true), host(true, true, true), host(false, true, true)],
     id_taken_at: "1970-01-01T00:00:07Z",
   };
@@ -219,6 +221,8 @@ t.test("each number is told under its name", async (t) => {
     "sluice_cluster_refused_total engine_away": [34],
     "sluice_cluster_refused_total too_many_wait": [35],
     sluice_cluster_shares: [36],
+    sluice_cluster_changes_heard: [1],
+    sluice_cluster_changes_subscribers: [4],
     "sluice_cluster_hosts alive": [3],
     "sluice_cluster_hosts away": [1],
     "sluice_cluster_hosts_differing configuration": [2],
@@ -231,11 +235,12 @@ t.test("each number is told under its name", async (t) => {
     ["away", false, 0, "nothing listens at the engine's address"],
   ] as const) {
     const now = await answered(
-      { cluster: { ...cluster, engine, id_taken_at: null } },
+      { cluster: { ...cluster, engine, id_taken_at: null, changes_heard: false } },
       { shares: { ...shares, turn: { away } }, clusterFailing },
     );
     t.same(now["sluice_cluster_engine_failing"], [clusterFailing === null ? 0 : 1]);
     t.same(now["sluice_cluster_engine_up"], [up], `${engine} ${away}`);
+    t.same(now["sluice_cluster_changes_heard"], [0]);
     t.equal(now["sluice_cluster_id_taken_timestamp_seconds"], undefined);
   }
   const backwards = { followers, lastSnapshotAtMs: startedAtMs + 9 };

@@ -66,7 +66,7 @@ export function createCounterTwin(): CounterTwin {
   return {
     sync(asker, question, nowMs) {
       const known = live(question, nowMs);
-      const refused = refusal(asker, question, known);
+      const refused = refusal(asker, question, known, nowMs);
       if (refused !== "synced")
         return { ...nothing, status: refused, ...totalsOf(known!, question.periodMs, nowMs) };
       const counter = known ?? {
@@ -118,11 +118,13 @@ function refusal(
   { hostId, start }: Asker,
   { generation, seq }: SyncQuestion,
   counter: Counter | undefined,
+  nowMs: number,
 ): SyncStatus {
   if (counter === undefined || generation > counter.generation) return "synced";
   if (generation < counter.generation) return "stale_generation";
   const row = counter.rows.get(hostId);
-  if (row === undefined || start > row.start) return "synced";
+  if (row === undefined || nowMs - row.atMs >= slotsValidMs) return "synced";
+  if (start > row.start) return "synced";
   if (start < row.start) return "superseded";
   return seq > row.seq ? "synced" : "stale";
 }
@@ -141,6 +143,7 @@ function syncCounter(
   }
   const before = counter.rows.get(hostId);
   noticeLoss(counter, before, { start, question, nowMs });
+  counter.settlesMs = Math.min(counter.settlesMs, nowMs + settleMs);
   for (const [host, row] of counter.rows)
     if (row.atMs + keptMs <= nowMs && host !== hostId) counter.rows.delete(host);
 

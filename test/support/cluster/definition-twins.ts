@@ -34,7 +34,9 @@ class Definitions {
     if (before < base) return ["behind"];
     for (let i = 0; i < fields.length; i += 2)
       if ((this.#order.get(fields[i]!) ?? 0) > base) return ["conflict"];
-    const at = this.#nextOrder(base);
+    let at = this.#nextOrder(base);
+    for (let i = 0; i < fields.length; i += 2)
+      at = Math.max(at, (this.#held(fields[i]!)?.stamp ?? 0) + 1);
     for (let i = 0; i < fields.length; i += 2)
       this.#put(fields[i]!, { stamp: at, value: fields[i + 1]! }, at);
     this.#state.set("order", String(at));
@@ -58,7 +60,7 @@ class Definitions {
   restate([id, trimmed, known, ...fields]: readonly string[]): number {
     if (!this.#state.has("id")) this.#state.set("id", id!);
     if (Number(trimmed) > this.#read("trimmed")) this.#state.set("trimmed", trimmed!);
-    let at = this.#nextOrder(Number(known));
+    let at = this.#nextOrder(Math.max(Number(trimmed), Number(known)));
     let refused = 0;
     for (let i = 0; i < fields.length; i += 3) {
       const [field, stamp, value] = fields.slice(i, i + 3) as [string, string, string];
@@ -66,6 +68,12 @@ class Definitions {
       if (Number(stamp) > (held?.stamp ?? 0))
         this.#put(field, { stamp: Number(stamp), value }, at++);
       else if (held?.value !== value) refused++;
+    }
+    if (fields.length === 0) {
+      const live = [...this.#defs.keys()].map((field) => this.#held(field)!);
+      this.#state.set("sum", "0");
+      this.#state.set("live", "0");
+      for (const { stamp, value } of live) if (value !== "null") this.#count(stamp, 1);
     }
     this.#state.set("order", String(at));
     return refused;

@@ -112,6 +112,10 @@ function connect(engine: Inner): FakeConnection {
         return twin(engine.data, keys, args.map(String), engine.nowMs);
       }),
     subscribe: () => () => {},
+    reception: () => ({
+      isConfirmed: state.kind === "connected",
+      subscribers: engine.connections.size,
+    }),
     watch(changed) {
       watchers.add(changed);
       return () => void watchers.delete(changed);

@@ -1,0 +1,151 @@
+/**
+ * What the engine may send, checked before the client's parser reads it: RESP2 replies, and their
+ * depth, size and number of values. The parser recurses and allocates by what it is told.
+ */
+import { EngineFault } from "./engine-faults.js";
+
+/** `CLUSTER SLOTS` has four levels. */
+const depthMax = 8;
+/** Of a reply, names and values of a hash alike: the announced lengths of all its arrays. */
+const valuesMax = 1_000_000;
+/** Of a reply, in bytes. */
+const replyMax = 64 * 2 ** 20;
+/** Errors and short texts, in bytes. */
+const lineMax = 64 * 2 ** 10;
+const slotMax = 16_383;
+const portMax = 65_535;
+
+const lf = 10;
+const integer = /^-?\d{1,19}$/;
+const length = /^(?:-1|\d{1,8})$/;
+
+type Kind = "text" | "null" | "integer" | "array";
+
+/** An array that isn't complete. */
+interface OpenArray {
+  readonly length: number;
+  /** How many of its values are complete. */
+  done: number;
+}
+
+export class ReplyGrammar {
+  /** Whether all replies but short ones are those of `CLUSTER SLOTS`. */
+  readonly #onlySlots: boolean;
+  readonly #open: OpenArray[] = [];
+  #line = "";
+  /** Bytes of a text that are still to come, its line end included; null: a line comes next. */
+  #textLeft: number | null = null;
+  #values = 0;
+  #size = 0;
+
+  constructor({ onlySlots }: { readonly onlySlots: boolean }) {
+    this.#onlySlots = onlySlots;
+  }
+
+  /** Throws an `EngineFault`; nothing may be read after that. */
+  check(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#textLeft !== null) {
+        const taken = Math.min(this.#textLeft, bytes.length - at);
+        at += taken;
+        this.#grow(taken);
+        this.#textLeft -= taken;
+        if (this.#textLeft > 0) return;
+        if (bytes[at - 1] !== lf) throw damaged("a text has no end");
+        this.#textLeft = null;
+        this.#complete("text", null);
+        continue;
+      }
+      const end = bytes.indexOf(lf, at);
+      const until = end === -1 ? bytes.length : end + 1;
+      this.#line += bytes.toString("latin1", at, until);
+      this.#grow(until - at);
+      at = until;
+      if (this.#line.length > lineMax) throw damaged(`a line is longer than ${lineMax} bytes`);
+      if (end === -1) return;
+      const line = this.#line;
+      this.#line = "";
+      this.#read(line);
+    }
+  }
+
+  #read(line: string): void {
+    if (line.at(-2) !== "\r" || line.indexOf("\r") !== line.length - 2)
+      throw damaged("a line has no end");
+    const said = line.slice(1, -2);
+    switch (line[0]) {
+      case "+":
+      case "-":
+        return this.#complete("text", null);
+      case ":":
+        if (!integer.test(said)) throw damaged("an integer has other characters than digits");
+        return this.#complete("integer", Number(said));
+      case "$":
+        if (!length.test(said)) throw damaged("a length isn't one");
+        if (said === "-1") return this.#complete("null", null);
+        this.#textLeft = Number(said) + 2;
+        if (this.#size + this.#textLeft > replyMax) throw damaged(tooLong);
+        return;
+      case "*":
+        if (!length.test(said)) throw damaged("a length isn't one");
+        return this.#begin(Number(said));
+      default:
+        throw new EngineFault("what answers at the address is no Valkey or Redis");
+    }
+  }
+
+  #begin(values: number): void {
+    if (values < 0) throw damaged("a list is null");
+    this.#values += values;
+    if (this.#values > valuesMax) throw damaged(`a reply has more than ${valuesMax} values`);
+    if (this.#open.length >= depthMax) throw damaged(`lists are nested more than ${depthMax} deep`);
+    this.#open.push({ length: values, done: 0 });
+    if (values === 0) this.#end();
+  }
+
+  #complete(kind: Kind, value: number | null): void {
+    const list = this.#open.at(-1);
+    if (this.#onlySlots && !fitsSlots(kind, value, this.#open.length, list?.done ?? 0))
+      throw damaged("the map of slots isn't one");
+    if (list === undefined) return this.#endReply();
+    list.done++;
+    if (list.done === list.length) this.#end();
+  }
+
+  #end(): void {
+    const { length } = this.#open.pop()!;
+    // A range has its first and last slot and a server at least, a server its host and port.
+    const least = [0, 3, 2][this.#open.length] ?? 0;
+    if (this.#onlySlots && length < least) throw damaged("the map of slots isn't one");
+    this.#complete("array", null);
+  }
+
+  /** A reply is complete. */
+  #endReply(): void {
+    this.#values = 0;
+    this.#size = 0;
+  }
+
+  #grow(bytes: number): void {
+    this.#size += bytes;
+    if (this.#size > replyMax) throw damaged(tooLong);
+  }
+}
+
+const tooLong = `a reply is longer than ${replyMax / 2 ** 20} MiB`;
+
+/** Of ranges: [first slot, last slot, [host, port, …], …]. The client loops from first to last. */
+function fitsSlots(kind: Kind, value: number | null, depth: number, index: number): boolean {
+  if (depth === 0) return kind !== "null";
+  if (depth === 1) return kind === "array";
+  if (depth === 2)
+    return index < 2 ? kind === "integer" && value! >= 0 && value! <= slotMax : kind === "array";
+  if (depth > 3) return true;
+  if (index === 0) return kind === "text" || kind === "null";
+  return index !== 1 || (kind === "integer" && value! > 0 && value! <= portMax);
+}
+
+function damaged(what: string): EngineFault {
+  return new EngineFault(`the engine's answers are damaged: ${what}`);
+}

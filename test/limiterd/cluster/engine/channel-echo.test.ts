@@ -1,0 +1,27 @@
+import t from "tap";
+import { createEcho } from "../../../../limiterd/cluster/engine/channel-echo.js";
+
+t.test("it is heard while the last word but one has come, and lost after three", async (t) => {
+  const echo = createEcho("c");
+  t.notOk(echo.isHeard);
+  const first = echo.next();
+  t.notOk(echo.isHeard);
+  echo.heard("other", first);
+  echo.heard("c", "9");
+  echo.heard("c", "x");
+  t.notOk(echo.isHeard, "nothing else is a word of its own");
+  echo.heard("c", first);
+  t.ok(echo.isHeard);
+  echo.next();
+  t.ok(echo.isHeard, "the last one is on its way");
+  echo.next();
+  t.notOk(echo.isHeard);
+  t.notOk(echo.isLost);
+  echo.next();
+  t.ok(echo.isLost);
+  echo.clear();
+  t.notOk(echo.isLost, "it listens anew");
+  t.notOk(echo.isHeard);
+  echo.heard("c", echo.next());
+  t.ok(echo.isHeard);
+});
