@@ -15,9 +15,11 @@ export interface FollowQuery {
   readonly limit: number;
   /** The name of who asks; null: nobody who is to be told of. */
   readonly follower: string | null;
+  /** It has all and ends. */
+  readonly finished: boolean;
 }
 
-const fieldsKnown = ["after", "from", "limit", "follower"];
+const fieldsKnown = ["after", "from", "limit", "follower", "finished"];
 /** The store's id, and a place as in other pages of records. */
 const cursorForm = /^([\w-]{1,64})\/(.*)$/;
 /** As a label of a metric, and a key of a table. */
@@ -26,7 +28,7 @@ const nameForm = /^[\w.-]{1,64}$/;
 export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
   const fields = asObject(body ?? {}, fieldsKnown);
   if (!fields.ok) return fields;
-  const { after = null, from = "start", limit, follower } = fields.value;
+  const { after = null, from = "start", limit, follower, finished = false } = fields.value;
   const cursor = typeof after === "string" ? cursorForm.exec(after) : null;
   if (after !== null && cursor === null)
     return bad("after must be the next of the page before", "after");
@@ -40,12 +42,16 @@ export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
       `follower must be a name of 1 to 64 letters, digits, -, _ and ., not ${show(follower)}`,
       "follower",
     );
+  // A query has texts.
+  if (typeof finished !== "boolean" && finished !== "true" && finished !== "false")
+    return bad(`finished must be true or false, not ${show(finished)}`, "finished");
   const { after: behind } = page.value;
   return good({
     after: behind === null ? null : { storeId, ...behind },
     from,
     limit: page.value.limit,
     follower: follower ?? null,
+    finished: String(finished) === "true",
   });
 }
 

@@ -33,8 +33,8 @@ export function followRecords(
   const end = committedEnd(state);
   const begin = placeOf(state, query, end);
   if (begin.key > end || (begin.key === end && begin.index > 0)) return beyondTheEnd;
-  if (query.follower !== null)
-    state.followers.note({ name: query.follower, place: begin, askedAtMs: nowMs });
+  const { follower: name, finished } = query;
+  if (name !== null) state.followers.note({ name, place: begin, askedAtMs: nowMs, finished });
   return good(pageFrom(state, begin, { query, end, nowMs }));
 }
 
@@ -157,10 +157,11 @@ export function listFollowers(
   state: Pick<DaemonState, "store" | "usage" | "followers">,
   nowMs: number,
 ): readonly FollowerItem[] {
-  return state.followers.all().map(({ name, place, askedAtMs }) => ({
+  return state.followers.all().map(({ name, place, askedAtMs, finished }) => ({
     name,
-    lag_seconds: knownLagSeconds(state, place, nowMs),
+    lag_seconds: finished ? 0 : knownLagSeconds(state, place, nowMs),
     asked_at: formatSeconds(askedAtMs),
+    finished,
   }));
 }
 

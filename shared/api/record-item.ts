@@ -103,10 +103,12 @@ export interface FollowedRecords extends Timed {
 export interface FollowerItem {
   readonly name: string;
   /**
-   * For how long the first record that it hasn't handed on has been recorded; 0: it has all; null:
-   * the store can't be read.
+   * For how long the first record that it hasn't handed on has been recorded; 0: it has all, or had
+   * all when it finished; null: the store can't be read.
    */
   readonly lag_seconds: number | null;
   /** When it asked last, in whole seconds. */
   readonly asked_at: string;
+  /** It has ended because it had all, as `--once` does. */
+  readonly finished: boolean;
 }

@@ -182,7 +182,7 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     unit: "seconds",
     labels: ["follower"],
-    help: "Age of the oldest usage record that a follower hasn't handed on; 0: it has all.",
+    help: "Age of the oldest usage record that a follower hasn't handed on; 0: it has all, or had all when it ended with --once.",
   },
   followerAsked: {
     name: "sluice_limiter_follower_silent_seconds",

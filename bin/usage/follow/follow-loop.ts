@@ -65,7 +65,11 @@ export async function followRecords(
     }
     onPage(page);
     if (page.more) continue;
-    if (once) return;
+    if (once) {
+      // So that it isn't taken for one that has died and falls behind.
+      await readFollowed(client, { after: cursor, from, limit: 1, follower: name, finished: true });
+      return;
+    }
     await pause(idleMs);
   }
 }

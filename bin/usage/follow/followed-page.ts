@@ -17,6 +17,8 @@ interface PageQuestion {
   readonly limit: number;
   /** Null: the daemon isn't to tell of this follower. */
   readonly follower: string | null;
+  /** It has all and ends. */
+  readonly finished?: boolean;
 }
 
 /** One page. Throws `CommandFailure` and `DaemonError`. */

@@ -14,6 +14,8 @@ interface Follower {
   /** All before it was handed on. */
   readonly place: RecordPlace;
   readonly askedAtMs: number;
+  /** It has handed all on and ended: what comes later waits for its next start. */
+  readonly finished: boolean;
 }
 
 export class Followers {

@@ -341,6 +341,25 @@ t.test("requests and refusals are followed, here and from elsewhere", async (t) 
   }
 });
 
+t.test("a follower that has ended with --once isn't behind, whatever comes after it", async (t) => {
+  for (const [name, where] of [
+    ["cron-here", here],
+    ["cron-elsewhere", ["--url", url]],
+  ] as const) {
+    await chatOn("/cron", "smart");
+    const output = join(site.directory, `${name}.ndjson`);
+    const flags = ["--to", "ndjson", "--output", output, "--once", "--name", name];
+    t.match(await run(["usage", "follow", ...flags, ...where], { env }), { exitCode: 0 });
+    await chatOn("/cron", "smart");
+    const { out } = await run(["status", "--json", ...where], { env });
+    const { followers } = (JSON.parse(out) as { daemon: { followers: { name: string }[] } }).daemon;
+    t.match(
+      followers.filter((follower) => follower.name === name),
+      [{ lag_seconds: 0, finished: true }],
+    );
+  }
+});
+
 t.test("children of templates are listed below them, again and again", async (t) => {
   await run(["limits", "set", "/users", "--rpd", "5", "--per-child", ...here], { env });
   await chatOn("/users/ann", "openai/sim-fast");

@@ -95,10 +95,33 @@ t.test(
     t.match(
       (await ask(daemon, "status", null))["followers"],
       exactly([
-        { name: "late", lag_seconds: 0 },
-        { name: "warehouse", lag_seconds: 42 },
+        { name: "late", lag_seconds: 0, finished: false },
+        { name: "warehouse", lag_seconds: 42, finished: false },
       ]),
     );
+    // One that ends because it has all isn't behind, however long it is away; one that dies is.
+    const { next } = await follow(daemon, { after: page.next, follower: "warehouse" });
+    await follow(daemon, { after: next, limit: 1, follower: "warehouse", finished: true });
+    await follow(daemon, { after: page.next, follower: "late" });
+    daemon.nowMs += 3_600_000;
+    recordBatch(daemon, "three");
+    await daemon.commit();
+    daemon.nowMs += 60_000;
+    t.match(
+      (await ask(daemon, "status", null))["followers"],
+      exactly([
+        { name: "late", lag_seconds: 3_702, finished: false },
+        { name: "warehouse", lag_seconds: 0, finished: true },
+      ]),
+    );
+    await follow(daemon, { after: next, follower: "warehouse", finished: "false" });
+    t.match(
+      (await ask(daemon, "status", null))["followers"],
+      exactly([{ name: "late" }, { name: "warehouse", lag_seconds: 60, finished: false }]),
+    );
+    t.match(await refusal(follow(daemon, { finished: "no" })), {
+      message: 'finished must be true or false, not "no"',
+    });
     for (let i = 0; i < 20; i++) await follow(daemon, { follower: `f${i}` });
     const { followers } = (await ask(daemon, "status", null)) as { followers: unknown[] };
     t.equal(followers.length, 16, "the longest silent ones are forgotten");
