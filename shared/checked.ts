@@ -46,25 +46,48 @@ export function present(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-/** A body, or with `at` (`limit_key.`) an object within it, that holds only known fields. */
+interface ObjectForm {
+  /** What it is within: `limit_key.`; a body without it. */
+  readonly at?: string;
+  /** The fields that may be null. */
+  readonly nullable?: readonly string[];
+}
+
+/** A body, or an object within it, of known fields. */
 export function asObject(
   body: unknown,
   known: readonly string[],
-  at = "",
+  { at = "", nullable = [] }: ObjectForm = {},
 ): Checked<Readonly<Record<string, unknown>>> {
   if (!isObject(body))
     return bad(
       `${at === "" ? "the body" : at.slice(0, -1)} must be a JSON object, not ${show(body)}`,
       at === "" ? "body" : at.slice(0, -1),
     );
-  for (const name of Object.keys(body)) {
+  for (const [name, value] of Object.entries(body)) {
+    const field = `${at}${shortName(name)}`;
     if (!known.includes(name))
       return bad(
-        `unknown field ${at}${shortName(name)}: expected ${known.map((field) => at + field).join(", ")}`,
-        `${at}${shortName(name)}`,
+        `unknown field ${field}: expected ${known.map((each) => at + each).join(", ")}`,
+        field,
       );
+    // It mustn't pass for a field that is left out, such as the one that guards a change.
+    if (value === null && !nullable.includes(name))
+      return bad(`${field} must have a value, or be left out, not null`, field);
   }
   return good(body);
+}
+
+/** The parameters of a query, which over the socket may be null in place of none. */
+export function asQuery(
+  body: unknown,
+  known: readonly string[],
+): Checked<Readonly<Record<string, unknown>>> {
+  if (!isObject(body ?? {})) return asObject(body, known);
+  return asObject(
+    Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null)),
+    known,
+  );
 }
 
 /** The body of a reset of everything. */

@@ -1,6 +1,6 @@
 /** What GET /admin/usage/follow is asked for: a cursor, how many records, and by whom. */
 import { exportedRecordsMax } from "../../shared/bounds.js";
-import { asObject, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
+import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
 import { parseRecordsPage, type RecordPlace } from "../usage/usage-query.js";
 
 /** The first record that wasn't handed on, of the store with an id. */
@@ -26,7 +26,7 @@ const cursorForm = /^([\w-]{1,64})\/(.*)$/;
 const nameForm = /^[\w.-]{1,64}$/;
 
 export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
-  const fields = asObject(body ?? {}, fieldsKnown);
+  const fields = asQuery(body, fieldsKnown);
   if (!fields.ok) return fields;
   const { after = null, from = "start", limit, follower, finished = false } = fields.value;
   const cursor = typeof after === "string" ? cursorForm.exec(after) : null;

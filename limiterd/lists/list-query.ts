@@ -4,7 +4,7 @@
  */
 import { itemsPerPage } from "../../shared/bounds.js";
 import {
-  asObject,
+  asQuery,
   bad,
   type Checked,
   good,
@@ -43,7 +43,7 @@ export const orders = ["name", "use"] as const;
 /** A list's body: `{after?, limit?, search?}` and the fields of `choices`; null asks for all. */
 export function parseListQuery(body: unknown, choices: ListChoices): Checked<ListQuery> {
   const known = ["after", "limit", "search", ...Object.keys(choices)];
-  const fields = asObject(body ?? {}, known);
+  const fields = asQuery(body, known);
   if (!fields.ok) return fields;
   const { after = null, limit, search } = fields.value;
   if (after !== null && typeof after !== "string")

@@ -1,6 +1,6 @@
 /** What GET /admin/usage/records is asked for: the filters of a list of usage records. */
 import { itemsPerPage } from "../../shared/bounds.js";
-import { asObject, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
+import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import { targetName } from "../../shared/domain/target-name.js";
@@ -39,7 +39,7 @@ const withoutKey = "none";
 
 /** The body: the parameters of the endpoint by their names. */
 export function parseRecordQuery(body: unknown): Checked<RecordQuery> {
-  const fields = asObject(body ?? {}, fieldsKnown);
+  const fields = asQuery(body, fieldsKnown);
   if (!fields.ok) return fields;
   const page = parseRecordsPage(fields.value, itemsPerPage);
   if (!page.ok) return page;

@@ -1,6 +1,6 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
 import { exportedRecordsMax, usageDaysMax } from "../../shared/bounds.js";
-import { asObject, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
+import { asQuery, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { dayMs, parseDay } from "../../shared/utc-day.js";
@@ -66,7 +66,7 @@ const exportFields = ["after", "limit", "user_path", "start_date", "end_date"];
 
 /** `{after, limit, user_path?, start_date?, end_date?}`. */
 export function parseExportPage(body: unknown): Checked<ExportPage> {
-  const fields = asObject(body, exportFields);
+  const fields = asQuery(body, exportFields);
   if (!fields.ok) return fields;
   const page = parseRecordsPage(fields.value, exportedRecordsMax);
   if (!page.ok) return page;

@@ -2,7 +2,7 @@
  * JWTs that are refused although they are genuine (`docs/authentication.md`): one by its `jti`, all
  * of a subject by its `sub`.
  */
-import { bad, type Checked, isObject, shortName, show } from "../checked.js";
+import { asObject, bad, type Checked, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
 import { deniedClaimBytesMax } from "./credential-bounds.js";
@@ -66,22 +66,18 @@ export function parseJwtDenial(body: unknown, nowMs: number): Checked<JwtDenial>
 }
 
 function parseName(body: unknown, fields: readonly string[]): Checked<JwtName> {
-  if (!isObject(body)) return bad(`the body must be a JSON object, not ${show(body)}`, "body");
-  const unknown = Object.keys(body).find((field) => !fields.includes(field));
-  if (unknown !== undefined)
-    return bad(
-      `unknown field ${shortName(unknown)}: expected ${fields.join(", ")}`,
-      shortName(unknown),
-    );
-  const given = deniedClaims.filter((claim) => (body[claim] ?? null) !== null);
+  const checked = asObject(body, fields, { nullable: ["expires_at"] });
+  if (!checked.ok) return checked;
+  const { issuer: rawIssuer } = checked.value;
+  const given = deniedClaims.filter((claim) => checked.value[claim] !== undefined);
   const claim = given[0];
   if (claim === undefined || given.length > 1)
     return bad("exactly one of jti and sub is required", "jti");
-  const value = parseClaim(body[claim], claim);
+  const value = parseClaim(checked.value[claim], claim);
   if (!value.ok) return value;
-  if ((body["issuer"] ?? null) === null)
+  if (rawIssuer === undefined)
     return { ok: true, value: { claim, value: value.value, issuer: null } };
-  const issuer = parseClaim(body["issuer"], "issuer");
+  const issuer = parseClaim(rawIssuer, "issuer");
   return issuer.ok
     ? { ok: true, value: { claim, value: value.value, issuer: issuer.value } }
     : issuer;

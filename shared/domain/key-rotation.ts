@@ -1,7 +1,7 @@
 /** The fields with which a managed key is rotated (`docs/authentication.md`). */
 import type { ModelPatterns } from "../access/allowed-models.js";
 import { periodSecondsMax } from "../bounds.js";
-import { bad, type Checked, isCount, isObject, shortName, show } from "../checked.js";
+import { asObject, bad, type Checked, isCount, show } from "../checked.js";
 import { rotationOverlapSeconds } from "./credential-bounds.js";
 import { parseModels } from "./managed-key.js";
 
@@ -13,26 +13,19 @@ interface KeyRotation {
   readonly models: ModelPatterns | null | undefined;
 }
 
-const known = ["overlap_seconds", "models"];
-
 /** The body of POST /admin/auth-keys/{id}/rotate. */
 export function parseKeyRotation(body: unknown): Checked<KeyRotation> {
-  if (!isObject(body)) return bad(`the body must be a JSON object, not ${show(body)}`, "body");
-  const unknown = Object.keys(body).find((field) => !known.includes(field));
-  if (unknown !== undefined)
-    return bad(
-      `unknown field ${shortName(unknown)}: expected ${known.join(", ")}`,
-      shortName(unknown),
-    );
-  const models = parseModels(body["models"]);
+  const fields = asObject(body, ["overlap_seconds", "models"], { nullable: ["models"] });
+  if (!fields.ok) return fields;
+  const { overlap_seconds: overlapSeconds = rotationOverlapSeconds, models: given } = fields.value;
+  const models = parseModels(given);
   if (!models.ok) return models;
-  const overlapSeconds = body["overlap_seconds"] ?? rotationOverlapSeconds;
   return isCount(overlapSeconds) && overlapSeconds <= periodSecondsMax
     ? {
         ok: true,
         value: {
           overlapSeconds,
-          models: body["models"] === undefined ? undefined : models.value,
+          models: given === undefined ? undefined : models.value,
         },
       }
     : bad(

@@ -143,11 +143,9 @@ function parsePeriodField<S extends string>(
   const { periodField } = grammar;
   if (!present(fields[periodField]))
     return bad(`${periodField} is required: an object with period or period_seconds`, periodField);
-  const periodFields = asObject(
-    fields[periodField],
-    ["period", "period_seconds"],
-    `${periodField}.`,
-  );
+  const periodFields = asObject(fields[periodField], ["period", "period_seconds"], {
+    at: `${periodField}.`,
+  });
   return periodFields.ok
     ? parsePeriod(grammar, periodFields.value, `${periodField}.`)
     : periodFields;

@@ -5,7 +5,7 @@
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
-import { bad, type Checked, isCount, isObject, shortName, show } from "../checked.js";
+import { asObject, bad, type Checked, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./credential-bounds.js";
@@ -107,22 +107,17 @@ const issueFields = ["name", "user_path", "labels", "models", "expires_at"];
  * is refused.
  */
 export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefinition> {
-  if (!isObject(body)) return bad(`the body must be a JSON object, not ${show(body)}`, "body");
-  const unknown = Object.keys(body).find((field) => !issueFields.includes(field));
-  if (unknown !== undefined)
-    return bad(
-      `unknown field ${shortName(unknown)}: expected ${issueFields.join(", ")}`,
-      shortName(unknown),
-    );
-  const name = parseName(body["name"]);
+  const fields = asObject(body, issueFields, { nullable: issueFields });
+  if (!fields.ok) return fields;
+  const name = parseName(fields.value["name"]);
   if (!name.ok) return name;
-  const userPath = parsePath(body["user_path"]);
+  const userPath = parsePath(fields.value["user_path"]);
   if (!userPath.ok) return userPath;
-  const labels = parseLabels(body["labels"]);
+  const labels = parseLabels(fields.value["labels"]);
   if (!labels.ok) return labels;
-  const models = parseModels(body["models"]);
+  const models = parseModels(fields.value["models"]);
   if (!models.ok) return models;
-  const expiresAtMs = parseExpiry(body["expires_at"], nowMs);
+  const expiresAtMs = parseExpiry(fields.value["expires_at"], nowMs);
   if (!expiresAtMs.ok) return expiresAtMs;
   return {
     ok: true,

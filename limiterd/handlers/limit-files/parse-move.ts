@@ -17,8 +17,8 @@ export function parseMove<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
 ): Checked<Move<S>> {
-  const { replaces = null, ...rest } = isObject(body) ? body : {};
-  if (replaces === null) return good({ body: isObject(body) ? rest : body, replaced: null });
+  const { replaces, ...rest } = isObject(body) ? body : {};
+  if (replaces === undefined) return good({ body: isObject(body) ? rest : body, replaced: null });
   const key = parseKey(grammar, replaces);
   if (key.ok) return good({ body: rest, replaced: key.value });
   const { message, param } = key.failure;

@@ -120,16 +120,18 @@ export function parseBackTest(
   body: unknown,
   options: { readonly perChildEntitled: boolean },
 ): Checked<Asked> {
-  const { after = null, days: given = null, ...rule } = isObject(body) ? body : {};
+  const fields = isObject(body) ? body : {};
+  if (fields["after"] === null)
+    return bad("after must have a value, or be left out, not null", "after");
+  const { after = null, days: given = daysByDefault, ...rule } = fields;
   const id = typeof after === "string" && /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null;
   if (after !== null && id === null)
     return bad(`after must be the next of a back-test, not ${show(after)}`, "after");
-  const days = given ?? daysByDefault;
-  if (!isCount(days, 1) || days > backTestDaysMax)
+  if (!isCount(given, 1) || given > backTestDaysMax)
     return bad(`days must be an integer from 1 to ${backTestDaysMax}, not ${show(given)}`, "days");
   const definition = parseRuleWrite(isObject(body) ? rule : body, options);
   if (!definition.ok) return definition;
-  return good({ question: { definition: definition.value, days }, after: id });
+  return good({ question: { definition: definition.value, days: given }, after: id });
 }
 
 function isSameQuestion(a: BackTestQuestion, b: BackTestQuestion): boolean {

@@ -3,7 +3,7 @@
  * key, or what did happen to the one with this id. The model is resolved here, as for a real
  * request; the daemon judges the rules.
  */
-import { isObject, shortName, show } from "../../../shared/checked.js";
+import { asObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { modelNameProblem } from "../../../shared/domain/target-name.js";
@@ -76,21 +76,16 @@ type QuestionRead =
 const known = ["user_path", "key", "model", "request_id"];
 
 function readQuestion(body: unknown): QuestionRead {
-  if (!isObject(body)) return wrong(`the body must be a JSON object, not ${show(body)}`, "body");
-  const unknown = Object.keys(body).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    return wrong(
-      `unknown field ${shortName(unknown)}: expected ${known.join(", ")}`,
-      shortName(unknown),
-    );
-  const { user_path: userPath = "/", key = null, model, request_id: requestId } = body;
+  const fields = asObject(body, known);
+  if (!fields.ok) return fields;
+  const { user_path: userPath, key = null, model, request_id: requestId } = fields.value;
   if (requestId !== undefined) {
     if (typeof requestId !== "string" || requestId === "")
       return wrong(
         `request_id must be the X-Request-ID of a refused request, not ${show(requestId)}`,
         "request_id",
       );
-    if (model !== undefined || key !== null || body["user_path"] !== undefined)
+    if (model !== undefined || key !== null || userPath !== undefined)
       return wrong(
         "request_id can't be combined with user_path, key and model: it names them",
         "request_id",
@@ -108,7 +103,7 @@ function readQuestion(body: unknown): QuestionRead {
   if (nameProblem !== null) return wrong(nameProblem, "model");
   if (key !== null && (typeof key !== "string" || key === ""))
     return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
-  const path = parseUserPath(userPath, "user_path");
+  const path = parseUserPath(userPath ?? "/", "user_path");
   return path.ok
     ? { ok: true, question: { kind: "hypothetical", userPath: path.value, key, model } }
     : path;

@@ -7,11 +7,15 @@ import { document, resolved, type Schema } from "./document.js";
 
 type Fields = Record<string, unknown>;
 
-/** A value that the schema allows. Texts are plain: what they may hold is said in words. */
+/**
+ * A value that the schema allows. Texts are plain: what they may hold is said in words. Fields that
+ * exclude or need each other are in any of their combinations: `problemsOf` tells which are allowed.
+ */
 export function anyBody(schema: Schema): fc.Arbitrary<unknown> {
   const { anyOf, enum: words, ...own } = { ...resolved(schema), ...schema };
   if (words !== undefined) return fc.constantFrom(...(words as readonly unknown[]));
-  if (anyOf !== undefined) return fc.oneof(...(anyOf as readonly Schema[]).map(anyBody));
+  if (anyOf !== undefined && own["properties"] === undefined)
+    return fc.oneof(...(anyOf as readonly Schema[]).map(anyBody));
   const types = typesOf(own);
   return fc.oneof(...types.map((type) => ofType(type, own)));
 }
@@ -67,10 +71,6 @@ function anyObject(schema: Schema): fc.Arbitrary<unknown> {
   const arbitraries = Object.fromEntries(
     Object.entries(properties).map(([name, each]) => [name, anyBody(each)]),
   );
-  if (schema["maxProperties"] === 1)
-    return fc.oneof(
-      ...Object.entries(arbitraries).map(([name, each]) => fc.record({ [name]: each })),
-    );
   const required = (schema["required"] as string[] | undefined) ?? [];
   return fc.record(arbitraries, { requiredKeys: required });
 }
@@ -126,7 +126,11 @@ function wrongValues(property: Schema): readonly unknown[] {
     ...schema,
   } as Readonly<Record<string, number | undefined>>;
   const isClosed = schema["enum"] !== undefined || String(pattern).startsWith("^(?:");
+  const words = [schema, ...branches].flatMap(
+    (each) => (each["enum"] as unknown[] | undefined) ?? [],
+  );
   return [
+    ...(types.includes("null") || words.includes(null) ? [] : [null]),
     ...(types.includes("object") ? [] : [{ a: 1 }]),
     ...(types.includes("array") ? [] : [["a"]]),
     ...(types.includes("boolean") ? [] : [true]),

@@ -67,7 +67,7 @@ function responseOf({ operation }: Placed, status: number): ResponseObject | nul
 
 /** Paths and methods that there aren't. */
 function undescribed({ url, status, headers }: AnswerHead): ResponseObject | null {
-  if (![204, 404, 405, 426, 503].includes(status)) return null;
+  if (![204, 404, 405, 417, 426, 503].includes(status)) return null;
   if (status === 405 && !headers.has("allow")) return null;
   const schemas = url.startsWith("/admin")
     ? ["AdminError"]

@@ -138,6 +138,12 @@ const keywords: Readonly<Record<string, Check>> = {
         : problemsOf(others, each, `${at}/${name}`);
     });
   },
+  not: (forbidden: Schema, value, place) =>
+    said(place, problemsOf(forbidden, value).length === 0, "must not be so"),
+  oneOf: (branches: readonly Schema[], value, { schema, at }) => {
+    const fitting = branches.filter((each) => problemsOf(each, value).length === 0);
+    return said({ schema, at }, fitting.length !== 1, `must be one of ${branches.length}`);
+  },
   anyOf: (branches: readonly Schema[], value, { at }) => {
     const all = branches.map((each) => problemsOf(each, value, at));
     return all.some((problems) => problems.length === 0) ? none : all.flat();

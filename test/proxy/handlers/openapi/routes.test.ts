@@ -26,6 +26,18 @@ t.test("every path and method of the document is served, and no other method of 
   t.ok(operations.length > 90, `${operations.length} operations`);
 });
 
+t.test("where all statuses are known each is named, that of another method too", async (t) => {
+  for (const { path, method, operation } of operations) {
+    const statuses = Object.keys(operation.responses);
+    // What a provider answers passes with its status.
+    const passes =
+      /^\/(?:v1|v1beta|p)\//.test(path) && !/^\/v1(?:beta)?\/(?:models|usage)/.test(path);
+    const isPassed = passes || /:\w+$/.test(path);
+    t.equal(statuses.includes("default"), isPassed, `${method} ${path}`);
+    if (!isPassed) t.ok(statuses.includes("405"), `${method} ${path}: 405`);
+  }
+});
+
 t.test("every route is in the document with all of its methods", async (t) => {
   const described = new Map(Object.keys(document.paths).map((path) => [served(path), path]));
   for (const [route, { methods }] of routes)
