@@ -9,6 +9,7 @@ import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../s
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { typesOf } from "../shared/config/model-name.js";
+import { settingText } from "../shared/config/setting-text.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
 import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
@@ -204,6 +205,7 @@ async function openState(
     budgetsEnabled: config.budgets.enabled,
     inertReason: createInertReason(config),
     configFile: config.file,
+    settingText: (path: string) => settingText(config, path),
   };
   const ports = {
     store,

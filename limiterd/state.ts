@@ -50,6 +50,8 @@ export interface DaemonSettings {
   readonly inertReason: InertReason;
   /** Its path. */
   readonly configFile: string | null;
+  /** How a setting is said in texts about its value, by its path (`setting-text.ts`). */
+  readonly settingText: (path: string) => string;
 }
 
 export interface DaemonState {

@@ -112,15 +112,15 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
 }
 
-async function holdOrFail({ server }: Config): Promise<readonly HeldSocket[]> {
+async function holdOrFail(config: Config): Promise<readonly HeldSocket[]> {
   try {
     const given = takeSockets(["http", "admin"]);
-    return await holdSockets(server, heldFromUnit(given), bindSocket);
+    return await holdSockets(config.server, heldFromUnit(given), bindSocket);
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     throw new CommandFailure({
       exitCode: exitCodeForStartError(error),
-      lines: [`error: ${startErrorText(error)}`],
+      lines: [`error: ${startErrorText(error, config)}`],
       error: {},
     });
   }

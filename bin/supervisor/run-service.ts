@@ -164,7 +164,7 @@ async function serve(
   try {
     started = await service.start({ config, log, sockets, name });
   } catch (error) {
-    session.terminal.err(`error: ${startErrorText(error)}`);
+    session.terminal.err(`error: ${startErrorText(error, config)}`);
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;

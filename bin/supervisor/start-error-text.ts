@@ -1,7 +1,12 @@
 /** Why a service can't start, in words rather than in those of the operating system. Pure. */
+import type { Config } from "../../shared/config/config.js";
+import { type SettingsInForce, settingText } from "../../shared/config/setting-text.js";
+
+/** Of the configuration that couldn't be carried out. */
+type Listening = SettingsInForce & Pick<Config, "server">;
 
 /** One sentence; what isn't known is told as it is. */
-export function startErrorText(error: unknown): string {
+export function startErrorText(error: unknown, config: Listening | null): string {
   if (!(error instanceof Error)) return String(error);
   const { code, address, port, hostname, message } = error as NodeJS.ErrnoException & {
     readonly address?: string;
@@ -11,7 +16,7 @@ export function startErrorText(error: unknown): string {
   const where = port === undefined ? "the address" : `${address ?? ""} port ${port}`.trim();
   switch (code) {
     case "EADDRINUSE":
-      return `another program listens on ${where}: stop it, or choose another port with --port or PORT`;
+      return `another program listens on ${where}: stop it, or choose another port${portSource(config, { address, port })}`;
     case "EADDRNOTAVAIL":
       return `this host has no address ${address ?? ""}: see server.host`;
     case "ENOTFOUND":
@@ -24,4 +29,24 @@ export function startErrorText(error: unknown): string {
     default:
       return message;
   }
+}
+
+/** Where the port is from, whichever of the two it is. */
+function portSource(
+  config: Listening | null,
+  { address, port }: { readonly address?: string | undefined; readonly port?: number | undefined },
+): string {
+  if (config === null) return "";
+  const { admin } = config.server;
+  const isAdmin =
+    admin !== null &&
+    admin.port === port &&
+    (admin.host === address || config.server.port !== port);
+  if (isAdmin) return `: ${settingText(config, "server.admin.port")}`;
+  const isDefault = config.settings.some(
+    ({ path, source }) => path === "server.port" && source === "default",
+  );
+  return isDefault
+    ? " with --port, PORT or server.port"
+    : `: ${settingText(config, "server.port")}`;
 }

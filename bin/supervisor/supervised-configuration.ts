@@ -37,18 +37,19 @@ export class SupervisedConfiguration {
 
   /** Never rejects. */
   async reload(supervisor: Pick<Supervisor, "reload">): Promise<ReloadOutcome> {
+    let config: Config | null = null;
     try {
-      return await this.#reload(supervisor);
+      config = this.#ports.read();
+      return await this.#carryOut(config, supervisor);
     } catch (error) {
       if (error instanceof CommandFailure)
         return { ok: false, exitCode: error.exitCode, lines: error.lines };
-      const lines = [`error: ${startErrorText(error)}`];
+      const lines = [`error: ${startErrorText(error, config)}`];
       return { ok: false, exitCode: exitCodes.failed, lines };
     }
   }
 
-  async #reload(supervisor: Pick<Supervisor, "reload">): Promise<ReloadOutcome> {
-    const config = this.#ports.read();
+  async #carryOut(config: Config, supervisor: Pick<Supervisor, "reload">): Promise<ReloadOutcome> {
     const fixed = fixedSettings(this.#config, config);
     if (fixed.length > 0)
       return {

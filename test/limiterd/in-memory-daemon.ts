@@ -168,6 +168,7 @@ export function startDaemon(
       wireVersions: versions,
       pid: 1,
       rateLimitsEnabled,
+      settingText: (path: string) => `${path} is false`,
       usageEnabled,
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,

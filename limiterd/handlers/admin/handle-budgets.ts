@@ -14,7 +14,7 @@ import {
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
-import { failure, invalid } from "../../../shared/error-code.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { limitsPerTurn } from "../../../shared/limit-files/limit-file-bounds.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -75,15 +75,15 @@ export function handleBudgets(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  if (!state.settings.budgetsEnabled) return ports.fail(budgetsAreDisabled);
+  if (!state.settings.budgetsEnabled) return ports.fail(budgetsAreDisabled(state));
   if (state.accountsLoading && beginsAnew.has(op)) return ports.fail(accountsAreLoading);
   handlers[op](state, body, nowMs, ports);
 }
 
-export const budgetsAreDisabled = failure(
-  "feature_unavailable",
-  "budgets are disabled: BUDGETS_ENABLED is false",
-);
+export function budgetsAreDisabled({ settings }: Pick<DaemonState, "settings">): Failure {
+  const why = settings.settingText("budgets.enabled");
+  return failure("feature_unavailable", `budgets are disabled: ${why}`);
+}
 
 export const accountsAreLoading = failure(
   "overloaded",

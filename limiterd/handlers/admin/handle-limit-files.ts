@@ -72,9 +72,9 @@ interface Asked {
 
 function disabledOf(state: DaemonState, { rules, budgets }: HeldLimitFile): Failure | null {
   const { rateLimitsEnabled, budgetsEnabled } = state.settings;
-  if (rules !== null && !rateLimitsEnabled) return rulesAreDisabled;
+  if (rules !== null && !rateLimitsEnabled) return rulesAreDisabled(state);
   if (budgets === null) return null;
-  if (!budgetsEnabled) return budgetsAreDisabled;
+  if (!budgetsEnabled) return budgetsAreDisabled(state);
   return state.accountsLoading ? accountsAreLoading : null;
 }
 

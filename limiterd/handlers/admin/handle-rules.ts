@@ -50,7 +50,7 @@ export function handleRules(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  if (!state.settings.rateLimitsEnabled) return ports.fail(rulesAreDisabled);
+  if (!state.settings.rateLimitsEnabled) return ports.fail(rulesAreDisabled(state));
   switch (op) {
     case "rate-limits.list":
       return list(state, body, nowMs, ports);
@@ -71,10 +71,10 @@ export function handleRules(
   }
 }
 
-export const rulesAreDisabled = failure(
-  "feature_unavailable",
-  "rate limits are disabled: RATE_LIMITS_ENABLED is false",
-);
+export function rulesAreDisabled({ settings }: Pick<DaemonState, "settings">): Failure {
+  const why = settings.settingText("rate_limits.enabled");
+  return failure("feature_unavailable", `rate limits are disabled: ${why}`);
+}
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseListQuery(body, ruleChoices), ports);
@@ -137,7 +137,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
 /** The body: that of a put with `days`, or `after` to go on. */
 function test(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { settings, store, usage, yieldToEventLoop } = state;
-  if (!settings.usageEnabled) return answerRead(state, usageIsOff(), ports);
+  if (!settings.usageEnabled) return answerRead(state, usageIsOff(state), ports);
   const back = {
     store,
     usage,

@@ -60,17 +60,17 @@ function answerOf(
   nowMs: number,
 ): Checked<Promise<unknown>> {
   if (op === "usage.export") {
-    if (!state.settings.usageEnabled) return usageIsOff();
+    if (!state.settings.usageEnabled) return usageIsOff(state);
     const page = parseExportPage(body);
     return page.ok ? { ok: true, value: exportRecords(state, page.value, nowMs) } : page;
   }
   if (op === "usage.follow") {
-    if (!state.settings.usageEnabled) return usageIsOff();
+    if (!state.settings.usageEnabled) return usageIsOff(state);
     const query = parseFollowQuery(body);
     return query.ok ? followRecords(state, query.value, nowMs) : query;
   }
   if (op === "usage.records") {
-    if (!state.settings.usageEnabled) return usageIsOff();
+    if (!state.settings.usageEnabled) return usageIsOff(state);
     const query = parseRecordQuery(body);
     return query.ok ? { ok: true, value: listRecords(state, query.value, nowMs) } : query;
   }
@@ -82,7 +82,7 @@ function answerOf(
       ? { ok: true, value: statusWithGroups(state, window.value, { by: by.value, body }, nowMs) }
       : by;
   if (op !== "usage.summary") return unreachable(op);
-  if (!state.settings.usageEnabled) return usageIsOff();
+  if (!state.settings.usageEnabled) return usageIsOff(state);
   return by.ok ? { ok: true, value: summarizeUsage(state, window.value, by.value, nowMs) } : by;
 }
 
@@ -105,9 +105,10 @@ function keyIdOf(body: unknown): string {
   return typeof keyId === "string" ? keyId : "";
 }
 
-export function usageIsOff(): Checked<never> {
+export function usageIsOff({ settings }: Pick<DaemonState, "settings">): Checked<never> {
+  const why = settings.settingText("usage.enabled");
   return {
     ok: false,
-    failure: failure("feature_unavailable", "usage isn't tracked: USAGE_ENABLED is false"),
+    failure: failure("feature_unavailable", `usage isn't tracked: ${why}`),
   };
 }

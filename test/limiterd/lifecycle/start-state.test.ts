@@ -107,6 +107,7 @@ async function start(
         quotaTemplatesEntitled: entitled,
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
         configFile: "/etc/sluice.yaml",
+        settingText: (path: string) => path,
       },
       rules,
       digest,

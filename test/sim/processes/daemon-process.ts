@@ -146,6 +146,7 @@ export class DaemonProcess {
       budgetsEnabled: true,
       inertReason: () => null,
       configFile: null,
+      settingText: (path: string) => path,
     };
     return startState(
       {

@@ -166,6 +166,6 @@ t.test("what can't be judged is refused", async (t) => {
     t.match(await refusal(ask(daemon, "rate-limits.test", body)), { status: 400, ...expected });
   const off = startDaemon([], { nowMs: start, usageEnabled: false });
   t.match(await refusal(ask(off, "rate-limits.test", rule)), {
-    message: "usage isn't tracked: USAGE_ENABLED is false",
+    message: "usage isn't tracked: usage.enabled is false",
   });
 });

@@ -1,0 +1,24 @@
+/** A setting as whoever set it would look for it: what texts say that are about its value. Pure. */
+import type { Config } from "./config.js";
+
+/** What texts need of a configuration. */
+export type SettingsInForce = Pick<Config, "file" | "settings">;
+
+/**
+ * `RATE_LIMITS_ENABLED is false`, `--port is 80`, or `rate_limits.enabled is false in
+ * /etc/sluice/sluice.yaml`. The path alone of a setting that isn't in the configuration.
+ */
+export function settingText({ file, settings }: SettingsInForce, path: string): string {
+  const setting = settings.find((each) => each.path === path);
+  if (setting === undefined) return path;
+  const { source, name, value } = setting;
+  switch (source) {
+    case "flag":
+    case "variable":
+      return `${name ?? path} is ${value}`;
+    case "file":
+      return `${path} is ${value} in ${file ?? "the configuration"}`;
+    case "default":
+      return `${path} is ${value} by default`;
+  }
+}
